@@ -1,0 +1,45 @@
+"""`python -m toolkit NAME ...` and the console script `tandem NAME ...`: the same as `python -m toolkit.NAME ...`."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import runpy
+import sys
+from pathlib import Path
+
+from toolkit import __version__
+
+
+def commands() -> dict[str, str]:
+    """Each command with its first line of help, read from the folders without importing them."""
+    found = {}
+    for file in sorted(Path(__file__).parent.glob("*/__main__.py")):
+        docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+        found[file.parent.name] = docstring.partition("\n")[0]
+    return found
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Show the list of commands, or run the one named first."""
+    argv = sys.argv[1:] if argv is None else argv
+    if argv and argv[0] == "--version":
+        print(f"tandem-ir {__version__}")
+        return 0
+    known = commands()
+    if not argv or argv[0] in ("-h", "--help"):
+        print("usage: tandem COMMAND ...   (the same as python -m toolkit.COMMAND ...)\n\ncommands:")
+        print("\n".join(f"  {name:<12} {text}" for name, text in known.items()))
+        return 0
+    if argv[0] not in known:
+        close = difflib.get_close_matches(argv[0], known, n=1)
+        hint = f"did you mean '{close[0]}'? " if close else ""
+        print(f"error: no command '{argv[0]}'\nhint:  {hint}Known: {', '.join(known)}", file=sys.stderr)
+        return 2
+    sys.argv = [f"tandem {argv[0]}", *argv[1:]]
+    runpy.run_module(f"toolkit.{argv[0]}", run_name="__main__", alter_sys=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

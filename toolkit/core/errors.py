@@ -1,0 +1,37 @@
+"""The one exception for everything that a user can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+SHOWN_PROBLEMS = 20
+
+
+class ToolkitError(Exception):
+    """What is wrong and where (`message`), what to do about it (`hint`).
+
+    problems  single findings of one file (one line each); the first 20 are shown under the message
+    status    exit status of a command that ends with this error: 2 for wrong usage or input, 1 for a failure
+    """
+
+    def __init__(self, message: str, hint: str = "", *, problems: Sequence[object] = (), status: int = 2):
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.problems = tuple(problems)
+        self.status = status
+
+    def lines(self) -> list[str]:
+        """The lines for standard error: `error:`, up to 20 indented problems, `hint:`."""
+        lines = [f"error: {self.message}"]
+        lines += [f"  {problem}" for problem in self.problems[:SHOWN_PROBLEMS]]
+        if len(self.problems) > SHOWN_PROBLEMS:
+            lines.append(f"  ... and {len(self.problems) - SHOWN_PROBLEMS} more")
+        if self.hint:
+            lines.append(f"hint:  {self.hint}")
+        return lines
+
+
+def missing_extra(what: str, extra: str) -> ToolkitError:
+    """The error for an optional dependency that is not installed."""
+    return ToolkitError(f"{what} needs packages that are not installed", f"pip install 'tandem-ir[{extra}]'", status=1)

@@ -1,0 +1,78 @@
+"""Files that are either complete or not there, compressed by their name, `-` for standard input and output."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from toolkit.core.errors import ToolkitError
+
+
+def open_input(path: str | Path) -> BinaryIO:
+    """Open for reading as bytes; `.gz` and `.zst` are decompressed on the fly, `-` is standard input.
+
+    Raises ToolkitError where the file is missing or a folder. A truncated archive shows only while reading
+    (EOFError, zlib.error, gzip.BadGzipFile): readers turn that into their own error with the file's name.
+    """
+    if str(path) == "-":
+        return sys.stdin.buffer
+    path = Path(path)
+    if not path.exists():
+        raise ToolkitError(f"no file {path}", "check the path")
+    if path.is_dir():
+        raise ToolkitError(f"{path} is a folder, not a file", "name a file in it")
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    if path.suffix == ".zst":
+        import zstandard
+
+        return zstandard.open(path, "rb")
+    return path.open("rb")
+
+
+@contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """A temporary path beside `path`, renamed to it when the block ends well and removed when it does not."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        # mkstemp makes files that only their owner may read; a result is as readable as the user's other files
+        umask = os.umask(0)
+        os.umask(umask)
+        part.chmod(0o666 & ~umask)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_output(path: str | Path) -> Iterator[BinaryIO]:
+    """Open for writing as bytes, complete or not at all; compressed by suffix, `-` is standard output.
+
+    The bytes depend on what is written alone (gzip gets no time and no name).
+    """
+    if str(path) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with atomic_path(path) as part, part.open("wb") as raw:
+        if Path(path).suffix == ".gz":
+            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as packed:
+                yield packed
+        elif Path(path).suffix == ".zst":
+            import zstandard
+
+            with zstandard.ZstdCompressor().stream_writer(raw, closefd=False) as packed:
+                yield packed
+        else:
+            yield raw

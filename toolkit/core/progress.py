@@ -1,0 +1,55 @@
+"""Progress: a bar on a terminal, plain lines in a log, nothing at all when quiet or when all is done in a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+LOG_EVERY = 30.0  # seconds between lines in a log
+_quiet = False
+
+
+def set_quiet(quiet: bool) -> None:
+    """Switch all progress off (`--quiet`) or on again."""
+    global _quiet
+    _quiet = quiet
+
+
+@contextmanager
+def progress(label: str, total: int | None = None, unit: str = "") -> Iterator[Callable[[int], None]]:
+    """Yield `advance(n)`; shows progress on standard error from the first second on.
+
+    total  how many units there are; None where nobody knows
+    """
+    if _quiet:
+        yield lambda n=1: None
+    elif sys.stderr.isatty():
+        yield from _bar(label, total)
+    else:
+        yield from _lines(label, total, unit)
+
+
+def _bar(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda n=1: bar.advance(task, n)
+
+
+def _lines(label: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
+    done, last = 0, time.monotonic()
+
+    def advance(n: int = 1) -> None:
+        nonlocal done, last
+        done += n
+        if time.monotonic() - last >= LOG_EVERY:
+            last = time.monotonic()
+            share = f" ({done / total:.0%})" if total else ""
+            print(f"{label}: {done:,}{' ' + unit if unit else ''}{share}", file=sys.stderr, flush=True)
+
+    yield advance

@@ -1,0 +1,114 @@
+"""Qrels: which documents are relevant to which queries, with subtopics where a benchmark has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from toolkit.core.columns import encode
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+class Qrel(NamedTuple):
+    """One judgment. iteration: the second column; it names the subtopic (perspective) where a benchmark has them."""
+
+    query_id: str
+    doc_id: str
+    relevance: int
+    iteration: str = "0"
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """Judgments as parallel columns, one row a line of the file, in the file's order.
+
+    query_ids   the distinct query ids, in order of first appearance
+    queries     (n,) int32, code of each line's query
+    doc_ids     the distinct document ids
+    docs        (n,) int32, code of each line's document
+    relevance   (n,) int64
+    iterations  the distinct values of the second column
+    subtopics   (n,) int32, code of each line's iteration
+    source      what to call these qrels in a message
+    """
+
+    query_ids: tuple[str, ...]
+    queries: np.ndarray
+    doc_ids: pyarrow.StringArray
+    docs: np.ndarray
+    relevance: np.ndarray
+    iterations: tuple[str, ...]
+    subtopics: np.ndarray
+    source: str = ""
+
+    @classmethod
+    def from_columns(
+        cls,
+        query_ids: Iterable[str],
+        doc_ids: Iterable[str],
+        relevance: Iterable[int],
+        iterations: Iterable[str] | None = None,
+        source: str = "",
+    ) -> Qrels:
+        """Qrels from columns of equal length (lists or arrow columns); without iterations all are `0`."""
+        queries, known_queries = encode(query_ids)
+        docs, known_docs = encode(doc_ids)
+        relevance = np.asarray(relevance, np.int64)
+        if iterations is None:
+            subtopics, known_subtopics = np.zeros(len(queries), np.int32), ("0",)
+        else:
+            subtopics, values = encode(iterations)
+            known_subtopics = tuple(values.to_pylist())
+        assert len(queries) == len(docs) == len(relevance) == len(subtopics)
+        return cls(tuple(known_queries.to_pylist()), queries, known_docs, docs, relevance, known_subtopics, subtopics, source)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Qrel], source: str = "") -> Qrels:
+        """Qrels from judgments."""
+        rows = list(rows)
+        columns = (
+            [row.query_id for row in rows],
+            [row.doc_id for row in rows],
+            [row.relevance for row in rows],
+            [row.iteration for row in rows],
+        )
+        return cls.from_columns(*columns, source=source)
+
+    def __len__(self) -> int:
+        return len(self.relevance)
+
+    def __iter__(self) -> Iterator[Qrel]:
+        doc_ids = self.doc_ids.to_pylist()
+        columns = (self.queries.tolist(), self.docs.tolist(), self.relevance.tolist(), self.subtopics.tolist())
+        for query, doc, relevance, subtopic in zip(*columns, strict=True):
+            yield Qrel(self.query_ids[query], doc_ids[doc], relevance, self.iterations[subtopic])
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A DataFrame with query_id, doc_id, relevance, iteration (ir_measures reads it)."""
+        import pandas
+
+        return pandas.DataFrame(list(self), columns=list(Qrel._fields))
+
+    def with_query_ids(self, query_ids: Iterable[str]) -> Qrels:
+        """The same judgments under other query ids, given in the order of `query_ids` and all different."""
+        from dataclasses import replace
+
+        renamed = tuple(query_ids)
+        assert len(renamed) == len(set(renamed)) == len(self.query_ids)
+        return replace(self, query_ids=renamed)
+
+
+def join_qrels(qrels: Iterable[Qrels], source: str = "") -> Qrels:
+    """Several qrels as one; they are small, so row by row."""
+    qrels = list(qrels)
+    return (
+        qrels[0]
+        if len(qrels) == 1
+        else Qrels.from_rows((row for part in qrels for row in part), source or ", ".join(q.source for q in qrels))
+    )

@@ -1,0 +1,185 @@
+"""Runs: what a system retrieved. Every document keeps its line; the order is derived here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from toolkit.core.columns import encode, text_order
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+TIES = ("trec", "file")
+
+
+class ScoredDoc(NamedTuple):
+    """One retrieved document; its rank is its position."""
+
+    query_id: str
+    doc_id: str
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run as parallel columns, one row a line of the file, in the file's order.
+
+    query_ids  the distinct query ids, in order of first appearance
+    queries    (n,) int32, code of each line's query
+    doc_ids    the distinct document ids
+    docs       (n,) int32, code of each line's document
+    scores     (n,) float64, as written
+    ranks      (n,) int64, the rank column as written, None where there was none; scores decide, this is for linting only
+    tag        the system's name (the first line's)
+    source     what to call this run in a message (usually the file)
+    """
+
+    query_ids: tuple[str, ...]
+    queries: np.ndarray
+    doc_ids: pyarrow.StringArray
+    docs: np.ndarray
+    scores: np.ndarray
+    ranks: np.ndarray | None = None
+    tag: str = ""
+    source: str = ""
+
+    @classmethod
+    def from_columns(cls, query_ids: Iterable[str], doc_ids: Iterable[str], scores: Iterable[float], **names: str) -> Run:
+        """A run from three columns of equal length (lists, arrow or pandas columns); `tag` and `source` by keyword."""
+        queries, known_queries = encode(query_ids)
+        docs, known_docs = encode(doc_ids)
+        scores = np.asarray(scores, np.float64)
+        assert len(queries) == len(docs) == len(scores)
+        return cls(tuple(known_queries.to_pylist()), queries, known_docs, docs, scores, **names)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[ScoredDoc], **names: str) -> Run:
+        """A run from (query_id, doc_id, score) rows."""
+        query_ids, doc_ids, scores = [], [], []
+        for query_id, doc_id, score in rows:
+            query_ids.append(query_id)
+            doc_ids.append(doc_id)
+            scores.append(score)
+        return cls.from_columns(query_ids, doc_ids, scores, **names)
+
+    @classmethod
+    def from_dict(cls, run: Mapping[str, Mapping[str, float]], **names: str) -> Run:
+        """A run from pytrec_eval's form, `{query_id: {doc_id: score}}`."""
+        return cls.from_rows((ScoredDoc(q, d, s) for q, docs in run.items() for d, s in docs.items()), **names)
+
+    @classmethod
+    def from_frame(cls, frame: pandas.DataFrame, **names: str) -> Run:
+        """A run from a DataFrame with the columns query_id, doc_id, score."""
+        return cls.from_columns(
+            frame["query_id"].astype(str).tolist(), frame["doc_id"].astype(str).tolist(), frame["score"], **names
+        )
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def order(self, ties: str = "trec") -> np.ndarray:
+        """Line numbers (from 0) sorted by query (as in `query_ids`), then best first: (n,) int64.
+
+        ties  `trec`: scores as 32-bit floats, descending, then doc_id in bytes, descending, as trec_eval does;
+              `file`: 64-bit scores, equal ones keep the order of the file, as InfoSearch's released evaluator does
+        """
+        return self._trec_order if ties == "trec" else self._file_order
+
+    @cached_property
+    def _trec_order(self) -> np.ndarray:
+        # trec_eval reads scores into C floats: 0.1 + 1e-9 ties with 0.1
+        scores = self.scores.astype(np.float32)
+        if self._is_sorted(scores, strict=True):
+            return np.arange(len(self))
+        by_id = text_order(self.doc_ids)[self.docs]
+        return np.lexsort((-by_id, -scores, self.queries))
+
+    @cached_property
+    def _file_order(self) -> np.ndarray:
+        if self._is_sorted(self.scores, strict=False):
+            return np.arange(len(self))
+        return np.lexsort((np.arange(len(self)), -self.scores, self.queries))
+
+    def _is_sorted(self, scores: np.ndarray, *, strict: bool) -> bool:
+        """Whether the lines stand in rank order already (the usual file does): saves the sort of millions of lines."""
+        same = self.queries[1:] == self.queries[:-1]
+        falls = scores[1:] < scores[:-1] if strict else scores[1:] <= scores[:-1]
+        return bool(np.all(falls | ~same) and np.all(self.queries[1:] >= self.queries[:-1]))
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Number of documents of each query, parallel to `query_ids`."""
+        return np.bincount(self.queries, minlength=len(self.query_ids))
+
+    def rankings(self, ties: str = "trec") -> Iterator[tuple[str, list[ScoredDoc]]]:
+        """Each query with its documents, best first; queries in the order of `query_ids`."""
+        order = self.order(ties)
+        start = 0
+        for query_id, length in zip(self.query_ids, self.lengths.tolist(), strict=True):
+            lines = order[start : start + length]
+            start += length
+            doc_ids = self.doc_ids.take(self.docs[lines]).to_pylist()
+            yield query_id, [ScoredDoc(query_id, d, s) for d, s in zip(doc_ids, self.scores[lines].tolist(), strict=True)]
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """pytrec_eval's form, best first."""
+        return {query_id: {doc.doc_id: doc.score for doc in ranking} for query_id, ranking in self.rankings()}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A DataFrame with query_id, doc_id, score, one row a line, in the file's order (ir_measures reads it)."""
+        import pandas
+
+        query_ids = np.array(self.query_ids, object)[self.queries]
+        doc_ids = self.doc_ids.take(self.docs).to_numpy(zero_copy_only=False)
+        return pandas.DataFrame({"query_id": query_ids, "doc_id": doc_ids, "score": self.scores})
+
+    def with_query_ids(self, query_ids: Iterable[str]) -> Run:
+        """The same lines under other query ids, given in the order of `query_ids` and all different."""
+        renamed = tuple(query_ids)
+        assert len(renamed) == len(set(renamed)) == len(self.query_ids)
+        return replace(self, query_ids=renamed)
+
+    def select(self, query_ids: Iterable[str]) -> Run:
+        """The lines of these queries only, in the file's order."""
+        wanted = set(query_ids)
+        keep = np.array([query_id in wanted for query_id in self.query_ids], bool)
+        codes = np.cumsum(keep) - 1
+        lines = keep[self.queries]
+        return replace(
+            self,
+            query_ids=tuple(q for q, kept in zip(self.query_ids, keep, strict=True) if kept),
+            queries=codes[self.queries[lines]].astype(np.int32),
+            docs=self.docs[lines],
+            scores=self.scores[lines],
+            ranks=None if self.ranks is None else self.ranks[lines],
+        )
+
+
+def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
+    """Runs with disjoint query ids as one run (what `cat` does to their files)."""
+    import pyarrow
+
+    runs = list(runs)
+    if len(runs) == 1:
+        return runs[0]
+    query_ids = tuple(query_id for run in runs for query_id in run.query_ids)
+    assert len(query_ids) == len(set(query_ids))
+    starts = np.cumsum([0] + [len(run.query_ids) for run in runs])
+    chunks = [pyarrow.DictionaryArray.from_arrays(pyarrow.array(run.docs), run.doc_ids) for run in runs]
+    docs, doc_ids = encode(pyarrow.chunked_array(chunks))
+    return Run(
+        query_ids,
+        np.concatenate([run.queries + start for run, start in zip(runs, starts, strict=False)]).astype(np.int32),
+        doc_ids,
+        docs,
+        np.concatenate([run.scores for run in runs]),
+        np.concatenate([run.ranks for run in runs]) if all(run.ranks is not None for run in runs) else None,
+        tag=tag or runs[0].tag,
+        source=source or ", ".join(run.source for run in runs),
+    )

@@ -1,0 +1,69 @@
+"""Rows of the registry: what is known of a benchmark, a system and an index. Checked when they are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class BenchmarkSpec:
+    """A benchmark, as `registry/benchmarks/<name>.yaml` describes it.
+
+    layout     the reader in `toolkit.benchmarks` that understands its files
+    modes      in the order in which they are shown; empty where the benchmark has none
+    groups     its dimensions, languages or data sets, each a mapping with at least `name` (and, as the layout needs,
+               `repository`, `revision`, `folder`, `aliases`, `conditions`, `counts`)
+    measures   what its paper's table shows, as ir_measures strings
+    source     paper, url, licence, citation
+    mini       written for this project: its scores are not comparable with published ones
+    """
+
+    name: str
+    description: str
+    layout: str
+    modes: tuple[str, ...]
+    groups: tuple[dict[str, Any], ...]
+    measures: tuple[str, ...]
+    source: dict[str, str]
+    counts: dict[str, int] = field(default_factory=dict)
+    mini: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SystemSpec:
+    """A retrieval, reranking or judging system, as `registry/systems/<name>.yaml` describes it.
+
+    kind        which class of `toolkit.models` runs it (`bm25`, ...)
+    parameters  what that class takes, with its defaults; what a user changes enters the run's name
+    papers      the benchmarks' papers that report it
+    verified    how far it was checked: `run`, `tiny checkpoint` or `facts only`
+    """
+
+    name: str
+    description: str
+    kind: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    papers: tuple[str, ...] = ()
+    verified: str = "facts only"
+
+
+@dataclass(frozen=True)
+class IndexSpec:
+    """A prebuilt index that can be downloaded.
+
+    kind   `lucene`, `impact` or `faiss`
+    urls   where the archive (.tar.gz) is published, best first
+    md5    of the archive
+    size   of the archive, in bytes
+    """
+
+    name: str
+    description: str
+    kind: str
+    urls: tuple[str, ...]
+    md5: str
+    size: int
+    documents: int | None = None
+    corpus: str = ""

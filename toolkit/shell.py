@@ -1,0 +1,114 @@
+"""What every command shares: option groups, exit status, and the one line that an error gets."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import sys
+from collections.abc import Callable
+
+from toolkit import __version__
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import set_quiet
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with our form of an error: one `error:` line, one `hint:` line, status 2."""
+
+    def error(self, message: str) -> None:
+        raise ToolkitError(message, f"{self.prog} --help")
+
+
+def command(name: str, description: str, epilog: str = "") -> argparse.ArgumentParser:
+    """The parser of `python -m toolkit.<name>`, with the options that every command has."""
+    parser = _Parser(
+        prog=f"tandem {name}", description=description, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    common(parser)
+    return parser
+
+
+def common(parser: argparse.ArgumentParser) -> None:
+    """`--quiet`, `--debug`, `--version`."""
+    group = parser.add_argument_group("everywhere")
+    group.add_argument("--quiet", action="store_true", help="no progress and no notes on standard error")
+    group.add_argument("--debug", action="store_true", help="tracebacks, and the log of Anserini and other libraries")
+    group.add_argument("--version", action="version", version=f"tandem-ir {__version__}")
+
+
+def subcommands(parser: argparse.ArgumentParser) -> Callable[..., argparse.ArgumentParser]:
+    """`add(name, help, run)` makes the parser of a subcommand; `run(args)` is called by `guard`."""
+    commands = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True, parser_class=_Parser)
+
+    def add(name: str, help: str, run: Callable[[argparse.Namespace], int | None], epilog: str = "") -> argparse.ArgumentParser:
+        sub = commands.add_parser(
+            name, help=help, description=help, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        common(sub)
+        sub.set_defaults(run_subcommand=run)
+        return sub
+
+    return add
+
+
+def note(message: str) -> None:
+    """A line on standard error that `--quiet` silences (results alone go to standard output)."""
+    if not _settings["quiet"]:
+        print(message, file=sys.stderr, flush=True)
+
+
+_settings = {"quiet": False}
+
+
+def guard(
+    parser: Callable[[], argparse.ArgumentParser],
+    run: Callable[[argparse.Namespace], int | None],
+    argv: list[str] | None = None,
+) -> int:
+    """Parse, run, and turn what goes wrong into one line and an exit status.
+
+    0 (or what `run` returns) when all went well, 1 for a failure, 2 for wrong usage or input, 130 after Ctrl-C.
+    With `--debug` an error keeps its traceback.
+    """
+    argv = sys.argv[1:] if argv is None else argv
+    debug = "--debug" in argv
+    try:
+        args = parser().parse_args(argv)
+        _settings["quiet"] = args.quiet
+        set_quiet(args.quiet)
+        status = run(args) or 0
+        sys.stdout.flush()
+        return status
+    except ToolkitError as error:
+        if debug:
+            raise
+        return _fail(error)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # the reader of a pipe (`| head`) has gone: not an error, but nothing more may be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        if debug:
+            raise
+        return _fail(from_os_error(error))
+
+
+def from_os_error(error: OSError) -> ToolkitError:
+    """The one line for what the operating system refuses: a full disk, a missing permission, a missing file."""
+    name = f" ({error.filename})" if error.filename else ""
+    if error.errno == errno.ENOSPC:
+        return ToolkitError(
+            f"no space left on the disk{name}", "free some space, or set TANDEM_HOME or --output to another disk", status=1
+        )
+    if isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError | PermissionError):
+        return ToolkitError(f"{error.strerror.lower()}{name}", "check the path")
+    return ToolkitError(f"{error}", "run again with --debug for details", status=1)
+
+
+def _fail(error: ToolkitError) -> int:
+    print("\n".join(error.lines()), file=sys.stderr, flush=True)
+    return error.status
