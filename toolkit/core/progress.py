@@ -17,6 +17,12 @@ def set_quiet(quiet: bool) -> None:
     _quiet = quiet
 
 
+def say(message: str) -> None:
+    """A line on standard error about what is going on, which `--quiet` silences."""
+    if not _quiet:
+        print(message, file=sys.stderr, flush=True)
+
+
 @contextmanager
 def progress(label: str, total: int | None = None, unit: str = "") -> Iterator[Callable[[int], None]]:
     """Yield `advance(n)`; shows progress on standard error from the first second on.

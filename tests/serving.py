@@ -1,0 +1,103 @@
+"""A local HTTP server that behaves as badly as asked, for tests of downloads."""
+
+import email.utils
+import re
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Files:
+    """What the server gives and how.
+
+    content     path -> bytes
+    ranges      answer `Range` requests (with `If-Range`)
+    break_at    break the first connection off after so many bytes
+    pause_at    send nothing more after so many bytes, until `go_on` is set
+    etag        the validator sent; a function of the content where None
+    requests    what was asked: (path, Range header or "")
+    """
+
+    def __init__(self, content, *, ranges=True, break_at=None, pause_at=None, etag=None):
+        self.content, self.ranges, self.break_at, self.pause_at = content, ranges, break_at, pause_at
+        self.etag = etag
+        self.requests, self.go_on, self.paused = [], threading.Event(), threading.Event()
+        self.base = ""
+
+    def version(self, path):
+        return self.etag if self.etag is not None else f'"{hash(self.content[path])}"'
+
+
+@contextmanager
+def serving(files):
+    """Serve `files` on a free local port; `files.base` is the address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(files))
+    server.daemon_threads = True
+    files.base = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield files
+    finally:
+        files.go_on.set()
+        server.shutdown()
+        server.server_close()
+
+
+def _handler(files):
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            path = self.path.partition("?")[0]
+            asked = self.headers.get("Range", "")
+            files.requests.append((path, asked))
+            if path not in files.content:
+                self.send_error(404)
+                return
+            data, start = files.content[path], 0
+            version = files.version(path)
+            fits = self.headers.get("If-Range", version) == version
+            if asked and files.ranges and fits:
+                start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1])
+                if start >= len(data):
+                    self.send_response(416)
+                    self.send_header("Content-Range", f"bytes */{len(data)}")
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                self.send_response(206)
+                self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
+            else:
+                self.send_response(200)
+            self.send_header("Content-Length", str(len(data) - start))
+            if version:
+                self.send_header("ETag", version)
+            self.send_header("Date", email.utils.formatdate(time.time(), usegmt=True))
+            self.end_headers()
+            self._send(data[start:])
+
+        def _send(self, data):
+            if files.break_at is not None:
+                stop, files.break_at = files.break_at, None
+                self.wfile.write(data[:stop])
+                self.wfile.flush()
+                self.close_connection = True
+                return
+            if files.pause_at is not None:
+                stop, files.pause_at = files.pause_at, None
+                self.wfile.write(data[:stop])
+                self.wfile.flush()
+                files.paused.set()
+                files.go_on.wait(60)
+                data = data[stop:]
+            try:
+                self.wfile.write(data)
+            except OSError:
+                self.close_connection = True
+
+        def log_message(self, *args):
+            pass
+
+    return Handler

@@ -1,0 +1,136 @@
+"""Archives: complete or not at all, and nothing outside the folder."""
+
+import io
+import stat
+import subprocess
+import tarfile
+import zipfile
+
+import pytest
+
+from toolkit.core.errors import ToolkitError
+from toolkit.store import unpack
+
+pytestmark = pytest.mark.unit
+
+
+def tar(path, *members, mode="w:gz"):
+    """members: (name, content) or a TarInfo."""
+    with tarfile.open(path, mode) as archive:
+        for member in members:
+            if isinstance(member, tarfile.TarInfo):
+                archive.addfile(member)
+            else:
+                info = tarfile.TarInfo(member[0])
+                info.size = len(member[1])
+                archive.addfile(info, io.BytesIO(member[1]))
+    return path
+
+
+def special(name, kind, target=""):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+def test_an_archive_is_unpacked_with_its_folders(tmp_path):
+    archive = tar(tmp_path / "x.tar.gz", ("index/segments_1", b"one"), ("index/deep/_0.cfs", b"two"))
+    assert unpack(archive, tmp_path / "out") == tmp_path / "out"
+    assert (tmp_path / "out/index/segments_1").read_bytes() == b"one"
+    assert (tmp_path / "out/index/deep/_0.cfs").read_bytes() == b"two"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "x.tar.gz"]
+
+
+def test_a_zip_too(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("index/segments_1", "one")
+    unpack(tmp_path / "x.zip", tmp_path / "out")
+    assert (tmp_path / "out/index/segments_1").read_text() == "one"
+
+
+HOSTILE = {
+    "parent": (("../evil", b"x"), "member '../evil' would land outside the folder"),
+    "deep parent": (("a/../../evil", b"x"), "member 'a/../../evil' would land outside the folder"),
+    "absolute": (("/tmp/evil", b"x"), "member '/tmp/evil' would land outside the folder"),
+    "symbolic link": (special("link", tarfile.SYMTYPE, "/etc"), "member 'link' is a link"),
+    "hard link": (special("link", tarfile.LNKTYPE, "../../etc/passwd"), "member 'link' is a link"),
+    "device": (special("null", tarfile.CHRTYPE), "member 'null' is a device"),
+    "pipe": (special("pipe", tarfile.FIFOTYPE), "member 'pipe' is a device"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_tar_is_refused_and_leaves_nothing(tmp_path, case):
+    member, message = HOSTILE[case]
+    archive = tar(tmp_path / "x.tar.gz", ("good", b"fine"), member)
+    with pytest.raises(ToolkitError) as caught:
+        unpack(archive, tmp_path / "in" / "out")
+    assert caught.value.message == f"{archive}: {message}"
+    assert list((tmp_path / "in").iterdir()) == []
+    assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize("name", ["../evil", "/tmp/evil", "..\\evil", "C:\\evil"])
+def test_a_hostile_zip_is_refused(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr(name, "x")
+    with pytest.raises(ToolkitError, match="would land outside the folder"):
+        unpack(tmp_path / "x.zip", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_zip_with_a_link_is_refused(tmp_path):
+    link = zipfile.ZipInfo("link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr(link, "/etc")
+    with pytest.raises(ToolkitError, match="member 'link' is a link or device"):
+        unpack(tmp_path / "x.zip", tmp_path / "out")
+
+
+def test_an_unpacked_file_is_not_more_than_readable_and_executable(tmp_path):
+    info = tarfile.TarInfo("set-user-id")
+    info.mode = 0o4777
+    unpack(tar(tmp_path / "x.tar", info, mode="w"), tmp_path / "out")
+    assert stat.S_IMODE((tmp_path / "out/set-user-id").stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("suffix", [".tar.gz", ".tar.bz2", ".tar.xz"])
+def test_a_truncated_archive_is_refused_and_leaves_nothing(tmp_path, suffix):
+    content = bytes(range(256)) * 400
+    archive = tar(tmp_path / f"x{suffix}", ("a", content), ("b", content[::-1]), mode=f"w:{suffix[5:]}")
+    archive.write_bytes(archive.read_bytes()[:-60])
+    with pytest.raises(ToolkitError, match="is damaged or no archive"):
+        unpack(archive, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == [archive.name]
+
+
+def test_what_is_no_archive_is_refused(tmp_path):
+    (tmp_path / "page.tar.gz").write_text("<html>not found</html>")
+    with pytest.raises(ToolkitError, match=r"page\.tar\.gz is damaged or no archive"):
+        unpack(tmp_path / "page.tar.gz", tmp_path / "out")
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
+    archive = tar(tmp_path / "x.tar.gz", ("a", b"x"))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/mine").write_text("mine")
+    with pytest.raises(ToolkitError, match="out is there already"):
+        unpack(archive, tmp_path / "out")
+    assert (tmp_path / "out/mine").read_text() == "mine"
+
+
+def test_a_full_disk_is_one_line_and_gives_the_space_back(tmp_path):
+    disk = tmp_path / "small"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"mounting a small disk is not allowed here: {mounted.stderr.strip()}")
+    try:
+        archive = tar(tmp_path / "x.tar.gz", ("a", b"x" * 2_000_000))
+        with pytest.raises(ToolkitError) as caught:
+            unpack(archive, disk / "out")
+        assert caught.value.message.startswith(f"no space left on the disk to unpack x.tar.gz in {disk}")
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)

@@ -1,0 +1,216 @@
+"""Downloads against a local server that breaks off, lies, and knows no ranges."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from serving import Files, serving
+
+from toolkit.core.errors import ToolkitError
+from toolkit.store import download, with_mirror
+
+pytestmark = pytest.mark.unit
+
+DATA = bytes(range(256)) * 8192  # 2 MiB: two chunks
+MD5 = hashlib.md5(DATA).hexdigest()
+HALF = len(DATA) // 2
+FETCH = """
+import sys
+from pathlib import Path
+from toolkit.shell import command, guard
+from toolkit.store import download
+
+def run(args):
+    download([sys.argv[1]], Path(sys.argv[2]))
+
+parser = command("fetch", "for a test")
+parser.add_argument("rest", nargs="*")
+sys.exit(guard(lambda: parser, run))
+"""
+
+
+@pytest.fixture
+def target(home, tmp_path):
+    return tmp_path / "files" / "a.tar.gz"
+
+
+def leftovers(target):
+    return sorted(path.name for path in target.parent.iterdir())
+
+
+def test_a_download_is_complete_and_leaves_nothing_else(target):
+    with serving(Files({"/a.tar.gz": DATA})) as files:
+        assert download([f"{files.base}/a.tar.gz"], target, md5=MD5, size=len(DATA)) == target
+    assert target.read_bytes() == DATA
+    assert leftovers(target) == ["a.tar.gz"]
+
+
+def test_a_complete_target_is_not_asked_for_again(target):
+    with serving(Files({"/a.tar.gz": DATA})) as files:
+        download([f"{files.base}/a.tar.gz"], target)
+        download([f"{files.base}/a.tar.gz"], target)
+    assert len(files.requests) == 1
+
+
+def test_a_broken_connection_is_resumed_where_it_broke(target):
+    with serving(Files({"/a.tar.gz": DATA}, break_at=HALF)) as files:
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
+    assert target.read_bytes() == DATA
+    assert files.requests == [("/a.tar.gz", ""), ("/a.tar.gz", f"bytes={HALF}-")]
+
+
+def test_a_server_without_ranges_starts_anew(target):
+    with serving(Files({"/a.tar.gz": DATA}, break_at=HALF, ranges=False)) as files:
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
+    assert target.read_bytes() == DATA
+    assert len(files.requests) == 2
+
+
+def test_a_part_of_an_older_version_is_not_continued(target):
+    target.parent.mkdir(parents=True)
+    target.with_name("a.tar.gz.part").write_bytes(b"old" * 1000)
+    with serving(Files({"/a.tar.gz": DATA}, etag='"new"')) as files:
+        url = f"{files.base}/a.tar.gz"
+        target.with_name("a.tar.gz.part.json").write_text(f'{{"url": "{url}", "version": "\\"old\\""}}')
+        download([url], target)
+    assert target.read_bytes() == DATA
+    assert files.requests == [("/a.tar.gz", "bytes=3000-")]  # asked with If-Range, answered with the whole file
+
+
+def test_without_validator_and_checksum_a_part_is_not_trusted(target):
+    with serving(Files({"/a.tar.gz": DATA}, break_at=HALF, etag="")) as files:
+        download([f"{files.base}/a.tar.gz"], target)
+    assert target.read_bytes() == DATA
+    assert files.requests == [("/a.tar.gz", ""), ("/a.tar.gz", "")]
+
+
+def test_a_part_that_is_all_there_is_only_checked(target):
+    with serving(Files({"/a.tar.gz": DATA})) as files:
+        url = f"{files.base}/a.tar.gz"
+        target.parent.mkdir(parents=True)
+        target.with_name("a.tar.gz.part").write_bytes(DATA)
+        target.with_name("a.tar.gz.part.json").write_text(f'{{"url": "{url}", "version": ""}}')
+        download([url], target, md5=MD5)
+    assert target.read_bytes() == DATA
+
+
+def test_corrupt_bytes_are_refused_with_expected_and_got(target):
+    corrupt = DATA[:-1] + b"x"
+    with serving(Files({"/a.tar.gz": corrupt})) as files, pytest.raises(ToolkitError) as caught:
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
+    assert caught.value.message == "cannot download a.tar.gz"
+    got = hashlib.md5(corrupt).hexdigest()
+    assert caught.value.problems == (f"{files.base}/a.tar.gz: md5 differs: expected {MD5}, got {got}",)
+    assert caught.value.status == 1
+    assert leftovers(target) == []
+
+
+def test_a_wrong_size_is_refused_where_there_is_no_checksum(target):
+    with serving(Files({"/a.tar.gz": DATA})) as files, pytest.raises(ToolkitError) as caught:
+        download([f"{files.base}/a.tar.gz"], target, size=7)
+    assert caught.value.problems[0].endswith(f"size differs: expected 7, got {len(DATA)}")
+
+
+def test_the_second_address_is_tried_where_the_first_fails(target):
+    with serving(Files({"/b.tar.gz": DATA})) as files:
+        download([f"{files.base}/a.tar.gz", f"{files.base}/b.tar.gz"], target, md5=MD5)
+    assert [path for path, _ in files.requests] == ["/a.tar.gz", "/b.tar.gz"]
+
+
+def test_every_address_is_named_where_none_gives_the_file(target):
+    with serving(Files({})) as files, pytest.raises(ToolkitError) as caught:
+        download([f"{files.base}/a", f"{files.base}/b", "http://127.0.0.1:1/c"], target)
+    assert [problem.split(": ", 1)[1] for problem in caught.value.problems] == [
+        "HTTP 404 Not Found",
+        "HTTP 404 Not Found",
+        "connection refused",
+    ]
+
+
+def test_the_mirror_comes_first(monkeypatch):
+    urls = ["https://example.org/indexes/x.tar.gz?download=true"]
+    assert with_mirror(urls) == urls
+    monkeypatch.setenv("TANDEM_INDEX_MIRROR", "http://mirror/base/")
+    assert with_mirror(urls) == ["http://mirror/base/x.tar.gz", *urls]
+
+
+def test_too_small_a_disk_is_told_before_the_first_request(target):
+    with serving(Files({"/a.tar.gz": DATA})) as files, pytest.raises(ToolkitError) as caught:
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5, size=10**18)
+    assert caught.value.message.startswith(f"a.tar.gz needs 1000000000.0 GB, but {target.parent} has ")
+    assert files.requests == []
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"mounting a small disk is not allowed here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_cannot_hold_the_file_is_one_line(home, small_disk):
+    with serving(Files({"/a": DATA})) as files, pytest.raises(ToolkitError) as caught:
+        download([f"{files.base}/a"], small_disk / "a")
+    assert caught.value.message == f"a needs 2.1 MB, but {small_disk} has 1.0 MB free"
+    assert caught.value.status == 1
+
+
+def test_a_disk_that_fills_up_meanwhile_is_one_line_and_keeps_what_came(home, small_disk):
+    with serving(Files({"/a": DATA[:900_000]}, pause_at=400_000)) as files:
+        command = [sys.executable, "-c", FETCH, f"{files.base}/a", str(small_disk / "a")]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert files.paused.wait(30)
+        (small_disk / "other").write_bytes(b"x" * 500_000)
+        files.go_on.set()
+        stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == 1
+    assert stderr.splitlines()[0] == f"error: no space left on the disk while downloading a into {small_disk}"
+    assert len(stderr.splitlines()) == 2
+    assert not (small_disk / "a").exists()
+    assert (small_disk / "a.part").exists()
+
+
+def wait_for_bytes(path):
+    deadline = time.monotonic() + 30
+    while not (path.exists() and path.stat().st_size):
+        assert time.monotonic() < deadline, "no byte arrived"
+        time.sleep(0.02)
+
+
+def test_ctrl_c_leaves_a_part_that_the_next_call_resumes(target):
+    with serving(Files({"/a.tar.gz": DATA}, pause_at=HALF)) as files:
+        url = f"{files.base}/a.tar.gz"
+        process = subprocess.Popen([sys.executable, "-c", FETCH, url, str(target)], stderr=subprocess.PIPE, text=True)
+        assert files.paused.wait(30)
+        wait_for_bytes(target.with_name("a.tar.gz.part"))
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=30)[1] == "interrupted\n"
+        assert process.returncode == 130
+        assert not target.exists()
+        files.go_on.set()
+        download([url], target)
+    assert target.read_bytes() == DATA
+    assert files.requests[1][1].startswith("bytes=")
+
+
+def test_two_processes_ask_once_and_the_second_says_that_it_waits(target):
+    with serving(Files({"/a.tar.gz": DATA}, pause_at=HALF)) as files:
+        command = [sys.executable, "-c", FETCH, f"{files.base}/a.tar.gz", str(target)]
+        first = subprocess.Popen(command, env=dict(os.environ))
+        assert files.paused.wait(30)
+        second = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert second.stderr.readline() == "waiting for another process that works on download a.tar.gz\n"
+        files.go_on.set()
+        assert first.wait(30) == 0
+        assert second.communicate(timeout=30)[1] == ""
+        assert second.returncode == 0
+    assert len(files.requests) == 1
+    assert target.read_bytes() == DATA

@@ -1,0 +1,68 @@
+"""TANDEM_HOME, and how several processes share it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import say
+
+
+def home() -> Path:
+    """The folder of everything that Tandem keeps: TANDEM_HOME, `~/.cache/tandem` where that is not set.
+
+    Read anew at each call; made on first use by who writes into it.
+    """
+    return Path(os.environ.get("TANDEM_HOME") or Path.home() / ".cache" / "tandem").absolute()
+
+
+@contextmanager
+def lock(name: str) -> Iterator[None]:
+    """Hold the lock `name` of TANDEM_HOME; a second process waits, and says so once. Reentrant within a thread."""
+    from filelock import FileLock, Timeout
+
+    folder = home() / "locks"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        raise ToolkitError(f"cannot write into {home()}: {error.strerror.lower()}", "set TANDEM_HOME to a folder") from error
+    held = FileLock(folder / f"{quote(name, safe='')}.lock", is_singleton=True)
+    try:
+        held.acquire(timeout=0)
+    except Timeout:
+        say(f"waiting for another process that works on {name}")
+        held.acquire()
+    try:
+        yield
+    finally:
+        held.release()
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside `path`, renamed to it when the block ends well and removed when it does not.
+
+    An older folder at `path` is replaced.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+    try:
+        yield part
+        part.chmod(0o777 & ~_umask())
+        if path.exists():
+            shutil.rmtree(path)
+        part.rename(path)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
