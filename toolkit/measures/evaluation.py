@@ -1,0 +1,141 @@
+"""Evaluate a run: every measure, per mode or paired, per query and in aggregate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import ir_measures
+import numpy as np
+from ir_measures.measures import MeanAgg, Measure
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import KNOWN, split_mode
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
+from toolkit.measures.compute import Joined, PerQuery, compute
+from toolkit.measures.definitions import parse
+from toolkit.measures.inputs import as_qrels, as_run
+from toolkit.measures.providers import FAST, OURS
+
+MISSING = ("worst", "skip", "error")
+PAIRED = "paired"
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureValues:
+    """One measure in one mode.
+
+    measure    ir_measures' own string for it
+    mode       a mode, `paired`, or empty where query ids carry no mode
+    query_ids  without mode; core queries for grouped measures
+    values     (n,) float64, parallel to query_ids
+    aggregate  their mean (their sum for ir_measures' counts); NaN over no query
+    """
+
+    measure: str
+    mode: str
+    query_ids: tuple[str, ...]
+    values: np.ndarray
+    aggregate: float
+
+
+def evaluate(
+    measures: Iterable[str | Measure],
+    run: Run,
+    qrels: Qrels,
+    *,
+    groups: Mapping[str, str] | None = None,
+    missing: str = "worst",
+) -> list[MeasureValues]:
+    """The values of each measure, in the order given, mode by mode.
+
+    run, qrels  ours, or any form that ir_measures takes; query ids carry their mode
+    groups      query id without mode -> core query, for Robustness; guessed from the ids where it is None
+    missing     a query that the run lacks counts its `worst` value, is left out (`skip`), or is an `error`
+
+    Raises ToolkitError for an unknown measure, and for absent queries where `missing` is `error`.
+    """
+    assert missing in MISSING, missing
+    parsed = [parse(measure) for measure in measures]
+    joined = Joined(as_run(run), as_qrels(qrels), groups, skip_absent=missing == "skip")
+    foreign = [measure for measure in parsed if not (OURS.supports(measure) or FAST.supports(measure))]
+    computed = _foreign(foreign, joined) if foreign else {}
+    results = []
+    for measure in parsed:
+        result = computed[measure] if measure in computed else compute(joined, measure)
+        if missing == "error" and result.absent.any():
+            _refuse_absent(joined.run, measure, np.array(result.query_ids, object)[result.absent])
+        kept = ~np.isnan(result.values) & ~(result.absent & (missing == "skip"))
+        results += _by_mode(measure, result, kept)
+    return results
+
+
+def _by_mode(measure: Measure, result: PerQuery, kept: np.ndarray) -> list[MeasureValues]:
+    if getattr(measure, "over", "mode") == PAIRED:
+        split = [(query_id, PAIRED) for query_id in result.query_ids]
+    else:
+        split = [split_mode(query_id) for query_id in result.query_ids]
+    modes = sorted({mode for _, mode in split}, key=("", *KNOWN, PAIRED).index)
+    results = []
+    for mode in modes:
+        rows = [row for row, (_, its) in enumerate(split) if its == mode and kept[row]]
+        values = result.values[rows]
+        query_ids = tuple(split[row][0] for row in rows)
+        results.append(MeasureValues(str(measure), mode, query_ids, values, _aggregate(measure, values.tolist())))
+    return results
+
+
+def _aggregate(measure: Measure, values: Sequence[float]) -> float:
+    aggregator = measure.aggregator()
+    if isinstance(aggregator, MeanAgg):
+        # exact, so that the order of queries does not change the last digit
+        return math.fsum(values) / len(values) if values else math.nan
+    for value in values:
+        aggregator.add(value)
+    return aggregator.result()
+
+
+def _refuse_absent(run: Run, measure: Measure, query_ids: Sequence[str]) -> None:
+    shown = ", ".join(query_ids[:3])
+    raise ToolkitError(
+        f"{run.source or 'the run'} lacks {len(query_ids)} of the queries that {measure} needs: {shown}",
+        "--missing worst counts them with their worst value, --missing skip leaves them out",
+    )
+
+
+def _foreign(measures: Sequence[Measure], joined: Joined) -> dict[Measure, PerQuery]:
+    """What other providers of ir_measures compute, on our order of the documents."""
+    frame = _ranked_frame(joined.run.select(joined.qrels.query_ids))
+    found = joined.documents("trec")
+    values = {measure: dict.fromkeys(found.query_ids, measure.DEFAULT) for measure in measures}
+    diverse = [measure for measure in measures if ir_measures.pyndeval.supports(measure)]
+    plain = [measure for measure in measures if measure not in diverse]
+    for some, qrels in ((diverse, joined.qrels), (plain, _highest_labels(joined.qrels))):
+        if some:
+            try:
+                metrics = ir_measures.iter_calc(some, qrels.to_frame(), frame)
+            except ValueError as error:
+                raise ToolkitError(f"no provider computes {', '.join(map(str, some))}", "see docs/measures.md") from error
+            for metric in metrics:
+                values[metric.measure][metric.query_id] = metric.value
+    return {m: PerQuery(found.query_ids, np.array(list(by_id.values()), float), found.absent) for m, by_id in values.items()}
+
+
+def _ranked_frame(run: Run):
+    """The run with falling ranks for scores: each provider sorts for itself, and now none finds a tie to break."""
+    order = run.order("trec")
+    ranks = np.arange(len(run)) - np.repeat(np.cumsum(run.lengths) - run.lengths, run.lengths)
+    ranked = replace(run, queries=run.queries[order], docs=run.docs[order], scores=-ranks.astype(np.float64), ranks=None)
+    return ranked.to_frame()
+
+
+def _highest_labels(qrels: Qrels) -> Qrels:
+    """One judgment a (query, document), with its highest label; other providers would take the last one."""
+    order = np.lexsort((qrels.relevance, qrels.docs, qrels.queries))
+    last = np.ones(len(order), bool)
+    last[:-1] = (np.diff(qrels.queries[order]) != 0) | (np.diff(qrels.docs[order]) != 0)
+    rows = order[last]
+    columns = {name: getattr(qrels, name)[rows] for name in ("queries", "docs", "relevance", "subtopics")}
+    return replace(qrels, **columns)

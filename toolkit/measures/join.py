@@ -1,0 +1,153 @@
+"""The one join of a run and judgments: where does each judged document stand?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from toolkit.core.columns import lookup, text_order
+from toolkit.core.errors import ToolkitError
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class Found(NamedTuple):
+    """Where wanted (query, document) pairs stand in a run.
+
+    ranks    (n,) int64, from 1; run length + 1 where the document is not in the query's ranking
+    scores   (n,) float64, as written; 0 where missing
+    missing  (n,) bool
+    lengths  (queries,) int64, how many documents the run has for each query; 0 where the query is absent
+    """
+
+    ranks: np.ndarray
+    scores: np.ndarray
+    missing: np.ndarray
+    lengths: np.ndarray
+
+
+def locate(
+    run: Run, query_ids: Sequence[str], queries: np.ndarray, doc_ids: pyarrow.StringArray, docs: np.ndarray, ties: str
+) -> Found:
+    """Find the n pairs (`query_ids[queries[i]]`, `doc_ids[docs[i]]`) in the run, ranked under the tie policy.
+
+    Raises ToolkitError where the run has one of the documents twice in a query.
+    """
+    import pyarrow
+    import pyarrow.compute
+
+    query_codes = lookup(query_ids, pyarrow.array(run.query_ids, pyarrow.string()))
+    doc_codes = lookup(doc_ids, run.doc_ids)
+    lengths = np.append(run.lengths, 0)[query_codes]  # code -1, an absent query, takes the 0
+    width = len(run.doc_ids)
+    findable = (query_codes[queries] >= 0) & (doc_codes[docs] >= 0)
+    wanted, wanted_by = np.unique(query_codes[queries[findable]] * width + doc_codes[docs[findable]], return_inverse=True)
+
+    # only lines whose document is wanted in some query can match: of millions of lines usually few are left
+    interesting = np.zeros(width, bool)
+    interesting[doc_codes[docs[findable]]] = True
+    order = run.order(ties)
+    places = np.flatnonzero(interesting[run.docs[order]])
+    lines = order[places]
+    keys = run.queries[lines].astype(np.int64) * width + run.docs[lines]
+    match = pyarrow.compute.index_in(pyarrow.array(keys), value_set=pyarrow.array(wanted))
+    matched = match.is_valid().to_numpy(zero_copy_only=False)
+    places, match = places[matched], match.drop_null().to_numpy()
+    _refuse_twice(run, order[places], match)
+
+    place_of = np.full(len(wanted), -1, np.int64)
+    place_of[match] = places
+    pair_places = np.full(len(docs), -1, np.int64)
+    pair_places[findable] = place_of[wanted_by]
+    missing = pair_places < 0
+    starts = np.append(np.cumsum(run.lengths) - run.lengths, 0)[query_codes]
+    ranks = np.where(missing, lengths[queries], pair_places - starts[queries]) + 1
+    scores = np.zeros(len(docs))
+    scores[~missing] = run.scores[order[pair_places[~missing]]]
+    return Found(ranks, scores, missing, lengths)
+
+
+def _refuse_twice(run: Run, lines: np.ndarray, match: np.ndarray) -> None:
+    if len(match) == len(np.unique(match)):
+        return
+    _, first = np.unique(match, return_index=True)
+    line = lines[np.setdiff1d(np.arange(len(match)), first)[0]]
+    query_id, doc_id = run.query_ids[run.queries[line]], run.doc_ids[int(run.docs[line])]
+    raise ToolkitError(
+        f"{run.source or 'the run'}: document {doc_id} is ranked twice for query {query_id}",
+        "a run has each document at most once in a query",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """One row a judgment: its label and where its document stands; rows are sorted by query, document and subtopic.
+
+    query_ids  the judged queries, in the order of the qrels
+    queries    (n,) int64, code of each row's query
+    docs       (n,) int64, code of each row's document (only equality means something)
+    subtopics  (n,) int64, code of the judgment's second column
+    relevance  (n,) int64
+    ranks, scores, missing, lengths  as in `Found`; lengths is parallel to query_ids
+    """
+
+    query_ids: tuple[str, ...]
+    queries: np.ndarray
+    docs: np.ndarray
+    subtopics: np.ndarray
+    relevance: np.ndarray
+    ranks: np.ndarray
+    scores: np.ndarray
+    missing: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def absent(self) -> np.ndarray:
+        """(queries,) bool: the run has no line at all for the query."""
+        return self.lengths == 0
+
+    def documents(self) -> Positions:
+        """One row a (query, document): its highest label over the subtopics, as for measures that know none."""
+        best = np.lexsort((-self.relevance, self.docs, self.queries))
+        return self._rows(best[_starts(self.queries[best], self.docs[best])])
+
+    def total(self, weights: np.ndarray) -> np.ndarray:
+        """(queries,) float64: the sum of a value a row over each query's rows."""
+        return np.bincount(self.queries, weights, minlength=len(self.query_ids))
+
+    def _rows(self, rows: np.ndarray) -> Positions:
+        columns = ("queries", "docs", "subtopics", "relevance", "ranks", "scores", "missing")
+        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
+
+
+def positions(run: Run, qrels: Qrels, ties: str = "trec") -> Positions:
+    """Join a run with its judgments; repeated judgments count once.
+
+    ties  `trec` or `file`, as in `Run.order`
+    """
+    found = locate(run, qrels.query_ids, qrels.queries, qrels.doc_ids, qrels.docs, ties)
+    rows = Positions(
+        qrels.query_ids,
+        qrels.queries.astype(np.int64),
+        qrels.docs.astype(np.int64),
+        qrels.subtopics.astype(np.int64),
+        qrels.relevance,
+        *found,
+    )
+    # sums over rows do not depend on the order of the qrels' lines in their last digit
+    by_id = text_order(qrels.doc_ids)[rows.docs]
+    order = np.lexsort((rows.subtopics, by_id, rows.queries))
+    return rows._rows(order[_starts(rows.queries[order], rows.docs[order], rows.subtopics[order])])
+
+
+def _starts(*columns: np.ndarray) -> np.ndarray:
+    """(n,) bool: the rows of sorted columns that differ from the row before."""
+    new = np.ones(len(columns[0]), bool)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return new

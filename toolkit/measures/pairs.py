@@ -1,0 +1,123 @@
+"""Documents followed through the modes of one information need: what every paired measure is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from toolkit.core.columns import text_order
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import join_mode, split_mode
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
+from toolkit.measures.join import locate
+
+BASE, CHANGED, REVERSED = ROLES = (0, 1, 2)
+ROLE_OF = {"ori": BASE, "og": BASE, "ins": CHANGED, "changed": CHANGED, "rev": REVERSED}
+# the modes of each kind of benchmark by role; FollowIR has nothing that is reversed
+MODES = {"ori": ("ori", "ins", "rev"), "og": ("og", "changed", "")}
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The documents relevant in the base mode, one row each, with their place in every mode.
+
+    query_ids  the base query ids that are judged in base and changed mode, in the order of the qrels
+    modes      parallel to query_ids: the names of its base, changed and reversed mode (empty where it has none)
+    queries    (n,) int64, code of each row's query
+    doc_ids    (n,) the documents
+    gold       (n,) bool: relevant in the changed mode too; the others are instruction negatives
+    ranks, scores, missing  (n, 3), a column a role, as in `join.Found`
+    lengths    (queries, 3), documents retrieved
+    relevant   (queries,) int64, N of the papers: how many documents are relevant in the base mode
+    unpaired   base query ids judged in one of the two modes only
+    """
+
+    query_ids: tuple[str, ...]
+    modes: tuple[tuple[str, str, str], ...]
+    queries: np.ndarray
+    doc_ids: Sequence[str]
+    gold: np.ndarray
+    ranks: np.ndarray
+    scores: np.ndarray
+    missing: np.ndarray
+    lengths: np.ndarray
+    relevant: np.ndarray
+    unpaired: tuple[str, ...]
+
+    def absent(self, *roles: int) -> np.ndarray:
+        """(queries,) bool: the run has no line at all for the query in at least one of these modes."""
+        return (self.lengths[:, roles] == 0).any(axis=1)
+
+    def has(self, rows: np.ndarray) -> np.ndarray:
+        """(queries,) bool: queries with at least one of these rows ((n,) bool)."""
+        return np.bincount(self.queries[rows], minlength=len(self.query_ids)) > 0
+
+    def mean(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """(queries,) float64: the mean of a value a row over each query's `rows`; NaN where a query has none."""
+        count = np.bincount(self.queries[rows], minlength=len(self.query_ids))
+        total = np.bincount(self.queries[rows], values[rows], minlength=len(self.query_ids))
+        return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
+
+
+def judged_modes(query_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Base query id -> its full id in each role (base, changed, reversed), empty where it is not judged.
+
+    Ids without a mode are not in it. Raises ToolkitError where two modes of a query play the same role.
+    """
+    judged: dict[str, list[str]] = {}
+    for query_id in query_ids:
+        base, mode = split_mode(query_id)
+        if mode:
+            roles = judged.setdefault(base, ["", "", ""])
+            if roles[ROLE_OF[mode]]:
+                raise ToolkitError(
+                    f"query {base} is judged as {roles[ROLE_OF[mode]]} and as {query_id}",
+                    "a query has the modes ori, ins, rev or the modes og, changed",
+                )
+            roles[ROLE_OF[mode]] = query_id
+    return judged
+
+
+def pairs(run: Run, qrels: Qrels, ties: str = "trec") -> Pairs:
+    """Follow each document that is relevant in a base mode through the modes of its query."""
+    judged = judged_modes(qrels.query_ids)
+    bases = tuple(base for base, roles in judged.items() if roles[BASE] and roles[CHANGED])
+    modes = tuple(MODES[split_mode(judged[base][BASE])[1]] for base in bases)
+    queries, docs, gold = _relevant(qrels, [judged[base] for base in bases])
+
+    # one search for all modes: code c of role r is query r * len(bases) + c
+    named = list(zip(bases, modes, strict=True))
+    query_ids = [join_mode(base, names[role]) if names[role] else "" for role in ROLES for base, names in named]
+    all_queries = np.concatenate([queries + role * len(bases) for role in ROLES])
+    found = locate(run, query_ids, all_queries, qrels.doc_ids, np.tile(docs, len(ROLES)), ties)
+    return Pairs(
+        bases,
+        modes,
+        queries,
+        qrels.doc_ids.take(docs).to_pylist(),
+        gold,
+        *(column.reshape(len(ROLES), -1).T for column in found),
+        relevant=np.bincount(queries, minlength=len(bases)),
+        unpaired=tuple(base for base, roles in judged.items() if not (roles[BASE] and roles[CHANGED])),
+    )
+
+
+def _relevant(qrels: Qrels, judged: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What is relevant in the base modes: position in `judged`, document code, whether it stays relevant when changed."""
+    code = {query_id: code for code, query_id in enumerate(qrels.query_ids)}
+    base_of = np.full(len(code), -1, np.int64)
+    base_of[[code[roles[BASE]] for roles in judged]] = np.arange(len(judged))
+    changed = np.array([code[roles[CHANGED]] for roles in judged], np.int64)
+
+    rows = qrels.relevance > 0
+    relevant_queries, relevant_docs = qrels.queries[rows].astype(np.int64), qrels.docs[rows].astype(np.int64)
+    queries = base_of[relevant_queries]
+    queries, docs = np.unique(np.stack([queries, relevant_docs])[:, queries >= 0], axis=1)
+    width = len(qrels.doc_ids)
+    gold = np.isin(changed[queries] * width + docs, relevant_queries * width + relevant_docs)
+    # means over a query's documents do not depend on the order of the qrels' lines in their last digit
+    order = np.lexsort((text_order(qrels.doc_ids)[docs], queries))
+    return queries[order], docs[order], gold[order]
