@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
-from toolkit.store.home import new_folder
+from toolkit.store.sharing import new_folder
 
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, UnicodeDecodeError, NotImplementedError)
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress, say
-from toolkit.store.home import lock
+from toolkit.store.sharing import lock
 
 if TYPE_CHECKING:
     import requests

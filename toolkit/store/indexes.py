@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from toolkit.core.home import home
 from toolkit.core.specs import IndexSpec
 from toolkit.store.archives import unpack
 from toolkit.store.download import download, file_name, with_mirror
-from toolkit.store.home import home, lock
+from toolkit.store.sharing import lock
 
 
 def index_folder(spec: IndexSpec) -> Path:

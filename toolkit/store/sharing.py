@@ -1,4 +1,4 @@
-"""TANDEM_HOME, and how several processes share it."""
+"""How several processes share TANDEM_HOME, and folders that are either complete or not there."""
 
 from __future__ import annotations
 
@@ -11,15 +11,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.home import home
 from toolkit.core.progress import say
-
-
-def home() -> Path:
-    """The folder of everything that Tandem keeps: TANDEM_HOME, `~/.cache/tandem` where that is not set.
-
-    Read anew at each call; made on first use by who writes into it.
-    """
-    return Path(os.environ.get("TANDEM_HOME") or Path.home() / ".cache" / "tandem").absolute()
 
 
 @contextmanager

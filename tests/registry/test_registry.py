@@ -1,0 +1,134 @@
+"""Names into specs: what is loaded is checked, and what is unknown gets the nearest right name."""
+
+import json
+import time
+
+import pytest
+
+from toolkit import registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import IndexSpec
+
+pytestmark = pytest.mark.unit
+
+INDEX = """\
+name: mine
+description: an index of mine
+kind: lucene
+urls: [http://example.org/mine.tar.gz]
+md5: 0123456789abcdef0123456789abcdef
+size: 17
+"""
+
+
+def write(home, kind, name, text):
+    path = home / "registry" / kind / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_infosearch_has_six_dimensions_with_the_published_counts():
+    spec = registry.benchmark("infosearch")
+    assert spec.modes == ("ori", "ins", "rev")
+    assert [group["name"] for group in spec.groups] == ["audience", "keyword", "format", "language", "length", "source"]
+    for count in ("cores", "queries", "documents"):
+        assert sum(group["counts"][count] for group in spec.groups) == spec.counts[count]
+    assert all(group["counts"]["documents"] == 4 * group["counts"]["queries"] for group in spec.groups)
+    assert {group["repository"] for group in spec.groups} >= {"jianqunZ/Clarity-v1", "jianqunZ/Audience-v1"}
+    assert all(len(group["revision"]) == 40 for group in spec.groups)
+
+
+def test_bm25_has_anserinis_parameters():
+    assert registry.system("bm25").parameters == {"k1": 0.9, "b": 0.4, "rm3": False}
+
+
+def test_short_names_are_pyserinis_indexes():
+    assert registry.index("msmarco").name == "msmarco-v1-passage"
+    assert registry.index("msmarco").md5 == "678876e8c99a89933d553609a0fd8793"
+    assert registry.index("wikipedia-dpr").name == "wikipedia-dpr-100w"
+
+
+def test_the_snapshot_holds_every_index_of_pyserini():
+    kinds = [spec.kind for spec in registry.indexes().values()]
+    # 224 lexical and 95 impact entries, of which 7 and 2 are second names; 409 FAISS
+    assert {kind: kinds.count(kind) for kind in set(kinds)} == {"lucene": 217, "impact": 93, "faiss": 409}
+    assert len(registry.snapshot.index_aliases()) == 9 + 1  # msmarco; wikipedia-dpr is Pyserini's own second name too
+    assert all(alias not in registry.indexes() for alias in registry.snapshot.index_aliases())
+    for spec in registry.indexes().values():
+        assert isinstance(spec, IndexSpec)
+        assert spec.urls
+        assert len(spec.md5) == 32
+        assert spec.size > 0
+        assert spec.documents > 0
+
+
+def test_the_snapshot_loads_fast():
+    path = registry.loader.FOLDER / "indexes" / "pyserini.json"
+    start = time.perf_counter()
+    json.loads(path.read_text(encoding="utf-8"))
+    assert time.perf_counter() - start < 0.05
+
+
+@pytest.mark.parametrize(
+    ("look_up", "name", "message", "hint"),
+    [
+        (registry.benchmark, "infosaerch", "no benchmark 'infosaerch'", "did you mean 'infosearch'? known: infosearch, "),
+        (registry.system, "bm52", "no system 'bm52'", "did you mean 'bm25'? known: bm25"),
+        (
+            registry.index,
+            "msmarco-v1-pasage",
+            "no prebuilt index 'msmarco-v1-pasage'",
+            "did you mean 'msmarco-v1-passage'? known: 7",
+        ),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_nearest(look_up, name, message, hint):
+    with pytest.raises(ToolkitError) as caught:
+        look_up(name)
+    assert caught.value.message == message
+    assert caught.value.hint.startswith(hint)
+
+
+def test_a_users_entry_is_read_beside_ours(home):
+    write(home, "indexes", "mine.yaml", INDEX)
+    assert registry.index("mine").urls == ("http://example.org/mine.tar.gz",)
+    assert registry.index("mine").documents is None
+    assert registry.index("msmarco").name == "msmarco-v1-passage"
+
+
+def test_a_users_entry_does_not_replace_ours(home):
+    write(home, "indexes", "mine.yaml", INDEX.replace("name: mine", "name: msmarco"))
+    with pytest.raises(ToolkitError, match="the index name 'msmarco' of your registry is Pyserini's already"):
+        registry.index("msmarco")
+    path = write(home, "systems", "x.yaml", "name: bm25\ndescription: mine\nkind: bm25\n")
+    with pytest.raises(ToolkitError) as caught:
+        registry.system("bm25")
+    assert caught.value.message == f"{path}: the name 'bm25' is taken already"
+
+
+def test_all_wrong_keys_of_a_file_are_told_together(home):
+    text = INDEX.replace("md5: ", "mdf5: ").replace("size: 17", "size: big")
+    path = write(home, "indexes", "mine.yaml", text)
+    with pytest.raises(ToolkitError) as caught:
+        registry.indexes()
+    assert caught.value.message == f"{path}: 3 of its keys are wrong"
+    assert caught.value.problems == (
+        "unknown key 'mdf5' did you mean 'md5'?",
+        "missing key 'md5'",
+        "key 'size': expected a whole number, found 'big'",
+    )
+
+
+def test_broken_yaml_names_file_and_line(home):
+    path = write(home, "systems", "x.yaml", "name: x\ndescription: a: b\n")
+    with pytest.raises(ToolkitError) as caught:
+        registry.systems()
+    assert caught.value.message.startswith(f"{path}, line 2: ")
+
+
+def test_a_list_is_no_entry(home):
+    path = write(home, "systems", "x.yaml", "- name\n")
+    with pytest.raises(ToolkitError, match="is no mapping of keys to values") as caught:
+        registry.systems()
+    assert str(path) in caught.value.message

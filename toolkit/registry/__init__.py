@@ -1,0 +1,51 @@
+"""Names and what is known of them: benchmarks, systems, prebuilt indexes. All of it is data beside this file.
+
+A user's own entries in `TANDEM_HOME/registry/{benchmarks,systems,indexes}/*.yaml` are read beside ours, in the same form.
+An unknown name is a ToolkitError with the nearest right one.
+"""
+
+from __future__ import annotations
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import BenchmarkSpec, IndexSpec, SystemSpec
+from toolkit.registry.loader import FOLDER, entries, look_up, read_yaml
+from toolkit.registry.snapshot import index_aliases, prebuilt
+
+
+def benchmark(name: str) -> BenchmarkSpec:
+    """The benchmark of this name (`infosearch`)."""
+    return look_up("benchmark", name, benchmarks())
+
+
+def benchmarks() -> dict[str, BenchmarkSpec]:
+    """All benchmarks by name: ours in alphabetical order, then the user's."""
+    return entries("benchmarks", BenchmarkSpec)
+
+
+def system(name: str) -> SystemSpec:
+    """The system of this name (`bm25`)."""
+    return look_up("system", name, systems())
+
+
+def systems() -> dict[str, SystemSpec]:
+    """All systems by name: ours in alphabetical order, then the user's."""
+    return entries("systems", SystemSpec)
+
+
+def index(name: str) -> IndexSpec:
+    """The prebuilt index of this name; short names (`msmarco`) and those that Pyserini keeps for old papers work too."""
+    return look_up("prebuilt index", index_aliases().get(name, name), indexes())
+
+
+def indexes() -> dict[str, IndexSpec]:
+    """All prebuilt indexes by name: Pyserini's, then the user's. Aliases are not among them."""
+    mine = entries("indexes", IndexSpec)
+    for name in mine:
+        if name in prebuilt() or name in index_aliases():
+            raise ToolkitError(f"the index name {name!r} of your registry is Pyserini's already", "choose another name")
+    return {**prebuilt(), **mine}
+
+
+def measures() -> dict[str, dict]:
+    """The measures that Tandem adds to ir_measures, by name: the rows of `measures.yaml`."""
+    return read_yaml(FOLDER / "measures.yaml")

@@ -1,0 +1,119 @@
+"""YAML files into specs, checked as they are loaded."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, TypeVar
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.home import home
+
+Spec = TypeVar("Spec")
+
+FOLDER = Path(__file__).resolve().parent
+SHOWN_NAMES = 20
+
+
+def entries(kind: str, spec: type[Spec]) -> dict[str, Spec]:
+    """Every entry of one kind by name: `<kind>/*.yaml` beside this file, then in TANDEM_HOME/registry.
+
+    Raises ToolkitError, which names the file, where one is not what `spec` says, or a name comes twice.
+    """
+    return dict(_entries(kind, spec, home()))
+
+
+@functools.cache
+def _entries(kind: str, spec: type[Spec], user_home: Path) -> dict[str, Spec]:
+    found: dict[str, Spec] = {}
+    for folder in (FOLDER / kind, user_home / "registry" / kind):
+        for path in sorted(folder.glob("*.yaml"), key=lambda path: path.stem):
+            entry = to_spec(spec, read_yaml(path), path)
+            if entry.name in found:
+                raise ToolkitError(f"{path}: the name {entry.name!r} is taken already", "choose another name")
+            found[entry.name] = entry
+    return found
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of a YAML file; ToolkitError with file and line where it is none."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a PyYAML built without libyaml is ten times slower
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), loader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ToolkitError(f"{path}, line {line}: {error.problem}", "a value with a colon or quote wants quotes") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ToolkitError(f"{path} is no YAML file: {error}", "save it as UTF-8 text") from error
+
+
+def to_spec(spec: type[Spec], row: Any, path: Path) -> Spec:
+    """A spec from a mapping; all unknown, missing and wrong keys in one ToolkitError that names the file."""
+    if not isinstance(row, Mapping):
+        raise ToolkitError(f"{path} is no mapping of keys to values", "see the entries in toolkit/registry")
+    types = typing.get_type_hints(spec)
+    needed = [field.name for field in fields(spec) if field.default is MISSING and field.default_factory is MISSING]
+    problems = [f"unknown key {key!r} {did_you_mean(str(key), types)}".rstrip() for key in row if key not in types]
+    problems += [f"missing key {key!r}" for key in needed if key not in row]
+    problems += [
+        f"key {key!r}: expected {_wanted(types[key])}, found {value!r}"
+        for key, value in row.items()
+        if key in types and not _fits(value, types[key])
+    ]
+    if problems:
+        known = ", ".join(types)
+        raise ToolkitError(f"{path}: {len(problems)} of its keys are wrong", f"known keys: {known}", problems=problems)
+    return spec(**{key: tuple(value) if _is_tuple(types[key]) else value for key, value in row.items()})
+
+
+def look_up(kind: str, name: str, known: Mapping[str, Spec]) -> Spec:
+    """The entry of this name; a ToolkitError with the nearest right one where there is none."""
+    if name in known:
+        return known[name]
+    names = ", ".join(known) if len(known) <= SHOWN_NAMES else f"{len(known)} names"
+    raise ToolkitError(f"no {kind} {name!r}", f"{did_you_mean(name, known)}known: {names}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'x'? ` where something known is near, else nothing: the beginning of a hint."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean '{close[0]}'? " if close else ""
+
+
+def _is_tuple(kind: Any) -> bool:
+    return typing.get_origin(kind) is tuple
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a YAML value fits a field's type; lists stand for tuples, and what they hold is checked too."""
+    if isinstance(kind, UnionType):
+        return any(_fits(value, option) for option in typing.get_args(kind))
+    origin, inner = typing.get_origin(kind) or kind, typing.get_args(kind)
+    if kind is Any:
+        return True
+    if origin is tuple:
+        return isinstance(value, list) and all(_fits(item, inner[0]) for item in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(_fits(k, inner[0]) and _fits(v, inner[1]) for k, v in value.items())
+    return isinstance(value, origin) and not (origin is int and isinstance(value, bool))
+
+
+def _wanted(kind: Any) -> str:
+    words = {
+        str: "text",
+        int: "a whole number",
+        bool: "true or false",
+        tuple: "a list",
+        dict: "keys and values",
+        NoneType: "null",
+    }
+    if isinstance(kind, UnionType):
+        return " or ".join(_wanted(option) for option in typing.get_args(kind))
+    return words[typing.get_origin(kind) or kind]
