@@ -100,3 +100,11 @@ def test_qrels_keep_lines_subtopics_and_text_ids():
     assert list(Qrels.from_rows(rows)) == rows
     assert list(join_qrels([Qrels.from_rows(rows[:1]), Qrels.from_rows(rows[1:])])) == rows
     assert Qrels.from_rows(rows).to_frame().to_dict("records") == [row._asdict() for row in rows]
+
+
+def test_the_head_of_a_run_is_its_best_documents_in_the_order_of_the_file():
+    run = Run.from_columns(["a", "b", "a", "a"], ["x", "z", "y", "w"], [1.0, 5.0, 3.0, 2.0])
+    head = run.head(2)
+    assert list(zip(head.queries.tolist(), head.scores.tolist(), strict=True)) == [(1, 5.0), (0, 3.0), (0, 2.0)]
+    assert run.head(0).to_dict() == {"a": {}, "b": {}}
+    assert run.head(3).to_dict() == run.to_dict()

@@ -149,16 +149,22 @@ class Run:
         """The lines of these queries only, in the file's order."""
         wanted = set(query_ids)
         keep = np.array([query_id in wanted for query_id in self.query_ids], bool)
-        codes = np.cumsum(keep) - 1
-        lines = keep[self.queries]
-        return replace(
-            self,
-            query_ids=tuple(q for q, kept in zip(self.query_ids, keep, strict=True) if kept),
-            queries=codes[self.queries[lines]].astype(np.int32),
-            docs=self.docs[lines],
-            scores=self.scores[lines],
-            ranks=None if self.ranks is None else self.ranks[lines],
-        )
+        codes = (np.cumsum(keep) - 1).astype(np.int32)
+        run = self._lines(keep[self.queries])
+        query_ids = tuple(q for q, kept in zip(self.query_ids, keep, strict=True) if kept)
+        return replace(run, query_ids=query_ids, queries=codes[run.queries])
+
+    def head(self, depth: int) -> Run:
+        """The best `depth` documents of each query, in the file's order."""
+        order = self.order()
+        starts = np.cumsum(self.lengths) - self.lengths
+        ranks = np.empty(len(self), np.int64)
+        ranks[order] = np.arange(len(self)) - np.repeat(starts, self.lengths)
+        return self._lines(ranks < depth)
+
+    def _lines(self, keep: np.ndarray) -> Run:
+        ranks = None if self.ranks is None else self.ranks[keep]
+        return replace(self, queries=self.queries[keep], docs=self.docs[keep], scores=self.scores[keep], ranks=ranks)
 
 
 def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
