@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import sys
 import tempfile
@@ -18,7 +19,7 @@ def open_input(path: str | Path) -> BinaryIO:
     """Open for reading as bytes; `.gz` and `.zst` are decompressed on the fly, `-` is standard input.
 
     Raises ToolkitError where the file is missing or a folder. A truncated archive shows only while reading
-    (EOFError, zlib.error, gzip.BadGzipFile): readers turn that into their own error with the file's name.
+    (EOFError, zlib.error, or an OSError without errno): readers turn that into their own error with the file's name.
     """
     if str(path) == "-":
         return sys.stdin.buffer
@@ -30,9 +31,10 @@ def open_input(path: str | Path) -> BinaryIO:
     if path.suffix == ".gz":
         return gzip.open(path, "rb")
     if path.suffix == ".zst":
-        import zstandard
+        import pyarrow
 
-        return zstandard.open(path, "rb")
+        # zstandard's own reader takes a file that breaks off for a complete one
+        return io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd"))
     return path.open("rb")
 
 

@@ -1,0 +1,28 @@
+"""What an id may be so that a line that holds it can be read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from toolkit.core.errors import ToolkitError
+
+# RE2's \s knows no vertical tab
+_UNREADABLE = {"query_id": r"^$|[\t\n\v\f\r \x00]|^[#" + "\ufeff]"}
+_WHITE = r"^$|[\t\n\v\f\r \x00]"
+
+
+def check_ids(name: str, ids: Iterable[str]) -> None:
+    """Raise ToolkitError for an id that is empty or holds white space, and for a query id that would start a comment.
+
+    name  `query_id`, `doc_id`, `iteration` or `tag`, for the message
+    """
+    import pyarrow
+    import pyarrow.compute
+
+    ids = ids if isinstance(ids, pyarrow.Array) else pyarrow.array(ids, pyarrow.string())
+    bad = ids.filter(pyarrow.compute.match_substring_regex(ids, _UNREADABLE.get(name, _WHITE)))
+    if len(bad):
+        raise ToolkitError(
+            f"{name} {bad[0].as_py()!r} cannot stand in a TREC file",
+            "ids and tags are not empty and hold no white space; query ids do not begin with #",
+        )

@@ -1,0 +1,83 @@
+"""Bytes of a text file, whole or refused, and the lines and columns in them."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import open_input
+from toolkit.formats.problems import Problem
+
+CHUNK = 1 << 20  # bytes
+_LAYOUT = (
+    ("F102", re.compile(rb"\r$"), "end with CR LF"),
+    ("F103", re.compile(rb"^\s|\s\s|[^\S\r]\r?$|^$"), "are blank or have blanks to spare"),
+)
+
+
+def source_name(path: str | Path) -> str:
+    """What to call a file in a message."""
+    return "standard input" if str(path) == "-" else str(path)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """All bytes of a file, decompressed by its name; ToolkitError where it is missing or its compressed data breaks off."""
+    with open_input(path) as file:
+        return _unpack(file, path) if Path(path).suffix in (".gz", ".zst") else file.read()
+
+
+def _unpack(file: BinaryIO, path: str | Path) -> bytes:
+    chunks, lines = [], 1
+    try:
+        # read1 hands out what is there before it fails: the line of the break is exact
+        while chunk := file.read1(CHUNK):
+            chunks.append(chunk)
+            lines += chunk.count(b"\n")
+    except (EOFError, zlib.error, OSError) as error:
+        if getattr(error, "errno", None):  # the disk, not the data
+            raise
+        raise ToolkitError(
+            f"{path}, line {lines}: the compressed data is damaged or breaks off here", "make or fetch the file again"
+        ) from error
+    return b"".join(chunks)
+
+
+def is_text(line: bytes) -> bool:
+    """Whether these bytes are UTF-8 and hold no NUL."""
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in line
+
+
+def columns(data: bytes) -> Iterator[tuple[int, list[bytes]]]:
+    """Line number (from 1) and columns of each line that is neither blank nor a comment.
+
+    Columns are divided by ASCII white space alone, as in C: a no-break space belongs to an id.
+    """
+    for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+        fields = line.split()
+        if fields and not fields[0].startswith(b"#"):
+            yield number, fields
+
+
+def text_problems(data: bytes) -> list[Problem]:
+    """Lines that are no text (F001), and what is odd in the layout of the file (F101 to F103)."""
+    problems = []
+    if not data.isascii() or b"\0" in data:
+        lines = enumerate(data.split(b"\n"), 1)
+        problems += [Problem("F001", number, "not UTF-8 text") for number, line in lines if not is_text(line)]
+    if data.startswith(codecs.BOM_UTF8):
+        problems.append(Problem("F101", 1, "byte order mark at the start of the file"))
+    lines = data.removesuffix(b"\n").split(b"\n") if data else []
+    for code, pattern, what in _LAYOUT:
+        found = [number for number, line in enumerate(lines, 1) if pattern.search(line) and not line.startswith(b"#")]
+        if found:
+            problems.append(Problem(code, found[0], f"{len(found):,} of {len(lines):,} lines {what}"))
+    return problems

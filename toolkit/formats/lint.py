@@ -1,0 +1,192 @@
+"""The exact linter: reads a run or qrels line by line and finds everything that is wrong, with its line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.formats.lines import columns, is_text, read_bytes, text_problems
+from toolkit.formats.problems import Problem, by_line
+
+if TYPE_CHECKING:
+    from toolkit.core.qrels import Qrels
+    from toolkit.core.runs import Run
+
+FLOAT32_MAX = 3.4028234663852886e38
+BEIR_HEADERS = ([b"query-id", b"corpus-id", b"score"], [b"qid", b"pid", b"score"])  # BEIR, InstructIR
+_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NOT_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_INTEGER = re.compile(rb"[+-]?\d{1,18}")
+
+
+@dataclass
+class Lines:
+    """The good lines of a file, parallel: number (from 1), columns as written, value (score or relevance)."""
+
+    numbers: list[int] = field(default_factory=list)
+    rows: list[list[bytes]] = field(default_factory=list)
+    values: list = field(default_factory=list)
+
+    def add(self, number: int, row: list[bytes], value: float) -> None:
+        """Append a line."""
+        self.numbers.append(number)
+        self.rows.append(row)
+        self.values.append(value)
+
+    def column(self, index: int) -> list[str]:
+        """One column as text."""
+        return [row[index].decode() for row in self.rows]
+
+
+def lint_run(path: str | Path) -> list[Problem]:
+    """All problems of a TREC run, in the order of lines; ToolkitError where it cannot be read at all."""
+    data = read_bytes(path)
+    lines, problems = scan_run(data)
+    return by_line(problems + text_problems(data) + run_warnings(lines))
+
+
+def lint_qrels(path: str | Path) -> list[Problem]:
+    """All problems of a qrels file (TREC or BEIR's TSV), in the order of lines; ToolkitError where it cannot be read at all."""
+    data = read_bytes(path)
+    _, problems = scan_qrels(data)
+    return by_line(problems + text_problems(data))
+
+
+def scan_run(data: bytes) -> tuple[Lines, list[Problem]]:
+    """The good lines of a run (the first of equal ones) and what is wrong with others; `text_problems` does encoding."""
+    lines, problems, seen, number = Lines(), [], {}, 0
+    for number, row in columns(data):
+        key = (row[0], row[2]) if len(row) == 6 else None
+        if key is None:
+            problems.append(Problem("R001", number, f"expected 6 columns, found {len(row)}"))
+        elif bad := _bad_score(row[4]):
+            problems.append(Problem(bad, number, f"score {_show(row[4])} is not a {'finite ' if bad == 'R003' else ''}number"))
+        elif key in seen:
+            first = seen[key]
+            if lines.rows[first] == row:
+                problems.append(Problem("R005", number, f"the same line as line {lines.numbers[first]}"))
+            else:
+                what = f"document {_show(row[2])} of query {_show(row[0])} again, first on line {lines.numbers[first]}"
+                problems.append(Problem("R004", number, what))
+        elif all(map(is_text, row)):
+            seen[key] = len(lines.rows)
+            lines.add(number, row, float(row[4]))
+    if not number:
+        problems.append(Problem("F002", None, "no run lines, the file is empty"))
+    return lines, problems
+
+
+def _bad_score(text: bytes) -> str:
+    """The code of what is wrong with a score, empty where it is fine."""
+    if _NUMBER.fullmatch(text):
+        return "" if abs(float(text)) <= FLOAT32_MAX else "R003"
+    return "R003" if _NOT_FINITE.fullmatch(text) else "R002"
+
+
+def _show(text: bytes) -> str:
+    return text.decode(errors="backslashreplace")
+
+
+def run_from_lines(lines: Lines, source: str) -> Run:
+    """The run of scanned lines; ranks only where all are whole numbers."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from toolkit.core.runs import Run
+
+    ranks = [row[3] for row in lines.rows]
+    tag = lines.rows[0][5].decode() if lines.rows else ""
+    run = Run.from_columns(lines.column(0), lines.column(2), lines.values, tag=tag, source=source)
+    whole = all(_INTEGER.fullmatch(rank) for rank in ranks)
+    return replace(run, ranks=np.array([int(rank) for rank in ranks], np.int64)) if whole else run
+
+
+def run_warnings(lines: Lines) -> list[Problem]:
+    """What is odd in lines that are right one by one: ranks, tags, order."""
+    if not lines.rows:
+        return []
+    warnings = []
+    odd = [number for number, row in zip(lines.numbers, lines.rows, strict=True) if not _INTEGER.fullmatch(row[3])]
+    if odd:
+        warnings.append(Problem("R101", odd[0], f"{len(odd):,} of {len(lines.rows):,} ranks are not whole numbers"))
+    tags = {row[5]: number for number, row in zip(reversed(lines.numbers), reversed(lines.rows), strict=True)}
+    if len(tags) > 1:
+        warnings.append(Problem("R103", sorted(tags.values())[1], f"{len(tags)} tags, the first is {_show(lines.rows[0][5])}"))
+    run = run_from_lines(lines, "")
+    if run.ranks is not None:
+        warnings += _order_warning("R102", run, _contradictions(run), lines, "ranks contradict scores in {} of {} queries")
+    return warnings + _order_warning(
+        "R104", run, _out_of_order(run), lines, "lines of {} of {} queries are apart or not best first"
+    )
+
+
+def _order_warning(code: str, run: Run, found, lines: Lines, message: str) -> list[Problem]:
+    """One problem for all the lines (positions) that were found, at the first of them."""
+    if not len(found):
+        return []
+    queries = len(set(run.queries[found].tolist()))
+    return [Problem(code, lines.numbers[int(found.min())], message.format(queries, len(run.query_ids)))]
+
+
+def _contradictions(run: Run):
+    """Lines whose score is above that of a better rank of the same query, or that share a rank but not its score."""
+    import numpy as np
+
+    scores = run.scores.astype(np.float32)
+    by_rank = np.lexsort((-scores, run.ranks, run.queries))
+    same = np.diff(run.queries[by_rank]) == 0
+    rise = np.diff(scores[by_rank])
+    shared = (np.diff(run.ranks[by_rank]) == 0) & (rise != 0)
+    return by_rank[1:][same & ((rise > 0) | shared)]
+
+
+def _out_of_order(run: Run):
+    """Lines that follow a worse one of the same query, or come after another query's."""
+    import numpy as np
+
+    seen = np.maximum.accumulate(run.queries)
+    same = np.diff(run.queries) == 0
+    apart = run.queries[1:] < seen[1:]
+    rise = same & (np.diff(run.scores.astype(np.float32)) > 0)
+    return np.flatnonzero(apart | rise) + 1
+
+
+def scan_qrels(data: bytes) -> tuple[Lines, list[Problem]]:
+    """The good lines of qrels as four columns (the first of equal judgments) and what is wrong with the others."""
+    lines, problems, seen, number, expected = Lines(), [], {}, 0, 4
+    for number, row in columns(data):
+        if row in BEIR_HEADERS and not lines.rows and expected == 4:
+            expected, number = 3, 0
+            continue
+        if len(row) != expected:
+            problems.append(Problem("Q001", number, f"expected {expected} columns, found {len(row)}"))
+            continue
+        row = row if expected == 4 else [row[0], b"0", row[1], row[2]]
+        key = tuple(row[:3])
+        if not _INTEGER.fullmatch(row[3]):
+            problems.append(Problem("Q002", number, f"relevance {_show(row[3])} is not a whole number"))
+        elif key in seen:
+            problems.append(_second_judgment(number, row, lines, seen[key]))
+        elif all(map(is_text, row)):
+            seen[key] = len(lines.rows)
+            lines.add(number, row, int(row[3]))
+    if not number:
+        problems.append(Problem("F002", None, "no judgments, the file is empty"))
+    return lines, problems
+
+
+def _second_judgment(number: int, row: list[bytes], lines: Lines, first: int) -> Problem:
+    what = f"document {_show(row[2])} of query {_show(row[0])} is judged {_show(row[3])}"
+    if lines.values[first] == int(row[3]):
+        return Problem("Q101", number, f"{what} again, as on line {lines.numbers[first]}")
+    return Problem("Q003", number, f"{what}, but {lines.values[first]} on line {lines.numbers[first]}")
+
+
+def qrels_from_lines(lines: Lines, source: str) -> Qrels:
+    """The qrels of scanned lines."""
+    from toolkit.core.qrels import Qrels
+
+    return Qrels.from_columns(lines.column(0), lines.column(2), lines.values, lines.column(1), source=source)

@@ -1,0 +1,172 @@
+"""Topics as TREC topics, TSV and JSONL, told apart by their content."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from toolkit.core.files import open_output
+from toolkit.core.modes import split_mode
+from toolkit.core.topics import Topic
+from toolkit.formats.ids import check_ids
+from toolkit.formats.lines import is_text, read_bytes, source_name
+from toolkit.formats.problems import Problem, by_line, refuse
+
+Found = tuple[int, Topic | Problem]  # line number and what stands there
+_FIELDS = tuple(field.name for field in fields(Topic))
+_TOP = re.compile(r"^[ \t]*<top>(.*?)(^[ \t]*</top>|(?=^[ \t]*<top>)|\Z)", re.DOTALL | re.IGNORECASE | re.MULTILINE)
+# a tag at the start of a line, or a known one anywhere: some files put <num> and <title> on one line
+_TAG = re.compile(r"^[ \t]*<(\w+)>|<(num|title|desc|narr)>", re.MULTILINE | re.IGNORECASE)
+_OWN_TAG = re.compile(r"^<(num|orig|title|desc|narr)>", re.MULTILINE)
+_CLOSING = re.compile(r"</\w+>")
+_LABELS = {
+    "num": re.compile(r"^number\s*:\s*", re.IGNORECASE),
+    "title": re.compile(r"^topic\s*:\s*", re.IGNORECASE),
+    "desc": re.compile(r"^description\s*:\s*", re.IGNORECASE),
+    "narr": re.compile(r"^narrative\s*:\s*", re.IGNORECASE),
+}
+_OWN_LABELS = {name: label for name, label in _LABELS.items() if name != "title"}
+
+
+def read_topics(path: str | Path) -> list[Topic]:
+    """Topics from a file: TREC `<top>`, TSV (`id<TAB>text`), JSONL (fields of Topic; BEIR's `_id` and `text`); .gz, .zst, `-`.
+
+    A core query that is not given is the text itself. The mode is taken from the id. Of TREC topics that Tandem did not
+    write (they have no `<orig>`), the title is the query; description and narrative are not read.
+
+    Raises ToolkitError with all problems of the file: a topic without id or text, an id twice or with white space in it, a
+    line that is neither, bytes that are not UTF-8, no topics at all.
+    """
+    data, source = read_bytes(path).removeprefix(codecs.BOM_UTF8), source_name(path)
+    bad = [Problem("F001", n, "not UTF-8 text") for n, line in enumerate(data.split(b"\n"), 1) if not is_text(line)]
+    refuse(source, bad)
+    text = data.decode().replace("\r\n", "\n")
+    topics, problems, seen = [], [], {}
+    for line, found in _reader(text)(text):
+        if isinstance(found, Problem):
+            problems.append(found)
+        elif found.query_id in seen:
+            problems.append(Problem("T003", line, f"topic {found.query_id} again, first on line {seen[found.query_id]}"))
+        else:
+            seen[found.query_id] = line
+            topics.append(found)
+    if not seen and not problems:
+        problems.append(Problem("F002", None, "no topics, the file is empty"))
+    refuse(source, by_line(problems))
+    return topics
+
+
+def _reader(text: str) -> Callable[[str], Iterator[Found]]:
+    start = text.lstrip()
+    if start.startswith("{"):
+        return _read_jsonl
+    return _read_trec if start.startswith("<") else _read_tsv
+
+
+def _topic(line: int, values: dict[str, str]) -> Found:
+    """A topic with what follows from other fields filled in, or what is wrong with it."""
+    query_id = values.get("query_id", "")
+    if not query_id or not values.get("text", "").strip():
+        name = f"topic {query_id}" if query_id else "a topic"
+        return line, Problem("T002", line, f"{name} without {'text' if query_id else 'id'}")
+    if query_id.split() != [query_id]:
+        return line, Problem("T002", line, f"white space in the topic id {query_id!r}")
+    mode = split_mode(query_id)[1]
+    return line, Topic(**{"mode": mode, **values, "query": values.get("query") or values["text"]})
+
+
+def _read_tsv(text: str) -> Iterator[Found]:
+    for number, line in enumerate(text.split("\n"), 1):
+        query_id, tab, rest = line.partition("\t")
+        if tab:
+            yield _topic(number, {"query_id": query_id, "text": rest.strip()})
+        elif line.strip():
+            yield number, Problem("T001", number, "no tab between topic id and text")
+
+
+def _read_jsonl(text: str) -> Iterator[Found]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            yield number, Problem("T001", number, f"not JSON: {error.msg} at column {error.colno}")
+            continue
+        values = {name: row[name] for name in _FIELDS if row.get(name) is not None} if isinstance(row, dict) else {}
+        if isinstance(row, dict) and "_id" in row:
+            values.setdefault("query_id", row["_id"])
+        if type(values.get("query_id")) is int:
+            values["query_id"] = str(values["query_id"])
+        odd = [name for name, value in values.items() if not isinstance(value, str)]
+        if odd:
+            yield number, Problem("T001", number, f"{', '.join(odd)} is not text")
+        else:
+            yield _topic(number, values)
+
+
+def _read_trec(text: str) -> Iterator[Found]:
+    for top in _TOP.finditer(text):
+        line = text.count("\n", 0, top.start()) + 1
+        if not top.group(2):
+            yield line, Problem("T001", line, "<top> without </top>")
+        elif "\n<orig>" in top.group(1):  # Tandem's own: one value a line, which may hold anything
+            found = _sections(top.group(1), _OWN_TAG, _OWN_LABELS)
+            names = {"num": "query_id", "orig": "original_id", "title": "text", "desc": "query", "narr": "instruction"}
+            yield _topic(line, {names[tag]: value for tag, value in found.items()})
+        else:
+            found = _sections(_CLOSING.sub(" ", top.group(1)), _TAG, _LABELS)
+            yield _topic(line, {"query_id": found.get("num", ""), "text": found.get("title", "")})
+
+
+def _sections(body: str, tag: re.Pattern, labels: dict[str, re.Pattern]) -> dict[str, str]:
+    """Tag -> text up to the next tag, white space made one blank, without its label (`Number:`); of equal tags the first."""
+    tags = list(tag.finditer(body))
+    ends = [match.start() for match in tags[1:]] + [len(body)]
+    found = {}
+    for match, end in zip(tags, ends, strict=True):
+        name = next(filter(None, match.groups())).lower()
+        text = " ".join(body[match.end() : end].split())
+        found.setdefault(name, labels[name].sub("", text) if name in labels else text)
+    return found
+
+
+def write_topics(topics: Iterable[Topic], path: str | Path, format: str = "trec") -> None:
+    """Write topics as `trec`, `tsv` (what Anserini and Pyserini read whole ids from) or `jsonl` (texts exactly).
+
+    TREC topics keep id, published id, text, core query and instruction; TSV keeps id and text; in both, white space
+    becomes one blank. Raises ToolkitError for an id that is empty or holds white space.
+    """
+    topics = list(topics)
+    check_ids("query_id", [topic.query_id for topic in topics])
+    with open_output(path) as out:
+        for topic in topics:
+            out.write(_WRITERS[format](topic).encode())
+
+
+def _trec(topic: Topic) -> str:
+    lines = (
+        "<top>",
+        f"<num> Number: {topic.query_id}",
+        f"<orig> {topic.original_id}",
+        f"<title> {topic.text}",
+        f"<desc> Description: {topic.query}",
+        f"<narr> Narrative: {topic.instruction}",
+        "</top>",
+    )
+    return "\n".join(" ".join(line.split()) for line in lines) + "\n\n"
+
+
+def _tsv(topic: Topic) -> str:
+    return f"{topic.query_id}\t{' '.join(topic.text.split())}\n"
+
+
+def _jsonl(topic: Topic) -> str:
+    return json.dumps({name: value for name, value in asdict(topic).items() if value}, ensure_ascii=False) + "\n"
+
+
+_WRITERS = {"trec": _trec, "tsv": _tsv, "jsonl": _jsonl}
