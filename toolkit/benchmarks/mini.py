@@ -1,0 +1,81 @@
+"""The reader of the minis: benchmarks written for this project, one readable YAML file a group (`toolkit/corpora/`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from toolkit.benchmarks.parts import Part, Row, assemble
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.shipped import corpora
+from toolkit.core.specs import BenchmarkSpec
+from toolkit.registry.loader import read_yaml
+
+
+def is_present(spec: BenchmarkSpec, group: Mapping[str, Any]) -> bool:
+    """A mini is always there: it comes with Tandem."""
+    return True
+
+
+def read(spec: BenchmarkSpec, group: Mapping[str, Any]) -> Part:
+    """One dimension, from `toolkit/corpora/<benchmark>/<dimension>.yaml`."""
+    return read_source(corpora(spec.name, f"{group['name']}.yaml"), spec.modes)
+
+
+def read_source(path: Path, modes: tuple[str, ...]) -> Part:
+    """A dimension as it is written by hand: topics, their rows (condition, instructions, gold document, hard negatives).
+
+    A row's gold document is what its instruction asks for, the gold documents of the core query's other rows are its
+    instruction negatives; hard negatives are relevant in no mode. All modes judge the same pairs.
+    Raises ToolkitError, which names the file, where something is missing, numbered wrongly or said twice.
+    """
+    source = read_yaml(path)
+    try:
+        rows = [row for number, topic in enumerate(source["topics"], 1) for row in _rows(source["dimension"], number, topic)]
+        docs = [
+            _doc(entry) for topic in source["topics"] for row in topic["rows"] for entry in [row["gold"], *row["negatives"]]
+        ]
+    except KeyError as error:
+        raise ToolkitError(f"{path}: an entry lacks {error.args[0]!r}", "compare it with the other dimensions") from error
+    twice = [doc_id for doc_id, times in Counter(doc.doc_id for doc in docs).items() if times > 1]
+    if twice:
+        raise ToolkitError(f"{path}: document ids used twice: {', '.join(twice)}", "every document needs its own id")
+    # the golds of a topic come first in the file: documents are kept in order of their ids
+    return assemble(name, modes, rows, sorted(docs))
+
+
+def _rows(dimension: str, number: int, topic: Mapping[str, Any]) -> list[Row]:
+    if topic["number"] != number:
+        raise ToolkitError(f"{dimension}: topic {topic['number']} stands at place {number}", "number topics from 1, in order")
+    golds = [str(row["gold"]["id"]) for row in topic["rows"]]
+    negatives = [str(entry["id"]) for row in topic["rows"] for entry in row["negatives"]]
+    return [
+        Row(
+            original_id=f"{dimension}-{number:03d}-{place}",
+            query=_one_line(topic["query"]),
+            condition=str(row["condition"]),
+            instructions={"ins": _one_line(row["ins"]), "rev": _one_line(row["rev"])},
+            judgments=_judgments(golds, golds[place - 1], negatives),
+        )
+        for place, row in enumerate(topic["rows"], 1)
+    ]
+
+
+def _judgments(golds: list[str], gold: str, negatives: list[str]) -> dict[str, dict[str, int]]:
+    others = dict.fromkeys(negatives, 0)
+    return {
+        "ori": dict.fromkeys(golds, 1) | others,
+        "ins": {doc_id: int(doc_id == gold) for doc_id in golds} | others,
+        "rev": {doc_id: int(doc_id != gold) for doc_id in golds} | others,
+    }
+
+
+def _doc(entry: Mapping[str, Any]) -> Doc:
+    return Doc(str(entry["id"]), _one_line(entry.get("title") or ""), str(entry["text"]).strip())
+
+
+def _one_line(text: str) -> str:
+    return " ".join(str(text).split())

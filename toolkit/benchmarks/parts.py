@@ -1,0 +1,86 @@
+"""The one in-memory form of a benchmark's group (a dimension), whatever it was read from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from toolkit.core.documents import Doc
+from toolkit.core.modes import join_mode
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.runs import Run
+from toolkit.core.topics import Topic
+
+
+@dataclass(frozen=True)
+class Row:
+    """One (core query, condition) pair, as a source states it.
+
+    instructions  mode -> instruction; a mode without one is absent or empty
+    judgments     mode -> document id -> relevance
+    """
+
+    original_id: str
+    query: str
+    condition: str
+    instructions: Mapping[str, str]
+    judgments: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One group of a benchmark, complete.
+
+    topics, qrels  by mode
+    scoreddocs     by mode: candidates to rerank; empty where the source has none
+    notes          what a user should know of the source (counts of what was put right)
+    """
+
+    name: str
+    topics: Mapping[str, Sequence[Topic]]
+    qrels: Mapping[str, Qrels]
+    docs: Sequence[Doc]
+    scoreddocs: Mapping[str, Run] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def assemble(name: str, modes: Sequence[str], rows: Iterable[Row], docs: Sequence[Doc], notes: Sequence[str] = ()) -> Part:
+    """Number core queries, and the instructions of each, in order of first appearance.
+
+    Rows of one core query share its text. Ids are `<name>-<core query, 3 digits>-<instruction, from 1>-<mode>`.
+    """
+    cores: dict[str, str] = {}
+    instructions: Counter[str] = Counter()
+    topics: dict[str, list[Topic]] = {mode: [] for mode in modes}
+    judged: dict[str, list[Qrel]] = {mode: [] for mode in modes}
+    for row in rows:
+        group_id = cores.setdefault(row.query, f"{name}-{len(cores) + 1:03d}")
+        instructions[group_id] += 1
+        base = f"{group_id}-{instructions[group_id]}"
+        for mode in modes:
+            topic = _topic(row, join_mode(base, mode), group_id, mode)
+            topics[mode].append(topic)
+            judged[mode] += [Qrel(topic.query_id, doc_id, label) for doc_id, label in row.judgments[mode].items()]
+    qrels = {mode: Qrels.from_rows(rows, join_mode(name, mode)) for mode, rows in judged.items()}
+    return Part(name, topics, qrels, docs, notes=tuple(notes))
+
+
+def _topic(row: Row, query_id: str, group_id: str, mode: str) -> Topic:
+    instruction = row.instructions.get(mode, "")
+    return Topic(
+        query_id=query_id,
+        text=f"{row.query} {instruction}" if instruction else row.query,
+        query=row.query,
+        instruction=instruction,
+        condition=row.condition,
+        mode=mode,
+        group_id=group_id,
+        original_id=row.original_id,
+    )
+
+
+def counts(part: Part) -> dict[str, int]:
+    """Core queries, queries a mode, documents."""
+    topics = next(iter(part.topics.values()))
+    return {"cores": len({topic.group_id for topic in topics}), "queries": len(topics), "documents": len(part.docs)}
