@@ -12,27 +12,25 @@ from toolkit.store import home, lock
 PATTERNS = ["README.md", "*.jsonl", "*.jsonl.gz", "*.tsv", "*.parquet"]
 
 
-def fetch(repository: str, revision: str) -> Path:
+def fetch(repository: str, revision: str, hint: str) -> Path:
     """The folder of a data repository at one revision, downloaded where it is not there yet.
 
+    hint  the way out where it cannot be had (ToolkitError)
+
     HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count, as for everything of huggingface_hub.
-    Raises ToolkitError where the repository cannot be had.
     """
     import huggingface_hub
-    from huggingface_hub import constants
 
-    say(f"fetching {repository} from {constants.ENDPOINT}")
-    try:
-        with lock(f"hub {repository}"):
+    endpoint = huggingface_hub.constants.ENDPOINT
+    with lock(f"hub {repository}"):
+        say(f"fetching {repository} from {endpoint}")
+        try:
             folder = huggingface_hub.snapshot_download(
                 repository, repo_type="dataset", revision=revision, cache_dir=home() / "hub", allow_patterns=PATTERNS
             )
-    except Exception as error:
-        raise ToolkitError(
-            f"cannot fetch {repository} at {revision[:12]} from {constants.ENDPOINT} ({_reason(error)})",
-            "take a local copy (tandem benchmarks fetch infosearch --from DIR), or use the mini (infosearch-mini)",
-            status=1,
-        ) from error
+        except Exception as error:  # whatever its HTTP library raises comes through
+            message = f"cannot fetch {repository} at {revision[:12]} from {endpoint} ({_reason(error)})"
+            raise ToolkitError(message, hint, status=1) from error
     return Path(folder)
 
 

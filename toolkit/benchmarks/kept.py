@@ -50,7 +50,8 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
 
 def fetch(spec: BenchmarkSpec, group: Group) -> Part:
     """Keep a group from its hub repository at the pinned revision. Raises ToolkitError where that cannot be had."""
-    folder = hub.fetch(group["repository"], group["revision"])
+    hint = f"take a local copy (tandem benchmarks fetch {spec.name} --from DIR), or use the mini ({spec.name}-mini)"
+    folder = hub.fetch(group["repository"], group["revision"], hint)
     return _keep(spec, group, folder, {}, {"repository": group["repository"], "revision": group["revision"]})
 
 
@@ -88,7 +89,8 @@ def _local_candidates(root: Path, group: Group) -> dict[str, Path]:
         paths = sorted(root.rglob(f"{_repository(group)}_{word}_retrieval_results.json"))
         if len(paths) > 1:
             raise ToolkitError(f"candidates twice: {paths[0]} and {paths[1]}", "leave one of them in the folder")
-        found.update({mode: path for path in paths})
+        if paths:
+            found[mode] = paths[0]
     return found
 
 
@@ -131,8 +133,8 @@ def _candidates(path: Path, mode: str, part: Part) -> Run:
     run, _ = read_requests(path)
     ours = {topic.original_id: topic.query_id for topic in part.topics[mode]}
     known = {doc.doc_id for doc in part.docs}
-    problems = [f"{path}: unknown query {query_id}" for query_id in run.query_ids if query_id not in ours]
-    problems += [f"{path}: unknown document {doc_id}" for doc_id in run.doc_ids.to_pylist() if doc_id not in known]
+    problems = [f"unknown query {query_id}" for query_id in run.query_ids if query_id not in ours]
+    problems += [f"unknown document {doc_id}" for doc_id in run.doc_ids.to_pylist() if doc_id not in known]
     if problems:
         raise ToolkitError(
             f"{path} does not fit {part.name}: {len(problems)} unknown ids", "compare revisions", problems=problems

@@ -34,10 +34,9 @@ def read_source(path: Path, modes: tuple[str, ...]) -> Part:
     """
     source = read_yaml(path)
     try:
-        rows = [row for number, topic in enumerate(source["topics"], 1) for row in _rows(source["dimension"], number, topic)]
-        docs = [
-            _doc(entry) for topic in source["topics"] for row in topic["rows"] for entry in [row["gold"], *row["negatives"]]
-        ]
+        name, topics = source["dimension"], source["topics"]
+        rows = [row for number, topic in enumerate(topics, 1) for row in _rows(name, number, topic)]
+        docs = [_doc(entry) for topic in topics for row in topic["rows"] for entry in [row["gold"], *row["negatives"]]]
     except KeyError as error:
         raise ToolkitError(f"{path}: an entry lacks {error.args[0]!r}", "compare it with the other dimensions") from error
     twice = [doc_id for doc_id, times in Counter(doc.doc_id for doc in docs).items() if times > 1]
