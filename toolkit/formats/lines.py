@@ -67,6 +67,12 @@ def columns(data: bytes) -> Iterator[tuple[int, list[bytes]]]:
             yield number, fields
 
 
+def comments(data: bytes) -> list[bytes]:
+    """The comment lines, without their line ends."""
+    lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
+    return [line.strip() for line in lines if line.lstrip().startswith(b"#")]
+
+
 def text_problems(data: bytes) -> list[Problem]:
     """Lines that are no text (F001), and what is odd in the layout of the file (F101 to F103)."""
     problems = []

@@ -42,16 +42,24 @@ class Lines:
 
 def lint_run(path: str | Path) -> list[Problem]:
     """All problems of a TREC run, in the order of lines; ToolkitError where it cannot be read at all."""
-    data = read_bytes(path)
-    lines, problems = scan_run(data)
-    return by_line(problems + text_problems(data) + run_warnings(lines))
+    return examine_run(read_bytes(path))[1]
 
 
 def lint_qrels(path: str | Path) -> list[Problem]:
     """All problems of a qrels file (TREC or BEIR's TSV), in the order of lines; ToolkitError where it cannot be read at all."""
-    data = read_bytes(path)
-    _, problems = scan_qrels(data)
-    return by_line(problems + text_problems(data))
+    return examine_qrels(read_bytes(path))[1]
+
+
+def examine_run(data: bytes) -> tuple[Lines, list[Problem]]:
+    """The good lines of a run and all problems of the others and of the whole."""
+    lines, problems = scan_run(data)
+    return lines, by_line(problems + text_problems(data) + run_warnings(lines))
+
+
+def examine_qrels(data: bytes) -> tuple[Lines, list[Problem]]:
+    """The good lines of qrels and all problems of the others and of the whole."""
+    lines, problems = scan_qrels(data)
+    return lines, by_line(problems + text_problems(data))
 
 
 def scan_run(data: bytes) -> tuple[Lines, list[Problem]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -12,13 +11,12 @@ from toolkit.core.errors import ToolkitError
 
 
 class Code(NamedTuple):
-    """A row of `problems.csv`. severity: `error` (the file is refused) or `warning`; fixable: `verify --fix` cures it."""
+    """An entry of `problems.yaml`. severity: `error` (the file is refused) or `warning`; fixable: `verify --fix` cures it."""
 
-    code: str
     severity: str
-    fixable: bool
     explanation: str
-    hint: str
+    hint: str = ""
+    fixable: bool = False
 
 
 class Problem(NamedTuple):
@@ -45,8 +43,10 @@ class Problem(NamedTuple):
 @cache
 def codes() -> dict[str, Code]:
     """All codes, in the order of the table."""
-    with Path(__file__).with_name("problems.csv").open(encoding="utf-8", newline="") as file:
-        return {row["code"]: Code(**{**row, "fixable": row["fixable"] == "yes"}) for row in csv.DictReader(file)}
+    import yaml
+
+    table = yaml.safe_load(Path(__file__).with_name("problems.yaml").read_text(encoding="utf-8"))
+    return {name: Code(**entry) for name, entry in table.items()}
 
 
 def by_line(problems: Sequence[Problem]) -> list[Problem]:
@@ -59,7 +59,8 @@ def refuse(source: str, problems: Sequence[Problem]) -> None:
     errors = [problem for problem in problems if problem.is_error]
     if not errors:
         return
-    hint = codes()[errors[0].code].hint
+    hints = {codes()[problem.code].hint for problem in errors}
+    hint = hints.pop() if len(hints) == 1 else "tandem runs verify names the code of each; --codes explains them"
     if len(errors) == 1:
         raise ToolkitError(f"{source}{errors[0].place}: {errors[0].message}", hint)
     raise ToolkitError(f"{source}: {len(errors)} problems", hint, problems=errors)

@@ -1,0 +1,130 @@
+"""What is in a run file, what is wrong with it, and the same run in other forms."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
+from toolkit.shell import command, guard, note, subcommands
+
+FORMATS = ("trec", "json", "parquet", "mteb", "rank-llm")
+
+
+def parser() -> argparse.ArgumentParser:
+    top = command("runs", __doc__)
+    add = subcommands(top)
+    show = add("show", "what a run holds: lines, queries, modes, depth, ties, digits; and its metadata", run_show)
+    show.add_argument("run", nargs="+", metavar="F", help="run file (TREC, Parquet, JSON, MTEB predictions, rank_llm requests)")
+    verify = add("verify", "everything that is wrong with run or qrels files, with its line", run_verify, VERIFY_EPILOG)
+    verify.add_argument("run", nargs="*", metavar="F", help="TREC run file; - is standard input")
+    verify.add_argument("--qrels", nargs="+", action="extend", default=[], metavar="F", help="qrels file (TREC, or BEIR's TSV)")
+    verify.add_argument("--fix", metavar="OUT", help="write the one file named, repaired where that is safe, to OUT")
+    verify.add_argument("--all", action="store_true", help=f"show all problems of a file, not the first {SHOWN_PROBLEMS}")
+    verify.add_argument("--codes", action="store_true", help="show what each code means")
+    to = add("convert", "the same run in another form; what F is, is seen from its content", run_convert)
+    to.add_argument("run", metavar="F", help="run file in any of these forms; - is standard input")
+    to.add_argument("--to", required=True, choices=FORMATS, help="form to write")
+    to.add_argument("--output", required=True, metavar="G", help="file to write; - is standard output")
+    to.add_argument("--tag", help="name of the run in the new file")
+    to.add_argument("--benchmark", metavar="ID", help="for rank-llm: whose queries and documents the run is made of")
+    return top
+
+
+VERIFY_EPILOG = """exit status: 0 where there are at most warnings, 1 where there are problems, 2 where a file cannot be read.
+--fix numbers the ranks by score, sorts the lines, drops lines that are there twice, and cleans white space,
+line ends and the byte order mark; scores stay as they are written. With a problem left nothing is written."""
+
+
+def run_show(args: argparse.Namespace) -> None:
+    from toolkit.formats import read_any_run, read_metadata
+    from toolkit.runs import summarise
+
+    for number, path in enumerate(args.run):
+        run = read_any_run(path)
+        metadata = read_metadata(path)
+        print("\n" * bool(number) + run.source)
+        for label, value in summarise(run).items():
+            print(f"  {label:<10} {value}")
+        if metadata is None:
+            print(f"  {'metadata':<10} none beside the file")
+        else:
+            import yaml
+
+            text = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)
+            print(f"  {'metadata':<10}", *text.splitlines(), sep="\n    ")
+
+
+def run_verify(args: argparse.Namespace) -> int:
+    from toolkit.formats.problems import codes
+
+    if args.codes:
+        for name, code in codes().items():
+            print(f"{name}  {code.severity:<7}  {'fixable' if code.fixable else '':<7}  {code.explanation}")
+        return 0
+    files = [(path, False) for path in args.run] + [(path, True) for path in args.qrels]
+    if not files:
+        raise ToolkitError("no file to verify", "tandem runs verify F..., or --qrels F...")
+    if args.fix and len(files) > 1:
+        raise ToolkitError(f"--fix OUT repairs one file, {len(files)} are named", "repair one after the other")
+    return max(_verify(path, is_qrels, args) for path, is_qrels in files)
+
+
+def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
+    """Print what is wrong with one file; its exit status."""
+    from toolkit.formats import lint_qrels, lint_run
+    from toolkit.formats.lines import source_name
+    from toolkit.runs import is_repaired, repair_qrels, repair_run
+
+    try:
+        if args.fix:
+            problems = (repair_qrels if is_qrels else repair_run)(path, args.fix)
+        else:
+            problems = (lint_qrels if is_qrels else lint_run)(path)
+    except ToolkitError as error:
+        print("\n".join(error.lines()), file=sys.stderr)
+        return 2
+    name = source_name(path)
+    report = sys.stderr if args.fix == "-" else sys.stdout
+    for problem in problems if args.all else problems[:SHOWN_PROBLEMS]:
+        kind = "" if problem.is_error else " warning:"
+        print(f"{name}{problem.place}: {problem.code}{kind} {problem.message}", file=report)
+    if len(problems) > SHOWN_PROBLEMS and not args.all:
+        print(f"{name}: ... and {len(problems) - SHOWN_PROBLEMS:,} more (--all shows them)", file=report)
+    errors = sum(problem.is_error for problem in problems)
+    print(f"{name}: {_count(errors, 'problem')}, {_count(len(problems) - errors, 'warning')}", file=report)
+    if args.fix:
+        repaired = is_repaired(problems)
+        note(f"{args.fix}: written" if repaired else f"{args.fix}: not written, some problems have no safe repair")
+        return 0 if repaired else 1
+    return 1 if errors else 0
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number or 'no'} {noun}s"
+
+
+def run_convert(args: argparse.Namespace) -> None:
+    from dataclasses import replace
+
+    from toolkit.formats import read_any_run
+    from toolkit.runs import benchmark_texts, convert
+
+    run = read_any_run(args.run)
+    if args.tag:
+        run = replace(run, tag=args.tag)
+    topics, contents = (), None
+    if args.to == "rank-llm":
+        if not args.benchmark:
+            raise ToolkitError("rank_llm requests hold the texts of queries and documents", "name their source: --benchmark ID")
+        topics, contents = benchmark_texts(args.benchmark, run)
+    convert(run, args.to, args.output, topics=topics, contents=contents)
+    note(f"{run.source}: {len(run):,} documents of {len(run.query_ids):,} queries written as {args.to}")
+
+
+def main(args: argparse.Namespace) -> int | None:
+    return args.run_subcommand(args)
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))
