@@ -19,13 +19,13 @@ def fetch(repository: str, revision: str, hint: str) -> Path:
 
     HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count, as for everything of huggingface_hub.
     """
-    import huggingface_hub
+    from huggingface_hub import constants, snapshot_download
 
-    endpoint = huggingface_hub.constants.ENDPOINT
+    endpoint = constants.ENDPOINT
     with lock(f"hub {repository}"):
         say(f"fetching {repository} from {endpoint}")
         try:
-            folder = huggingface_hub.snapshot_download(
+            folder = snapshot_download(
                 repository, repo_type="dataset", revision=revision, cache_dir=home() / "hub", allow_patterns=PATTERNS
             )
         except Exception as error:  # whatever its HTTP library raises comes through

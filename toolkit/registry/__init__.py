@@ -46,6 +46,11 @@ def indexes() -> dict[str, IndexSpec]:
     return {**prebuilt(), **mine}
 
 
+def pyserini_topics() -> dict[str, str]:
+    """Pyserini's names of topics -> the ids under which ir_datasets has the same sets."""
+    return read_yaml(FOLDER / "pyserini-topics.yaml")
+
+
 def measures() -> dict[str, dict]:
     """The measures that Tandem adds to ir_measures, by name: the rows of `measures.yaml`."""
     return read_yaml(FOLDER / "measures.yaml")

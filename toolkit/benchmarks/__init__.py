@@ -1,0 +1,24 @@
+"""Benchmarks: ours by registry entry and layout, everyone else's through ir_datasets.
+
+Importing this registers our ids with ir_datasets (when that is imported) and touches no network.
+"""
+
+from toolkit.benchmarks.benchmark import Benchmark, Collection, load, present_groups, take
+from toolkit.benchmarks.hook import register_with_ir_datasets
+from toolkit.benchmarks.names import Selection, TopicPart, TopicSet, find, open_collection, resolve_topics
+
+__all__ = [
+    "Benchmark",
+    "Collection",
+    "Selection",
+    "TopicPart",
+    "TopicSet",
+    "find",
+    "load",
+    "open_collection",
+    "present_groups",
+    "resolve_topics",
+    "take",
+]
+
+register_with_ir_datasets()

@@ -1,0 +1,153 @@
+"""What a user may call topics: our ids with `-` or `/`, Pyserini's names, any id of ir_datasets, a file."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolkit import registry
+from toolkit.benchmarks.benchmark import Collection, load, present_groups
+from toolkit.benchmarks.foreign import open_ir_dataset
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import say
+from toolkit.core.specs import BenchmarkSpec
+from toolkit.core.topics import Topic
+from toolkit.formats import read_topics
+from toolkit.registry.loader import did_you_mean
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Groups and modes of a benchmark.
+
+    benchmark  its name
+    modes      in the benchmark's order; none where it has none
+    name       the id of the selection, as file names have it (`infosearch-keyword-ins`)
+    """
+
+    benchmark: str
+    groups: tuple[str, ...]
+    modes: tuple[str, ...]
+    name: str
+
+
+@dataclass(frozen=True)
+class TopicPart:
+    """The topics that are searched over one corpus: those of a group, mode after mode."""
+
+    group: str
+    topics: list[Topic]
+
+
+@dataclass(frozen=True)
+class TopicSet:
+    """Topics by their name or file.
+
+    name       for file names: the id with `-`, a file's stem
+    benchmark  where they come from; None for a file
+    """
+
+    name: str
+    parts: list[TopicPart]
+    benchmark: Collection | None
+
+    @property
+    def topics(self) -> list[Topic]:
+        """All of them, part after part."""
+        return list(itertools.chain.from_iterable(part.topics for part in self.parts))
+
+
+def find(name: str) -> Selection | None:
+    """What of a registered benchmark a name means (`infosearch`, `infosearch-ins`, `infosearch/audience/rev`); else None.
+
+    The benchmark alone means all modes. Without a group, all groups are meant, or those that are on this machine where
+    some are: which ones is said.
+    """
+    wanted = name.replace("/", "-")
+    for spec in registry.benchmarks().values():
+        if wanted in _names(spec):
+            groups, modes, canonical = _names(spec)[wanted]
+            return Selection(spec.name, groups or _groups_at_hand(spec), modes, canonical)
+    return None
+
+
+def _names(spec: BenchmarkSpec) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]:
+    """Every name of a benchmark's parts -> groups (none for all), modes, the name shown."""
+    groups = [("", "")]
+    groups += [(alias, group["name"]) for group in spec.groups for alias in (group["name"], *group.get("aliases", ()))]
+    names = {}
+    for (alias, group), mode in itertools.product(groups, ("", *spec.modes)):
+        shown = "-".join(filter(None, (spec.name, group, mode))).replace("/", "-")
+        called = "-".join(filter(None, (spec.name, alias, mode))).replace("/", "-")
+        names[called] = ((group,) if group else (), (mode,) if mode else spec.modes, shown)
+    return names
+
+
+def _groups_at_hand(spec: BenchmarkSpec) -> tuple[str, ...]:
+    benchmark = load(spec.name)
+    present = present_groups(benchmark)
+    if not present:
+        return benchmark.groups  # none was taken: reading them fetches all
+    if len(present) < len(benchmark.groups):
+        _say_once(f"{spec.name}: {', '.join(present)} of {', '.join(benchmark.groups)} are on this machine")
+    return present
+
+
+@functools.cache
+def _say_once(message: str) -> None:
+    say(message)
+
+
+def resolve_topics(name: str) -> TopicSet:
+    """The topics of a name or file. Raises ToolkitError, with the nearest known name, where it is nothing of that."""
+    selection = find(name)
+    if selection is not None:
+        benchmark = load(selection.benchmark)
+        parts = [
+            TopicPart(group, [topic for mode in selection.modes or ("",) for topic in benchmark.topics(group, mode)])
+            for group in selection.groups
+        ]
+        return TopicSet(selection.name, parts, benchmark)
+    if name == "-" or Path(name).exists():
+        return TopicSet(_stem(name), [TopicPart("all", read_topics(name))], None)
+    collection = open_collection(name)
+    parts = [TopicPart(group, collection.topics(group)) for group in collection.groups]
+    return TopicSet(name.replace("/", "-"), parts, collection)
+
+
+def open_collection(name: str) -> Collection:
+    """A benchmark of ours by name, or a collection of ir_datasets by its id or Pyserini's name."""
+    if name in registry.benchmarks():
+        return load(name)
+    dataset = open_ir_dataset(registry.pyserini_topics().get(name, name))
+    if dataset is None:
+        known = [*(known for spec in registry.benchmarks().values() for known in _names(spec)), *registry.pyserini_topics()]
+        raise ToolkitError(
+            f"no topics {name!r}: neither a benchmark, nor an id of ir_datasets, nor a file",
+            f"{did_you_mean(name, known)}`tandem benchmarks list` names ours",
+        )
+    return dataset
+
+
+def _stem(path: str) -> str:
+    """`runs/topics.x.trec.gz` -> `topics.x`; standard input has no name of its own."""
+    if path == "-":
+        return "stdin"
+    return Path(Path(path).name.removesuffix(".gz").removesuffix(".zst")).stem
+
+
+def chained_docs(selection: Selection) -> Iterator[Doc]:
+    """The documents of all groups, each id once. Raises ToolkitError where an id has two texts."""
+    benchmark, seen = load(selection.benchmark), {}
+    for group in selection.groups:
+        for doc in benchmark.docs(group):
+            if doc.doc_id not in seen:
+                seen[doc.doc_id] = doc
+                yield doc
+            elif seen[doc.doc_id] != doc:
+                message = f"{selection.name}: document {doc.doc_id} has one text in {group} and another before"
+                raise ToolkitError(message, "search each dimension over its own corpus")
