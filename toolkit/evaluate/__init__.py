@@ -1,0 +1,60 @@
+"""Evaluation: runs and judgments in, scores out.
+
+The package itself can be called: `toolkit.evaluate(...)` is `toolkit.evaluate.evaluate(...)`. (The function cannot take
+the package's place as an attribute of `toolkit`: importing any module of the package would put the package back.)
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from toolkit.core.scores import Scores
+
+if TYPE_CHECKING:
+    from toolkit.evaluate.inputs import Given
+
+
+def evaluate(
+    runs: Given | Sequence[Given] | Mapping[str, Given],
+    *,
+    benchmark: str | None = None,
+    qrels: Given | Sequence[Given] | Mapping[str, Given] | None = None,
+    measures: Sequence[str] | None = None,
+    by_query: bool = False,
+    references: bool = False,
+    depth: int | None = None,
+    missing: str = "worst",
+    ids: str = "tandem",
+) -> Scores:
+    """Score runs against a benchmark, or against qrels: exactly one of the two.
+
+    runs        a path, a Run or a DataFrame (query_id, doc_id, score), several of them in a list, or a mapping from modes
+                to them; the path "ins=F" is file F of mode ins. Those of one tag with disjoint query ids are parts of one
+                run, otherwise each is a run
+    benchmark   one of ours (`infosearch`, `infosearch-audience`, `infosearch-audience-ins`) or an id of ir_datasets
+    qrels       given as runs are; DataFrames have query_id, doc_id, relevance and, with subtopics, iteration
+    measures    as ir_measures writes them; without, those of the benchmark's own table
+    by_query    also a row for each query and measure, after the aggregate rows of its run
+    references  also what blind, random, obedient and disobedient orders of the run's own lists would score
+                (`toolkit.evaluate.references`)
+    depth       look only at the best so many documents of each query
+    missing     a query that the run lacks counts its `worst` value, is left out (`skip`), or is an `error`
+    ids         `published`: query ids are the benchmark's own, in the runs and in the scores
+
+    Raises ToolkitError for input that cannot be read, for a run of another benchmark, and where a mode is missing.
+    """
+    from toolkit.evaluate.evaluation import prepare
+
+    prepared = prepare(runs, benchmark, qrels, depth, ids)
+    return prepared.scores(measures, by_query=by_query, references=references, missing=missing)
+
+
+class _Callable(ModuleType):
+    def __call__(self, *args, **options) -> Scores:
+        return evaluate(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,0 +1,87 @@
+"""Score runs: the paper's table for a benchmark, or any measures for any run and qrels."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import open_output
+from toolkit.shell import command, guard, note
+
+EPILOG = """\
+examples:
+  tandem evaluate runs/bm25.trec --benchmark infosearch-mini --references
+  tandem evaluate --run ori=a.trec ins=b.trec rev=c.trec --benchmark infosearch-audience --by-query --format csv
+  tandem evaluate run.trec --qrels qrels.txt -m nDCG@10 -m AP
+  tandem evaluate run.trec --benchmark infosearch-mini --explain audience-001-1
+
+MODE is ori, ins, rev, og or changed; anything else before a = belongs to the file's name. Files of one tag with disjoint
+query ids are parts of one run, otherwise each file is a run. Scores are fractions, never times 100."""
+
+
+def parser() -> argparse.ArgumentParser:
+    made = command("evaluate", __doc__, EPILOG)
+    made.add_argument("runs", nargs="*", metavar="RUN", help="TREC run files: [MODE=]F")
+    made.add_argument("--run", nargs="+", action="extend", default=[], metavar="RUN", help="the same, as an option")
+    against = made.add_mutually_exclusive_group(required=True)
+    against.add_argument("--benchmark", metavar="ID", help="a benchmark, one of its groups or modes, or an ir_datasets id")
+    against.add_argument("--qrels", nargs="+", action="extend", metavar="QRELS", help="TREC qrels files: [MODE=]F")
+    made.add_argument(
+        "-m",
+        "--measure",
+        dest="measures",
+        nargs="+",
+        action="extend",
+        metavar="MEASURE",
+        help="as in ir_measures: nDCG@10, WISE@20",
+    )
+    made.add_argument("--by-query", action="store_true", help="also the values of each query")
+    made.add_argument(
+        "--references", action="store_true", help="also what blind, random, obedient and reversed rankings would score"
+    )
+    made.add_argument(
+        "--explain", metavar="QUERY", help="where the documents of one query stand in each mode, and what follows"
+    )
+    made.add_argument("--depth", type=int, metavar="N", help="look only at the best N documents of each query")
+    made.add_argument(
+        "--missing",
+        choices=("worst", "skip", "error"),
+        default="worst",
+        help="queries that a run lacks count their worst value (default), are left out, or are an error",
+    )
+    made.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
+    made.add_argument("--format", choices=("table", "json", "csv", "latex", "trec"), default="table")
+    made.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
+    return made
+
+
+def main(args: argparse.Namespace) -> None:
+    given = [*args.runs, *args.run]
+    if not given:
+        raise ToolkitError("no run is named", "tandem evaluate RUN --benchmark ID")
+    from toolkit.evaluate.evaluation import prepare
+
+    prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids)
+    if args.explain:
+        write(prepared.explain(args.explain), args.output)
+        return
+    from toolkit.evaluate.output import render
+
+    scores = prepared.scores(args.measures, by_query=args.by_query, references=args.references, missing=args.missing)
+    if args.format in ("csv", "latex", "trec"):  # they have no place for notes
+        for line in scores.notes:
+            note(line)
+    on_terminal = args.output == "-" and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if on_terminal else None
+    write(render(scores, args.format, by_query=args.by_query, width=width), args.output)
+
+
+def write(text: str, output: str) -> None:
+    with open_output(output) as file:
+        file.write(text.encode())
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

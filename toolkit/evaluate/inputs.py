@@ -1,0 +1,163 @@
+"""What a user names, as runs and qrels: which file is part of which run, and which mode it holds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import KNOWN, join_mode, split_mode
+from toolkit.core.qrels import Qrels, join_qrels
+from toolkit.core.runs import Run, join_runs
+from toolkit.evaluate.references import is_reference
+from toolkit.formats import read_qrels, read_run
+
+if TYPE_CHECKING:
+    import pandas
+
+    Given = str | Path | Run | Qrels | pandas.DataFrame
+
+READERS = 3  # files read at the same time: one a mode
+
+
+class Source(NamedTuple):
+    """A file, a DataFrame or the noun itself, with the mode it was said to hold (empty where nothing was said)."""
+
+    mode: str
+    given: Given
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        return str(self.given) if isinstance(self.given, str | Path) else getattr(self.given, "source", "")
+
+
+def parse_source(text: str) -> Source:
+    """`ins=a.trec` -> mode `ins`; anything but a known mode before the `=` belongs to the file's name."""
+    mode, equals, path = text.partition("=")
+    return Source(mode, path) if equals and mode in KNOWN else Source("", text)
+
+
+def as_sources(given: Given | Source | Sequence | Mapping) -> list[Source]:
+    """Accept one thing, several, or a mapping from modes to things."""
+    if isinstance(given, Mapping):
+        unknown = [mode for mode in given if mode not in KNOWN]
+        if unknown:
+            raise ToolkitError(f"no mode {unknown[0]!r}", f"the modes are {', '.join(KNOWN)}")
+        return [Source(mode, thing) for mode, thing in given.items()]
+    if isinstance(given, Source):
+        return [given]
+    if isinstance(given, list | tuple):
+        return [source for thing in given for source in as_sources(thing)]
+    return [parse_source(given) if isinstance(given, str) else Source("", given)]
+
+
+def load_runs(sources: Sequence[Source], rename: Rename | None = None) -> list[Run]:
+    """The runs that these sources are, sorted by name; every query id carries its mode, every tag is unique.
+
+    Files of one tag with disjoint query ids are parts of one run, otherwise each is a run, and is then called by its
+    file. rename  turns published query ids of a mode into ours.
+    """
+    _refuse_twice(sources)
+    with ThreadPoolExecutor(READERS) as pool:
+        parts = list(pool.map(lambda source: _load(source, Run, read_run, rename), sources))
+    by_tag = defaultdict(list)
+    for part in parts:
+        by_tag[part.tag].append(part)
+    runs = [run for tag in sorted(by_tag) for run in _parts_or_runs(by_tag[tag])]
+    return sorted(runs, key=lambda run: (run.tag, run.source))
+
+
+def load_qrels(sources: Sequence[Source], rename: Rename | None = None) -> Qrels:
+    """All sources as one; every query id carries its mode."""
+    _refuse_twice(sources)
+    parts = [_load(source, Qrels, read_qrels, rename) for source in sources]
+    _refuse_shared(parts, "judge the same queries", "name the mode of each file: --qrels ori=F --qrels ins=F --qrels rev=F")
+    return join_qrels(sorted(parts, key=lambda part: min(part.query_ids, default="")))
+
+
+Rename = Callable[[Iterable[str], str, str], list[str]]
+
+
+def _load(source: Source, noun: type, read: Callable, rename: Rename | None) -> Run | Qrels:
+    given = source.given
+    if isinstance(given, str | Path):
+        part = read(given)
+    elif isinstance(given, noun):
+        part = given
+    elif noun is Run:
+        part = Run.from_frame(given)
+    else:
+        part = _qrels_from_frame(given)
+    if rename:
+        return part.with_query_ids(rename(part.query_ids, source.mode, part.source))
+    return _with_mode(part, source.mode) if source.mode else part
+
+
+def _qrels_from_frame(frame: pandas.DataFrame) -> Qrels:
+    """Qrels from ir_measures' columns query_id, doc_id, relevance (iteration where there are subtopics)."""
+    columns = [frame[name].astype(str).tolist() for name in ("query_id", "doc_id")]
+    iterations = frame["iteration"].astype(str).tolist() if "iteration" in frame else None
+    return Qrels.from_columns(*columns, frame["relevance"].to_numpy(), iterations)
+
+
+def _with_mode(part: Run | Qrels, mode: str) -> Run | Qrels:
+    split = [split_mode(query_id) for query_id in part.query_ids]
+    others = [join_mode(base, other) for base, other in split if other not in ("", mode)]
+    if others:
+        raise ToolkitError(
+            f"{part.source} is given as mode {mode} and holds queries of another: {three(others)}",
+            "a file of all modes is given without a mode",
+        )
+    renamed = [join_mode(base, mode) for base, _ in split]
+    if len(set(renamed)) < len(renamed):
+        twice = sorted({query_id for query_id in renamed if renamed.count(query_id) > 1})
+        raise ToolkitError(f"{part.source} has queries both with and without their mode: {three(twice)}", "use one form")
+    return part.with_query_ids(renamed)
+
+
+def _parts_or_runs(files: list[Run]) -> list[Run]:
+    """Files of one tag: one run where no query is in two of them, otherwise each by itself, named by its file."""
+    query_ids = [query_id for file in files for query_id in file.query_ids]
+    if len(query_ids) > len(set(query_ids)):
+        return [replace(file, tag=file.source) for file in files]
+    run = join_runs(sorted(files, key=lambda file: min(file.query_ids, default="")))
+    # a run without a tag, or called like a reference, is known by its file
+    return [replace(run, tag=run.source or "run") if not run.tag or is_reference(run.tag) else run]
+
+
+def _refuse_twice(sources: Sequence[Source]) -> None:
+    names = [source.name for source in sources if source.name]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ToolkitError(f"{twice[0]} is given twice", "name each file once")
+
+
+def _refuse_shared(parts: Sequence[Run | Qrels], what: str, hint: str) -> None:
+    seen: dict[str, str] = {}
+    for part in parts:
+        shared = [query_id for query_id in part.query_ids if query_id in seen]
+        if shared:
+            raise ToolkitError(f"{seen[shared[0]]} and {part.source} {what}: {three(shared)}", hint)
+        seen.update(dict.fromkeys(part.query_ids, part.source))
+
+
+def three(query_ids: Iterable[str]) -> str:
+    """The first three ids in sorted order, and how many more there are."""
+    query_ids = sorted(query_ids)
+    more = f", ... ({len(query_ids)} in all)" if len(query_ids) > 3 else ""
+    return ", ".join(query_ids[:3]) + more
+
+
+def sorted_by_query(qrels: Qrels) -> Qrels:
+    """The same judgments with sorted query ids: sums over queries do not depend on the order of files or lines."""
+    order = sorted(range(len(qrels.query_ids)), key=qrels.query_ids.__getitem__)
+    codes = np.empty(len(order), np.int32)
+    codes[order] = np.arange(len(order), dtype=np.int32)
+    return replace(qrels, query_ids=tuple(qrels.query_ids[code] for code in order), queries=codes[qrels.queries])

@@ -1,0 +1,183 @@
+"""What a run is held against: the qrels of each group, their modes, and the measures that are shown by default."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import FOLLOWIR, KNOWN, split_mode
+from toolkit.core.qrels import Qrels, join_qrels
+from toolkit.core.topics import Topic
+from toolkit.evaluate.inputs import Source, load_qrels, sorted_by_query, three
+
+PLAIN = ("nDCG@10", "RR@10", "R@100", "AP")
+FOLLOWED = ("nDCG@20", "pMRR")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One group (dimension, language, data set) of what is judged.
+
+    qrels  of all modes; query ids carry their mode and are sorted
+    cores  query id without mode -> core query; None where nobody knows (then the id tells)
+    """
+
+    group: str
+    qrels: Qrels
+    cores: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Judgments:
+    """All that is judged, group by group.
+
+    name       the benchmark, or the files
+    modes      in the order in which they are shown; empty where query ids carry none
+    measures   shown where nobody asks for others
+    published  the benchmark's published ids; None where there are only files
+    notes      what a reader of the scores must know about this benchmark
+    """
+
+    name: str
+    modes: tuple[str, ...]
+    parts: tuple[Part, ...]
+    measures: tuple[str, ...]
+    published: PublishedIds | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def query_ids(self) -> list[str]:
+        """Every judged query id, with its mode."""
+        return [query_id for part in self.parts for query_id in part.qrels.query_ids]
+
+
+@dataclass
+class PublishedIds:
+    """Published query ids and ours; the modes of a query may share one."""
+
+    ours: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
+    theirs: dict[str, str] = field(default_factory=dict)
+    ambiguous: set[str] = field(default_factory=set)
+
+    def add(self, topics: Iterable[Topic]) -> None:
+        """Learn the ids of these topics."""
+        for topic in topics:
+            if topic.mode in self.ours[topic.original_id]:
+                self.ambiguous.add(topic.original_id)
+            self.ours[topic.original_id][topic.mode] = topic.query_id
+            self.theirs[split_mode(topic.query_id)[0]] = split_mode(topic.original_id)[0]
+
+    def rename(self, query_ids: Iterable[str], mode: str, source: str) -> list[str]:
+        """Our ids of a file's published ones; mode is what the file was said to hold, or empty.
+
+        Raises ToolkitError where an id is unknown, belongs to several groups, or to several modes and none was given.
+        """
+        query_ids = list(query_ids)
+        unknown = [query_id for query_id in query_ids if query_id not in self.ours]
+        if unknown:
+            raise ToolkitError(f"{source} has ids that were not published: {three(unknown)}", "leave out --ids published")
+        several = [query_id for query_id in query_ids if query_id in self.ambiguous]
+        if several:
+            raise ToolkitError(
+                f"{source} has ids that several groups share: {three(several)}", "name one group: --benchmark BENCHMARK-GROUP"
+            )
+        fitting = [[ours for its, ours in self.ours[query_id].items() if mode in ("", its)] for query_id in query_ids]
+        unclear = [query_id for query_id, ours in zip(query_ids, fitting, strict=True) if len(ours) != 1]
+        if unclear:
+            raise ToolkitError(
+                f"{source} has published ids whose mode is unclear: {three(unclear)}", "name the mode of each file: --run ori=F"
+            )
+        return [ours for (ours,) in fitting]
+
+
+def from_files(sources: Sequence[Source]) -> Judgments:
+    """Judgments of qrels files, DataFrames or Qrels; what they have in common with a benchmark is told by the ids."""
+    qrels = sorted_by_query(load_qrels(sources))
+    if not qrels.query_ids:
+        raise ToolkitError(f"{qrels.source or 'the qrels'}: no judgments", "name a file with judgments")
+    found = {split_mode(query_id)[1] for query_id in qrels.query_ids}
+    modes = () if "" in found else tuple(mode for mode in KNOWN if mode in found)
+    name = ", ".join(source.name for source in sources if source.name)
+    return Judgments(name or "qrels", modes, (Part("all", qrels),), _default_measures(modes))
+
+
+def _default_measures(modes: tuple[str, ...]) -> tuple[str, ...]:
+    """For files: what the benchmark with these modes shows."""
+    if not modes:
+        return PLAIN
+    if set(modes) <= set(FOLLOWIR):
+        return FOLLOWED
+    from toolkit import registry
+
+    return registry.benchmark("infosearch").measures
+
+
+def from_benchmark(name: str) -> Judgments:
+    """Judgments of a registered benchmark, one of its groups or modes (`infosearch-audience-ins`), or of an ir_datasets id."""
+    from toolkit import benchmarks
+
+    selection = benchmarks.find(name)
+    if selection is None:
+        return _from_ir_datasets(name)
+    benchmark = benchmarks.load(selection.benchmark)
+    published = PublishedIds()
+    parts = []
+    for group in selection.groups:
+        qrels, cores = [], {}
+        for mode in selection.modes or ("",):
+            topics = benchmark.topics(group, mode)
+            published.add(topics)
+            cores.update((split_mode(topic.query_id)[0], topic.group_id) for topic in topics)
+            qrels.append(benchmark.qrels(group, mode))
+        parts.append(Part(group, sorted_by_query(join_qrels(qrels)), cores))
+    if len(parts) == 1:
+        parts = [Part("all", parts[0].qrels, parts[0].cores)]
+    spec = benchmark.spec
+    notes = (f"{spec.name} was written for this project: no score on it is comparable with a published one",)
+    measures = spec.measures or PLAIN
+    return Judgments(name, tuple(selection.modes), tuple(parts), tuple(measures), published, notes if spec.mini else ())
+
+
+def _from_ir_datasets(name: str) -> Judgments:
+    import ir_datasets
+
+    try:
+        dataset = ir_datasets.load(name)
+    except KeyError as error:
+        raise ToolkitError(
+            f"no benchmark {name!r}", "`tandem benchmarks list` names ours; any id of ir_datasets is one too"
+        ) from error
+    if not dataset.has_qrels():
+        raise ToolkitError(f"{name} has no judgments", "give them with --qrels")
+    rows = list(dataset.qrels_iter())
+    # diversity tracks name the subtopic, older ones the iteration
+    second = next((field for field in ("subtopic_id", "iteration") if field in dataset.qrels_cls()._fields), None)
+    columns = [[row.query_id for row in rows], [row.doc_id for row in rows], [row.relevance for row in rows]]
+    qrels = Qrels.from_columns(*columns, [str(getattr(row, second)) for row in rows] if second else None, name)
+    return Judgments(name, (), (Part("all", sorted_by_query(qrels)),), PLAIN)
+
+
+def check(run_ids: Iterable[str], name: str, judgments: Judgments) -> None:
+    """Raise ToolkitError where a run is of another benchmark, or has no query at all in one of the modes."""
+    judged, run_ids = judgments.query_ids, set(run_ids)
+    shared = run_ids.intersection(judged)
+    if not shared:
+        bases = {split_mode(query_id)[0] for query_id in judged}
+        hint = "is it the run of another benchmark?"
+        if judgments.modes and bases & run_ids:
+            hint = "its ids carry no mode: name the mode of each file, as in --run " + " ".join(
+                f"{mode}=F" for mode in judgments.modes
+            )
+        raise ToolkitError(
+            f"{name} has no query of {judgments.name}: it has {three(run_ids) or 'none'}; judged are {three(judged)}", hint
+        )
+    for mode in judgments.modes:
+        wanted = [query_id for query_id in judged if split_mode(query_id)[1] == mode]
+        if not run_ids.intersection(wanted):
+            raise ToolkitError(
+                f"{name} has no query in mode {mode}: it lacks {three(wanted)}",
+                f"give the run of every mode, or judge one mode alone: --benchmark {judgments.name}-"
+                f"{next(iter(shared)).rpartition('-')[2]}",
+            )

@@ -1,0 +1,116 @@
+"""Runs that make the numbers of a run readable: what would it score if it ignored, obeyed or inverted instructions?
+
+Each reference keeps the run's own lists of the base mode (`ori`, `og`) and puts them into another order in each mode.
+No document comes in or goes out, so what the run did not retrieve stays missing: `oracle` is the best that reordering
+these lists can do, not a perfect run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow
+
+from toolkit.core.columns import lookup
+from toolkit.core.modes import BASE, join_mode, split_mode
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
+
+BLIND, RANDOM, ORACLE, REVERSED = NAMES = ("blind", "random", "oracle", "reversed")
+PERMUTATIONS = 20
+SEED = 20241031  # any constant: the same run gets the same permutations
+WANTED, OTHER, UNWANTED = 0, 1, 2
+
+
+def is_reference(name: str) -> bool:
+    """Whether a row of scores belongs to a reference: `blind`, `random 2.5%`, `oracle of bm25`; tags hold no blanks."""
+    return name.partition(" ")[0] in NAMES
+
+
+@dataclass(frozen=True, eq=False)
+class BaseLists:
+    """The lists of the base mode, best first, one query after the other in sorted order.
+
+    bases    (queries,) query ids without mode
+    queries  (n,) int64, code of each line's query
+    docs     (n,) int64, code of each line's document in `doc_ids`
+    ranks    (n,) int64, from 1
+    """
+
+    bases: tuple[str, ...]
+    queries: np.ndarray
+    docs: np.ndarray
+    ranks: np.ndarray
+    doc_ids: pyarrow.StringArray
+
+
+def base_lists(run: Run) -> BaseLists:
+    """The run's own lists of the base mode."""
+    own = run.select(query_id for query_id in run.query_ids if split_mode(query_id)[1] in BASE)
+    bases = [split_mode(query_id)[0] for query_id in own.query_ids]
+    place = np.argsort(np.argsort(np.array(bases, object)))
+    order = own.order()
+    order = order[np.argsort(place[own.queries[order]], kind="stable")]
+    lengths = np.bincount(place[own.queries], minlength=len(bases))
+    ranks = np.arange(len(order)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+    return BaseLists(tuple(sorted(bases)), place[own.queries[order]], own.docs[order].astype(np.int64), ranks, own.doc_ids)
+
+
+def reference_runs(run: Run, qrels: Qrels, modes: tuple[str, ...]) -> Iterator[tuple[str, Run]]:
+    """The name and the run of each reference; `random` comes `PERMUTATIONS` times.
+
+    blind     the base list in every mode: what a system gives that does not read instructions
+    random    every list shuffled anew in every mode, the base mode included
+    oracle    the base list as it is; in another mode what that mode wants comes first, and last what the base mode
+              wants and that mode does not; between equals, and for all other documents, the base list's order stays
+    reversed  the same with first and last exchanged
+    """
+    lists = base_lists(run)
+    yield BLIND, _arranged(lists, {mode: slice(None) for mode in modes})
+    generator = np.random.default_rng(SEED)
+    for _ in range(PERMUTATIONS):
+        # one key sorts by query, then at random
+        yield (
+            RANDOM,
+            _arranged(lists, {mode: np.argsort(lists.queries + generator.random(len(lists.queries))) for mode in modes}),
+        )
+    keys = {mode: _obedience(lists, qrels, mode, modes) for mode in modes}
+    yield ORACLE, _arranged(lists, {mode: _by_key(lists, key) for mode, key in keys.items()})
+    yield REVERSED, _arranged(lists, {mode: _by_key(lists, UNWANTED - key) for mode, key in keys.items()})
+
+
+def _by_key(lists: BaseLists, key: np.ndarray) -> np.ndarray:
+    return np.lexsort((lists.ranks, key, lists.queries))
+
+
+def _obedience(lists: BaseLists, qrels: Qrels, mode: str, modes: tuple[str, ...]) -> np.ndarray:
+    """(n,) int64: does the mode want this line's document? In the base mode all are alike: the list stays as it is."""
+    if mode in BASE:
+        return np.full(len(lists.queries), OTHER)
+    base = next(mode for mode in modes if mode in BASE)
+    wanted, wanted_in_base = (_relevant(lists, qrels, its) for its in (mode, base))
+    return np.where(wanted, WANTED, np.where(wanted_in_base, UNWANTED, OTHER))
+
+
+def _relevant(lists: BaseLists, qrels: Qrels, mode: str) -> np.ndarray:
+    """(n,) bool: lines whose document is relevant in this mode."""
+    code = {join_mode(base, mode): code for code, base in enumerate(lists.bases)}
+    queries = np.array([code.get(query_id, -1) for query_id in qrels.query_ids], np.int64)[qrels.queries]
+    docs = lookup(qrels.doc_ids, lists.doc_ids)[qrels.docs]
+    rows = (qrels.relevance > 0) & (queries >= 0) & (docs >= 0)
+    width = len(lists.doc_ids)
+    return np.isin(lists.queries * width + lists.docs, queries[rows] * width + docs[rows])
+
+
+def _arranged(lists: BaseLists, orders: dict[str, np.ndarray | slice]) -> Run:
+    """A run with these orders of the lines in each mode; scores are 1 / rank, alike in every list."""
+    count = len(lists.bases)
+    return Run(
+        tuple(join_mode(base, mode) for mode in orders for base in lists.bases),
+        np.concatenate([lists.queries + step * count for step in range(len(orders))]).astype(np.int32),
+        lists.doc_ids,
+        np.concatenate([lists.docs[order] for order in orders.values()]).astype(np.int32),
+        np.tile(1 / lists.ranks, len(orders)),
+    )

@@ -1,0 +1,107 @@
+"""One run against its judgments: the values of every measure, group by group, and their macro average."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from toolkit import measures as tandem
+from toolkit.core.runs import Run
+from toolkit.core.scores import Score
+from toolkit.evaluate.judgments import Judgments, Part
+from toolkit.evaluate.references import RANDOM, reference_runs
+
+AVERAGE = "average"
+INTERVAL = (2.5, 97.5)  # percent of the permutations below each bound
+
+
+def score(run: Run, judgments: Judgments, measures: Sequence[str], missing: str, *, by_query: bool = False) -> list[Score]:
+    """The aggregate rows of a run, in the order of groups, measures and modes; then those of each query, if asked for.
+
+    After several groups comes `average`. A measure that needs modes which are not judged has no rows.
+    """
+    aggregates, queries = [], []
+    for part in judgments.parts:
+        found = tandem.evaluate(measures, own_queries(run, part), part.qrels, groups=part.cores, missing=missing)
+        aggregates += _aggregates(run.tag, part, found)
+        if by_query:
+            rows = (
+                Score(run.tag, part.group, values.mode, values.measure, value, 1, query_id)
+                for values in found
+                for query_id, value in zip(values.query_ids, values.values.tolist(), strict=True)
+            )
+            queries += sorted(rows, key=lambda row: row.query_id)  # stable: measures and modes keep their order
+    return _complete(aggregates) + queries
+
+
+def score_references(run: Run, judgments: Judgments, measures: Sequence[str], missing: str, name: str) -> list[Score]:
+    """The aggregate rows of the run's references; name  how to call them, `{}` for the reference's own name.
+
+    `random` is the mean over its permutations; `random 2.5%` and `random 97.5%` hold 95 % of them between each other,
+    measure by measure.
+    """
+    tables: list[tuple[str, list[Score]]] = []
+    for part in judgments.parts:
+        arranged = reference_runs(own_queries(run, part), part.qrels, judgments.modes)
+        for number, (reference, its) in enumerate(arranged):
+            if number == len(tables):
+                tables.append((reference, []))
+            found = tandem.evaluate(measures, its, part.qrels, groups=part.cores, missing=missing)
+            tables[number][1].extend(_aggregates(name.format(reference), part, found))
+    completed = [(reference, _complete(rows)) for reference, rows in tables]
+    shuffled = [rows for reference, rows in completed if reference == RANDOM]
+    spread = _spread(shuffled, name)
+    return [row for reference in dict(completed) for row in (spread if reference == RANDOM else dict(completed)[reference])]
+
+
+def own_queries(run: Run, part: Part) -> Run:
+    """The run's lines for what the part judges."""
+    judged = set(part.qrels.query_ids)
+    return run if judged.issuperset(run.query_ids) else run.select(judged)
+
+
+def _aggregates(name: str, part: Part, found: Sequence[tandem.MeasureValues]) -> list[Score]:
+    return [Score(name, part.group, values.mode, values.measure, values.aggregate, len(values.query_ids)) for values in found]
+
+
+def _complete(aggregates: Sequence[Score]) -> list[Score]:
+    """With the average after several groups, and Per. after each ideal WISE."""
+    groups = dict.fromkeys(row.group for row in aggregates)
+    rows = [*aggregates, *_averages(aggregates)] if len(groups) > 1 else list(aggregates)
+    return list(_with_per(rows))
+
+
+def _averages(rows: Sequence[Score]) -> Iterator[Score]:
+    """The mean over the groups that have a value, for each measure and mode; `queries` is their sum."""
+    columns: dict[tuple[str, str], list[Score]] = {}
+    for row in rows:
+        columns.setdefault((row.measure, row.mode), []).append(row)
+    for (measure, mode), column in columns.items():
+        values = [row.value for row in column if not math.isnan(row.value)]
+        mean = math.fsum(values) / len(values) if values else math.nan
+        yield Score(column[0].run, AVERAGE, mode, measure, mean, sum(row.queries for row in column))
+
+
+def _with_per(rows: Sequence[Score]) -> Iterator[Score]:
+    """Per. of InfoSearch's tables 17 to 22 where a row has both WISE and its ideal: the share of the ideal that is lost."""
+    actual = {(row.group, row.measure): row.value for row in rows}
+    for row in rows:
+        yield row
+        place = (row.group, row.measure.replace("WISE_ideal", "WISE"))
+        if row.measure.startswith("WISE_ideal") and place in actual:
+            measure = row.measure.replace("WISE_ideal", "WISE_per")
+            yield row._replace(measure=measure, value=tandem.per(row.value, actual[place]))
+
+
+def _spread(tables: Sequence[Sequence[Score]], name: str) -> list[Score]:
+    """Mean and bounds of tables that differ in their values alone."""
+    values = np.array([[row.value for row in rows] for rows in tables])
+    low, high = np.percentile(values, INTERVAL, axis=0)
+    lines = {RANDOM: values.mean(axis=0), f"{RANDOM} {INTERVAL[0]}%": low, f"{RANDOM} {INTERVAL[1]}%": high}
+    return [
+        row._replace(run=name.format(line), value=float(value))
+        for line, its in lines.items()
+        for row, value in zip(tables[0], its, strict=True)
+    ]
