@@ -16,12 +16,13 @@ class Files:
     break_at    break the first connection off after so many bytes
     pause_at    send nothing more after so many bytes, until `go_on` is set
     etag        the validator sent; a function of the content where None
-    requests    what was asked: (path, Range header or "")
+    headers     sent with every file
+    requests    what was got: (path, Range header or "")
     """
 
-    def __init__(self, content, *, ranges=True, break_at=None, pause_at=None, etag=None):
+    def __init__(self, content, *, ranges=True, break_at=None, pause_at=None, etag=None, headers=None):
         self.content, self.ranges, self.break_at, self.pause_at = content, ranges, break_at, pause_at
-        self.etag = etag
+        self.etag, self.headers = etag, headers or {}
         self.requests, self.go_on, self.paused = [], threading.Event(), threading.Event()
         self.base = ""
 
@@ -74,9 +75,21 @@ def _handler(files):
             self.send_header("Content-Length", str(len(data) - start))
             if version:
                 self.send_header("ETag", version)
+            for name, value in files.headers.items():
+                self.send_header(name, value)
             self.send_header("Date", email.utils.formatdate(time.time(), usegmt=True))
             self.end_headers()
             self._send(data[start:])
+
+        def do_HEAD(self):
+            path = self.path.partition("?")[0]
+            self.send_response(200 if path in files.content else 404)
+            if path in files.content:
+                self.send_header("ETag", files.version(path))
+                for name, value in files.headers.items():
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(files.content.get(path, b""))))
+            self.end_headers()
 
         def _send(self, data):
             if files.break_at is not None:

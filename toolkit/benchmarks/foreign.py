@@ -69,7 +69,7 @@ class IrDataset:
         try:
             return read()
         except (OSError, RuntimeError) as error:  # its downloads fail with either
-            reason = str(error).partition("\n")[0]
+            reason = error.args[0] if error.args else type(error).__name__  # the rest is every attempt it made
             raise ToolkitError(
                 f"cannot fetch the {what} of {self._name} ({reason})", "check the network, or name a file", status=1
             ) from error

@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.store import home, lock
 
-# tables and the head of the README, which names the files of each configuration
+# tables, and the README, whose head names the files of each configuration
 PATTERNS = ["README.md", "*.jsonl", "*.jsonl.gz", "*.tsv", "*.parquet"]
+TIMEOUT = 10  # seconds
 
 
-def fetch(repository: str, revision: str, hint: str) -> Path:
-    """The folder of a data repository at one revision, downloaded where it is not there yet.
+@contextmanager
+def fetched(repository: str, revision: str, hint: str) -> Iterator[Path]:
+    """The folder of a data repository at one revision, for the length of the block.
 
-    hint  the way out where it cannot be had (ToolkitError)
-
+    What has arrived stays where the download is interrupted, and goes when the block ends well.
     HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count, as for everything of huggingface_hub.
+
+    hint  the way out where the repository cannot be had (ToolkitError)
     """
+    from huggingface_hub import constants
+
+    cache = home() / "hub" / repository.replace("/", "--")
+    with lock(f"hub {repository}"):
+        say(f"fetching {repository} from {constants.ENDPOINT}")
+        try:
+            folder = _download(repository, revision, cache)
+        except Exception as error:  # whatever its HTTP library raises comes through
+            message = f"cannot fetch {repository} at {revision[:12]} from {constants.ENDPOINT} ({_reason(error)})"
+            raise ToolkitError(message, hint, status=1) from error
+        yield folder
+        shutil.rmtree(cache)
+
+
+def _download(repository: str, revision: str, cache: Path) -> Path:
+    import requests
     from huggingface_hub import constants, snapshot_download
 
-    endpoint = constants.ENDPOINT
-    with lock(f"hub {repository}"):
-        say(f"fetching {repository} from {endpoint}")
-        try:
-            folder = snapshot_download(
-                repository, repo_type="dataset", revision=revision, cache_dir=home() / "hub", allow_patterns=PATTERNS
-            )
-        except Exception as error:  # whatever its HTTP library raises comes through
-            message = f"cannot fetch {repository} at {revision[:12]} from {endpoint} ({_reason(error)})"
-            raise ToolkitError(message, hint, status=1) from error
-    return Path(folder)
+    if not constants.HF_HUB_OFFLINE:
+        # huggingface_hub tries for half a minute before it says that there is no network
+        requests.head(constants.ENDPOINT, timeout=TIMEOUT)
+    return Path(snapshot_download(repository, repo_type="dataset", revision=revision, cache_dir=cache, allow_patterns=PATTERNS))
 
 
 def _reason(error: BaseException) -> str:
-    """The first cause, in one line: huggingface_hub explains itself in several."""
-    while error.__cause__ is not None:
-        error = error.__cause__
+    """The first cause, in one line: libraries explain themselves in several."""
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
     return str(error).partition("\n")[0] or type(error).__name__

@@ -51,8 +51,9 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
 def fetch(spec: BenchmarkSpec, group: Group) -> Part:
     """Keep a group from its hub repository at the pinned revision. Raises ToolkitError where that cannot be had."""
     hint = f"take a local copy (tandem benchmarks fetch {spec.name} --from DIR), or use the mini ({spec.name}-mini)"
-    folder = hub.fetch(group["repository"], group["revision"], hint)
-    return _keep(spec, group, folder, {}, {"repository": group["repository"], "revision": group["revision"]})
+    origin = {"repository": group["repository"], "revision": group["revision"]}
+    with hub.fetched(group["repository"], group["revision"], hint) as folder:
+        return _keep(spec, group, folder, {}, origin)
 
 
 def take(spec: BenchmarkSpec, root: Path) -> dict[str, Part]:

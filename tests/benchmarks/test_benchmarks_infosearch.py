@@ -1,0 +1,250 @@
+"""InfoSearch in its published layout: what a local copy or the hub gives, and what is refused."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from published_layout import REPOSITORIES, write_dimension, write_infosearch, write_parquet
+from serving import Files, serving
+
+from toolkit import benchmarks, registry
+from toolkit.benchmarks.infosearch import read_dimension
+from toolkit.benchmarks.parts import counts
+from toolkit.core.errors import ToolkitError
+from toolkit.core.qrels import Qrel
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_dimension(tmp_path / "Audience-v1", "audience")
+    return tmp_path / "Audience-v1"
+
+
+def test_core_queries_and_instructions_are_numbered_in_order_of_appearance(folder):
+    part = read_dimension(folder, "audience")
+    assert [topic.query_id for topic in part.topics["ins"]] == [
+        "audience-001-1-ins",
+        "audience-001-2-ins",
+        "audience-002-1-ins",
+        "audience-002-2-ins",
+    ]
+    assert [topic.original_id for topic in part.topics["rev"]] == ["q1_a", "q1_b", "q2_a", "q2_b"]
+    assert {topic.group_id for topic in part.topics["ori"]} == {"audience-001", "audience-002"}
+    assert counts(part) == {"cores": 2, "queries": 4, "documents": 16}
+
+
+def test_rows_of_one_core_query_are_grouped_wherever_they_stand(folder):
+    lines = (folder / "queries.jsonl").read_text().splitlines(keepends=True)
+    (folder / "queries.jsonl").write_text("".join([lines[0], lines[2], lines[1], lines[3]]))
+    part = read_dimension(folder, "audience")
+    assert [(topic.query_id, topic.original_id) for topic in part.topics["ori"]] == [
+        ("audience-001-1-ori", "q1_a"),
+        ("audience-002-1-ori", "q2_a"),
+        ("audience-001-2-ori", "q1_b"),
+        ("audience-002-2-ori", "q2_b"),
+    ]
+
+
+def test_a_text_is_core_query_blank_instruction(folder):
+    part = read_dimension(folder, "audience")
+    texts = {mode: part.topics[mode][0].text for mode in part.topics}
+    assert texts == {
+        "ori": "how do vaccines work",
+        "ins": "how do vaccines work Only plain pages of audience.",
+        "rev": "how do vaccines work No plain pages.",
+    }
+    assert part.topics["ins"][0].instruction == "Only plain pages of audience."
+    assert part.notes == ("audience: 4 instructions began with their core query; it was taken off",)
+
+
+def test_the_column_of_the_instruction_alone_is_preferred(folder):
+    rows = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+    rows = [row | {"only_instruction_changed": "ONLY", "only_instruction_reversed": "NOT"} for row in rows]
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    part = read_dimension(folder, "audience")
+    assert {topic.instruction for topic in part.topics["ins"]} == {"ONLY"}
+    assert part.notes == ()
+
+
+def test_a_core_query_that_only_begins_a_word_is_left_in_the_instruction(folder):
+    rows = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+    rows[0] |= {"instruction_changed": f"{rows[0]['text']}ing"}
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert read_dimension(folder, "audience").topics["ins"][0].instruction == "how do vaccines working"
+
+
+def test_qrels_are_as_published(folder):
+    part = read_dimension(folder, "audience")
+    assert list(part.qrels["ins"])[:2] == [
+        Qrel("audience-001-1-ins", "q1-gold-a", 1),
+        Qrel("audience-001-1-ins", "q1-gold-b", 0),
+    ]
+    assert [row.relevance for row in part.qrels["ori"]] == [1] * 8
+    assert [row.relevance for row in part.qrels["rev"]] == [0, 1] * 4
+
+
+def replaced(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+BROKEN = {
+    "unknown document": (
+        "qrels_changed/test.tsv",
+        "q1-gold-a",
+        "nothing",
+        "qrels_changed/test.tsv, line 2: unknown document nothing",
+    ),
+    "unknown query": ("qrels_og/test.tsv", "q2_b\tq2-gold-a", "q9\tq2-gold-a", "qrels_og/test.tsv, line 9: unknown query q9"),
+    "document twice": (
+        "corpus.jsonl",
+        "q1-other-a1",
+        "q1-gold-a",
+        "corpus.jsonl, line 2: document q1-gold-a for the second time",
+    ),
+    "score": ("qrels_reversed/test.tsv", "\t0", "\thigh", "qrels_reversed/test.tsv, line 2: score 'high' is no whole number"),
+    "no json": ("corpus.jsonl", "{", "[", "corpus.jsonl, line 1: no JSON (Expecting ',' delimiter)"),
+    "columns": ("qrels_og/test.tsv", "q1_a\t", "q1_a ", "qrels_og/test.tsv, line 2: expected 3 columns, found 2"),
+    "no text": ("queries.jsonl", '"text"', '"words"', "queries.jsonl, line 1: no column 'text'"),
+    "header": ("qrels_og/test.tsv", "query-id", "qid", "qrels_og/test.tsv, line 2: no column 'query-id'"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_cannot_be_right_names_file_and_line(folder, case):
+    name, old, new, message = BROKEN[case]
+    replaced(folder / name, old, new)
+    with pytest.raises(ToolkitError) as caught:
+        read_dimension(folder, "audience")
+    first = caught.value.problems[0] if caught.value.problems else caught.value.message
+    assert first == f"{folder}/{message}"
+
+
+def test_a_query_without_a_gold_document_is_an_error(folder):
+    replaced(folder / "qrels_changed" / "test.tsv", "q1_a\tq1-gold-a\t1", "q1_a\tq1-gold-a\t0")
+    with pytest.raises(ToolkitError) as caught:
+        read_dimension(folder, "audience")
+    assert caught.value.message.startswith(f"{folder}/queries.jsonl, line 1: query q1_a has no gold document")
+
+
+def test_a_duplicate_query_is_an_error(folder):
+    replaced(folder / "queries.jsonl", "q1_b", "q1_a")
+    with pytest.raises(ToolkitError) as caught:
+        read_dimension(folder, "audience")
+    assert caught.value.message == f"{folder} has 7 problems"  # in three modes, two judgments of a query that is not there
+    assert caught.value.problems[0] == f"{folder}/queries.jsonl, line 2: query q1_a for the second time"
+
+
+def test_a_missing_table_is_named(folder):
+    (folder / "qrels_reversed" / "test.tsv").unlink()
+    with pytest.raises(ToolkitError) as caught:
+        read_dimension(folder, "audience")
+    assert caught.value.message == f"{folder} has no table 'qrels_reversed'"
+
+
+def test_parquet_gives_the_same_as_text(folder, tmp_path):
+    write_parquet(tmp_path / "hub", "audience")
+    text, parquet = read_dimension(folder, "audience"), read_dimension(tmp_path / "hub", "audience")
+    assert parquet.topics == text.topics
+    assert parquet.docs == text.docs
+    assert [list(parquet.qrels[mode]) for mode in parquet.qrels] == [list(text.qrels[mode]) for mode in text.qrels]
+
+
+@pytest.mark.parametrize("owner", ["", "jianqunZ"])
+def test_a_local_copy_is_taken_with_all_that_it_holds(home, tmp_path, owner):
+    root = write_infosearch(tmp_path / "copy", owner=owner, with_candidates=True)
+    parts = benchmarks.take("infosearch", root)
+    assert list(parts) == list(REPOSITORIES)
+    benchmark = benchmarks.load("infosearch")
+    assert benchmarks.present_groups(benchmark) == benchmark.groups
+    assert benchmark.topics("keyword", "ins")[0].query_id == "keyword-001-1-ins"
+    code = "from toolkit.benchmarks import load; print(load('infosearch').scoreddocs('source', 'rev').to_dict())"
+    again = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = benchmark.scoreddocs("source", "rev")
+    assert run.to_dict()["source-001-1-rev"] == {"q1-gold-b": 0.9, "q1-gold-a": 0.8}
+    assert again.stdout.strip() == str(run.to_dict())  # what is kept is what was taken
+
+
+def test_a_subset_is_enough_and_is_told(home, tmp_path, capsys):
+    benchmarks.take("infosearch", write_infosearch(tmp_path / "copy", ("audience", "keyword")))
+    topics = benchmarks.resolve_topics("infosearch/ins")
+    assert [part.group for part in topics.parts] == ["audience", "keyword"]
+    assert topics.name == "infosearch-ins"
+    known = ", ".join(REPOSITORIES)
+    assert capsys.readouterr().err == f"infosearch: audience, keyword of {known} are on this machine\n"
+
+
+def test_a_broken_copy_is_not_kept(home, tmp_path):
+    root = write_infosearch(tmp_path / "copy", ("audience",))
+    replaced(root / "Audience-v1" / "qrels_og" / "test.tsv", "q1-gold-a", "nothing")
+    with pytest.raises(ToolkitError):
+        benchmarks.take("infosearch", root)
+    assert benchmarks.present_groups(benchmarks.load("infosearch")) == ()
+    assert [path for path in home.rglob("*") if path.is_file() and "locks" not in path.parts] == []
+
+
+def test_a_folder_without_any_part_says_what_it_should_hold(home, tmp_path):
+    with pytest.raises(ToolkitError) as caught:
+        benchmarks.take("infosearch", tmp_path)
+    assert caught.value.message == f"{tmp_path} holds no part of infosearch"
+    assert caught.value.hint.startswith("it should hold some of Audience-v1/, Clarity-v1/")
+
+
+def test_candidates_of_another_corpus_are_refused(home, tmp_path):
+    root = write_infosearch(tmp_path / "copy", ("audience",), with_candidates=True)
+    path = root / "lisewise" / "dimension" / "Audience-v1_ch_retrieval_results.json"
+    replaced(path, "q1-gold-a", "nothing")
+    with pytest.raises(ToolkitError) as caught:
+        benchmarks.take("infosearch", root)
+    assert caught.value.message == f"{path} does not fit audience: 1 unknown ids"
+    assert caught.value.problems == ("unknown document nothing",)
+
+
+FETCH = """
+from toolkit.benchmarks import load
+from toolkit.benchmarks.parts import counts
+print(counts(load("infosearch").part("audience")))
+"""
+
+
+def hub_files(folder, group):
+    """What the hub's two addresses give for a repository: the list of its files, and the files."""
+    repository, revision = group["repository"], group["revision"]
+    content, tree = {}, []
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = str(path.relative_to(folder))
+        content[f"/datasets/{repository}/resolve/{revision}/{name}"] = path.read_bytes()
+        tree.append({"type": "file", "path": name, "oid": f"{len(tree):040x}", "size": path.stat().st_size})
+    content[f"/api/datasets/{repository}/tree/{revision}"] = json.dumps(tree).encode()
+    return Files(content, headers={"X-Repo-Commit": revision})
+
+
+def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, tmp_path):
+    write_parquet(tmp_path / "hub", "audience")
+    group = registry.benchmark("infosearch").groups[0]
+    with serving(hub_files(tmp_path / "hub", group)) as files:
+        env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
+        done = subprocess.run([sys.executable, "-c", FETCH], env=env, capture_output=True, text=True)
+        assert done.stdout == "{'cores': 2, 'queries': 4, 'documents': 16}\n", done.stderr
+        got = len(files.requests)
+        again = subprocess.run([sys.executable, "-c", FETCH], env=env, capture_output=True, text=True)
+    assert again.stdout == done.stdout
+    assert len(files.requests) == got
+    kept = home / "benchmarks" / "infosearch" / "audience.9bc73db6f3ca"
+    assert "repository: jianqunZ/Audience-v1" in (kept / "kept.yaml").read_text()
+    assert list((home / "hub").iterdir()) == []
+
+
+def test_without_network_the_error_names_both_ways_out(home):
+    env = os.environ | {"HF_ENDPOINT": "http://127.0.0.1:1", "HF_HUB_OFFLINE": "0"}
+    command = [sys.executable, "-m", "toolkit.benchmarks", "fetch", "infosearch"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    error, hint = done.stderr.splitlines()[-2:]
+    assert error.startswith("error: cannot fetch jianqunZ/Audience-v1 at 9bc73db6f3ca from http://127.0.0.1:1 (")
+    assert hint == "hint:  take a local copy (tandem benchmarks fetch infosearch --from DIR), or use the mini (infosearch-mini)"

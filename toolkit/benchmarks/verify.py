@@ -1,0 +1,63 @@
+"""Whether what is on this machine of a benchmark is what it should be."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from toolkit.benchmarks import kept
+from toolkit.benchmarks.benchmark import LAYOUTS, Benchmark
+from toolkit.benchmarks.export import write_topics_and_qrels
+from toolkit.benchmarks.parts import counts
+from toolkit.core.shipped import shipped
+
+
+class Finding(NamedTuple):
+    """One check of one group. problem: empty where all is well."""
+
+    group: str
+    check: str
+    problem: str
+
+
+def verify(benchmark: Benchmark) -> Iterator[Finding]:
+    """Check every group that is here: its counts against the published ones, kept files against their SHA-256,
+    shipped topics and qrels against the sources they were made from."""
+    for group in benchmark.spec.groups:
+        name = group["name"]
+        if not benchmark.is_present(name):
+            continue
+        found, wanted = counts(benchmark.part(name)), group.get("counts", {})
+        differing = [
+            f"{what}: {number} published, {found[what]} here" for what, number in wanted.items() if found[what] != number
+        ]
+        yield Finding(name, f"counts {found}", "; ".join(differing))
+        if LAYOUTS[benchmark.spec.layout] is kept:
+            yield Finding(name, "checksums", _changed_files(kept.kept_folder(benchmark.spec, group)))
+        else:
+            yield Finding(name, "topics and qrels", _stale_files(benchmark, name))
+
+
+def _changed_files(folder: Path) -> str:
+    recorded, found = kept.facts(folder)["sha256"], kept.checksums(folder)
+    names = sorted(name for name in {*recorded, *found} if recorded.get(name) != found.get(name))
+    return f"not as kept: {', '.join(names)}" if names else ""
+
+
+def _stale_files(benchmark: Benchmark, group: str) -> str:
+    stale = [str(path.name) for path, content in shipped_files(benchmark, group) if _read(path) != content]
+    return f"not as the sources say: {', '.join(stale)}" if stale else ""
+
+
+def shipped_files(benchmark: Benchmark, group: str) -> Iterator[tuple[Path, bytes]]:
+    """The shipped topics and qrels of a group, with the content that its source gives them."""
+    with tempfile.TemporaryDirectory() as made:
+        for mode in benchmark.spec.modes:
+            for path in write_topics_and_qrels(benchmark, group, mode, Path(made), Path(made)):
+                yield shipped("qrels" if path.name.startswith("qrels") else "topics", path.name), path.read_bytes()
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
