@@ -115,7 +115,8 @@ class Positions:
     def documents(self) -> Positions:
         """One row a (query, document): its highest label over the subtopics, as for measures that know none."""
         best = np.lexsort((-self.relevance, self.docs, self.queries))
-        return self._rows(best[_starts(self.queries[best], self.docs[best])])
+        # back in the order of ids: sums do not depend on which document came first in the file
+        return self._rows(np.sort(best[_starts(self.queries[best], self.docs[best])]))
 
     def total(self, weights: np.ndarray) -> np.ndarray:
         """(queries,) float64: the sum of a value a row over each query's rows."""
