@@ -82,7 +82,7 @@ def scan_run(data: bytes) -> tuple[Lines, list[Problem]]:
             seen[key] = len(lines.rows)
             lines.add(number, row, float(row[4]))
     if not number:
-        problems.append(Problem("F002", None, "no run lines, the file is empty"))
+        problems.append(Problem("F002", None, "no run lines in it"))
     return lines, problems
 
 
@@ -182,7 +182,7 @@ def scan_qrels(data: bytes) -> tuple[Lines, list[Problem]]:
             seen[key] = len(lines.rows)
             lines.add(number, row, int(row[3]))
     if not number:
-        problems.append(Problem("F002", None, "no judgments, the file is empty"))
+        problems.append(Problem("F002", None, "no judgments in it"))
     return lines, problems
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +98,10 @@ def write_requests(run: Run, topics: Iterable[Topic], path: str | Path, *, conte
         out.write(b"\n]\n" if len(run.query_ids) else b"[]\n")
 
 
-def _check_known(what: str, ids: Iterable[str], known: Mapping[str, str]) -> None:
+def _check_known(what: str, ids: Sequence[str], known: Mapping[str, str]) -> None:
     missing = [id for id in ids if id not in known]
     if missing:
         raise ToolkitError(
-            f"{len(missing)} {what} of the run have no text: {', '.join(missing[:3])}",
+            f"no text for {len(missing)} of {len(ids)} {what} of the run: {', '.join(missing[:3])}",
             "name the topics and the corpus that the run was made with",
         )

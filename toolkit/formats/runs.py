@@ -167,8 +167,10 @@ def check_scores(run: Run) -> None:
     if not fine.all():
         line = int(np.argmin(fine))
         query_id, doc_id = run.query_ids[run.queries[line]], run.doc_ids[int(run.docs[line])]
+        place = f"{run.source}: " if run.source else ""
         raise ToolkitError(
-            f"score {run.scores[line]} of document {doc_id} in query {query_id} is not a finite number", codes()["R003"].hint
+            f"{place}score {run.scores[line]} of document {doc_id} in query {query_id} is not a finite number",
+            codes()["R003"].hint,
         )
 
 

@@ -55,7 +55,7 @@ def read_topics(path: str | Path) -> list[Topic]:
             seen[found.query_id] = line
             topics.append(found)
     if not seen and not problems:
-        problems.append(Problem("F002", None, "no topics, the file is empty"))
+        problems.append(Problem("F002", None, "no topics in it"))
     refuse(source, by_line(problems))
     return topics
 
@@ -104,7 +104,7 @@ def _read_jsonl(text: str) -> Iterator[Found]:
             values["query_id"] = str(values["query_id"])
         odd = [name for name, value in values.items() if not isinstance(value, str)]
         if odd:
-            yield number, Problem("T001", number, f"{', '.join(odd)} is not text")
+            yield number, Problem("T001", number, f"{', '.join(odd)} is no string")
         else:
             yield _topic(number, values)
 
