@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import FOLLOWIR, KNOWN, split_mode
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.core.topics import Topic
 from toolkit.evaluate.inputs import Source, load_qrels, sorted_by_query, three
+
+if TYPE_CHECKING:
+    from toolkit.benchmarks import Benchmark, Selection
 
 PLAIN = ("nDCG@10", "RR@10", "R@100", "AP")
 FOLLOWED = ("nDCG@20", "pMRR")
@@ -53,21 +57,29 @@ class Judgments:
         return [query_id for part in self.parts for query_id in part.qrels.query_ids]
 
 
-@dataclass
+@dataclass(frozen=True)
 class PublishedIds:
-    """Published query ids and ours; the modes of a query may share one."""
+    """Published query ids and ours; the modes of a query may share one.
+
+    ours       published id -> mode -> our id
+    theirs     our id without mode -> published id without mode
+    ambiguous  published ids of several queries of one mode: groups may share them
+    """
 
     ours: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     theirs: dict[str, str] = field(default_factory=dict)
     ambiguous: set[str] = field(default_factory=set)
 
-    def add(self, topics: Iterable[Topic]) -> None:
-        """Learn the ids of these topics."""
+    @classmethod
+    def of(cls, topics: Iterable[Topic]) -> PublishedIds:
+        """The ids of these topics."""
+        ids = cls()
         for topic in topics:
-            if topic.mode in self.ours[topic.original_id]:
-                self.ambiguous.add(topic.original_id)
-            self.ours[topic.original_id][topic.mode] = topic.query_id
-            self.theirs[split_mode(topic.query_id)[0]] = split_mode(topic.original_id)[0]
+            if topic.mode in ids.ours[topic.original_id]:
+                ids.ambiguous.add(topic.original_id)
+            ids.ours[topic.original_id][topic.mode] = topic.query_id
+            ids.theirs[split_mode(topic.query_id)[0]] = split_mode(topic.original_id)[0]
+        return ids
 
     def rename(self, query_ids: Iterable[str], mode: str, source: str) -> list[str]:
         """Our ids of a file's published ones; mode is what the file was said to hold, or empty.
@@ -120,43 +132,37 @@ def from_benchmark(name: str) -> Judgments:
 
     selection = benchmarks.find(name)
     if selection is None:
-        return _from_ir_datasets(name)
+        qrels = benchmarks.open_collection(name).qrels("all")
+        return Judgments(name, (), (Part("all", sorted_by_query(qrels)),), PLAIN)
     benchmark = benchmarks.load(selection.benchmark)
-    published = PublishedIds()
-    parts = []
-    for group in selection.groups:
-        qrels, cores = [], {}
-        for mode in selection.modes or ("",):
-            topics = benchmark.topics(group, mode)
-            published.add(topics)
-            cores.update((split_mode(topic.query_id)[0], topic.group_id) for topic in topics)
-            qrels.append(benchmark.qrels(group, mode))
-        parts.append(Part(group, sorted_by_query(join_qrels(qrels)), cores))
-    if len(parts) == 1:
-        parts = [Part("all", parts[0].qrels, parts[0].cores)]
-    spec = benchmark.spec
-    notes = (f"{spec.name} was written for this project: no score on it is comparable with a published one",)
-    measures = spec.measures or PLAIN
-    return Judgments(name, tuple(selection.modes), tuple(parts), tuple(measures), published, notes if spec.mini else ())
+    modes = selection.modes or ("",)
+    topics = (topic for group in selection.groups for mode in modes for topic in benchmark.topics(group, mode))
+    return Judgments(
+        selection.name,
+        selection.modes,
+        tuple(_part(benchmark, group, selection) for group in selection.groups),
+        benchmark.spec.measures or PLAIN,
+        PublishedIds.of(topics),
+        tuple(_benchmark_notes(benchmark, selection)),
+    )
 
 
-def _from_ir_datasets(name: str) -> Judgments:
-    import ir_datasets
+def _part(benchmark: Benchmark, group: str, selection: Selection) -> Part:
+    modes = selection.modes or ("",)
+    qrels = join_qrels(benchmark.qrels(group, mode) for mode in modes)
+    topics = (topic for mode in modes for topic in benchmark.topics(group, mode))
+    cores = {split_mode(topic.query_id)[0]: topic.group_id for topic in topics}
+    return Part(group if len(selection.groups) > 1 else "all", sorted_by_query(qrels), cores)
 
-    try:
-        dataset = ir_datasets.load(name)
-    except KeyError as error:
-        raise ToolkitError(
-            f"no benchmark {name!r}", "`tandem benchmarks list` names ours; any id of ir_datasets is one too"
-        ) from error
-    if not dataset.has_qrels():
-        raise ToolkitError(f"{name} has no judgments", "give them with --qrels")
-    rows = list(dataset.qrels_iter())
-    # diversity tracks name the subtopic, older ones the iteration
-    second = next((field for field in ("subtopic_id", "iteration") if field in dataset.qrels_cls()._fields), None)
-    columns = [[row.query_id for row in rows], [row.doc_id for row in rows], [row.relevance for row in rows]]
-    qrels = Qrels.from_columns(*columns, [str(getattr(row, second)) for row in rows] if second else None, name)
-    return Judgments(name, (), (Part("all", sorted_by_query(qrels)),), PLAIN)
+
+def _benchmark_notes(benchmark: Benchmark, selection: Selection) -> Iterator[str]:
+    if benchmark.spec.mini:
+        yield f"{benchmark.spec.name} was written for this project: no score on it is comparable with a published one"
+    if len(selection.groups) < len(benchmark.groups) and selection.groups[0] not in selection.name:
+        yield (
+            f"{len(selection.groups)} of the {len(benchmark.groups)} groups of {benchmark.spec.name} are on this machine: "
+            f"{', '.join(selection.groups)}"
+        )
 
 
 def check(run_ids: Iterable[str], name: str, judgments: Judgments) -> None:
@@ -175,9 +181,9 @@ def check(run_ids: Iterable[str], name: str, judgments: Judgments) -> None:
         )
     for mode in judgments.modes:
         wanted = [query_id for query_id in judged if split_mode(query_id)[1] == mode]
-        if not run_ids.intersection(wanted):
+        if run_ids.isdisjoint(wanted):
+            alone = f"--benchmark {judgments.name}-{split_mode(min(shared))[1]}" if judgments.published else "its qrels alone"
             raise ToolkitError(
                 f"{name} has no query in mode {mode}: it lacks {three(wanted)}",
-                f"give the run of every mode, or judge one mode alone: --benchmark {judgments.name}-"
-                f"{next(iter(shared)).rpartition('-')[2]}",
+                f"give the run of every mode, or judge one mode: {alone}",
             )

@@ -40,7 +40,8 @@ def lay_out(scores: Scores) -> Table:
         columns.setdefault(row.measure, {})[row.mode] = None
     last = {run: group for run, group, query_id in values if not query_id}
     keys = [key for key in values if not is_reference(key[0]) or key[1] == last[key[0]]]
-    parts = [part for part in range(3) if len({key[part] for key in keys}) > 1] or [0]
+    labels = [(run, group, query_id or "all") for run, group, query_id in keys]
+    parts = [part for part in range(3) if len({label[part] for label in labels}) > 1] or [0]
     panels = (
         Panel(
             measure,
@@ -50,7 +51,9 @@ def lay_out(scores: Scores) -> Table:
         for measure, modes in columns.items()
     )
     heads = ("run", "group", "query")
-    return Table(tuple(heads[part] for part in parts), tuple(tuple(key[part] for part in parts) for key in keys), tuple(panels))
+    return Table(
+        tuple(heads[part] for part in parts), tuple(tuple(label[part] for part in parts) for label in labels), tuple(panels)
+    )
 
 
 def number(value: float) -> str:

@@ -1,0 +1,74 @@
+"""References: six documents, worked out by hand."""
+
+import pytest
+
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.runs import Run
+from toolkit.evaluate import evaluate
+from toolkit.evaluate.references import PERMUTATIONS, is_reference, reference_runs
+
+pytestmark = pytest.mark.unit
+
+MODES = ("ori", "ins", "rev")
+# gold g is third; n is relevant too, until the instruction excludes it; x, y, z are judged nowhere
+LISTS = {"q-1-ori": "xngyz", "q-1-ins": "gxnyz", "q-1-rev": "xngyz"}
+RUN = Run.from_dict({query: {doc: -float(rank) for rank, doc in enumerate(docs)} for query, docs in LISTS.items()}, tag="mine")
+LABELS = {"ori": {"g": 1, "n": 1}, "ins": {"g": 1, "n": 0}, "rev": {"g": 0, "n": 1}}
+QRELS = Qrels.from_rows(Qrel(f"q-1-{mode}", doc, label) for mode, docs in LABELS.items() for doc, label in docs.items())
+
+
+def lists(name: str) -> list[dict[str, str]]:
+    return [
+        {query_id: "".join(doc.doc_id for doc in ranking) for query_id, ranking in run.rankings()}
+        for reference, run in reference_runs(RUN, QRELS, MODES)
+        if reference == name
+    ]
+
+
+def test_blind_gives_the_original_list_in_every_mode():
+    assert lists("blind") == [{"q-1-ori": "xngyz", "q-1-ins": "xngyz", "q-1-rev": "xngyz"}]
+
+
+def test_oracle_puts_first_what_a_mode_wants_and_last_what_it_excludes():
+    assert lists("oracle") == [{"q-1-ori": "xngyz", "q-1-ins": "gxyzn", "q-1-rev": "nxyzg"}]
+
+
+def test_reversed_does_the_opposite():
+    assert lists("reversed") == [{"q-1-ori": "xngyz", "q-1-ins": "nxyzg", "q-1-rev": "gxyzn"}]
+
+
+def test_random_shuffles_every_list_anew_and_the_same_way_each_time():
+    shuffled = lists("random")
+    assert len(shuffled) == PERMUTATIONS
+    assert shuffled == lists("random")
+    assert all(sorted(ranking) == sorted("xngyz") for one in shuffled for ranking in one.values())
+    assert len({tuple(one.values()) for one in shuffled}) > PERMUTATIONS // 2
+
+
+def test_references_of_another_base_mode():
+    run = Run.from_dict({"7-og": {"a": 3.0, "b": 2.0, "c": 1.0}, "7-changed": {"c": 1.0}})
+    labels = {"7-og": {"a": 1, "b": 1}, "7-changed": {"a": 0, "b": 1}}
+    qrels = Qrels.from_rows(Qrel(query, doc, label) for query, docs in labels.items() for doc, label in docs.items())
+    oracle = dict(reference_runs(run, qrels, ("og", "changed")))["oracle"]
+    assert list(oracle.to_dict()["7-changed"]) == ["b", "c", "a"]
+
+
+def test_scores_of_references_frame_those_of_the_run():
+    scores = evaluate(RUN, qrels=QRELS, measures=["WISE", "WISE_ideal", "pMRR", "SICR"], references=True)
+    paired = {name: {m: scores.value(m, mode="paired", run=name) for m in ("WISE", "pMRR", "SICR")} for name in NAMES}
+    assert paired["blind"] == {"WISE": 0.0, "pMRR": 0.0, "SICR": 0.0}
+    # R_ori = 3 > N = 2, R_ins = 1: (1 - sqrt(2)/20) / 1; the negative falls from 2 to 5: 1 - 2/5
+    assert paired["oracle"] == {"WISE": pytest.approx(1 - 2**0.5 / 20), "pMRR": pytest.approx(0.6), "SICR": 1.0}
+    # R_rev = 1 < R_ori = 3 < R_ins = 5; the negative rises from 2 to 1: 1/2 - 1
+    assert paired["reversed"] == {"WISE": -1.0, "pMRR": -0.5, "SICR": 0.0}
+    assert paired["random 2.5%"]["WISE"] <= paired["random"]["WISE"] <= paired["random 97.5%"]["WISE"]
+    assert scores.value("WISE_per", mode="paired", run="oracle") == 0.0
+
+
+NAMES = ("blind", "oracle", "reversed", "random", "random 2.5%", "random 97.5%")
+
+
+def test_names_of_references_are_told_from_runs():
+    assert is_reference("random 2.5%")
+    assert is_reference("blind of bm25")
+    assert not is_reference("blindfold")
