@@ -46,7 +46,7 @@ class Evaluation:
         notes = [*self.judgments.notes, *run_notes(self.runs, self.judgments, missing)]
         lacking = [measure for measure in wanted if all(row.measure != measure for row in rows)]
         if lacking and measures:
-            raise ToolkitError(f"{self.judgments.name} has no value of {', '.join(lacking)}", "judge all modes that they need")
+            raise ToolkitError(f"{self.judgments.name}: no value of {', '.join(lacking)}", "judge all modes that they need")
         if lacking:
             notes.append(f"left out, as they need modes that are not judged here: {', '.join(lacking)}")
         if self.published:

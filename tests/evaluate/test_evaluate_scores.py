@@ -1,0 +1,129 @@
+"""What is scored, and what is refused or noted instead: small runs in memory."""
+
+import pytest
+
+import toolkit
+from toolkit.core.errors import ToolkitError
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.runs import Run
+from toolkit.evaluate import evaluate
+
+pytestmark = pytest.mark.unit
+
+MODES = ("ori", "ins", "rev")
+QRELS = Qrels.from_rows([Qrel(f"c-{n}-{mode}", "g", int(mode != "rev")) for n in (1, 2) for mode in MODES], source="the qrels")
+
+
+def run(query_ids: str, docs: str = "gxy", tag: str = "mine") -> Run:
+    return Run.from_dict({q: {doc: -float(i) for i, doc in enumerate(docs)} for q in query_ids.split()}, tag=tag, source=tag)
+
+
+FULL = " ".join(QRELS.query_ids)
+
+
+def test_the_package_is_the_function():
+    scores = toolkit.evaluate(run("1 2"), qrels=Qrels.from_rows([Qrel("1", "g", 1), Qrel("2", "x", 1)]), measures=["RR@10"])
+    assert scores.value("RR@10", mode="", group="all", run="mine") == (1 + 0.5) / 2
+    assert list(scores.to_frame().columns) == ["run", "group", "mode", "measure", "value", "queries", "query_id"]
+    assert scores.notes == ("mine: 2 queries judged, 2 in the run, 2 scored, 0 absent",)
+
+
+def test_default_measures_without_modes():
+    scores = evaluate(run("1"), qrels=Qrels.from_rows([Qrel("1", "g", 1)]))
+    assert [row.measure for row in scores.rows] == ["nDCG@10", "RR@10", "R@100", "AP"]
+    assert {row.mode for row in scores.rows} == {""}
+
+
+def test_default_measures_with_modes_are_those_of_the_paper():
+    rows = evaluate(run(FULL), qrels=QRELS).rows
+    assert list(dict.fromkeys(row.measure for row in rows)) == [
+        "nDCG@10", "RR@1", "Robustness@10", "pMRR", "SICR", "WISE@20", "WISE_ideal@20", "WISE_per@20", "GoldRank"
+    ]  # fmt: skip
+    assert [row.mode for row in rows[:3]] == list(MODES)
+
+
+def test_rows_of_queries_come_after_the_aggregates_and_count_one():
+    scores = evaluate(run(FULL), qrels=QRELS, measures=["RR@10", "WISE"], by_query=True)
+    assert [(row.query_id, row.mode, row.queries) for row in scores.rows] == [
+        *[("", mode, 2) for mode in (*MODES, "paired")],
+        *[(f"c-{n}", mode, 1) for n in (1, 2) for mode in (*MODES, "paired")],
+    ]
+
+
+def test_a_run_of_another_benchmark_shows_three_ids_of_each():
+    with pytest.raises(ToolkitError) as caught:
+        evaluate(run("w x y z"), qrels=QRELS)
+    assert caught.value.message == (
+        "mine has no query of the qrels: it has w, x, y, ... (4 in all); judged are c-1-ins, c-1-ori, c-1-rev, ... (6 in all)"
+    )
+
+
+def test_ids_without_their_mode_get_a_hint():
+    with pytest.raises(ToolkitError, match="mine has no query of the qrels: it has c-1, c-2") as caught:
+        evaluate(run("c-1 c-2"), qrels=QRELS)
+    assert "--run ori=F ins=F rev=F" in caught.value.hint
+
+
+def test_a_run_that_lacks_a_mode_names_it():
+    with pytest.raises(ToolkitError, match="mine has no query in mode rev: it lacks c-1-rev, c-2-rev"):
+        evaluate(run("c-1-ori c-1-ins c-2-ori c-2-ins"), qrels=QRELS)
+
+
+def test_absent_queries_count_worst_or_are_skipped_or_refused():
+    lacking = run(FULL.replace(" c-2-ins", ""))
+    worst = evaluate(lacking, qrels=QRELS, measures=["RR@10", "WISE"])
+    assert worst.value("RR@10", mode="ins") == 0.5
+    # c-1: R = 1, 1, 1: not obeyed, R_ori <= R_ins gives 0; c-2 is absent: -1
+    assert worst.value("WISE", mode="paired") == -0.5
+    assert "6 queries judged, 5 in the run, 6 scored, 1 absent: c-2-ins; each counts with its worst value" in worst.notes[0]
+    skipped = evaluate(lacking, qrels=QRELS, measures=["RR@10", "WISE"], missing="skip")
+    assert skipped.value("RR@10", mode="ins") == 1.0
+    assert skipped.value("WISE", mode="paired") == 0.0
+    assert [row.queries for row in skipped.rows] == [2, 1, 2, 1]
+    assert "5 scored, 1 absent: c-2-ins; left out" in skipped.notes[0]
+    with pytest.raises(ToolkitError, match="lacks 1 of the queries that RR@10 needs: c-2-ins"):
+        evaluate(lacking, qrels=QRELS, measures=["RR@10"], missing="error")
+
+
+def test_queries_that_are_not_judged_are_noted():
+    notes = evaluate(run(FULL + " d-1-ori"), qrels=QRELS, measures=["RR@10"]).notes
+    assert "mine: 1 queries of the run are not judged and do not count: d-1-ori" in notes
+
+
+def test_a_run_over_another_corpus_is_noted():
+    notes = evaluate(run(FULL, "uvw"), qrels=QRELS, measures=["RR@10"]).notes
+    assert any(note.startswith("mine: no document of the run is judged") for note in notes)
+
+
+def test_runs_of_different_depth_are_noted_and_depth_cures_it():
+    runs = [run(FULL, "xyg", "deep"), run(FULL, "xy", "flat")]
+    scores = evaluate(runs, qrels=QRELS, measures=["GoldRank"])
+    assert any(note.startswith("the runs differ in depth (deep 3, flat 2)") for note in scores.notes)
+    assert scores.value("GoldRank", mode="ori", run="deep") == 3.0
+    cut = evaluate(runs, qrels=QRELS, measures=["GoldRank"], depth=1)
+    assert not any("depth" in note for note in cut.notes)
+    assert {row.value for row in cut.rows} == {2.0}
+
+
+def test_runs_are_shown_by_name_whatever_their_order():
+    one, two = run(FULL, "gxy", "a"), run(FULL, "xgy", "b")
+    assert evaluate([two, one], qrels=QRELS).rows == evaluate([one, two], qrels=QRELS).rows
+    assert [row.run for row in evaluate([two, one], qrels=QRELS, measures=["AP"]).rows] == ["a"] * 3 + ["b"] * 3
+
+
+def test_asking_for_what_cannot_be_computed_is_an_error():
+    only_ori = Qrels.from_rows([Qrel("c-1-ori", "g", 1)])
+    with pytest.raises(ToolkitError, match="qrels: no value of WISE"):
+        evaluate(run("c-1-ori"), qrels=only_ori, measures=["WISE"])
+    assert "pMRR, SICR, WISE@20, WISE_ideal@20, GoldRank" in evaluate(run("c-1-ori"), qrels=only_ori).notes[-1]
+
+
+def test_words_and_numbers_are_checked():
+    with pytest.raises(ToolkitError, match="missing is 'zero'"):
+        evaluate(run(FULL), qrels=QRELS, missing="zero")
+    with pytest.raises(ToolkitError, match="depth is 0"):
+        evaluate(run(FULL), qrels=QRELS, depth=0)
+    with pytest.raises(ToolkitError, match="a benchmark or qrels, and not both"):
+        evaluate(run(FULL))
+    with pytest.raises(ToolkitError, match="references need modes"):
+        evaluate(run("1"), qrels=Qrels.from_rows([Qrel("1", "g", 1)]), references=True)
