@@ -7,6 +7,8 @@ of them is that they take ranks. A cutoff of None means the whole ranking.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from toolkit.measures.join import Positions
@@ -79,7 +81,10 @@ def _hits(found: Positions, cutoff: int, rel: int) -> np.ndarray:
 
 
 def _discounted(gains: np.ndarray, ranks: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    return np.where(rows, gains / np.log2(ranks + 1), 0.0)
+    distinct, places = np.unique(ranks, return_inverse=True)
+    # numpy's log2 gives another last digit in its vector loop than in its tail: the same rank must count the same
+    discounts = np.array([math.log2(rank + 1) for rank in distinct.tolist()])
+    return np.where(rows, gains / discounts[places], 0.0)
 
 
 def _ratio(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
