@@ -60,6 +60,10 @@ class _Slices(list):
             iter(self)
         return next(self._rest)
 
+    def __getitem__(self, key: int | slice):
+        found = super().__getitem__(key)
+        return _Slices(found) if isinstance(key, slice) else found
+
 
 class _Store(Docstore):
     def __init__(self, docs: list[TandemDoc]):

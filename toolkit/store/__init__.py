@@ -2,8 +2,19 @@
 
 from toolkit.core.home import home
 from toolkit.store.archives import unpack
-from toolkit.store.download import check_room, download, with_mirror
+from toolkit.store.download import check_room, download, shown, with_mirror
 from toolkit.store.indexes import fetch_index, index_folder
 from toolkit.store.sharing import lock, new_folder
 
-__all__ = ["check_room", "download", "fetch_index", "home", "index_folder", "lock", "new_folder", "unpack", "with_mirror"]
+__all__ = [
+    "check_room",
+    "download",
+    "fetch_index",
+    "home",
+    "index_folder",
+    "lock",
+    "new_folder",
+    "shown",
+    "unpack",
+    "with_mirror",
+]

@@ -1,0 +1,123 @@
+"""`python -m toolkit.benchmarks` as a user meets it."""
+
+import subprocess
+import sys
+
+import pytest
+from published_layout import write_infosearch
+
+from toolkit.formats import read_qrels, read_run, read_topics
+
+pytestmark = pytest.mark.unit
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "toolkit.benchmarks", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_the_list_says_what_is_here(home):
+    rows = [line.split("\t") for line in run("list").stdout.splitlines()]
+    assert rows[0] == ["name", "groups", "modes", "here", "description"]
+    assert {row[0]: row[1:4] for row in rows[1:]} == {
+        "infosearch": ["6", "ori,ins,rev", "none"],
+        "infosearch-mini": ["6", "ori,ins,rev", "all"],
+    }
+
+
+def test_show_tells_repository_revision_and_counts(home):
+    stdout = run("show", "infosearch").stdout
+    assert "arXiv 2410.23841" in stdout
+    line = next(line for line in stdout.splitlines() if "infosearch-keyword" in line)
+    assert "(not fetched)" in line
+    assert "revision 4c1892c874d09877c00243fac16452f3353039aa" in line
+    assert "queries 288; documents 1152" in line
+
+
+def test_an_unknown_benchmark_is_usage(home):
+    done = run("show", "infosaerch")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "error: no benchmark 'infosaerch'"
+    assert "did you mean 'infosearch'?" in done.stderr
+
+
+def test_fetch_from_a_folder_reports_what_it_took_and_what_it_put_right(home, tmp_path):
+    root = write_infosearch(tmp_path / "copy", ("audience", "keyword"), with_candidates=True)
+    done = run("fetch", "infosearch", "--from", root)
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        "infosearch-audience: 2 cores, 4 queries, 16 documents, candidates in 3 modes",
+        "infosearch-keyword: 2 cores, 4 queries, 16 documents, candidates in 3 modes",
+    ]
+    assert "note: audience: 4 instructions began with their core query; it was taken off" in done.stderr
+    assert [line.split("\t")[3] for line in run("list").stdout.splitlines()[1:]] == ["audience,keyword", "all"]
+
+
+def test_a_broken_copy_is_one_error_with_file_and_line(home, tmp_path):
+    root = write_infosearch(tmp_path / "copy", ("audience",))
+    qrels = root / "Audience-v1" / "qrels_og" / "test.tsv"
+    qrels.write_text(qrels.read_text().replace("q1-gold-a", "nothing", 1))
+    done = run("fetch", "infosearch", "--from", root)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == f"error: {root}/Audience-v1 has 2 problems"
+    assert done.stderr.splitlines()[1] == f"  {qrels}, line 2: unknown document nothing"
+    assert "none" in run("list").stdout
+
+
+def test_a_mini_needs_no_fetching(home, tmp_path):
+    done = run("fetch", "infosearch-mini", "--from", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "error: infosearch-mini comes with Tandem"
+
+
+def test_export_writes_what_other_tools_read(home, tmp_path):
+    done = run("export", "infosearch-mini-audience-ins", "--to", tmp_path)
+    stem = "infosearch-mini-audience"
+    names = [f"topics.{stem}.ins.trec", f"topics.{stem}.ins.tsv", f"qrels.{stem}.ins.txt", f"corpus.{stem}.jsonl"]
+    assert done.stdout.splitlines() == [str(tmp_path / name) for name in names]
+    assert "TsvString" in done.stderr
+    assert read_topics(tmp_path / names[0])[0].query_id == "audience-001-1-ins"
+    assert (tmp_path / names[1]).read_text(encoding="utf-8").startswith("audience-001-1-ins\thow do mRNA vaccines")
+    assert len(read_qrels(tmp_path / names[2]).query_ids) == 12
+    assert len((tmp_path / names[3]).read_text(encoding="utf-8").splitlines()) == 48
+
+
+def test_export_with_published_ids_shares_them_over_modes(home, tmp_path):
+    run("fetch", "infosearch", "--from", write_infosearch(tmp_path / "copy", ("audience",), with_candidates=True))
+    assert run("export", "infosearch-audience", "--to", tmp_path / "out", "--ids", "published").returncode == 0
+    for mode in ("ori", "ins", "rev"):
+        stem = tmp_path / "out" / f"topics.infosearch-audience.{mode}.trec"
+        assert [topic.query_id for topic in read_topics(stem)] == ["q1_a", "q1_b", "q2_a", "q2_b"]
+    assert read_qrels(tmp_path / "out" / "qrels.infosearch-audience.rev.txt").query_ids == ("q1_a", "q1_b", "q2_a", "q2_b")
+    candidates = read_run(tmp_path / "out" / "candidates.infosearch-audience.rev.trec")
+    assert candidates.to_dict()["q1_a"] == {"q1-gold-b": 0.9, "q1-gold-a": 0.8}
+    assert candidates.tag == "e5-mistral-7b-instruct"
+
+
+def test_verify_is_content_with_the_mini(home):
+    done = run("verify", "infosearch-mini")
+    assert done.returncode == 0, done.stdout
+    assert {line.split("\t")[2] for line in done.stdout.splitlines()} == {"OK"}
+    assert len(done.stdout.splitlines()) == 12
+
+
+def test_verify_names_changed_files_and_other_counts(home, tmp_path):
+    run("fetch", "infosearch", "--from", write_infosearch(tmp_path / "copy", ("audience",)))
+    done = run("verify", "infosearch")
+    assert done.returncode == 1  # the fixture is not of the published size
+    assert done.stdout.splitlines() == [
+        "audience\tchecksums\tOK",
+        "audience\tcounts\t100 cores expected, 2 found; 210 queries expected, 4 found; 840 documents expected, 16 found",
+    ]
+    queries = next(home.rglob("queries.jsonl"))
+    queries.write_text("broken")
+    assert run("verify", "infosearch").stdout == "audience\tchecksums\tnot as kept: queries.jsonl\n"
+
+
+def test_verify_without_data_says_how_to_get_them(home):
+    done = run("verify", "infosearch")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "error: nothing of infosearch is on this machine",
+        "hint:  tandem benchmarks fetch infosearch",
+    ]

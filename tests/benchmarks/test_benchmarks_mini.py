@@ -1,0 +1,125 @@
+"""The minis: from a readable source to topics and qrels in the published layout's form."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolkit import registry
+from toolkit.benchmarks import load
+from toolkit.benchmarks.mini import read_source
+from toolkit.benchmarks.parts import counts
+from toolkit.core.errors import ToolkitError
+from toolkit.formats import read_qrels, read_topics
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).resolve().parents[2]
+MODES = ("ori", "ins", "rev")
+SOURCE = """\
+dimension: audience
+topics:
+  - number: 1
+    query: how do vaccines
+      work
+    rows:
+      - condition: layman
+        ins: For everyone.
+        rev: Not for everyone.
+        gold: {id: d1, title: Plain, text: plain answer}
+        negatives: [{id: d2, text: other one}]
+      - condition: expert
+        ins: For doctors.
+        rev: Not for doctors.
+        gold: {id: d3, text: expert answer}
+        negatives: [{id: d4, title: null, text: other two}]
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "audience.yaml"
+    path.write_text(SOURCE, encoding="utf-8")
+    return path
+
+
+def labels(part, mode):
+    found = {}
+    for row in part.qrels[mode]:
+        found.setdefault(row.query_id, {})[row.doc_id] = row.relevance
+    return found
+
+
+def test_the_gold_document_of_a_row_is_what_its_instruction_asks_for(source):
+    part = read_source(source, MODES)
+    assert labels(part, "ori")["audience-001-1-ori"] == {"d1": 1, "d3": 1, "d2": 0, "d4": 0}
+    assert labels(part, "ins") == {
+        "audience-001-1-ins": {"d1": 1, "d3": 0, "d2": 0, "d4": 0},
+        "audience-001-2-ins": {"d1": 0, "d3": 1, "d2": 0, "d4": 0},
+    }
+    assert labels(part, "rev")["audience-001-1-rev"] == {"d1": 0, "d3": 1, "d2": 0, "d4": 0}
+
+
+def test_texts_are_one_line_and_documents_in_order_of_their_ids(source):
+    part = read_source(source, MODES)
+    assert [topic.text for topic in part.topics["rev"]] == [
+        "how do vaccines work Not for everyone.",
+        "how do vaccines work Not for doctors.",
+    ]
+    assert [topic.condition for topic in part.topics["ori"]] == ["layman", "expert"]
+    assert [doc.contents for doc in part.docs] == ["Plain plain answer", "other one", "expert answer", "other two"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("id: d4", "id: d1", "document ids used twice: d1"),
+        ("number: 1", "number: 2", "audience: topic 2 stands at place 1"),
+        ("        rev: Not for doctors.\n", "", "an entry lacks 'rev'"),
+    ],
+)
+def test_a_slip_in_a_source_is_named(source, old, new, message):
+    source.write_text(SOURCE.replace(old, new), encoding="utf-8")
+    with pytest.raises(ToolkitError, match=message):
+        read_source(source, MODES)
+
+
+def test_infosearch_mini_has_the_registered_counts():
+    benchmark = load("infosearch-mini")
+    spec = registry.benchmark("infosearch-mini")
+    assert {group["name"]: counts(benchmark.part(group["name"])) for group in spec.groups} == {
+        group["name"]: group["counts"] for group in spec.groups
+    }
+    assert spec.counts == {what: sum(group["counts"][what] for group in spec.groups) for what in spec.counts}
+
+
+def test_every_instructed_query_has_one_gold_document_and_the_modes_judge_the_same_pairs():
+    benchmark = load("infosearch-mini")
+    for group in benchmark.groups:
+        part = benchmark.part(group)
+        pairs = [{(row.query_id[:-4], row.doc_id) for row in part.qrels[mode]} for mode in MODES]
+        assert pairs[0] == pairs[1] == pairs[2]
+        relevant = {mode: labels(part, mode) for mode in MODES}
+        for topic in part.topics["ins"]:
+            base = topic.query_id[:-4]
+            golds = {doc for doc, label in relevant["ori"][f"{base}-ori"].items() if label}
+            wanted = {doc for doc, label in relevant["ins"][f"{base}-ins"].items() if label}
+            unwanted = {doc for doc, label in relevant["rev"][f"{base}-rev"].items() if label}
+            assert len(wanted) == 1
+            assert wanted | unwanted == golds
+            assert not wanted & unwanted
+
+
+def test_the_shipped_files_are_what_the_sources_say():
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "build_minis"), "--check"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_the_shipped_files_read_back_as_the_benchmark():
+    benchmark = load("infosearch-mini")
+    for mode in MODES:
+        stem = f"infosearch-mini-length.{mode}"
+        topics = read_topics(ROOT / "topics" / f"topics.{stem}.trec")
+        assert [(t.query_id, t.text) for t in topics] == [(t.query_id, t.text) for t in benchmark.topics("length", mode)]
+        assert list(read_qrels(ROOT / "qrels" / f"qrels.{stem}.txt")) == list(benchmark.qrels("length", mode))

@@ -1,0 +1,163 @@
+"""What topics may be called, and what the answers are."""
+
+import subprocess
+import sys
+
+import pytest
+from published_layout import write_infosearch
+
+from toolkit import benchmarks, registry
+from toolkit.benchmarks import find, load, resolve_topics
+from toolkit.core.errors import ToolkitError
+
+pytestmark = pytest.mark.unit
+
+GROUPS = ("audience", "keyword", "format", "language", "length", "source")
+MODES = ("ori", "ins", "rev")
+
+
+@pytest.mark.parametrize(
+    ("name", "groups", "modes", "shown"),
+    [
+        ("infosearch-mini", GROUPS, MODES, "infosearch-mini"),
+        ("infosearch-mini-ins", GROUPS, ("ins",), "infosearch-mini-ins"),
+        ("infosearch-mini/ins", GROUPS, ("ins",), "infosearch-mini-ins"),
+        ("infosearch-mini-audience", ("audience",), MODES, "infosearch-mini-audience"),
+        ("infosearch-mini/audience/rev", ("audience",), ("rev",), "infosearch-mini-audience-rev"),
+        ("infosearch-mini-clarity-ori", ("keyword",), ("ori",), "infosearch-mini-keyword-ori"),
+    ],
+)
+def test_a_name_means_groups_and_modes(name, groups, modes, shown):
+    assert find(name) == benchmarks.Selection("infosearch-mini", groups, modes, shown)
+
+
+@pytest.mark.parametrize("name", ["infosearch-Clarity-v1-ins", "infosearch/clarity/ins", "infosearch-keyword-ins"])
+def test_the_keyword_dimension_is_also_called_clarity(home, name):
+    assert find(name) == benchmarks.Selection("infosearch", ("keyword",), ("ins",), "infosearch-keyword-ins")
+
+
+@pytest.mark.parametrize("name", ["infosearch-mini-x", "infosearch-mini-ins-audience", "mini", "vaswani", ""])
+def test_a_name_is_looked_up_never_guessed(name):
+    assert find(name) is None
+
+
+def test_without_a_mode_all_modes_follow_one_another():
+    topics = resolve_topics("infosearch-mini-audience")
+    assert topics.name == "infosearch-mini-audience"
+    assert [part.group for part in topics.parts] == ["audience"]
+    ids = [topic.query_id for topic in topics.topics]
+    assert ids[0] == "audience-001-1-ori"
+    assert ids[12] == "audience-001-1-ins"
+    assert len(ids) == len(set(ids)) == 36
+    assert topics.benchmark is load("infosearch-mini")
+
+
+def test_each_group_is_a_part_over_its_own_corpus():
+    assert [part.group for part in resolve_topics("infosearch-mini-rev").parts] == list(GROUPS)
+
+
+def test_a_file_is_called_by_its_stem(tmp_path):
+    path = tmp_path / "mine.tsv"
+    path.write_text("1\twhat is new\n2\twhat is old\n", encoding="utf-8")
+    topics = resolve_topics(str(path))
+    assert (topics.name, topics.benchmark) == ("mine", None)
+    assert [(part.group, [topic.text for topic in part.topics]) for part in topics.parts] == [
+        ("all", ["what is new", "what is old"])
+    ]
+
+
+def test_an_unknown_name_is_answered_with_the_nearest():
+    with pytest.raises(ToolkitError) as caught:
+        resolve_topics("infosearch-mini-audiense-ins")
+    assert caught.value.message.startswith("no topics 'infosearch-mini-audiense-ins'")
+    assert caught.value.hint.startswith("did you mean 'infosearch-mini-audience-ins'?")
+    with pytest.raises(ToolkitError) as caught:
+        resolve_topics("msmarco-passage-dev-subst")
+    assert caught.value.hint.startswith("did you mean 'msmarco-passage-dev-subset'?")
+
+
+def test_every_pyserini_name_leads_to_queries_of_ir_datasets():
+    import ir_datasets
+
+    for name, dataset_id in registry.pyserini_topics().items():
+        assert ir_datasets.load(dataset_id).has_queries(), name
+    assert benchmarks.open_collection("msmarco-passage-dev-subset").spec.name == "msmarco-passage/dev/small"
+
+
+def test_an_ir_datasets_id_is_a_collection_with_one_group(monkeypatch):
+    import ir_datasets
+
+    from toolkit.benchmarks.foreign import IrDataset
+
+    # a real handler of ir_datasets that needs no download: one of ours
+    collection = IrDataset("infosearch-mini/audience/ins", ir_datasets.load("infosearch-mini/audience/ins"))
+    ours = load("infosearch-mini")
+    assert [topic.text for topic in collection.topics("all")] == [topic.text for topic in ours.topics("audience", "ins")]
+    assert list(collection.qrels("all")) == list(ours.qrels("audience", "ins"))
+    assert [doc.contents for doc in collection.docs("all")] == [doc.contents for doc in ours.docs("audience")]
+    assert collection.scoreddocs("all") is None
+
+
+def test_what_ir_datasets_cannot_download_is_one_error():
+    from toolkit.benchmarks.foreign import IrDataset
+
+    class Offline:
+        def has(self, what):
+            return True
+
+        def queries_iter(self):
+            raise RuntimeError("All download sources failed", ["a", "b"])
+
+    with pytest.raises(ToolkitError) as caught:
+        IrDataset("x/y", Offline()).topics()
+    assert caught.value.message == "cannot fetch the queries of x/y (All download sources failed)"
+    assert caught.value.status == 1
+
+
+def test_ir_datasets_knows_our_ids_in_either_order_of_import():
+    code = "import {}, {}; print(len(list(ir_datasets.load('infosearch-mini/rev').queries_iter())))"
+    for modules in (("toolkit.benchmarks", "ir_datasets"), ("ir_datasets", "toolkit.benchmarks")):
+        done = subprocess.run([sys.executable, "-c", code.format(*modules)], capture_output=True, text=True, check=True)
+        assert done.stdout == "96\n"
+
+
+def test_importing_the_benchmarks_imports_nothing_heavy():
+    code = "import sys, toolkit.benchmarks; print({'ir_datasets', 'pandas', 'huggingface_hub', 'torch'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
+
+
+def test_our_ids_offer_all_that_ir_datasets_asks_for(home, tmp_path):
+    import ir_datasets
+
+    benchmarks.take("infosearch", write_infosearch(tmp_path / "copy", ("audience",), with_candidates=True))
+    dataset = ir_datasets.load("infosearch/audience/ins")
+    query = next(dataset.queries_iter())
+    assert query.default_text() == query.text == "how do vaccines work Only plain pages of audience."
+    assert (query.query, query.mode, query.group_id, query.original_id) == (
+        "how do vaccines work",
+        "ins",
+        "audience-001",
+        "q1_a",
+    )
+    assert dataset.docs_count() == 16
+    assert dataset.docs_store().get("q1-gold-a").default_text() == "plain title how do vaccines work, plain answer"
+    assert [doc.doc_id for doc in dataset.docs_iter()[:2]] == ["q1-gold-a", "q1-other-a1"]
+    assert next(iter(dataset.docs)) == next(dataset.docs_iter())
+    assert dataset.qrels_dict()["audience-001-1-ins"] == {"q1-gold-a": 1, "q1-gold-b": 0}
+    assert dataset.qrels.asdict() == dataset.qrels_dict()
+    assert dataset.has_scoreddocs()
+    assert next(dataset.scoreddocs_iter()) == ("audience-001-1-ins", "q1-gold-a", 0.9)
+    assert not ir_datasets.load("infosearch-mini/audience/ins").has_scoreddocs()
+
+
+def test_an_id_with_two_texts_is_an_error_over_all_dimensions(home, tmp_path):
+    import ir_datasets
+
+    root = write_infosearch(tmp_path / "copy", ("audience", "source"))
+    benchmarks.take("infosearch", root)
+    assert ir_datasets.load("infosearch/ins").docs_count() == 16  # the fixture's dimensions share their documents
+    corpus = root / "Source-v1" / "corpus.jsonl"
+    corpus.write_text(corpus.read_text().replace("plain answer", "other answer", 1))
+    benchmarks.take("infosearch", root)
+    with pytest.raises(ToolkitError, match="document q1-gold-a has one text in source and another before"):
+        ir_datasets.load("infosearch/ins").docs_iter()

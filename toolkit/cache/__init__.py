@@ -1,0 +1,70 @@
+"""What TANDEM_HOME holds: kept benchmarks, indexes, unfinished downloads."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.home import home
+from toolkit.registry.loader import did_you_mean
+
+# a user's own entries and the locks of running processes are no cache
+NOT_CACHED = ("registry", "locks")
+DEPTHS = {"benchmarks": 2, "indexes": 1, "downloads": 1, "hub": 1}  # folders whose entries, so deep, stand for themselves
+
+
+class Entry(NamedTuple):
+    """One thing that can be removed by itself. name: its path in TANDEM_HOME; size: bytes, of all files in it."""
+
+    name: str
+    path: Path
+    size: int
+
+
+def entries() -> list[Entry]:
+    """Everything that TANDEM_HOME holds, by name."""
+    found = []
+    for top in home().iterdir() if home().is_dir() else ():
+        if top.name not in NOT_CACHED:
+            paths = top.glob("/".join("*" * DEPTHS[top.name])) if top.name in DEPTHS else [top]
+            found += [Entry(str(path.relative_to(home())), path, size_of(path)) for path in paths]
+    return sorted(found)
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return sum(file.stat().st_size for file in files)
+
+
+def problems() -> Iterator[tuple[str, str]]:
+    """(entry, what is wrong with it): unfinished downloads, and kept benchmarks that are not as they were kept."""
+    from toolkit.benchmarks import load
+    from toolkit.benchmarks.verify import verify
+    from toolkit.registry import benchmarks
+
+    for path in sorted(home().rglob("*.part")):
+        yield str(path.relative_to(home())), "unfinished; the next call resumes or replaces it"
+    for spec in benchmarks().values():
+        if not spec.mini:
+            findings = (finding for finding in verify(load(spec.name)) if finding.problem)
+            yield from ((f"benchmarks/{spec.name}", f"{finding.group}: {finding.problem}") for finding in findings)
+
+
+def remove(names: Sequence[str], *, dry_run: bool = False) -> list[Entry]:
+    """Remove entries by name; what was, or would be, removed. ToolkitError, before anything goes, where a name is unknown."""
+    known = {entry.name: entry for entry in entries()}
+    names = list(dict.fromkeys(name.rstrip("/") for name in names))
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ToolkitError(f"{home()} has no {unknown[0]!r}", f"{did_you_mean(unknown[0], known)}see `tandem cache list`")
+    chosen = [known[name] for name in names]
+    for entry in () if dry_run else chosen:
+        # renamed first: an interrupted removal leaves no half index under its name
+        going = entry.path.with_name(f".{entry.path.name}.part")
+        entry.path.rename(going)
+        shutil.rmtree(going) if going.is_dir() else going.unlink()
+    return chosen

@@ -1,0 +1,55 @@
+"""What TANDEM_HOME holds: list, verify and remove it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from toolkit.shell import command, guard, note, subcommands
+
+
+def parser() -> argparse.ArgumentParser:
+    result = command("cache", __doc__)
+    add = subcommands(result)
+    add("list", "what is kept, with its size", list_all)
+    add("verify", "unfinished downloads, and kept benchmarks that have changed", verify)
+    remove_parser = add("remove", "remove entries by the names that `list` shows", remove)
+    remove_parser.add_argument("names", metavar="NAME", nargs="+", help="an entry, as in `list`")
+    remove_parser.add_argument("--dry-run", action="store_true", help="only say what would go")
+    return result
+
+
+def main(args: argparse.Namespace) -> int | None:
+    return args.run_subcommand(args)
+
+
+def list_all(args: argparse.Namespace) -> None:
+    from toolkit.cache import entries
+    from toolkit.store import home, shown
+
+    found = entries()
+    for entry in found:
+        print(f"{entry.name}\t{shown(entry.size)}")
+    note(f"{home()}: {len(found)} entries, {shown(sum(entry.size for entry in found))}")
+
+
+def verify(args: argparse.Namespace) -> int:
+    from toolkit.cache import problems
+
+    found = list(problems())
+    for name, problem in found:
+        print(f"{name}\t{problem}")
+    note(f"{len(found)} problems")
+    return int(bool(found))
+
+
+def remove(args: argparse.Namespace) -> None:
+    from toolkit import cache
+    from toolkit.store import shown
+
+    for entry in cache.remove(args.names, dry_run=args.dry_run):
+        note(f"{'would remove' if args.dry_run else 'removed'} {entry.name} ({shown(entry.size)})")
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))
