@@ -25,8 +25,8 @@ ROWS = (
 SCORES = Scores(ROWS, ("bm25: a note",))
 
 TABLE = """\
-                                        nDCG@10  WISE_ideal@20
-run    group     query              ori     ins
+                                        nDCG@10
+run    group     query              ori     ins  WISE_ideal@20
 --------------------------------------------------------------
 bm25   audience  all             0.5000  0.3333              -
 bm25   average   all             0.5000  0.3333
@@ -53,6 +53,8 @@ def test_a_narrow_table_becomes_several_blocks_with_the_same_labels():
 
 def test_labels_that_do_not_vary_are_left_out():
     assert render(Scores(ROWS[:1]), "table").splitlines()[1:] == ["run       ori", "-------------", "bm25   0.5000"]
+    without_modes = Scores((ROWS[0]._replace(mode=""),))
+    assert render(without_modes, "table") == "run   nDCG@10\n-------------\nbm25   0.5000\n"
 
 
 def test_json_keeps_all_digits_and_has_null_for_no_value():

@@ -65,10 +65,12 @@ def to_text(table: Table, width: int | None = None) -> str:
     """Plain text in one block, or in several below each other where a line would be wider than `width` characters."""
     labels = _left([("",) * len(table.heads), table.heads, *table.labels])
     panels = [_panel_lines(panel) for panel in table.panels]
+    top = 0 if any(any(panel.modes) for panel in table.panels) else 1  # without modes one line of head is enough
     blocks = []
     for some in _fitting(panels, None if width is None else width - len(labels[0])):
         lines = ["".join(parts).rstrip() for parts in zip(labels, *some, strict=True)]
-        blocks.append("\n".join([*lines[:2], "-" * max(map(len, lines)), *lines[2:]]))
+        rule = "-" * max(map(len, lines))
+        blocks.append("\n".join([*lines[top:2], rule, *lines[2:]]))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -78,12 +80,13 @@ def _left(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _panel_lines(panel: Panel) -> list[str]:
-    """Two lines of head and one a row, all of one width, led by a gap."""
-    rows = [panel.modes, *panel.cells]
+    """Two lines of head, the measure and its modes, and one a row; all of one width, led by a gap."""
+    rows = [panel.modes if any(panel.modes) else (panel.measure,), *panel.cells]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [GAP.join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     width = max(len(panel.measure), len(lines[0]))
-    return [GAP + panel.measure.rjust(width)] + [GAP + line.rjust(width) for line in lines]
+    above = panel.measure if any(panel.modes) else ""
+    return [GAP + above.rjust(width)] + [GAP + line.rjust(width) for line in lines]
 
 
 def _fitting(panels: Sequence[list[str]], width: int | None) -> Iterator[list[list[str]]]:
