@@ -187,6 +187,26 @@ def test_requests_need_a_source_of_texts(folder):
     assert not (folder / "requests.json").exists()
 
 
+def test_a_run_of_a_benchmark_converts_to_requests_with_its_texts(folder):
+    (folder / "mini.trec").write_text("audience-001-1-ins Q0 audience-002 1 2.5 t\n")
+    runs(folder, "convert", "mini.trec", "--to", "rank-llm", "--benchmark", "infosearch-mini", "--output", "requests.json")
+    [request] = json.loads((folder / "requests.json").read_text())
+    assert request["query"]["qid"] == "audience-001-1-ins"
+    assert request["query"]["text"].startswith("how do mRNA vaccines train the immune system ")
+    [candidate] = request["candidates"]
+    assert (candidate["docid"], candidate["score"]) == ("audience-002", 2.5)
+    assert len(candidate["doc"]["content"]) > 100
+    back, _ = runs(folder, "convert", "requests.json", "--to", "trec", "--output", "-", "--tag", "t")
+    assert back == (folder / "mini.trec").read_text()
+
+
+def test_a_run_of_another_benchmark_has_no_texts(folder):
+    _, errors = runs(
+        folder, "convert", "clean.trec", "--to", "rank-llm", "--benchmark", "infosearch-mini", "--output", "x.json", status=2
+    )
+    assert errors.splitlines()[0] == "error: no query of clean.trec is one of infosearch-mini: q1-ori, q1-ins"
+
+
 def test_the_forms_of_the_command_are_those_of_the_package():
     from toolkit.runs import __main__ as command
     from toolkit.runs.convert import NAMES

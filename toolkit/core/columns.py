@@ -24,6 +24,8 @@ def decode_dictionary(column: pyarrow.Array | pyarrow.ChunkedArray) -> tuple[np.
     import pyarrow
 
     if not pyarrow.types.is_dictionary(column.type):
+        if isinstance(column, pyarrow.ChunkedArray):  # encoding chunk by chunk takes time quadratic in their number
+            column = pyarrow.concat_arrays(column.chunks) if column.num_chunks else pyarrow.array([], column.type)
         column = column.dictionary_encode()
     if isinstance(column, pyarrow.ChunkedArray):
         column = column.unify_dictionaries().combine_chunks()

@@ -13,9 +13,10 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.runs import Run
 from toolkit.formats.lines import read_bytes, source_name
+from toolkit.formats.parse import has_repeats
 from toolkit.formats.problems import codes
 from toolkit.formats.requests import parse_requests
-from toolkit.formats.runs import DEFAULT_TAG, check_scores, has_repeats, parse_run, write_run
+from toolkit.formats.runs import DEFAULT_TAG, check_scores, parse_run, write_run
 
 MTEB_META = "mteb_model_meta"
 PARQUET_COLUMNS = ("query_id", "doc_id", "rank", "score", "tag")
@@ -97,8 +98,8 @@ def _from_parquet(data: bytes, source: str) -> Run:
     missing = [name for name in ("query_id", "doc_id", "score") if name not in table.column_names]
     if missing:
         raise ToolkitError(f"{source}: no column {', '.join(missing)}", f"columns of a run: {', '.join(PARQUET_COLUMNS)}")
-    queries, query_ids = decode_dictionary(table["query_id"].cast(pyarrow.string()).combine_chunks())
-    docs, doc_ids = decode_dictionary(table["doc_id"].cast(pyarrow.string()).combine_chunks())
+    queries, query_ids = decode_dictionary(table["query_id"].cast(pyarrow.string()))
+    docs, doc_ids = decode_dictionary(table["doc_id"].cast(pyarrow.string()))
     scores = table["score"].to_numpy().astype(np.float64)
     tag = str(table["tag"][0]) if "tag" in table.column_names and len(table) else ""
     return Run(tuple(query_ids.to_pylist()), queries, doc_ids, docs, scores, tag=tag, source=source)

@@ -56,6 +56,13 @@ def is_text(line: bytes) -> bool:
     return b"\0" not in line
 
 
+def bad_lines(data: bytes) -> set[int]:
+    """Numbers of the lines that are no text."""
+    if data.isascii() and b"\0" not in data:
+        return set()
+    return {number for number, line in enumerate(data.split(b"\n"), 1) if not is_text(line)}
+
+
 def columns(data: bytes) -> Iterator[tuple[int, list[bytes]]]:
     """Line number (from 1) and columns of each line that is neither blank nor a comment.
 
@@ -75,10 +82,7 @@ def comments(data: bytes) -> list[bytes]:
 
 def text_problems(data: bytes) -> list[Problem]:
     """Lines that are no text (F001), and what is odd in the layout of the file (F101 to F103)."""
-    problems = []
-    if not data.isascii() or b"\0" in data:
-        lines = enumerate(data.split(b"\n"), 1)
-        problems += [Problem("F001", number, "not UTF-8 text") for number, line in lines if not is_text(line)]
+    problems = [Problem("F001", number, "not UTF-8 text") for number in sorted(bad_lines(data))]
     if data.startswith(codecs.BOM_UTF8):
         problems.append(Problem("F101", 1, "byte order mark at the start of the file"))
     lines = data.removesuffix(b"\n").split(b"\n") if data else []

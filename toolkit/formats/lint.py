@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from toolkit.formats.lines import columns, is_text, read_bytes, text_problems
+import numpy as np
+
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
+from toolkit.formats.lines import bad_lines, columns, read_bytes, text_problems
+from toolkit.formats.parse import FLOAT32_MAX, parse_plain
 from toolkit.formats.problems import Problem, by_line
 
-if TYPE_CHECKING:
-    from toolkit.core.qrels import Qrels
-    from toolkit.core.runs import Run
-
-FLOAT32_MAX = 3.4028234663852886e38
 BEIR_HEADERS = ([b"query-id", b"corpus-id", b"score"], [b"qid", b"pid", b"score"])  # BEIR, InstructIR
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NOT_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
@@ -42,7 +43,11 @@ class Lines:
 
 def lint_run(path: str | Path) -> list[Problem]:
     """All problems of a TREC run, in the order of lines; ToolkitError where it cannot be read at all."""
-    return examine_run(read_bytes(path))[1]
+    data = read_bytes(path)
+    plain = parse_plain(data, "")
+    if plain and plain.tags == 1 and plain.run.ranks is not None and not data.startswith(codecs.BOM_UTF8):
+        return by_line(order_warnings(plain.run, range(1, len(plain.run) + 1)))
+    return examine_run(data)[1]
 
 
 def lint_qrels(path: str | Path) -> list[Problem]:
@@ -64,13 +69,13 @@ def examine_qrels(data: bytes) -> tuple[Lines, list[Problem]]:
 
 def scan_run(data: bytes) -> tuple[Lines, list[Problem]]:
     """The good lines of a run (the first of equal ones) and what is wrong with others; `text_problems` does encoding."""
-    lines, problems, seen, number = Lines(), [], {}, 0
+    lines, problems, seen, bad, number = Lines(), [], {}, bad_lines(data), 0
     for number, row in columns(data):
         key = (row[0], row[2]) if len(row) == 6 else None
         if key is None:
             problems.append(Problem("R001", number, f"expected 6 columns, found {len(row)}"))
-        elif bad := _bad_score(row[4]):
-            problems.append(Problem(bad, number, f"score {_show(row[4])} is not a {'finite ' if bad == 'R003' else ''}number"))
+        elif odd := _bad_score(row[4]):
+            problems.append(Problem(odd, number, f"score {_show(row[4])} is not a {'finite ' if odd == 'R003' else ''}number"))
         elif key in seen:
             first = seen[key]
             if lines.rows[first] == row:
@@ -78,7 +83,7 @@ def scan_run(data: bytes) -> tuple[Lines, list[Problem]]:
             else:
                 what = f"document {_show(row[2])} of query {_show(row[0])} again, first on line {lines.numbers[first]}"
                 problems.append(Problem("R004", number, what))
-        elif all(map(is_text, row)):
+        elif number not in bad:
             seen[key] = len(lines.rows)
             lines.add(number, row, float(row[4]))
     if not number:
@@ -99,12 +104,6 @@ def _show(text: bytes) -> str:
 
 def run_from_lines(lines: Lines, source: str) -> Run:
     """The run of scanned lines; ranks only where all are whole numbers."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    from toolkit.core.runs import Run
-
     ranks = [row[3] for row in lines.rows]
     tag = lines.rows[0][5].decode() if lines.rows else ""
     run = Run.from_columns(lines.column(0), lines.column(2), lines.values, tag=tag, source=source)
@@ -123,26 +122,23 @@ def run_warnings(lines: Lines) -> list[Problem]:
     tags = {row[5]: number for number, row in zip(reversed(lines.numbers), reversed(lines.rows), strict=True)}
     if len(tags) > 1:
         warnings.append(Problem("R103", sorted(tags.values())[1], f"{len(tags)} tags, the first is {_show(lines.rows[0][5])}"))
-    run = run_from_lines(lines, "")
+    return warnings + order_warnings(run_from_lines(lines, ""), lines.numbers)
+
+
+def order_warnings(run: Run, numbers: Sequence[int]) -> list[Problem]:
+    """Where ranks, scores and the order of lines disagree. numbers: the line number of each line of the run."""
+    checks = [("R104", _out_of_order(run), "lines of {} of {} queries are apart or not best first")]
     if run.ranks is not None:
-        warnings += _order_warning("R102", run, _contradictions(run), lines, "ranks contradict scores in {} of {} queries")
-    return warnings + _order_warning(
-        "R104", run, _out_of_order(run), lines, "lines of {} of {} queries are apart or not best first"
-    )
+        checks.append(("R102", _contradictions(run), "ranks contradict scores in {} of {} queries"))
+    return [
+        Problem(code, numbers[int(found.min())], what.format(len(np.unique(run.queries[found])), len(run.query_ids)))
+        for code, found, what in checks
+        if len(found)
+    ]
 
 
-def _order_warning(code: str, run: Run, found, lines: Lines, message: str) -> list[Problem]:
-    """One problem for all the lines (positions) that were found, at the first of them."""
-    if not len(found):
-        return []
-    queries = len(set(run.queries[found].tolist()))
-    return [Problem(code, lines.numbers[int(found.min())], message.format(queries, len(run.query_ids)))]
-
-
-def _contradictions(run: Run):
+def _contradictions(run: Run) -> np.ndarray:
     """Lines whose score is above that of a better rank of the same query, or that share a rank but not its score."""
-    import numpy as np
-
     scores = run.scores.astype(np.float32)
     by_rank = np.lexsort((-scores, run.ranks, run.queries))
     same = np.diff(run.queries[by_rank]) == 0
@@ -151,10 +147,8 @@ def _contradictions(run: Run):
     return by_rank[1:][same & ((rise > 0) | shared)]
 
 
-def _out_of_order(run: Run):
+def _out_of_order(run: Run) -> np.ndarray:
     """Lines that follow a worse one of the same query, or come after another query's."""
-    import numpy as np
-
     seen = np.maximum.accumulate(run.queries)
     same = np.diff(run.queries) == 0
     apart = run.queries[1:] < seen[1:]
@@ -164,7 +158,7 @@ def _out_of_order(run: Run):
 
 def scan_qrels(data: bytes) -> tuple[Lines, list[Problem]]:
     """The good lines of qrels as four columns (the first of equal judgments) and what is wrong with the others."""
-    lines, problems, seen, number, expected = Lines(), [], {}, 0, 4
+    lines, problems, seen, bad, number, expected = Lines(), [], {}, bad_lines(data), 0, 4
     for number, row in columns(data):
         if row in BEIR_HEADERS and not lines.rows and expected == 4:
             expected, number = 3, 0
@@ -178,7 +172,7 @@ def scan_qrels(data: bytes) -> tuple[Lines, list[Problem]]:
             problems.append(Problem("Q002", number, f"relevance {_show(row[3])} is not a whole number"))
         elif key in seen:
             problems.append(_second_judgment(number, row, lines, seen[key]))
-        elif all(map(is_text, row)):
+        elif number not in bad:
             seen[key] = len(lines.rows)
             lines.add(number, row, int(row[3]))
     if not number:
@@ -195,6 +189,4 @@ def _second_judgment(number: int, row: list[bytes], lines: Lines, first: int) ->
 
 def qrels_from_lines(lines: Lines, source: str) -> Qrels:
     """The qrels of scanned lines."""
-    from toolkit.core.qrels import Qrels
-
     return Qrels.from_columns(lines.column(0), lines.column(2), lines.values, lines.column(1), source=source)

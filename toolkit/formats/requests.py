@@ -11,7 +11,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.topics import Topic
-from toolkit.formats.lines import is_text, read_bytes, source_name
+from toolkit.formats.lines import bad_lines, read_bytes, source_name
 
 HINT = 'a request is: {"query": {"text": ..., "qid": ...}, "candidates": [{"docid": ..., "score": ..., "doc": {...}}]}'
 
@@ -55,8 +55,7 @@ def _load(data: bytes, source: str) -> list[Any]:
             return json.loads(text)
         return [json.loads(line) for line in text.split("\n") if line.strip()]
     except UnicodeDecodeError as error:
-        line = next(number for number, line in enumerate(data.split(b"\n"), 1) if not is_text(line))
-        raise ToolkitError(f"{source}, line {line}: not UTF-8 text", "save the file as UTF-8") from error
+        raise ToolkitError(f"{source}, line {min(bad_lines(data))}: not UTF-8 text", "save the file as UTF-8") from error
     except json.JSONDecodeError as error:
         raise ToolkitError(f"{source}, line {error.lineno}: not JSON: {error.msg}", HINT) from error
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,23 +9,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toolkit.core.columns import decode_dictionary
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.runs import Run
 from toolkit.formats.ids import check_ids
 from toolkit.formats.lines import read_bytes, source_name, text_problems
-from toolkit.formats.lint import FLOAT32_MAX, run_from_lines, scan_run
+from toolkit.formats.lint import run_from_lines, scan_run
+from toolkit.formats.parse import FLOAT32_MAX, evened, parse_plain
 from toolkit.formats.problems import by_line, codes, refuse
 
 if TYPE_CHECKING:
     import pyarrow
 
-BLOCK = 1 << 21  # bytes parsed by one thread at a time
 WRITTEN_AT_ONCE = 1 << 18  # lines
 DEFAULT_TAG = "tandem"
-_NAMES = ("query_id", "iteration", "doc_id", "rank", "score", "tag")
-_TO_BLANKS = bytes.maketrans(b"\t\r\v\f", b"    ")
 
 
 def read_run(path: str | Path) -> Run:
@@ -43,95 +38,13 @@ def read_run(path: str | Path) -> Run:
 
 def parse_run(data: bytes, source: str) -> Run:
     """The same from the bytes of a file; `source` is its name in messages."""
-    run = _parse(data, source)
-    if run is None:
-        run = _parse(_evened(data), source)
-    if run is not None:
-        return run
+    plain = parse_plain(data, source) or parse_plain(evened(data), source)
+    if plain:
+        return plain.run
     # something is wrong: the linter finds all of it
     lines, problems = scan_run(data)
     refuse(source, by_line(problems + text_problems(data)))
     return run_from_lines(lines, source)
-
-
-def _evened(data: bytes) -> bytes:
-    """The same lines with one blank between columns and nothing else: no tabs, CR, byte order mark, blank lines, comments."""
-    data = data.removeprefix(codecs.BOM_UTF8).replace(b"\r\n", b"\n").translate(_TO_BLANKS)
-    while b"  " in data:
-        data = data.replace(b"  ", b" ")
-    data = data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
-    data = re.sub(rb"^#.*", b"", data, flags=re.MULTILINE)
-    while b"\n\n" in data:
-        data = data.replace(b"\n\n", b"\n")
-    return data.lstrip(b"\n")
-
-
-def _parse(data: bytes, source: str) -> Run | None:
-    """The run where the bytes are plainly fine, None where someone has to look closer."""
-    if b"\0" in data or any(white in data for white in (b"\t", b"\r", b"\v", b"\f")):
-        return None
-    table = _table(data)
-    if table is None:
-        return None
-    scores = table["score"].to_numpy()
-    text = {name: decode_dictionary(table[name]) for name in _NAMES if name != "score"}
-    if any(_has_empty(known) for _, known in text.values()):  # two blanks stood side by side
-        return None
-    queries, query_ids = text["query_id"]
-    docs, doc_ids = text["doc_id"]
-    run = Run(
-        tuple(query_ids.to_pylist()), queries, doc_ids, docs, scores, _ranks(*text["rank"]), text["tag"][1][0].as_py(), source
-    )
-    return run if _is_valid(run) else None
-
-
-def _table(data: bytes) -> pyarrow.Table | None:
-    import pyarrow
-    from pyarrow import csv
-
-    text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-    try:
-        return csv.read_csv(
-            pyarrow.BufferReader(data),
-            csv.ReadOptions(column_names=_NAMES, block_size=BLOCK),
-            csv.ParseOptions(delimiter=" ", quote_char=False, escape_char=False, ignore_empty_lines=False),
-            csv.ConvertOptions(
-                column_types={**dict.fromkeys(_NAMES, text), "score": pyarrow.float64()},
-                null_values=[],
-                strings_can_be_null=False,
-            ),
-        )
-    except pyarrow.ArrowInvalid:
-        return None
-
-
-def _has_empty(values: pyarrow.StringArray) -> bool:
-    import pyarrow.compute
-
-    return pyarrow.compute.min(pyarrow.compute.binary_length(values)).as_py() == 0
-
-
-def _ranks(codes: np.ndarray, known: pyarrow.StringArray) -> np.ndarray | None:
-    import pyarrow
-
-    try:
-        return known.cast(pyarrow.int64()).to_numpy()[codes]
-    except pyarrow.ArrowInvalid:
-        return None
-
-
-def _is_valid(run: Run) -> bool:
-    if any(query_id.startswith("#") for query_id in run.query_ids):
-        return False
-    return bool((np.abs(run.scores) <= FLOAT32_MAX).all()) and not has_repeats(run)  # NaN is never below
-
-
-def has_repeats(run: Run) -> bool:
-    """Whether a query has a document twice."""
-    if len(run.doc_ids) == len(run):  # no document comes twice at all
-        return False
-    pairs = np.sort(run.queries.astype(np.int64) * len(run.doc_ids) + run.docs)
-    return bool((pairs[1:] == pairs[:-1]).any())
 
 
 def write_run(run: Run, path: str | Path, *, tag: str | None = None, decimals: int | None = None, ties: str = "trec") -> None:

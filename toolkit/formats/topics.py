@@ -13,7 +13,7 @@ from toolkit.core.files import open_output
 from toolkit.core.modes import split_mode
 from toolkit.core.topics import Topic
 from toolkit.formats.ids import check_ids
-from toolkit.formats.lines import is_text, read_bytes, source_name
+from toolkit.formats.lines import bad_lines, read_bytes, source_name
 from toolkit.formats.problems import Problem, by_line, refuse
 
 Found = tuple[int, Topic | Problem]  # line number and what stands there
@@ -42,8 +42,7 @@ def read_topics(path: str | Path) -> list[Topic]:
     line that is neither, bytes that are not UTF-8, no topics at all.
     """
     data, source = read_bytes(path).removeprefix(codecs.BOM_UTF8), source_name(path)
-    bad = [Problem("F001", n, "not UTF-8 text") for n, line in enumerate(data.split(b"\n"), 1) if not is_text(line)]
-    refuse(source, bad)
+    refuse(source, [Problem("F001", number, "not UTF-8 text") for number in sorted(bad_lines(data))])
     text = data.decode().replace("\r\n", "\n")
     topics, problems, seen = [], [], {}
     for line, found in _reader(text)(text):
