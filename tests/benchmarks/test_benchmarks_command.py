@@ -53,6 +53,25 @@ def test_fetch_from_a_folder_reports_what_it_took_and_what_it_put_right(home, tm
     assert [line.split("\t")[3] for line in run("list").stdout.splitlines()[1:]] == ["audience,keyword", "all"]
 
 
+def test_fetch_of_a_dimension_takes_that_one(home, tmp_path):
+    root = write_infosearch(tmp_path / "copy")
+    assert run("fetch", "infosearch-clarity", "--from", root).stdout.startswith("infosearch-keyword: ")
+    assert [line.split("\t")[3] for line in run("list").stdout.splitlines()[1:]] == ["keyword", "all"]
+    assert len(run("fetch", "infosearch", "--from", root).stdout.splitlines()) == 6
+
+
+def test_a_users_benchmark_lacking_a_revision_is_one_error(home):
+    entry = home / "registry" / "benchmarks" / "mine.yaml"
+    entry.parent.mkdir(parents=True)
+    entry.write_text(
+        "{name: mine, description: d, layout: infosearch, modes: [ori], groups: [{name: a, repository: x/y}], "
+        "measures: [], source: {}}"
+    )
+    done = run("verify", "mine")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "error: benchmark mine: a group lacks revision"
+
+
 def test_a_broken_copy_is_one_error_with_file_and_line(home, tmp_path):
     root = write_infosearch(tmp_path / "copy", ("audience",))
     qrels = root / "Audience-v1" / "qrels_og" / "test.tsv"

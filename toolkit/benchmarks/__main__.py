@@ -91,10 +91,11 @@ def fetch(args: argparse.Namespace) -> None:
 
     selection = _find(args.id)
     benchmark = load(selection.benchmark)
-    if args.folder:
-        parts = take(selection.benchmark, args.folder)
-    else:
-        parts = {group: benchmark.part(group) for group in selection.groups}
+    # the name alone means all groups here, also where some are on this machine already
+    groups = benchmark.groups if args.id == benchmark.spec.name else selection.groups
+    parts = (
+        take(benchmark.spec.name, args.folder, groups) if args.folder else {group: benchmark.part(group) for group in groups}
+    )
     for name, part in parts.items():
         found = ", ".join(f"{number} {what}" for what, number in counts(part).items())
         print(f"{benchmark.spec.name}-{name}: {found}, candidates in {len(part.scoreddocs)} modes")

@@ -18,7 +18,8 @@ from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 
-# a registry entry's `layout` -> the module that reads it: `is_present(spec, group)` and `read(spec, group) -> Part`
+# a registry entry's `layout` -> the module that reads it. It has `NEEDED`, the keys of a group's entry, and
+# `is_present(spec, group)` and `read(spec, group) -> Part`
 LAYOUTS = {"infosearch": kept, "infosearch-mini": mini}
 
 
@@ -51,6 +52,9 @@ class Benchmark:
     def __init__(self, spec: BenchmarkSpec):
         if spec.layout not in LAYOUTS:
             raise ToolkitError(f"benchmark {spec.name}: unknown layout {spec.layout!r}", f"known: {', '.join(LAYOUTS)}")
+        for group in spec.groups:
+            if missing := [key for key in LAYOUTS[spec.layout].NEEDED if key not in group]:
+                raise ToolkitError(f"benchmark {spec.name}: a group lacks {', '.join(missing)}", f"its entry: {group}")
         self.spec = spec
         self.groups = tuple(group["name"] for group in spec.groups)
         self._rows = {group["name"]: group for group in spec.groups}
@@ -100,12 +104,16 @@ def load(name: str) -> Benchmark:
     return _load(name, home())
 
 
-def take(name: str, folder: Path) -> dict[str, Part]:
-    """Keep what a local folder in the published layout holds of a benchmark, by group (see `kept.take`)."""
+def take(name: str, folder: Path, groups: Sequence[str] = ()) -> dict[str, Part]:
+    """Keep what a local folder in the published layout holds of a benchmark, by group (see `kept.take`).
+
+    groups  only these; all where none is named
+    """
     benchmark = load(name)
     if LAYOUTS[benchmark.spec.layout] is not kept:
         raise ToolkitError(f"{name} comes with Tandem", "there is nothing to fetch")
-    parts = kept.take(benchmark.spec, folder)
+    wanted = [group for group in benchmark.spec.groups if not groups or group["name"] in groups]
+    parts = kept.take(benchmark.spec, wanted, folder)
     benchmark._parts.update(parts)
     return parts
 

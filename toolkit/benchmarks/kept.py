@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from toolkit.formats import read_requests, read_run, write_run
 from toolkit.registry.loader import read_yaml
 from toolkit.store import home, lock, new_folder
 
+NEEDED = ("name", "repository", "revision")  # what a group's registry entry must say
 CANDIDATES = {"ori": "og", "ins": "ch", "rev": "re"}  # our mode -> the name in the authors' files of candidates
 Group = Mapping[str, Any]
 
@@ -56,22 +57,21 @@ def fetch(spec: BenchmarkSpec, group: Group) -> Part:
         return _keep(spec, group, folder, {}, origin)
 
 
-def take(spec: BenchmarkSpec, root: Path) -> dict[str, Part]:
-    """Keep every group that a local folder holds (`Audience-v1/` or `<owner>/Audience-v1/`), by name.
+def take(spec: BenchmarkSpec, groups: Sequence[Group], root: Path) -> dict[str, Part]:
+    """Keep those of the groups that a local folder holds (`Audience-v1/` or `<owner>/Audience-v1/`), by name.
 
     The authors' candidates are taken where the folder has them too, at any depth.
-    Raises ToolkitError where it holds no group at all, and where one is not as published; the others are kept then.
+    Raises ToolkitError where it holds none of the groups, and where one is not as published; the ones before are kept.
     """
     if not root.is_dir():
         raise ToolkitError(f"no folder {root}", "check the path")
-    folders = {group["name"]: _local(root, group) for group in spec.groups}
-    if not any(folders.values()):
-        wanted = ", ".join(f"{_repository(group)}/" for group in spec.groups)
+    found = [(group, folder) for group in groups if (folder := _local(root, group))]
+    if not found:
+        wanted = ", ".join(f"{_repository(group)}/" for group in groups)
         raise ToolkitError(f"{root} holds no part of {spec.name}", f"it should hold some of {wanted}")
     return {
         group["name"]: _keep(spec, group, folder, _local_candidates(root, group), {"folder": str(folder.absolute())})
-        for group in spec.groups
-        if (folder := folders[group["name"]])
+        for group, folder in found
     }
 
 

@@ -14,6 +14,8 @@ from toolkit.core.shipped import corpora
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.registry.loader import read_yaml
 
+NEEDED = ("name",)
+
 
 def is_present(spec: BenchmarkSpec, group: Mapping[str, Any]) -> bool:
     """A mini is always there: it comes with Tandem."""
