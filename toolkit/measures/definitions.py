@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from importlib.resources import files
 from typing import Any
 
 import ir_measures
-import yaml
-from ir_measures.measures import Measure, ParamInfo, register, registry
+from ir_measures.measures import Measure, ParamInfo, register
+from ir_measures.measures import registry as known
 
+from toolkit import registry
 from toolkit.core.errors import ToolkitError
 
 TYPES = {"int": int, "str": str}
-
-
-def load() -> dict[str, dict[str, Any]]:
-    """The rows of registry/measures.yaml, by name."""
-    return yaml.safe_load(files("toolkit.registry").joinpath("measures.yaml").read_text(encoding="utf-8"))
 
 
 def define(name: str, row: dict[str, Any]) -> Measure:
@@ -46,7 +41,7 @@ def parse(measure: str | Measure) -> Measure:
         parsed.validate_params()
     except NameError as error:
         name = str(error).rpartition(" ")[2]
-        near = difflib.get_close_matches(name, registry, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "see docs/measures.md"
         raise ToolkitError(f"no measure {name!r} (in {measure!r})", hint) from error
     except (ValueError, AssertionError) as error:
@@ -58,6 +53,6 @@ def parse(measure: str | Measure) -> Measure:
     return parsed
 
 
-MEASURES = {name: define(name, row) for name, row in load().items()}
+MEASURES = {name: define(name, row) for name, row in registry.measures().items()}
 for _measure in MEASURES.values():
     register(_measure)
