@@ -183,7 +183,7 @@ def test_requests_convert_to_a_run(folder):
 
 def test_requests_need_a_source_of_texts(folder):
     _, errors = runs(folder, "convert", "clean.trec", "--to", "rank-llm", "--output", "requests.json", status=2)
-    assert errors.splitlines()[1] == "hint:  name their source: --benchmark ID"
+    assert errors.splitlines()[1] == "hint:  name their source: --benchmark ID, or --topics T --docs D"
     assert not (folder / "requests.json").exists()
 
 
@@ -198,6 +198,19 @@ def test_a_run_of_a_benchmark_converts_to_requests_with_its_texts(folder):
     assert len(candidate["doc"]["content"]) > 100
     back, _ = runs(folder, "convert", "requests.json", "--to", "trec", "--output", "-", "--tag", "t")
     assert back == (folder / "mini.trec").read_text()
+
+
+def test_requests_take_their_texts_from_files(folder):
+    (folder / "topics.tsv").write_text("q1-ori\twhy\nq1-ins\twhy, in short\n")
+    (folder / "docs.jsonl").write_text('{"id": "a", "title": "A", "text": "one"}\n{"id": "b", "text": "two"}\n')
+    arguments = ("--to", "rank-llm", "--topics", "topics.tsv", "--docs", "docs.jsonl", "--output", "requests.json")
+    runs(folder, "convert", "clean.trec", *arguments)
+    first, second = json.loads((folder / "requests.json").read_text())
+    assert [row["doc"]["content"] for row in first["candidates"]] == ["A one", "two"]
+    assert second["query"] == {"text": "why, in short", "qid": "q1-ins"}
+    (folder / "docs.jsonl").write_text('{"id": "a", "text": "one"}\n')
+    _, errors = runs(folder, "convert", "clean.trec", *arguments, status=2)
+    assert errors.splitlines()[0] == "error: no text for 1 of 2 documents of the run: b"
 
 
 def test_a_run_of_another_benchmark_has_no_texts(folder):

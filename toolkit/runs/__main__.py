@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
 from toolkit.shell import command, guard, note, subcommands
+
+if TYPE_CHECKING:
+    from toolkit.core.runs import Run
+    from toolkit.core.topics import Topic
 
 FORMATS = ("trec", "json", "parquet", "mteb", "rank-llm")
 
@@ -28,6 +33,10 @@ def parser() -> argparse.ArgumentParser:
     to.add_argument("--output", required=True, metavar="G", help="file to write; - is standard output")
     to.add_argument("--tag", help="name of the run in the new file")
     to.add_argument("--benchmark", metavar="ID", help="for rank-llm: whose queries and documents the run is made of")
+    to.add_argument("--topics", metavar="T", help="for rank-llm, with --docs: file of topics (TREC, TSV, JSONL)")
+    to.add_argument(
+        "--docs", metavar="D", help="for rank-llm, with --topics: file or folder of documents (JSONL, TSV, TREC text)"
+    )
     return top
 
 
@@ -108,18 +117,26 @@ def run_convert(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from toolkit.formats import read_any_run
-    from toolkit.runs import benchmark_texts, convert
+    from toolkit.runs import convert
 
     run = read_any_run(args.run)
     if args.tag:
         run = replace(run, tag=args.tag)
-    topics, contents = (), None
-    if args.to == "rank-llm":
-        if not args.benchmark:
-            raise ToolkitError("rank_llm requests hold the texts of queries and documents", "name their source: --benchmark ID")
-        topics, contents = benchmark_texts(args.benchmark, run)
+    topics, contents = _texts(args, run) if args.to == "rank-llm" else ((), None)
     convert(run, args.to, args.output, topics=topics, contents=contents)
     note(f"{run.source}: {len(run):,} documents of {len(run.query_ids):,} queries written as {args.to}")
+
+
+def _texts(args: argparse.Namespace, run: Run) -> tuple[list[Topic], dict[str, str]]:
+    from toolkit.runs import benchmark_texts, file_texts
+
+    if args.benchmark:
+        return benchmark_texts(args.benchmark, run)
+    if args.topics and args.docs:
+        return file_texts(args.topics, args.docs, run)
+    raise ToolkitError(
+        "rank_llm requests hold the texts of queries and documents", "name their source: --benchmark ID, or --topics T --docs D"
+    )
 
 
 def main(args: argparse.Namespace) -> int | None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
-from toolkit.formats import FORMATS, write_requests
+from toolkit.formats import FORMATS, read_topics, write_requests
+from toolkit.formats.corpus import corpus_files, read_corpus
 
 NAMES = (*FORMATS, "rank-llm")
 
@@ -50,3 +51,18 @@ def benchmark_texts(name: str, run: Run) -> tuple[list[Topic], dict[str, str]]:
             f"no query of {run.source} is one of {name}: {', '.join(run.query_ids[:3])}", "name the benchmark that was searched"
         )
     return topics, contents
+
+
+def file_texts(topics: str | Path, docs: str | Path, run: Run) -> tuple[list[Topic], dict[str, str]]:
+    """The topics of a file, and the texts of the run's documents from a file or folder of documents.
+
+    Raises ToolkitError, with file and line, for a document that cannot be read or has two texts.
+    """
+    needed, contents = set(run.doc_ids.to_pylist()), {}
+    for file in corpus_files(docs):
+        for line, doc, problem in read_corpus(file):
+            if doc is None:
+                raise ToolkitError(f"{file}, line {line}: {problem}", "documents are JSONL, TSV or TREC text")
+            if doc.doc_id in needed and contents.setdefault(doc.doc_id, doc.contents) != doc.contents:
+                raise ToolkitError(f"{file}, line {line}: document {doc.doc_id} has another text than before", "ids are unique")
+    return read_topics(topics), contents
