@@ -67,7 +67,7 @@ def test_one_mode_of_one_group(mini):
     done = command(mini, "--benchmark", "infosearch-mini/audience/ins", "-m", "nDCG@10", "--format", "csv")
     assert done.stdout.splitlines()[0] == "run,group,mode,measure,value,queries"
     assert [line.split(",")[:4] for line in done.stdout.splitlines()[1:]] == [["by-id", "all", "ins", "nDCG@10"]]
-    assert "are not judged and do not count" in done.stderr
+    assert "of the run without judgments" in done.stderr
 
 
 def test_a_terminal_gets_blocks_that_fit(mini):
@@ -164,3 +164,25 @@ def test_published_ids_are_read_and_written(tmp_path, home):
     assert "has ids that several groups share: q1_a, q1_b, q2_a, ... (4 in all)" in all_groups.stderr
     ours = command("--run", *runs, "--benchmark", "infosearch-audience")
     assert "made has no query of infosearch-audience: it has q1_a-ins, q1_a-ori" in ours.stderr
+
+
+def test_explain_shows_ranks_scores_and_the_case_of_wise(tmp_path):
+    for mode, docs in {"ori": "xgn", "ins": "gxn", "rev": "nx"}.items():
+        lines = (f"q-1 Q0 {doc} {rank} {10 - rank}.5 mine\n" for rank, doc in enumerate(docs, 1))
+        (tmp_path / f"run.{mode}").write_text("".join(lines))
+        gold, negative = {"ori": (1, 1), "ins": (1, 0), "rev": (0, 1)}[mode]
+        (tmp_path / f"qrels.{mode}").write_text(f"q-1 0 g {gold}\nq-1 0 n {negative}\n")
+    files = ["--run", *(f"{mode}=run.{mode}" for mode in MODES), "--qrels", *(f"{mode}=qrels.{mode}" for mode in MODES)]
+    done = command(*files, "--explain", "q-1", cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["mine, query q-1", "relevant in ori: N = 2; documents retrieved: 3 in ori, 3 in ins, 2 in rev"]
+    gold, negative = (line.split() for line in lines[7:9])
+    # R = 2, 1, 3: full reward where R_ori <= N, as in the paper; the release asks for R_ori < N
+    assert gold[:11] == ["g", "gold", "2", "1", "3*", "8.5", "9.5", "-", "1.0000", "0.9500", "0.9500"]
+    assert " ".join(gold[11:]) == "full reward reward within K reward within K yes yes"
+    assert negative == ["n", "negative", "3", "3", "1", "7.5", "7.5", "9.5", "0.0000"]
+    assert lines[9] == "* not in the run: ranked below its last document"
+
+    unknown = command(*files, "--explain", "q-2", cwd=tmp_path)
+    assert unknown.returncode == 2
+    assert unknown.stderr.splitlines()[1] == "hint:  it has q-1-ins, q-1-ori, q-1-rev"

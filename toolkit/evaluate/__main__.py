@@ -64,8 +64,10 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.evaluate.evaluation import prepare
 
     prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids)
+    on_terminal = args.output == "-" and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if on_terminal else None
     if args.explain:
-        write(prepared.explain(args.explain), args.output)
+        write(prepared.explain(args.explain, width), args.output)
         return
     from toolkit.evaluate.output import render
 
@@ -73,8 +75,6 @@ def main(args: argparse.Namespace) -> None:
     if args.format in ("csv", "latex", "trec"):  # they have no place for notes
         for line in scores.notes:
             note(line)
-    on_terminal = args.output == "-" and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if on_terminal else None
     write(render(scores, args.format, by_query=args.by_query, width=width), args.output)
 
 

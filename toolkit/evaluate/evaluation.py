@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from toolkit import measures as tandem
 from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import split_mode
 from toolkit.core.runs import Run
 from toolkit.core.scores import Scores
-from toolkit.evaluate.inputs import as_sources, load_runs
+from toolkit.evaluate.explain import to_lines
+from toolkit.evaluate.inputs import as_sources, load_runs, three
 from toolkit.evaluate.judgments import Judgments, PublishedIds, check, from_benchmark, from_files
 from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.scoring import score, score_references
@@ -43,7 +45,7 @@ class Evaluation:
             if references:
                 name = "{}" if len(self.runs) == 1 else f"{{}} of {run.tag}"
                 rows += score_references(run, self.judgments, wanted, missing, name)
-        notes = [*self.judgments.notes, *run_notes(self.runs, self.judgments, missing)]
+        notes = [*self.judgments.notes, *run_notes(self.runs, self.judgments, wanted, missing)]
         lacking = [measure for measure in wanted if all(row.measure != measure for row in rows)]
         if lacking and measures:
             raise ToolkitError(f"{self.judgments.name}: no value of {', '.join(lacking)}", "judge all modes that they need")
@@ -52,6 +54,20 @@ class Evaluation:
         if self.published:
             rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
         return Scores(tuple(rows), tuple(notes))
+
+    def explain(self, query_id: str, width: int | None = None) -> str:
+        """What each run does with one query, given with or without its mode, as text of at most `width` characters a line.
+
+        Raises ToolkitError where the query is not judged in two modes.
+        """
+        base = split_mode(query_id)[0]
+        if self.published:
+            base = next((ours for ours, theirs in self.published.theirs.items() if theirs == base), base)
+        own = [part for part in self.judgments.parts if any(split_mode(known)[0] == base for known in part.qrels.query_ids)]
+        if not own:
+            raise ToolkitError(f"{self.judgments.name} has no query {query_id}", f"it has {three(self.judgments.query_ids)}")
+        explained = ((run.tag, tandem.explain(run, own[0].qrels, base)) for run in self.runs)
+        return "\n".join(to_lines(tag, its, width) for tag, its in explained)
 
 
 def prepare(runs, benchmark: str | None, qrels, depth: int | None, ids: str) -> Evaluation:

@@ -1,4 +1,4 @@
-"""What must be known before a number is trusted: its denominators, and runs that differ in depth."""
+"""What must be known before a number is trusted: its denominators, what the measures note, and runs that differ in depth."""
 
 from __future__ import annotations
 
@@ -6,41 +6,33 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from toolkit import measures as tandem
 from toolkit.core.columns import lookup
+from toolkit.core.qrels import join_qrels
 from toolkit.core.runs import Run
-from toolkit.evaluate.inputs import three
 from toolkit.evaluate.judgments import Judgments
 
-COUNTED = {"worst": "each counts with its worst value", "skip": "left out (--missing skip)"}
 
-
-def run_notes(runs: Sequence[Run], judgments: Judgments, missing: str) -> list[str]:
-    """A line of denominators for each run, and lines for what is odd about it."""
-    judged = set(judgments.query_ids)
+def run_notes(runs: Sequence[Run], judgments: Judgments, measures: Sequence[str], missing: str) -> list[str]:
+    """A line of denominators for each run, and lines for what is odd about it or about them together."""
+    qrels = join_qrels(part.qrels for part in judgments.parts)
     notes = []
     for run in runs:
-        notes += [_denominators(run, judged, missing), *_unjudged(run, judged, judgments)]
+        absent = len(set(qrels.query_ids).difference(run.query_ids))
+        lines = [_denominators(run, len(qrels.query_ids), absent, missing)]
+        lines += tandem.notes(run, qrels, measures=measures, missing=missing)
+        optimists = [measure for measure in measures if tandem.parse(measure).DEFAULT is None]
+        if absent and missing == "worst" and optimists:
+            lines.append(f"{', '.join(optimists)} have no worst value and leave absent queries out")
+        if np.all(lookup(qrels.doc_ids, run.doc_ids) < 0):
+            lines.append("no document of the run is judged: was it made over another corpus? compare such runs with diff")
+        notes += [f"{run.tag}: {line}" for line in lines]
     return notes + _depths(runs)
 
 
-def _denominators(run: Run, judged: set[str], missing: str) -> str:
-    absent = judged.difference(run.query_ids)
-    scored = len(judged) - len(absent) * (missing == "skip")
-    in_run = len(run.query_ids)
-    line = f"{run.tag}: {len(judged):,} queries judged, {in_run:,} in the run, {scored:,} scored, {len(absent):,} absent"
-    return f"{line}: {three(absent)}; {COUNTED[missing]}" if absent else line
-
-
-def _unjudged(run: Run, judged: set[str], judgments: Judgments) -> list[str]:
-    notes = []
-    others = set(run.query_ids).difference(judged)
-    if others:
-        notes.append(f"{run.tag}: {len(others):,} queries of the run are not judged and do not count: {three(others)}")
-    if all(np.all(lookup(part.qrels.doc_ids, run.doc_ids) < 0) for part in judgments.parts):
-        notes.append(
-            f"{run.tag}: no document of the run is judged; was it made over another corpus? (compare such runs with diff)"
-        )
-    return notes
+def _denominators(run: Run, judged: int, absent: int, missing: str) -> str:
+    scored = judged - absent if missing == "skip" else judged
+    return f"{judged:,} queries judged, {len(run.query_ids):,} in the run, {scored:,} scored, {absent:,} absent"
 
 
 def _depths(runs: Sequence[Run]) -> list[str]:
