@@ -231,6 +231,7 @@ def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, tmp_path):
         env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
         done = subprocess.run([sys.executable, "-c", FETCH], env=env, capture_output=True, text=True)
         assert done.stdout == "{'cores': 2, 'queries': 4, 'documents': 16}\n", done.stderr
+        assert done.stderr == f"fetching jianqunZ/Audience-v1 from {files.base}\n"
         got = len(files.requests)
         again = subprocess.run([sys.executable, "-c", FETCH], env=env, capture_output=True, text=True)
     assert again.stdout == done.stdout
@@ -238,6 +239,19 @@ def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, tmp_path):
     kept = home / "benchmarks" / "infosearch" / "audience.9bc73db6f3ca"
     assert "repository: jianqunZ/Audience-v1" in (kept / "kept.yaml").read_text()
     assert list((home / "hub").iterdir()) == []
+
+
+def test_two_processes_fetch_once(home, tmp_path):
+    write_parquet(tmp_path / "hub", "audience")
+    hub = hub_files(tmp_path / "hub", registry.benchmark("infosearch").groups[0])
+    with serving(hub) as files:
+        env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
+        command = [sys.executable, "-c", FETCH]
+        both = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "ab"]
+        outputs = [process.communicate(timeout=60)[0] for process in both]
+    assert outputs == ["{'cores': 2, 'queries': 4, 'documents': 16}\n"] * 2
+    got = [path for path, _ in files.requests]
+    assert sorted(got) == sorted(set(got))
 
 
 def test_without_network_the_error_names_both_ways_out(home):

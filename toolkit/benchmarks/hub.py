@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import say
+from toolkit.core.progress import is_shown, say
 from toolkit.store import home, lock
 
 # tables, and the README, whose head names the files of each configuration
@@ -42,7 +42,10 @@ def fetched(repository: str, revision: str, hint: str) -> Iterator[Path]:
 def _download(repository: str, revision: str, cache: Path) -> Path:
     import requests
     from huggingface_hub import constants, snapshot_download
+    from huggingface_hub.utils import disable_progress_bars
 
+    if not is_shown():
+        disable_progress_bars()
     if not constants.HF_HUB_OFFLINE:
         # huggingface_hub tries for half a minute before it says that there is no network
         requests.head(constants.ENDPOINT, timeout=TIMEOUT)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,19 +43,25 @@ def is_present(spec: BenchmarkSpec, group: Group) -> bool:
 def read(spec: BenchmarkSpec, group: Group) -> Part:
     """A group from the kept copy, fetched from the hub first where there is none."""
     if not is_present(spec, group):
-        fetch(spec, group)
+        with _lock(spec, group):
+            if not is_present(spec, group):  # another process may have fetched it meanwhile
+                _fetch(spec, group)
     folder = kept_folder(spec, group)
     part = read_dimension(folder, group["name"])
     paths = {mode: folder / f"candidates.{mode}.trec" for mode in CANDIDATES}
     return replace(part, scoreddocs={mode: read_run(path) for mode, path in paths.items() if path.exists()})
 
 
-def fetch(spec: BenchmarkSpec, group: Group) -> Part:
+def _lock(spec: BenchmarkSpec, group: Group) -> AbstractContextManager[None]:
+    return lock(f"benchmark {spec.name} {group['name']}")
+
+
+def _fetch(spec: BenchmarkSpec, group: Group) -> None:
     """Keep a group from its hub repository at the pinned revision. Raises ToolkitError where that cannot be had."""
     hint = f"take a local copy (tandem benchmarks fetch {spec.name} --from DIR), or use the mini ({spec.name}-mini)"
     origin = {"repository": group["repository"], "revision": group["revision"]}
     with hub.fetched(group["repository"], group["revision"], hint) as folder:
-        return _keep(spec, group, folder, {}, origin)
+        _keep(spec, group, folder, {}, origin)
 
 
 def take(spec: BenchmarkSpec, groups: Sequence[Group], root: Path) -> dict[str, Part]:
@@ -99,7 +106,7 @@ def _keep(spec: BenchmarkSpec, group: Group, source: Path, candidates: Mapping[s
     """Check a group and write its copy, complete or not at all."""
     part = read_dimension(source, group["name"])
     runs = {mode: _candidates(path, mode, part) for mode, path in candidates.items()}
-    with lock(f"benchmark {spec.name} {group['name']}"), new_folder(kept_folder(spec, group)) as folder:
+    with _lock(spec, group), new_folder(kept_folder(spec, group)) as folder:
         for table in TABLES:
             _write_table(source, table, folder)
         for mode, run in runs.items():

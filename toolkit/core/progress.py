@@ -17,6 +17,11 @@ def set_quiet(quiet: bool) -> None:
     _quiet = quiet
 
 
+def is_shown() -> bool:
+    """Whether bars are shown: for libraries that draw their own."""
+    return not _quiet and sys.stderr.isatty()
+
+
 def say(message: str) -> None:
     """A line on standard error about what is going on, which `--quiet` silences."""
     if not _quiet:
