@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import ir_measures
 import numpy as np
 from ir_measures.measures import MeanAgg, Measure
 
@@ -16,6 +15,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.measures.compute import Joined, PerQuery, compute
 from toolkit.measures.definitions import parse
+from toolkit.measures.foreign import foreign_values
 from toolkit.measures.inputs import as_qrels, as_run
 from toolkit.measures.providers import FAST, OURS
 
@@ -61,7 +61,7 @@ def evaluate(
     parsed = [parse(measure) for measure in measures]
     joined = Joined(as_run(run), as_qrels(qrels), groups, skip_absent=missing == "skip")
     foreign = [measure for measure in parsed if not (OURS.supports(measure) or FAST.supports(measure))]
-    computed = _foreign(foreign, joined) if foreign else {}
+    computed = foreign_values(foreign, joined) if foreign else {}
     results = []
     for measure in parsed:
         result = computed[measure] if measure in computed else compute(joined, measure)
@@ -103,39 +103,3 @@ def _refuse_absent(run: Run, measure: Measure, query_ids: Sequence[str]) -> None
         f"{run.source or 'the run'} lacks {len(query_ids)} of the queries that {measure} needs: {shown}",
         "--missing worst counts them with their worst value, --missing skip leaves them out",
     )
-
-
-def _foreign(measures: Sequence[Measure], joined: Joined) -> dict[Measure, PerQuery]:
-    """What other providers of ir_measures compute, on our order of the documents."""
-    frame = _ranked_frame(joined.run.select(joined.qrels.query_ids))
-    found = joined.documents("trec")
-    values = {measure: dict.fromkeys(found.query_ids, measure.DEFAULT) for measure in measures}
-    diverse = [measure for measure in measures if ir_measures.pyndeval.supports(measure)]
-    plain = [measure for measure in measures if measure not in diverse]
-    for some, qrels in ((diverse, joined.qrels), (plain, _highest_labels(joined.qrels))):
-        if some:
-            try:
-                metrics = ir_measures.iter_calc(some, qrels.to_frame(), frame)
-            except ValueError as error:
-                raise ToolkitError(f"no provider computes {', '.join(map(str, some))}", "see docs/measures.md") from error
-            for metric in metrics:
-                values[metric.measure][metric.query_id] = metric.value
-    return {m: PerQuery(found.query_ids, np.array(list(by_id.values()), float), found.absent) for m, by_id in values.items()}
-
-
-def _ranked_frame(run: Run):
-    """The run with falling ranks for scores: each provider sorts for itself, and now none finds a tie to break."""
-    order = run.order("trec")
-    ranks = np.arange(len(run)) - np.repeat(np.cumsum(run.lengths) - run.lengths, run.lengths)
-    ranked = replace(run, queries=run.queries[order], docs=run.docs[order], scores=-ranks.astype(np.float64), ranks=None)
-    return ranked.to_frame()
-
-
-def _highest_labels(qrels: Qrels) -> Qrels:
-    """One judgment a (query, document), with its highest label; other providers would take the last one."""
-    order = np.lexsort((qrels.relevance, qrels.docs, qrels.queries))
-    last = np.ones(len(order), bool)
-    last[:-1] = (np.diff(qrels.queries[order]) != 0) | (np.diff(qrels.docs[order]) != 0)
-    rows = order[last]
-    columns = {name: getattr(qrels, name)[rows] for name in ("queries", "docs", "relevance", "subtopics")}
-    return replace(qrels, **columns)
