@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from toolkit.core.columns import lookup, text_order
+from toolkit.core.columns import lookup, text_order, to_arrow
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
@@ -39,10 +39,7 @@ def locate(
 
     Raises ToolkitError where the run has one of the documents twice in a query.
     """
-    import pyarrow
-    import pyarrow.compute
-
-    query_codes = lookup(query_ids, pyarrow.array(run.query_ids, pyarrow.string()))
+    query_codes = lookup(query_ids, to_arrow(run.query_ids))
     doc_codes = lookup(doc_ids, run.doc_ids)
     lengths = np.append(run.lengths, 0)[query_codes]  # code -1, an absent query, takes the 0
     width = len(run.doc_ids)
@@ -56,9 +53,8 @@ def locate(
     places = np.flatnonzero(interesting[run.docs[order]])
     lines = order[places]
     keys = run.queries[lines].astype(np.int64) * width + run.docs[lines]
-    match = pyarrow.compute.index_in(pyarrow.array(keys), value_set=pyarrow.array(wanted))
-    matched = match.is_valid().to_numpy(zero_copy_only=False)
-    places, match = places[matched], match.drop_null().to_numpy()
+    match = lookup(to_arrow(keys), to_arrow(wanted))
+    places, match = places[match >= 0], match[match >= 0]
     _refuse_twice(run, order[places], match)
 
     place_of = np.full(len(wanted), -1, np.int64)

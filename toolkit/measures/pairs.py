@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from toolkit.core.columns import text_order
+from toolkit.core.columns import text_order, to_arrow
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import join_mode, split_mode
 from toolkit.core.qrels import Qrels
@@ -97,7 +97,7 @@ def pairs(run: Run, qrels: Qrels, ties: str = "trec") -> Pairs:
         bases,
         modes,
         queries,
-        qrels.doc_ids.take(docs).to_pylist(),
+        qrels.doc_ids.take(to_arrow(docs)).to_pylist(),
         gold,
         *(column.reshape(len(ROLES), -1).T for column in found),
         relevant=np.bincount(queries, minlength=len(bases)),
