@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from toolkit.core.columns import encode
+from toolkit.core.columns import encode, merge
 
 if TYPE_CHECKING:
     import pandas
@@ -105,10 +105,15 @@ class Qrels:
 
 
 def join_qrels(qrels: Iterable[Qrels], source: str = "") -> Qrels:
-    """Several qrels as one; they are small, so row by row."""
+    """Several qrels as one; all lines are kept."""
     qrels = list(qrels)
-    return (
-        qrels[0]
-        if len(qrels) == 1
-        else Qrels.from_rows((row for part in qrels for row in part), source or ", ".join(q.source for q in qrels))
+    if len(qrels) == 1:
+        return qrels[0]
+    queries, query_ids = merge((part.queries, part.query_ids) for part in qrels)
+    docs, doc_ids = merge((part.docs, part.doc_ids) for part in qrels)
+    subtopics, iterations = merge((part.subtopics, part.iterations) for part in qrels)
+    relevance = np.concatenate([part.relevance for part in qrels])
+    source = source or ", ".join(part.source for part in qrels)
+    return Qrels(
+        tuple(query_ids.to_pylist()), queries, doc_ids, docs, relevance, tuple(iterations.to_pylist()), subtopics, source
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from toolkit.core.columns import encode, text_order
+from toolkit.core.columns import encode, merge, text_order, to_arrow
 
 if TYPE_CHECKING:
     import pandas
@@ -107,7 +107,7 @@ class Run:
     def _by_id(self, lines: np.ndarray) -> np.ndarray:
         """Numbers that compare as the document ids of these lines do."""
         docs, codes = np.unique(self.docs[lines], return_inverse=True)
-        return text_order(self.doc_ids.take(docs))[codes]
+        return text_order(self.doc_ids.take(to_arrow(docs)))[codes]
 
     @cached_property
     def _file_order(self) -> np.ndarray:
@@ -190,16 +190,13 @@ def _sorting(keys: np.ndarray) -> np.ndarray:
 
 def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
     """Runs with disjoint query ids as one run (what `cat` does to their files)."""
-    import pyarrow
-
     runs = list(runs)
     if len(runs) == 1:
         return runs[0]
     query_ids = tuple(query_id for run in runs for query_id in run.query_ids)
     assert len(query_ids) == len(set(query_ids))
     starts = np.cumsum([0] + [len(run.query_ids) for run in runs])
-    chunks = [pyarrow.DictionaryArray.from_arrays(pyarrow.array(run.docs), run.doc_ids) for run in runs]
-    docs, doc_ids = encode(pyarrow.chunked_array(chunks))
+    docs, doc_ids = merge((run.docs, run.doc_ids) for run in runs)
     return Run(
         query_ids,
         np.concatenate([run.queries + start for run, start in zip(runs, starts, strict=False)]).astype(np.int32),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from toolkit.core.columns import decode_dictionary
+from toolkit.core.columns import decode_dictionary, to_numpy
 from toolkit.core.runs import Run
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def parse_plain(data: bytes, source: str) -> Plain | None:
     table = _table(data)
     if table is None:
         return None
-    scores = table["score"].to_numpy()
+    scores = to_numpy(table["score"])
     text = {name: decode_dictionary(table[name]) for name in _NAMES if name != "score"}
     if any(_has_empty(known) for _, known in text.values()):  # two blanks stood side by side
         return None
@@ -89,7 +89,7 @@ def _ranks(codes: np.ndarray, known: pyarrow.StringArray) -> np.ndarray | None:
     import pyarrow
 
     try:
-        return known.cast(pyarrow.int64()).to_numpy()[codes]
+        return to_numpy(known.cast(pyarrow.int64()))[codes]
     except pyarrow.ArrowInvalid:
         return None
 
