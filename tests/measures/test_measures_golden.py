@@ -113,3 +113,15 @@ def test_perspective_measures_meet_the_golden_values():
         assert values.mode == ""
         assert values.aggregate == near(golden["aggregate"])
         assert dict(zip(values.query_ids, values.values, strict=True)) == near(golden["per_query"])
+
+
+VASWANI = Path(__file__).resolve().parents[3] / "shared" / "data" / "vaswani" / "qrels.txt"
+
+
+@pytest.mark.skipif(not VASWANI.exists(), reason="needs the shared data")
+def test_a_real_run_has_its_known_ndcg():
+    run = Run.from_rows(ScoredDoc(q, d, float(s)) for q, _, d, _, s, _ in lines(GOLDEN / "systems" / "vaswani.bm25.top20.trec"))
+    qrels = Qrels.from_rows(Qrel(q, d, int(r), i) for q, i, d, r in lines(VASWANI))
+    expected = json.loads((GOLDEN / "systems" / "expected.json").read_text())["vaswani.bm25"]
+    (found,) = measures.evaluate(["nDCG@10"], run, qrels)
+    assert found.aggregate == pytest.approx(expected["nDCG@10"], abs=5e-7)
