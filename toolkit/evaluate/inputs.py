@@ -13,6 +13,7 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import KNOWN, join_mode, split_mode
+from toolkit.core.progress import progress
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.core.runs import Run, join_runs
 from toolkit.evaluate.references import is_reference
@@ -65,8 +66,11 @@ def load_runs(sources: Sequence[Source], rename: Rename | None = None) -> list[R
     file. rename  turns published query ids of a mode into ours.
     """
     _refuse_twice(sources)
-    with ThreadPoolExecutor(READERS) as pool:
-        parts = list(pool.map(lambda source: _load(source, Run, read_run, rename), sources))
+    parts = []
+    with progress("reading runs", len(sources), "files") as advance, ThreadPoolExecutor(READERS) as pool:
+        for part in pool.map(lambda source: _load(source, Run, read_run, rename), sources):
+            parts.append(part)
+            advance()
     by_tag = defaultdict(list)
     for part in parts:
         by_tag[part.tag].append(part)

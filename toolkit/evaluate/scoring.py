@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from toolkit import measures as tandem
+from toolkit.core.progress import progress
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.evaluate.judgments import Judgments, Part
@@ -42,18 +43,18 @@ def score_references(run: Run, judgments: Judgments, measures: Sequence[str], mi
     `random` is the mean over its permutations; `random 2.5%` and `random 97.5%` hold 95 % of them between each other,
     measure by measure.
     """
-    tables: list[tuple[str, list[Score]]] = []
-    for part in judgments.parts:
-        arranged = reference_runs(own_queries(run, part), part.qrels, judgments.modes)
-        for number, (reference, its) in enumerate(arranged):
-            if number == len(tables):
-                tables.append((reference, []))
-            found = tandem.evaluate(measures, its, part.qrels, groups=part.cores, missing=missing)
-            tables[number][1].extend(_aggregates(name.format(reference), part, found))
-    completed = [(reference, _complete(rows)) for reference, rows in tables]
-    shuffled = [rows for reference, rows in completed if reference == RANDOM]
-    spread = _spread(shuffled, name)
-    return [row for reference in dict(completed) for row in (spread if reference == RANDOM else dict(completed)[reference])]
+    samples: dict[tuple[str, int], list[Score]] = {}
+    with progress("references", len(judgments.parts), "groups") as advance:
+        for part in judgments.parts:
+            arranged = reference_runs(own_queries(run, part), part.qrels, judgments.modes)
+            for number, (reference, its) in enumerate(arranged):
+                found = tandem.evaluate(measures, its, part.qrels, groups=part.cores, missing=missing)
+                samples.setdefault((reference, number), []).extend(_aggregates(name.format(reference), part, found))
+            advance()
+    tables: dict[str, list[list[Score]]] = {}
+    for (reference, _), rows in samples.items():
+        tables.setdefault(reference, []).append(_complete(rows))
+    return [row for reference, its in tables.items() for row in (_spread(its, name) if reference == RANDOM else its[0])]
 
 
 def own_queries(run: Run, part: Part) -> Run:
