@@ -40,7 +40,7 @@ def locate(
     Raises ToolkitError where the run has one of the documents twice in a query.
     """
     query_codes = lookup(query_ids, to_arrow(run.query_ids))
-    doc_codes = lookup(doc_ids, run.doc_ids)
+    doc_codes = _codes_in(run.doc_ids, doc_ids)
     lengths = np.append(run.lengths, 0)[query_codes]  # code -1, an absent query, takes the 0
     width = len(run.doc_ids)
     findable = (query_codes[queries] >= 0) & (doc_codes[docs] >= 0)
@@ -67,6 +67,14 @@ def locate(
     scores = np.zeros(len(docs))
     scores[~missing] = run.scores[order[pair_places[~missing]]]
     return Found(ranks, scores, missing, lengths)
+
+
+def _codes_in(many: pyarrow.StringArray, few: pyarrow.StringArray) -> np.ndarray:
+    """What `lookup(few, many)` gives, but it is the few values that are hashed."""
+    place = lookup(many, few)
+    codes = np.full(len(few), -1, np.int64)
+    codes[place[place >= 0]] = np.flatnonzero(place >= 0)
+    return codes
 
 
 def _refuse_twice(run: Run, lines: np.ndarray, match: np.ndarray) -> None:

@@ -154,8 +154,9 @@ def _rank_only(run: Run) -> bool:
         return False
     scores = run.scores[run.order("trec")]
     starts = np.cumsum(run.lengths) - run.lengths
-    longest = int(run.lengths.argmax())
-    pattern = scores[starts[longest] : starts[longest] + run.lengths[longest]]
-    from_top = np.arange(len(scores)) - np.repeat(starts, run.lengths)
-    from_bottom = len(pattern) - np.repeat(run.lengths, run.lengths) + from_top
-    return bool((scores == pattern[from_top]).all() or (scores == pattern[from_bottom]).all())
+    rankings = [scores[start : start + length] for start, length in zip(starts, run.lengths, strict=True)]
+    pattern = max(rankings, key=len)
+    # lazily: of most runs the first query tells
+    return all(np.array_equal(ranking, pattern[: len(ranking)]) for ranking in rankings) or all(
+        np.array_equal(ranking, pattern[len(pattern) - len(ranking) :]) for ranking in rankings
+    )
