@@ -44,6 +44,8 @@ def test_merged_columns_share_their_values():
 def test_lookup_gives_codes_or_minus_one():
     known = to_arrow(["x", "y"])
     assert lookup(["y", "z", "x"], known).tolist() == [1, -1, 0]
+    assert lookup(["y"], known).tolist() == [1]
+    assert lookup(["z"], known).tolist() == [-1]
     assert lookup([], known).tolist() == []
     assert lookup(["a"], to_arrow([])).tolist() == [-1]
 

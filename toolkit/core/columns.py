@@ -88,8 +88,10 @@ def lookup(wanted: pyarrow.StringArray | Sequence[str], known: pyarrow.StringArr
 
     if not isinstance(wanted, pyarrow.Array):
         wanted = to_arrow(wanted)
+    nowhere = to_arrow(np.array([-1], np.int32))[0]
+    if len(wanted) >= len(known):
+        return to_numpy(pyarrow.compute.coalesce(pyarrow.compute.index_in(wanted, value_set=known), nowhere)).astype(np.int64)
     # a hash table of the few that are wanted fits the processor's caches, one of all documents of a run does not
     places = pyarrow.compute.indices_nonzero(pyarrow.compute.is_in(known, value_set=wanted))
-    found = pyarrow.compute.index_in(wanted, value_set=known.take(places))
-    codes = to_numpy(pyarrow.compute.coalesce(found, to_arrow(np.array([-1], np.int32))[0]))
+    codes = to_numpy(pyarrow.compute.coalesce(pyarrow.compute.index_in(wanted, value_set=known.take(places)), nowhere))
     return np.append(to_numpy(places).astype(np.int64), -1)[codes]
