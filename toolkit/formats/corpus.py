@@ -18,6 +18,7 @@ _TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|HL|TTL)>(.*?)</\1>", re.IGNORECASE |
 _TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.IGNORECASE | re.DOTALL)
 _NO_TEXT = re.compile(r"<(DOCNO|DOCID|DOCHDR)>.*?</\1>", re.IGNORECASE | re.DOTALL)
+_decode = json.JSONDecoder().decode
 _TAG = re.compile(r"<[^>]*>")
 
 
@@ -115,13 +116,13 @@ def _read_jsonl(lines: Lines) -> Iterator[Entry]:
 
 def _from_json(line: str) -> Doc:
     try:
-        row = json.loads(line)
+        row = _decode(line)
     except ValueError as error:
         raise _Broken(f"no JSON ({error})") from error
     if not isinstance(row, dict):
         raise _Broken(f"expected an object, found {type(row).__name__}")
     doc_id = row.get("id", row.get("_id"))
-    if isinstance(doc_id, int) and not isinstance(doc_id, bool):
+    if type(doc_id) is int:  # true and false are no ids
         doc_id = str(doc_id)
     contents = row.get("contents")
     title, text = ("", contents) if contents is not None else (row.get("title") or "", row.get("text"))
@@ -190,8 +191,9 @@ def _checked(doc: Doc) -> Doc:
     """The document, unless its id could not stand in a run, or its text is no Unicode."""
     if doc.doc_id.split() != [doc.doc_id]:
         raise _Broken("an id without white space is needed" if doc.doc_id.strip() else "the id is empty")
-    try:
-        "".join(doc).encode()
-    except UnicodeEncodeError as error:
-        raise _Broken("not UTF-8 text") from error
+    if not doc.text.isascii() or not doc.title.isascii() or not doc.doc_id.isascii():
+        try:
+            "".join(doc).encode()
+        except UnicodeEncodeError as error:
+            raise _Broken("not UTF-8 text") from error
     return doc

@@ -1,5 +1,25 @@
 """Building, finding and checking Lucene indexes."""
 
 from toolkit.index.build import Corpus, Counts, build_index, corpus_from_docs, corpus_from_files, is_index
+from toolkit.index.locate import Index, Source, build_own, find_index, is_current, named_corpus, own, own_name
+from toolkit.index.metadata import read_index_metadata
+from toolkit.index.verify import verify_index
 
-__all__ = ["Corpus", "Counts", "build_index", "corpus_from_docs", "corpus_from_files", "is_index"]
+__all__ = [
+    "Corpus",
+    "Counts",
+    "Index",
+    "Source",
+    "build_index",
+    "build_own",
+    "corpus_from_docs",
+    "corpus_from_files",
+    "find_index",
+    "is_current",
+    "is_index",
+    "named_corpus",
+    "own",
+    "own_name",
+    "read_index_metadata",
+    "verify_index",
+]

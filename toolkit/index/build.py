@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import sys
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,10 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
 from toolkit.formats.corpus import Entry, corpus_files, read_corpus
 from toolkit.index.ids import SeenIds
-from toolkit.index.metadata import ContentDigest, read_index_metadata, write_index_metadata
+from toolkit.index.metadata import ContentDigest, is_empty, write_index_metadata
 from toolkit.store import new_folder
 
 BATCH = 4096  # documents checked at once
-BLANK = "".join(map(chr, range(33)))  # what Anserini's trim() takes off; it leaves out a document that is empty then
 
 
 @dataclass
@@ -75,6 +73,8 @@ def build_index(
     Raises ToolkitError, which names file and line, for a document that is broken, has no id or text, or an id that came
     before; with `skip_invalid` they are left out and counted, and the first of them are said. An older index at `output` is
     replaced, another folder is not.
+
+    command  what rebuilds it, for the metadata
     """
     from toolkit.models.anserini_index import StoredTexts, indexing
 
@@ -83,22 +83,22 @@ def build_index(
     with new_folder(output) as part:
         with (
             progress(f"indexing {corpus.name}", unit="documents") as advance,
-            indexing(part, language=language, threads=threads) as to,
+            indexing(part, language=language, threads=threads) as indexer,
         ):
             for docs in _valid(corpus, skip_invalid, counts):
                 for doc in docs:
-                    digest.add(doc)
-                    if doc.contents.strip(BLANK):
-                        to.add(doc)
-                    else:
+                    if is_empty(doc):
                         counts.empty += 1
+                    else:
+                        digest.add(doc)
+                        indexer.add(doc)
                 advance(len(docs))
-            counts.documents = to.documents
+            counts.documents = indexer.documents
         if not counts.documents:
             raise ToolkitError(f"{corpus.name} has no documents to index", "see `tandem index --help` for the forms it reads")
-        write_index_metadata(
-            part, _metadata(corpus, counts, digest, language, command, started, StoredTexts(part).statistics())
-        )
+        statistics = StoredTexts(part).statistics()
+        origin = {**_origin(corpus), "content": digest.hexdigest()}
+        write_index_metadata(part, _metadata(origin, counts, language, command, time.time() - started, statistics))
     return counts
 
 
@@ -140,35 +140,29 @@ def _batches(entries: Iterable[tuple[str, Entry]]) -> Iterator[tuple[tuple[str, 
         yield batch
 
 
+def _origin(corpus: Corpus) -> dict[str, Any]:
+    if not corpus.files:
+        return {"name": corpus.name}
+    return {"name": corpus.name, "files": corpus.files, "sha256": corpus.sha256.hexdigest()}
+
+
 def _metadata(
-    corpus: Corpus,
-    counts: Counts,
-    digest: ContentDigest,
-    language: str,
-    command: str,
-    started: float,
-    statistics: dict[str, int],
+    origin: dict[str, Any], counts: Counts, language: str, command: str, seconds: float, statistics: dict[str, int]
 ) -> dict[str, Any]:
     from toolkit.models import jvm
 
     return {
         "kind": "lucene",
         "language": language,
-        "corpus": {
-            "name": corpus.name,
-            **({"files": corpus.files, "sha256": corpus.sha256.hexdigest()} if corpus.files else {}),
-            "content": digest.hexdigest(),
-        },
-        "documents": counts.documents,
-        "empty": counts.empty,
-        "skipped": counts.skipped,
+        "corpus": origin,
+        **asdict(counts),
         "statistics": statistics,
         "implementation": {
-            "command": command or " ".join(sys.argv),
+            "command": command,
             "tandem-ir": __version__,
             "pyserini": version("pyserini"),
             "anserini": jvm.anserini_jar().name,
-            "java": str(jvm.java_version(jvm.java_home())),
-            "wall time": round(time.time() - started, 1),
+            "java": jvm.java_version(jvm.java_home()),
+            "wall time": round(seconds, 1),
         },
     }

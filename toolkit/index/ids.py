@@ -26,8 +26,8 @@ class SeenIds:
         for level in self._levels:
             places = np.minimum(np.searchsorted(level, hashes), len(level) - 1)
             again |= level[places] == hashes
-        self._levels.append(np.unique(hashes))
+        self._levels.append(ordered)
         while len(self._levels) > 1 and len(self._levels[-2]) < 2 * len(self._levels[-1]):
             last = self._levels.pop()
-            self._levels[-1] = np.unique(np.concatenate([self._levels[-1], last]))
+            self._levels[-1] = np.sort(np.concatenate([self._levels[-1], last]), kind="stable")  # merges sorted runs
         return np.flatnonzero(again).tolist()

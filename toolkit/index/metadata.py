@@ -13,6 +13,12 @@ from toolkit.core.files import open_output
 
 NAME = "tandem.yaml"
 FORMAT = 1
+BLANK = "".join(map(chr, range(33)))  # what Java's trim() takes off
+
+
+def is_empty(doc: Doc) -> bool:
+    """Whether Anserini leaves the document out: nothing could find it."""
+    return not (doc.text.strip(BLANK) or doc.title.strip(BLANK))
 
 
 class ContentDigest:
@@ -23,16 +29,15 @@ class ContentDigest:
 
     def __init__(self, docs: Iterable[Doc] = ()):
         self._sum = 0
-        self.documents = 0
         for doc in docs:
-            self.add(doc)
+            if not is_empty(doc):
+                self.add(doc)
 
     def add(self, doc: Doc) -> None:
-        """Count one document in."""
+        """Count one document in; not an empty one."""
         lengths = f"{len(doc.doc_id)} {len(doc.title)} "
         content = f"{lengths}{doc.doc_id}{doc.title}{doc.text}".encode()
         self._sum += int.from_bytes(hashlib.sha256(content).digest())
-        self.documents += 1
 
     def hexdigest(self) -> str:
         """64 hexadecimal digits; all zero without documents."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.core.columns import encode
+from toolkit.core.columns import encode, to_arrow
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
 from toolkit.core.runs import Run
@@ -111,17 +112,16 @@ class Searcher:
 
 def open_reader(index: Path) -> Any:
     """Lucene's IndexReader of a folder. Raises ToolkitError where there is no index in it."""
-    import jnius
-
     folder = java_class("java.nio.file.Paths").get(str(index))
     try:
         directory = java_class("org.apache.lucene.store.FSDirectory").open(folder)
         reader = java_class("org.apache.lucene.index.DirectoryReader").open(directory)
-    except jnius.JavaException as error:
+    except jvm.exception() as error:
         raise ToolkitError(f"{index} is no Lucene index ({reason(error)})", "`tandem index` makes one") from error
     return jvm.cast("org.apache.lucene.index.IndexReader", reader)
 
 
+@cache
 def by_score_and_id() -> Any:
     """Anserini's order: score descending, document id ascending."""
     sort_field = java_class("org.apache.lucene.search.SortField")
@@ -144,6 +144,7 @@ def analyzer(language: str) -> Any:
     return java_class("io.anserini.analysis.AnalyzerMap").getLanguageSpecificAnalyzer(language)
 
 
+@cache
 def _ids_and_scores() -> jvm.Function:
     """TopFieldDocs -> [ids, one a line; scores], both from the values that the documents were sorted by."""
     values = jvm.field("org.apache.lucene.search.FieldDoc", "fields", "[Ljava/lang/Object;")
@@ -172,7 +173,7 @@ def _ask_all(ask: Callable[[str], Answer], texts: Sequence[str], threads: int, i
                     return
                 answers[number] = ask(texts[number])
                 advance(1)
-        except jnius.JavaException as error:
+        except jvm.exception() as error:
             stop.set()
             raise ToolkitError(f"searching {index}: {reason(error)}", f"the query: {texts[number][:80]}", status=1) from error
         finally:
@@ -189,8 +190,6 @@ def _ask_all(ask: Callable[[str], Answer], texts: Sequence[str], threads: int, i
 
 def _run(topics: Sequence[Topic], answers: Mapping[str, Answer], tag: str, source: str) -> Run:
     """The answers as a run, in the order of the topics."""
-    import pyarrow
-
     first, found, total = {}, [], 0  # text -> the place of its first line among all lines of all answers
     for text, answer in answers.items():
         first[text] = total
@@ -203,7 +202,7 @@ def _run(topics: Sequence[Topic], answers: Mapping[str, Answer], tag: str, sourc
     starts = np.array([first[topic.text] for topic in topics], np.int64)
     queries = np.repeat(np.arange(len(topics), dtype=np.int32), lengths)
     lines = np.arange(len(queries)) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    docs, known = encode(doc_ids.take(pyarrow.array(lines)))
+    docs, known = encode(doc_ids.take(to_arrow(lines)))
     if "" in (known.slice(0, 1).to_pylist() if len(known) == 1 else ()):
         raise ToolkitError(f"{source}: its documents have no ids to sort by", "make the index anew, with `tandem index`")
     return Run(tuple(topic.query_id for topic in topics), queries, known, docs, scores[lines].astype(np.float64), tag=tag)
@@ -214,7 +213,7 @@ def _lines(text: str) -> pyarrow.StringArray:
     import pyarrow
 
     if not text:
-        return pyarrow.array([], pyarrow.string())
+        return to_arrow([])
     data = np.frombuffer(text.encode(), np.uint8)
     breaks = np.append(np.flatnonzero(data == ord("\n")), len(data))
     offsets = np.append(0, breaks - np.arange(len(breaks))).astype(np.int32)

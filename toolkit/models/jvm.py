@@ -105,6 +105,14 @@ def _silence() -> None:
     system.setOut(system.err)
 
 
+def exception() -> type[Exception]:
+    """pyjnius's exception for one of Java's. Importing jnius starts a JVM: only this module does it first."""
+    start()
+    from jnius import JavaException
+
+    return JavaException
+
+
 @cache
 def java_class(name: str) -> Any:
     """A Java class by its full name, as pyjnius shows it; starts the JVM."""

@@ -1,1 +1,62 @@
-"""Search."""
+"""Search: topics and an index make a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import say
+from toolkit.core.runs import Run
+from toolkit.core.topics import Topic
+
+SHOWN = 3  # ids in a note
+
+
+def search(
+    topics: Sequence[Topic],
+    index: Path,
+    *,
+    k1: float = 0.9,
+    b: float = 0.4,
+    rm3: bool = False,
+    hits: int = 1000,
+    threads: int = 1,
+    language: str = "en",
+    tag: str = "bm25",
+) -> Run:
+    """BM25 over one Lucene index, with RM3 where asked for: Anserini's run, digit for digit (see `toolkit.models.anserini`).
+
+    Topics without any result are said. Raises ToolkitError for parameters that BM25 has no meaning for, two topics of one
+    id, and a folder that holds no index.
+    """
+    check_parameters(k1, b, hits, threads)
+    from toolkit.models.anserini import Searcher
+
+    check_ids(topics)
+    run = Searcher(index, k1=k1, b=b, rm3=rm3, language=language).search(topics, hits=hits, threads=threads, tag=tag)
+    found = set(run.query_ids)
+    without = [topic.query_id for topic in topics if topic.query_id not in found]
+    if without:
+        shown = ", ".join(without[:SHOWN]) + (", ..." if len(without) > SHOWN else "")
+        say(f"note: nothing in {index} matches {len(without)} of {len(topics)} topics ({shown}); they have no lines in the run")
+    return run
+
+
+def check_parameters(k1: float, b: float, hits: int, threads: int) -> None:
+    """Raise ToolkitError for parameters without meaning."""
+    if not k1 >= 0:
+        raise ToolkitError(f"k1 is {k1}", "k1 is a number from 0 on; 0.9 is Anserini's")
+    if not 0 <= b <= 1:
+        raise ToolkitError(f"b is {b}", "b is a number from 0 to 1; 0.4 is Anserini's")
+    if hits < 1 or threads < 1:
+        raise ToolkitError(f"hits is {hits}, threads is {threads}", "both are whole numbers from 1 on")
+
+
+def check_ids(topics: Sequence[Topic]) -> None:
+    """Raise ToolkitError where two topics have one id."""
+    seen: set[str] = set()
+    for topic in topics:
+        if topic.query_id in seen:
+            raise ToolkitError(f"query id {topic.query_id!r} comes twice in the topics", "give each query its own id")
+        seen.add(topic.query_id)

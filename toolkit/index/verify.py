@@ -1,0 +1,36 @@
+"""Whether an index is what its metadata say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toolkit.core.errors import ToolkitError
+from toolkit.index.build import is_index
+from toolkit.index.metadata import ContentDigest, read_index_metadata, verify_files
+
+
+def verify_index(folder: Path) -> list[str]:
+    """What is not as the metadata say, a line each; empty where all is well.
+
+    The files are compared with their SHA-256. Where they are whole, the documents are read back and compared with the
+    content digest of the corpus, and Lucene's statistics with those recorded.
+
+    Raises ToolkitError where the folder holds no index or the index has no metadata.
+    """
+    if not is_index(folder):
+        raise ToolkitError(f"{folder} holds no Lucene index", "`tandem index CORPUS --output DIR` makes one")
+    metadata = read_index_metadata(folder)
+    if metadata is None:
+        raise ToolkitError(f"{folder} has no metadata to compare it with", "only indexes that Tandem made have them")
+    problems = verify_files(folder, metadata)
+    if problems:
+        return problems
+    from toolkit.models.anserini_index import StoredTexts
+
+    texts = StoredTexts(folder)
+    if ContentDigest(texts).hexdigest() != metadata["corpus"]["content"]:
+        problems.append("the documents are not those that were indexed")
+    for name, value in texts.statistics().items():
+        if value != metadata["statistics"][name]:
+            problems.append(f"{name}: {value}, recorded {metadata['statistics'][name]}")
+    return problems

