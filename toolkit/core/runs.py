@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -94,14 +95,16 @@ class Run:
     @cached_property
     def _trec_order(self) -> np.ndarray:
         keys = _rank_keys(self.queries, self.scores)
-        order = _sorting(keys)
-        keys = keys[order]
-        tied = np.zeros(len(keys), bool)
-        tied[1:] = keys[1:] == keys[:-1]
-        tied[:-1] |= tied[1:]
-        # equal keys stand side by side: sorting all lines that have one among themselves leaves each group in its place
-        lines = order[tied]
-        order[tied] = lines[np.lexsort((-self._by_id(lines), keys[tied]))]
+        order = np.arange(len(keys))
+        if not np.all(keys[1:] >= keys[:-1]):  # most files are sorted as they are
+            order = np.argsort(keys)
+            keys = keys[order]
+        same = keys[1:] == keys[:-1]
+        if same.any():
+            # equal keys stand side by side: sorting all lines that have one among themselves leaves each group in its place
+            tied = np.append(same, False) | np.insert(same, 0, False)
+            lines = order[tied]
+            order[tied] = lines[np.lexsort((-self._by_id(lines), keys[tied]))]
         return order
 
     def _by_id(self, lines: np.ndarray) -> np.ndarray:
@@ -177,15 +180,15 @@ def _rank_keys(queries: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
     trec_eval reads scores into C floats: 0.1 + 1e-9 ties with 0.1, and so do -0.0 and 0.0.
     """
-    bits = (scores.astype(np.float32) + np.float32(0)).view(np.uint32)
-    negative = bits >> np.uint32(31) == 1
-    falling = np.where(negative, bits, ~bits & np.uint32(0x7FFFFFFF))
-    return queries.astype(np.uint64) << np.uint64(32) | falling
-
-
-def _sorting(keys: np.ndarray) -> np.ndarray:
-    """What sorts the keys; most run files are sorted as they are, which saves the sort of millions of lines."""
-    return np.arange(len(keys)) if np.all(keys[1:] >= keys[:-1]) else np.argsort(keys)
+    # in place: with millions of lines, fresh memory costs more than the arithmetic
+    scores = scores.astype(np.float32)
+    scores += 0  # -0.0 becomes 0.0
+    bits = scores.view(np.uint32)
+    np.bitwise_xor(bits, np.uint32(2**31 - 1), out=bits, where=bits < np.uint32(2**31))
+    keys = queries.astype(np.uint64)
+    keys <<= np.uint64(32)
+    keys |= bits
+    return keys
 
 
 def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
@@ -195,11 +198,12 @@ def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
         return runs[0]
     query_ids = tuple(query_id for run in runs for query_id in run.query_ids)
     assert len(query_ids) == len(set(query_ids))
-    starts = np.cumsum([0] + [len(run.query_ids) for run in runs])
+    # Python's own integers: numpy's would widen the codes to 64 bits
+    starts = [0, *itertools.accumulate(len(run.query_ids) for run in runs[:-1])]
     docs, doc_ids = merge((run.docs, run.doc_ids) for run in runs)
     return Run(
         query_ids,
-        np.concatenate([run.queries + start for run, start in zip(runs, starts, strict=False)]).astype(np.int32),
+        np.concatenate([run.queries + start for run, start in zip(runs, starts, strict=True)]),
         doc_ids,
         docs,
         np.concatenate([run.scores for run in runs]),

@@ -99,6 +99,8 @@ def _load(source: Source, noun: type, read: Callable, rename: Rename | None) -> 
         part = Run.from_frame(given)
     else:
         part = _qrels_from_frame(given)
+    if noun is Run:
+        part = replace(part, ranks=None)  # scores decide; ranks are for the linter, and take memory
     if rename:
         return part.with_query_ids(rename(part.query_ids, source.mode, part.source))
     return _with_mode(part, source.mode) if source.mode else part
