@@ -50,6 +50,34 @@ def test_a_result_has_the_mode_of_any_new_file(tmp_path):
     assert stat.S_IMODE((tmp_path / "atomic").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
 
 
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with open_output(path) as out:
+        out.write(b"one\n")
+    assert os.read(reader, 9) == b"one\n"
+    os.close(reader)
+    assert path.is_fifo()
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_a_link_stays_and_its_file_is_replaced(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "run.txt").symlink_to(tmp_path / "disk" / "run.txt")
+    for content in (b"old", b"new"):  # the file is not there yet, and is
+        with open_output(tmp_path / "run.txt") as out:
+            out.write(content)
+    assert (tmp_path / "run.txt").is_symlink()
+    assert (tmp_path / "disk" / "run.txt").read_bytes() == b"new"
+
+
+def test_an_output_that_is_a_folder_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(ToolkitError, match="is a folder, not a file"), open_output(tmp_path) as out:
+        out.write(b"never")
+    assert os.listdir(tmp_path) == []
+
+
 def test_missing_file_and_folder_are_named(tmp_path):
     with pytest.raises(ToolkitError, match=r"no file .*absent\.txt"):
         open_input(tmp_path / "absent.txt")

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
@@ -40,8 +40,13 @@ def open_input(path: str | Path) -> BinaryIO:
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """A temporary path beside `path`, renamed to it when the block ends well and removed when it does not."""
-    path = Path(path)
+    """A temporary path beside `path`, renamed to it when the block ends well and removed when it does not.
+
+    A link stays, and what it points to is replaced. Raises ToolkitError where `path` is a folder.
+    """
+    path = Path(os.path.realpath(path))
+    if path.is_dir():
+        raise ToolkitError(f"{path} is a folder, not a file", "name a file in it")
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
@@ -61,20 +66,27 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 def open_output(path: str | Path) -> Iterator[BinaryIO]:
     """Open for writing as bytes, complete or not at all; compressed by suffix, `-` is standard output.
 
-    The bytes depend on what is written alone (gzip gets no time and no name).
+    The bytes depend on what is written alone (gzip gets no time and no name). Pipes and devices (`/dev/stdout`,
+    `/dev/null`, the shell's `>(command)`) are written to, never replaced.
     """
     if str(path) == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with atomic_path(path) as part, part.open("wb") as raw:
-        if Path(path).suffix == ".gz":
+    path = Path(path)
+    target = nullcontext(path) if _is_device(path) else atomic_path(path)
+    with target as place, place.open("wb") as raw:
+        if path.suffix == ".gz":
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as packed:
                 yield packed
-        elif Path(path).suffix == ".zst":
+        elif path.suffix == ".zst":
             import zstandard
 
             with zstandard.ZstdCompressor().stream_writer(raw, closefd=False) as packed:
                 yield packed
         else:
             yield raw
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
