@@ -1,5 +1,6 @@
 """InfoSearch in its published layout: what a local copy or the hub gives, and what is refused."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -112,6 +113,36 @@ BROKEN = {
     "columns": ("qrels_og/test.tsv", "q1_a\t", "q1_a ", "qrels_og/test.tsv, line 2: expected 3 columns, found 2"),
     "no text": ("queries.jsonl", '"text"', '"words"', "queries.jsonl, line 1: no column 'text'"),
     "header": ("qrels_og/test.tsv", "query-id", "qid", "qrels_og/test.tsv, line 2: no column 'query-id'"),
+    "two signs": ("qrels_og/test.tsv", "\t1\n", "\t--1\n", "qrels_og/test.tsv, line 2: score '--1' is no whole number"),
+    "a huge score": ("qrels_og/test.tsv", "\t1\n", "\t1e99\n", "qrels_og/test.tsv, line 2: score '1e99' is no whole number"),
+    "empty text": ("queries.jsonl", "how do vaccines work", " ", "queries.jsonl, line 1: query q1_a has no text"),
+    "pandas' null": (
+        "queries.jsonl",
+        '"No plain pages."',
+        "NaN",
+        "queries.jsonl, line 1: expected text in 'instruction_reversed', found nan",
+    ),
+    "a null": ("queries.jsonl", '"how do vaccines work"', "null", "queries.jsonl, line 1: nothing in column 'text'"),
+    "a list": ("corpus.jsonl", '"plain title"', "[1]", "corpus.jsonl, line 1: expected text in 'title', found [1]"),
+    "id with a blank": (
+        "corpus.jsonl",
+        "q1-other-a1",
+        "q1 other",
+        "corpus.jsonl, line 2: the id 'q1 other' is empty or holds white space",
+    ),
+    "no id": ("queries.jsonl", '"q1_a"', '""', "queries.jsonl, line 1: the id '' is empty or holds white space"),
+    "half a character": (
+        "corpus.jsonl",
+        "plain title",
+        "\\ud800",
+        "corpus.jsonl, line 1: no JSON ('utf-8' codec can't encode character '\\ud800' in position 31: surrogates not allowed)",
+    ),
+    "carriage returns": (
+        "qrels_og/test.tsv",
+        "\tq1-gold-a",
+        "\rq1-gold-a",
+        "qrels_og/test.tsv, line 2: expected 3 columns, found 2",
+    ),
 }
 
 
@@ -123,6 +154,94 @@ def test_what_cannot_be_right_names_file_and_line(folder, case):
         read_dimension(folder, "audience")
     first = caught.value.problems[0] if caught.value.problems else caught.value.message
     assert first == f"{folder}/{message}"
+
+
+def as_gzip(folder):
+    for path in [path for path in folder.rglob("*") if path.is_file()]:
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+
+
+def edited(pattern, edit):
+    def apply(folder):
+        for path in folder.glob(pattern):
+            path.write_bytes(edit(path.read_bytes()))
+
+    return apply
+
+
+def with_file(name, content):
+    return lambda folder: (folder / name).write_text(content, encoding="utf-8")
+
+
+README = "---\nconfigs:\n- config_name: corpus\n  data_files: {}\n---\n"
+SAME = {
+    "compressed": as_gzip,
+    "Windows' line ends": edited("**/*.*", lambda data: data.replace(b"\n", b"\r\n")),
+    "byte order marks": edited("**/*.*", lambda data: b"\xef\xbb\xbf" + data),
+    "scores as floats": edited("qrels_*/*", lambda data: data.replace(b"\t1\n", b"\t1.0\n").replace(b"\t0\n", b"\t0.0\n")),
+    "id for _id": edited("*.jsonl", lambda data: data.replace(b'"_id"', b'"id"')),
+    "another form beside it": with_file("corpus.tsv", "_id\ttext\nother\twords\n"),
+    "an older file beside it": with_file("corpus.old.jsonl", '{"_id": "other", "text": "words"}\n'),
+    "a README of its own": with_file("README.md", "---\nnotes: [\n---\n"),
+    "a README that names other files": with_file("README.md", README.format("corpus/*.parquet")),
+    "a README that names files elsewhere": with_file("README.md", README.format("../**/*.jsonl")),
+    "a README with an absolute path": with_file("README.md", README.format("/etc/*")),
+    "a README without configurations": with_file("README.md", "---\nconfigs:\n---\n"),
+}
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_these_copies_are_read_as_the_same(folder, case):
+    before = read_dimension(folder, "audience")
+    SAME[case](folder)
+    after = read_dimension(folder, "audience")
+    assert (after.topics, after.docs, after.notes) == (before.topics, before.docs, before.notes)
+    assert [list(qrels) for qrels in after.qrels.values()] == [list(qrels) for qrels in before.qrels.values()]
+
+
+def test_damaged_compression_names_the_file(folder):
+    as_gzip(folder)
+    packed = bytearray((folder / "corpus.jsonl.gz").read_bytes())
+    packed[30] ^= 0xFF
+    (folder / "corpus.jsonl.gz").write_bytes(packed)
+    with pytest.raises(ToolkitError) as caught:
+        read_dimension(folder, "audience")
+    assert caught.value.message.startswith(f"{folder}/corpus.jsonl.gz: damaged after line ")
+
+
+@pytest.mark.parametrize("table", ["corpus.jsonl", "queries.jsonl", "qrels_reversed/test.tsv"])
+def test_a_table_without_rows_is_an_error(folder, table):
+    (folder / table).write_text("query-id\tcorpus-id\tscore\n" if table.endswith("tsv") else "")
+    with pytest.raises(ToolkitError) as caught:
+        read_dimension(folder, "audience")
+    assert caught.value.message == f"{folder / table} has no rows"
+
+
+def test_a_query_that_a_mode_does_not_judge_is_an_error_and_a_single_pair_is_told(folder):
+    qrels = folder / "qrels_reversed" / "test.tsv"
+    lines = qrels.read_text().splitlines(keepends=True)
+    qrels.write_text("".join(lines[:-1]))
+    assert read_dimension(folder, "audience").notes[-1] == (
+        "audience: 1 pairs of query and document are not judged in all three modes"
+    )
+    qrels.write_text("".join(lines[:-2]))
+    with pytest.raises(ToolkitError) as caught:
+        read_dimension(folder, "audience")
+    assert caught.value.message == f"{folder}/queries.jsonl, line 4: query q2_b is not in qrels_reversed"
+
+
+def test_a_missing_shard_is_an_error(folder):
+    lines = (folder / "corpus.jsonl").read_text().splitlines(keepends=True)
+    (folder / "corpus.jsonl").unlink()
+    (folder / "corpus").mkdir()
+    for number in range(3):
+        (folder / "corpus" / f"test-0000{number}-of-00003.jsonl").write_text("".join(lines[number * 6 : number * 6 + 6]))
+    assert len(read_dimension(folder, "audience").docs) == 16
+    (folder / "corpus" / "test-00001-of-00003.jsonl").unlink()
+    with pytest.raises(ToolkitError) as caught:
+        read_dimension(folder, "audience")
+    assert caught.value.message == f"{folder}/corpus: expected 3 shards, found 2"
 
 
 def test_a_query_without_a_gold_document_is_an_error(folder):

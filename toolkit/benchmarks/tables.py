@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
+import re
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,8 +12,10 @@ from typing import Any, NamedTuple
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_input
 
-# a folder may hold the same table in two forms: the first of these counts
-FORMATS = (".jsonl", ".jsonl.gz", ".tsv", ".parquet")
+# a folder may hold the same table in two places or forms: the first of these counts
+PLACES = ("{name}{form}", "{name}/*{form}", "{name}-*{form}", "data/{name}-*{form}")
+FORMATS = (".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz", ".parquet")
+SHARD = re.compile(r"-\d{5}-of-(\d{5})\.")
 
 
 class Record(NamedTuple):
@@ -25,45 +28,57 @@ class Record(NamedTuple):
 def read_table(folder: Path, configuration: str) -> Iterator[Record]:
     """The rows of a configuration (`corpus`, `qrels_og`), in the order of its files and lines.
 
-    Raises ToolkitError where there is no such table, and at a row that cannot be read, with file and line.
+    Raises ToolkitError where there is no such table, one without rows, and at a row that cannot be read, with file and line.
     """
-    for path in table_files(folder, configuration):
-        if path.suffix == ".parquet":
-            yield from _parquet(path)
-        elif path.suffix == ".tsv":
-            yield from _tsv(path)
-        else:
-            yield from _jsonl(path)
+    paths, empty = table_files(folder, configuration), True
+    for path in paths:
+        read = _parquet if path.suffix == ".parquet" else _tsv if ".tsv" in path.suffixes else _jsonl
+        for record in read(path):
+            empty = False
+            yield record
+    if empty:
+        raise ToolkitError(f"{paths[0]} has no rows", "get the file again")
 
 
 def table_files(folder: Path, configuration: str) -> list[Path]:
-    """The files of a configuration: those that the repository's README declares, otherwise by their names."""
-    patterns = _declared(folder).get(configuration) or [
-        f"{configuration}.*",
-        f"{configuration}/*",
-        f"{configuration}-*",
-        f"data/{configuration}-*",
-    ]
-    found = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
-    for suffix in FORMATS:
-        if files := [path for path in found if path.name.endswith(suffix)]:
-            return files
+    """The files of a configuration: those that the repository's README declares, otherwise by their names.
+
+    Raises ToolkitError where there is none, and where one of several shards is missing.
+    """
+    named = [place.format(name=configuration, form=form) for place in PLACES for form in FORMATS]
+    for patterns in (_declared(folder, configuration), *([pattern] for pattern in named)):
+        found = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+        if found := [path for path in found if path.name.endswith(FORMATS)]:
+            _check_shards(found)
+            return found
     forms = f"{configuration}.jsonl, {configuration}/*.tsv or {configuration}/*.parquet"
     raise ToolkitError(f"{folder} has no table {configuration!r}", f"expected {forms}")
 
 
-def _declared(folder: Path) -> dict[str, list[str]]:
-    """Configuration -> patterns of its files, from the head of a hub repository's README (`configs`)."""
+def _check_shards(paths: list[Path]) -> None:
+    wanted = sum({SHARD.split(path.name)[0]: int(match[1]) for path in paths if (match := SHARD.search(path.name))}.values())
+    shards = [path for path in paths if SHARD.search(path.name)]
+    if len(shards) != wanted:
+        raise ToolkitError(f"{paths[0].parent}: expected {wanted} shards, found {len(shards)}", "get the missing files")
+
+
+def _declared(folder: Path, configuration: str) -> list[str]:
+    """Patterns of a configuration's files, from the head of a hub repository's README (`configs`).
+
+    None where the README says something else: a local copy may have one of its own.
+    """
     import yaml
 
     readme = folder / "README.md"
-    text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    text = readme.read_text(encoding="utf-8", errors="replace") if readme.is_file() else ""
     if not text.startswith("---\n"):
-        return {}
-    head = yaml.safe_load(text[4:].partition("\n---")[0]) or {}
-    return {
-        config["config_name"]: _patterns(config["data_files"]) for config in head.get("configs", []) if "data_files" in config
-    }
+        return []
+    try:
+        configs = yaml.safe_load(text[4:].partition("\n---")[0])["configs"]
+        files = next(config["data_files"] for config in configs if config["config_name"] == configuration)
+        return [pattern for pattern in _patterns(files) if not pattern.startswith("/") and ".." not in pattern]
+    except (yaml.YAMLError, StopIteration, TypeError, KeyError, AttributeError):
+        return []
 
 
 def _patterns(data_files: str | list) -> list[str]:
@@ -76,8 +91,11 @@ def _jsonl(path: Path) -> Iterator[Record]:
     for place, line in _lines(path):
         try:
             values = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ToolkitError(f"{place}: no JSON ({error.msg})", "every line is one JSON object") from error
+            if "\\u" in line:
+                json.dumps(values, ensure_ascii=False).encode()  # half a character cannot be written again
+        except (ValueError, RecursionError) as error:
+            reason = getattr(error, "msg", None) or error
+            raise ToolkitError(f"{place}: no JSON ({reason})", "every line is one JSON object") from error
         if not isinstance(values, dict):
             raise ToolkitError(f"{place}: expected a JSON object, found {line.strip()[:40]}", "every line is one JSON object")
         yield Record(place, values)
@@ -86,7 +104,7 @@ def _jsonl(path: Path) -> Iterator[Record]:
 def _tsv(path: Path) -> Iterator[Record]:
     header: list[str] = []
     for place, line in _lines(path):
-        columns = next(csv.reader([line.rstrip("\r\n")], delimiter="\t", quoting=csv.QUOTE_NONE))
+        columns = line.rstrip("\r\n").split("\t")
         if not header:
             header = columns
         elif len(columns) != len(header):
@@ -105,7 +123,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
                     yield f"{path}, line {number}", line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             raise ToolkitError(f"{path}, line {number}: no UTF-8", "save the file as UTF-8") from error
-        except (EOFError, OSError) as error:
+        except (EOFError, OSError, zlib.error) as error:
             raise ToolkitError(f"{path}: damaged after line {number} ({error})", "get the file again") from error
 
 
