@@ -3,6 +3,7 @@
 import json
 import math
 
+import pyarrow
 import pytest
 import pytrec_eval
 from pyarrow import parquet
@@ -81,6 +82,17 @@ def test_parquet_has_a_row_a_document_best_first(tmp_path):
             '{"mteb_model_meta": {}, "en": {"test": {}}, "fr": {"test": {}}}',
             "run.json: expected one subset and split, found en/test, fr/test",
         ),
+        (
+            '{"mteb_model_meta": {}, "default": {}}',
+            "run.json: expected one subset and split, found none",
+        ),
+        ('{"mteb_model_meta": {}, "default": 5}', "run.json: not a mapping of query_id to doc_id to score"),
+        ('{"mteb_model_meta": "e5", "default": {"test": {}}}', "run.json: not a mapping of query_id to doc_id to score"),
+        ('{"q": {"d": 1' + "0" * 400 + "}}", "run.json: not a mapping of query_id to doc_id to score"),
+        ('{"q": {"\\ud800": 1}}', "run.json: not a mapping of query_id to doc_id to score"),
+        ("{}", "run.json: no documents in it"),
+        ('{"q": {}}', "run.json: no documents in it"),
+        ("[]", "run.json: no documents in it"),
         ("PAR1 and nothing more", "run.json: not readable as Parquet"),
     ],
 )
@@ -94,6 +106,37 @@ def test_a_document_twice_in_parquet_is_refused(tmp_path):
     assert refused(tmp_path / "run") == "run: a query has the same document twice"
 
 
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"query_id": ["q", None], "doc_id": ["a", "b"], "score": [1, 2]}, "column query_id has 1 empty values"),
+        ({"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": [1.0, None]}, "column score has 1 empty values"),
+        (
+            {"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": ["1", "best"]},
+            "column score (string) is not readable as double",
+        ),
+        (
+            {"query_id": [["q"], ["q"]], "doc_id": ["a", "b"], "score": [1, 2]},
+            "column query_id (list<element: string>) is not readable as string",
+        ),
+        ({"query_id": ["q"], "docno": ["a"], "sim": [1]}, "no column doc_id, score"),
+        ({"query_id": [], "doc_id": [], "score": []}, "no documents in it"),
+    ],
+)
+def test_parquet_that_is_no_run_is_refused(tmp_path, columns, message):
+    parquet.write_table(pyarrow.table(columns), tmp_path / "run.parquet")
+    assert refused(tmp_path / "run.parquet") == f"run.parquet: {message}"
+
+
+def test_parquet_may_have_numbers_for_ids_and_32_bit_scores(tmp_path):
+    columns = {"query_id": [7, 7], "doc_id": pyarrow.array(["a", "b"]).dictionary_encode(), "tag": ["my run", None]}
+    scores = {"score": pyarrow.array([1, 2], pyarrow.float32())}
+    parquet.write_table(pyarrow.table(columns | scores), tmp_path / "run.parquet")
+    run = read_any_run(tmp_path / "run.parquet")
+    assert run.to_dict() == {"7": {"b": 2.0, "a": 1.0}}
+    assert run.tag == "my-run"
+
+
 def test_requests_are_a_run_and_topics(tmp_path):
     (tmp_path / "requests.json").write_text(json.dumps(REQUESTS))
     (tmp_path / "requests.jsonl").write_text("\n".join(map(json.dumps, REQUESTS)))
@@ -104,7 +147,7 @@ def test_requests_are_a_run_and_topics(tmp_path):
             Topic("7", "vaccines, for a layman", query="vaccines, for a layman"),
             Topic("8", "tides", query="tides"),
         ]
-    assert read_any_run(tmp_path / "requests.json").to_dict() == {"7": {"d1": 2.5, "d2": 1.5}, "8": {"d1": 0.5}}
+        assert read_any_run(tmp_path / name).to_dict() == {"7": {"d1": 2.5, "d2": 1.5}, "8": {"d1": 0.5}}
 
 
 def test_requests_are_written_best_first_with_their_texts(tmp_path):
@@ -143,6 +186,11 @@ def request(qid="7", text="x", **candidates):
         ([request(d1=1), request(d1=1)], "request 2: query 7 again"),
         ([request(d1=1), {"query": {"text": "x"}}], "request 2: no 'qid'"),
         ([request(d1=1, d2=math.inf)], "request 1: score inf is not a finite number"),
+        ([request(d1=10**400)], "request 1: int too large to convert to float"),
+        (
+            [request(text="\ud800", d1=1)],
+            "request 1: 'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed",
+        ),
         ([request(d1=1, d2="high")], "request 1: could not convert string to float: 'high'"),
         ([request(text=None)], "request 1: expected text, found NoneType"),
         (
@@ -163,3 +211,7 @@ def test_requests_that_are_no_json_or_no_text_name_the_line(tmp_path):
     assert refused(path, read_requests) == "requests.json, line 2: not UTF-8 text"
     path.write_bytes(b'[\n{"query": }]')
     assert refused(path, read_requests) == "requests.json, line 2: not JSON: Expecting value"
+    path.write_bytes(b'{"query": {"qid": "q", "text": "x"}, "candidates": []}\n\n{"query": }\n')
+    assert refused(path, read_requests) == "requests.json, line 3: not JSON: Expecting value"
+    path.write_bytes(b"[" * 100_000)
+    assert refused(path, read_requests).startswith("requests.json: not JSON: maximum recursion depth exceeded")

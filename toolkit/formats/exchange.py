@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.columns import decode_dictionary
+from toolkit.core.columns import decode_dictionary, to_numpy
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.runs import Run
@@ -20,6 +21,7 @@ from toolkit.formats.runs import DEFAULT_TAG, check_scores, parse_run, write_run
 
 MTEB_META = "mteb_model_meta"
 PARQUET_COLUMNS = ("query_id", "doc_id", "rank", "score", "tag")
+_REQUEST = re.compile(rb'\[|\{\s*"(query"\s*:\s*\{\s*"(text|qid)"|candidates"\s*:\s*\[)')
 HINT = "formats: TREC run, Parquet, JSON {query_id: {doc_id: score}}, MTEB predictions, rank_llm requests"
 
 
@@ -65,21 +67,23 @@ def write_parquet(run: Run, path: str | Path) -> None:
 def read_any_run(path: str | Path) -> Run:
     """A run in any of these forms, told apart by content; `read_run` and `read_requests` say what they refuse.
 
-    Raises ToolkitError for a document twice in a query, a score that is no finite number, and an MTEB file with several
-    subsets or splits (their ids may be the same).
+    Raises ToolkitError for a document twice in a query, a score that is no finite number, a file without documents, and
+    an MTEB file with several subsets or splits (their ids may be the same).
     """
     data, source = read_bytes(path), source_name(path)
     start = data[:64].removeprefix(codecs.BOM_UTF8).lstrip()
     if start.startswith(b"PAR1"):
         return _checked(_from_parquet(data, source))
-    if start.startswith(b"["):
-        return parse_requests(data, source)[0]
+    if _REQUEST.match(start):
+        return _checked(parse_requests(data, source)[0])
     if start.startswith(b"{"):
         return _checked(_from_json(data, source))
     return parse_run(data, source)
 
 
 def _checked(run: Run) -> Run:
+    if not len(run):
+        raise ToolkitError(f"{run.source}: no documents in it", codes()["F002"].hint)
     check_scores(run)
     if has_repeats(run):
         raise ToolkitError(f"{run.source}: a query has the same document twice", codes()["R004"].hint)
@@ -87,41 +91,60 @@ def _checked(run: Run) -> Run:
 
 
 def _from_parquet(data: bytes, source: str) -> Run:
-    import numpy as np
     import pyarrow
     from pyarrow import parquet
 
     try:
         table = parquet.read_table(pyarrow.BufferReader(data))
-    except (pyarrow.ArrowInvalid, OSError) as error:
+    except (pyarrow.ArrowException, OSError) as error:
         raise ToolkitError(f"{source}: not readable as Parquet", "make or fetch the file again") from error
-    missing = [name for name in ("query_id", "doc_id", "score") if name not in table.column_names]
+    needed = {"query_id": pyarrow.string(), "doc_id": pyarrow.string(), "score": pyarrow.float64()}
+    hint = f"columns of a run: {', '.join(PARQUET_COLUMNS)}"
+    missing = [name for name in needed if name not in table.column_names]
     if missing:
-        raise ToolkitError(f"{source}: no column {', '.join(missing)}", f"columns of a run: {', '.join(PARQUET_COLUMNS)}")
-    queries, query_ids = decode_dictionary(table["query_id"].cast(pyarrow.string()))
-    docs, doc_ids = decode_dictionary(table["doc_id"].cast(pyarrow.string()))
-    scores = table["score"].to_numpy().astype(np.float64)
-    tag = str(table["tag"][0]) if "tag" in table.column_names and len(table) else ""
-    return Run(tuple(query_ids.to_pylist()), queries, doc_ids, docs, scores, tag=tag, source=source)
+        raise ToolkitError(f"{source}: no column {', '.join(missing)}", hint)
+    columns = {}
+    for name, kind in needed.items():
+        try:
+            columns[name] = table[name].cast(kind)
+        except pyarrow.ArrowException as error:
+            raise ToolkitError(f"{source}: column {name} ({table[name].type}) is not readable as {kind}", hint) from error
+        if table[name].null_count:
+            raise ToolkitError(f"{source}: column {name} has {table[name].null_count:,} empty values", hint)
+    queries, query_ids = decode_dictionary(columns["query_id"])
+    docs, doc_ids = decode_dictionary(columns["doc_id"])
+    tag = _tag(table["tag"][0].as_py()) if "tag" in table.column_names and len(table) else ""
+    return Run(tuple(query_ids.to_pylist()), queries, doc_ids, docs, to_numpy(columns["score"]), tag=tag, source=source)
 
 
 def _from_json(data: bytes, source: str) -> Run:
     try:
         content = json.loads(data, object_pairs_hook=_unique)
-    except ValueError as error:  # JSONDecodeError, UnicodeDecodeError and the one of _unique
+    except (ValueError, RecursionError) as error:  # JSONDecodeError, UnicodeDecodeError and the one of _unique
         raise ToolkitError(f"{source}: not readable as JSON: {error}", HINT) from error
-    tag = ""
-    if MTEB_META in content:
-        tag = (content.pop(MTEB_META) or {}).get("model_name") or ""
-        parts = [(subset, split) for subset, splits in content.items() for split in splits]
-        if len(parts) != 1:
-            names = ", ".join("/".join(part) for part in parts) or "none"
-            raise ToolkitError(f"{source}: expected one subset and split, found {names}", "keep one of them in the file")
-        content = content[parts[0][0]][parts[0][1]]
     try:
-        return Run.from_dict(content, tag="-".join(tag.split()), source=source)
-    except (AttributeError, TypeError, ValueError) as error:
+        tag = ""
+        if MTEB_META in content:
+            tag = (content.pop(MTEB_META) or {}).get("model_name")
+            content = _only_part(content, source)
+        return Run.from_dict(content, tag=_tag(tag), source=source)
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise ToolkitError(f"{source}: not a mapping of query_id to doc_id to score", HINT) from error
+
+
+def _only_part(content: dict[str, Any], source: str) -> dict[str, Any]:
+    """The one subset and split of MTEB predictions."""
+    parts = [(subset, split) for subset, splits in content.items() for split in splits]
+    if len(parts) != 1:
+        names = ", ".join("/".join(part) for part in parts) or "none"
+        raise ToolkitError(f"{source}: expected one subset and split, found {names}", "keep one of them in the file")
+    subset, split = parts[0]
+    return content[subset][split]
+
+
+def _tag(name: object) -> str:
+    """A model's name as a tag, which has no white space."""
+    return "-".join(str(name or "").split())
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def parse_requests(data: bytes, source: str) -> tuple[Run, list[Topic]]:
         try:
             query_id, text = _text(request["query"]["qid"]), _text(request["query"]["text"])
             found = [ScoredDoc(query_id, _text(row["docid"]), _score(row["score"])) for row in request["candidates"]]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise ToolkitError(f"{place}: {what}", HINT) from error
         if query_id in seen:
@@ -51,20 +51,30 @@ def parse_requests(data: bytes, source: str) -> tuple[Run, list[Topic]]:
 def _load(data: bytes, source: str) -> list[Any]:
     try:
         text = data.decode("utf-8-sig")
-        if text.lstrip().startswith("["):
-            return json.loads(text)
-        return [json.loads(line) for line in text.split("\n") if line.strip()]
     except UnicodeDecodeError as error:
         raise ToolkitError(f"{source}, line {min(bad_lines(data))}: not UTF-8 text", "save the file as UTF-8") from error
+    if text.lstrip().startswith("["):
+        return _parse(text, source, 1)
+    return [_parse(line, source, number) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+
+
+def _parse(text: str, source: str, line: int) -> Any:
+    """JSON that begins on this line of the file."""
+    try:
+        return json.loads(text)
     except json.JSONDecodeError as error:
-        raise ToolkitError(f"{source}, line {error.lineno}: not JSON: {error.msg}", HINT) from error
+        raise ToolkitError(f"{source}, line {line + error.lineno - 1}: not JSON: {error.msg}", HINT) from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+        raise ToolkitError(f"{source}: not JSON: {error}", HINT) from error
 
 
 def _text(value: object) -> str:
     """Ids are text always; files have numbers for them too."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise TypeError(f"expected text, found {type(value).__name__}")
-    return str(value)
+    text = str(value)
+    text.encode()  # half a surrogate pair is a ValueError here
+    return text
 
 
 def _score(value: object) -> float:
