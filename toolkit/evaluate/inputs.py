@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Given = str | Path | Run | Qrels | pandas.DataFrame
 
-READERS = 3  # files read at the same time: one a mode
+READERS = 2  # files read at the same time; arrow parses each with all processors already
 
 
 class Source(NamedTuple):
