@@ -10,7 +10,7 @@ pytestmark = pytest.mark.unit
 
 
 def doctor(**environment):
-    env = {**os.environ, "HF_ENDPOINT": "http://localhost:9", **environment}
+    env = {**os.environ, "HF_ENDPOINT": "http://localhost:9", "HF_HUB_OFFLINE": "0", **environment}
     return subprocess.run([sys.executable, "-m", "toolkit.doctor"], capture_output=True, text=True, env=env)
 
 
@@ -28,6 +28,7 @@ def test_keys_and_passwords_are_not_printed(tmp_path):
         OPENAI_API_KEY="sk-secret",
         HF_TOKEN="hf-secret",
         OPENAI_BASE_URL="http://me:pw-secret@localhost:9/v1",
+        HF_ENDPOINT="http://me:p@ss-secret@localhost:9/?key=secret",
     )
     assert "OPENAI_API_KEY is set" in done.stdout
     assert "OPENAI_BASE_URL=http://***@localhost:9/v1" in done.stdout

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -57,7 +56,7 @@ def _java() -> Finding:
         return Finding(
             "java", "absent", f"{missing.name} is not installed: no BM25, no Lucene", "pip install 'tandem-ir[lucene]'"
         )
-    from toolkit.models.anserini import java_home
+    from toolkit.models.jvm import java_home
 
     home = java_home()
     import subprocess
@@ -120,16 +119,15 @@ def _network() -> Finding:
         return Finding(
             "network",
             "absent",
-            f"{hub} is not reached",
+            f"{store.without_secrets(hub)} is not reached",
             "take local copies with --from, or set HF_ENDPOINT and TANDEM_INDEX_MIRROR",
         )
-    return Finding("network", "ok", f"{hub} answers")
+    return Finding("network", "ok", f"{store.without_secrets(hub)} answers")
 
 
 def _settings() -> Finding:
     """Which settings and keys there are: the values of settings, of keys only that they are set."""
-    # an address may carry a user and a password
-    found = [f"{name}={re.sub('//[^/@]*@', '//***@', os.environ[name])}" for name in SETTINGS if os.environ.get(name)]
+    found = [f"{name}={store.without_secrets(os.environ[name])}" for name in SETTINGS if os.environ.get(name)]
     found += [f"{name} is set" for name in KEYS if os.environ.get(name)]
     return Finding("environment", "ok", ", ".join(found) or "no settings, no keys")
 
