@@ -54,6 +54,18 @@ def test_a_full_disk_is_one_line(capsys):
     assert capsys.readouterr().err.splitlines()[0] == "error: no space left on the disk (runs/x.trec)"
 
 
+@pytest.mark.parametrize("code", [errno.EEXIST, errno.EROFS, errno.ENAMETOOLONG, errno.EACCES])
+def test_a_path_that_cannot_be_used_is_wrong_input(capsys, code):
+    assert run(fails_with(OSError(code, os.strerror(code), "runs/x.trec"))) == 2
+    assert capsys.readouterr().err == f"error: {os.strerror(code).lower()} (runs/x.trec)\nhint:  check the path\n"
+
+
+def test_what_is_printed_is_utf_8_whatever_the_locale():
+    code = "from toolkit import shell\nshell.guard(lambda: shell.command('x', ''), lambda args: print('é☃'), [])"
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "é☃\n".encode(), b"")
+
+
 def test_bugs_are_not_hidden():
     with pytest.raises(ZeroDivisionError):
         run(lambda args: 1 / 0)

@@ -72,6 +72,7 @@ def guard(
     With `--debug` an error keeps its traceback.
     """
     argv = sys.argv[1:] if argv is None else argv
+    _speak_utf8()
     debug = "--debug" in argv
     try:
         args = parser().parse_args(argv)
@@ -97,6 +98,13 @@ def guard(
         return _fail(from_os_error(error))
 
 
+def _speak_utf8() -> None:
+    """Print ids and file names whatever the locale is: files are UTF-8 everywhere, and so is what is printed of them."""
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if hasattr(stream, "reconfigure"):  # a notebook's has not
+            stream.reconfigure(encoding="utf-8", errors=errors)
+
+
 def from_os_error(error: OSError) -> ToolkitError:
     """The one line for what the operating system refuses: a full disk, a missing permission, a missing file."""
     name = f" ({error.filename})" if error.filename else ""
@@ -104,7 +112,8 @@ def from_os_error(error: OSError) -> ToolkitError:
         return ToolkitError(
             f"no space left on the disk{name}", "free some space, or set TANDEM_HOME or --output to another disk", status=1
         )
-    if isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError | PermissionError):
+    wrong_path = FileNotFoundError | FileExistsError | IsADirectoryError | NotADirectoryError | PermissionError
+    if isinstance(error, wrong_path) or error.errno in (errno.ENAMETOOLONG, errno.EROFS):
         return ToolkitError(f"{error.strerror.lower()}{name}", "check the path")
     return ToolkitError(f"{error}", "run again with --debug for details", status=1)
 
