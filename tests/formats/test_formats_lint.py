@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolkit.formats import lint_qrels, lint_run
+from toolkit.formats import lint_qrels, lint_run, read_run
 from toolkit.formats.problems import codes
 
 pytestmark = pytest.mark.unit
@@ -22,15 +22,24 @@ def test_tabs_comments_and_ranks_from_zero_are_no_problems(tmp_path):
     assert found(tmp_path, "# made by hand\nq1\tQ0\ta\t0\t2\tt\nq1\tQ0\tb\t1\t1\tt\n") == []
 
 
+def test_a_comment_may_hold_anything(tmp_path):
+    content = b"# caf\xe9 \x00\nq Q0 a 1 2 t\n"
+    assert found(tmp_path, content) == []
+    assert read_run(tmp_path / "file.txt").to_dict() == {"q": {"a": 2.0}}
+    assert found(tmp_path, content + b"q Q0 b\n") == [("R001", 3, "expected 6 columns, found 3")]
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("\ufeffq Q0 a 1 2 t\n", ("F101", 1, "byte order mark at the start of the file")),
+        ("\ufeffq Q0 a 1 2 t\n", ("F101", 1, "byte order mark at the start of the line")),
+        ("q Q0 a 1 2 t\n\ufeffp Q0 a 1 2 t\n", ("F101", 2, "byte order mark at the start of the line")),
         ("q Q0 a 1 2 t\nq Q0 b 2 1 t\r\n", ("F102", 2, "1 of 2 lines end with CR LF")),
         ("q Q0 a 1 2 t\n\n q Q0 b 2 1 t\n", ("F103", 2, "2 of 3 lines are blank or have blanks to spare")),
         ("q Q0  a 1 2 t\n", ("F103", 1, "1 of 1 lines are blank or have blanks to spare")),
         ("q Q0 a 1 2 t \n", ("F103", 1, "1 of 1 lines are blank or have blanks to spare")),
         ("q Q0 a 1 2 t\nq Q0 b - 1 t\nq Q0 c 1.0 0 t\n", ("R101", 2, "2 of 3 ranks are not whole numbers")),
+        ("q Q0 a 0x1 2 t\n", ("R101", 1, "1 of 1 ranks are not whole numbers")),
         # rank 1 has the lower score
         ("q Q0 a 2 2 t\nq Q0 b 1 1 t\np Q0 a 1 1 t\n", ("R102", 1, "ranks contradict scores in 1 of 2 queries")),
         ("q Q0 a 1 2 t\nq Q0 b 1 1 t\n", ("R102", 2, "ranks contradict scores in 1 of 1 queries")),

@@ -190,3 +190,9 @@ def test_the_fast_way_reads_what_the_careful_way_reads(rows, blank):
     lines, problems = scan_run(data)
     assert problems == []
     assert columns(parse_run(data, "a")) == columns(run_from_lines(lines, "a"))
+
+
+def test_files_with_byte_order_marks_may_be_joined_by_cat(tmp_path):
+    part = "\ufeffq-{} Q0 a 1 2 t\n"
+    (tmp_path / "run.trec").write_text(part.format("ori") + part.format("ins"), encoding="utf-8")
+    assert read_run(tmp_path / "run.trec").query_ids == ("q-ori", "q-ins")

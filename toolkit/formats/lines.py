@@ -68,7 +68,7 @@ def columns(data: bytes) -> Iterator[tuple[int, list[bytes]]]:
 
     Columns are divided by ASCII white space alone, as in C: a no-break space belongs to an id.
     """
-    for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+    for number, line in enumerate(_lines(data), 1):
         fields = line.split()
         if fields and not fields[0].startswith(b"#"):
             yield number, fields
@@ -76,16 +76,30 @@ def columns(data: bytes) -> Iterator[tuple[int, list[bytes]]]:
 
 def comments(data: bytes) -> list[bytes]:
     """The comment lines, without their line ends."""
-    lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
-    return [line.strip() for line in lines if line.lstrip().startswith(b"#")]
+    return [line.strip() for line in _lines(data) if _is_comment(line)]
+
+
+def without_marks(data: bytes) -> bytes:
+    """The bytes without byte order marks: one may begin a file, and any line where such files were joined by `cat`."""
+    return data.removeprefix(codecs.BOM_UTF8).replace(b"\n" + codecs.BOM_UTF8, b"\n")
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return without_marks(data).split(b"\n")
+
+
+def _is_comment(line: bytes) -> bool:
+    return line.lstrip().startswith(b"#")
 
 
 def text_problems(data: bytes) -> list[Problem]:
-    """Lines that are no text (F001), and what is odd in the layout of the file (F101 to F103)."""
-    problems = [Problem("F001", number, "not UTF-8 text") for number in sorted(bad_lines(data))]
-    if data.startswith(codecs.BOM_UTF8):
-        problems.append(Problem("F101", 1, "byte order mark at the start of the file"))
-    lines = data.removesuffix(b"\n").split(b"\n") if data else []
+    """Lines that are no text (F001; comments may hold anything), and what is odd in the layout of the file (F101 to F103)."""
+    lines = _lines(data.removesuffix(b"\n")) if data else []
+    bad = [number for number in sorted(bad_lines(data)) if not _is_comment(lines[number - 1])]
+    problems = [Problem("F001", number, "not UTF-8 text") for number in bad]
+    mark = (b"\n" + data).find(b"\n" + codecs.BOM_UTF8)
+    if mark >= 0:
+        problems.append(Problem("F101", data.count(b"\n", 0, mark) + 1, "byte order mark at the start of the line"))
     for code, pattern, what in _LAYOUT:
         found = [number for number, line in enumerate(lines, 1) if pattern.search(line) and not line.startswith(b"#")]
         if found:

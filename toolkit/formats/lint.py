@@ -44,7 +44,7 @@ class Lines:
 def lint_run(path: str | Path) -> list[Problem]:
     """All problems of a TREC run, in the order of lines; ToolkitError where it cannot be read at all."""
     data = read_bytes(path)
-    plain = parse_plain(data, "")
+    plain = parse_plain(data.replace(b"\t", b" "), "")
     if plain and plain.tags == 1 and plain.run.ranks is not None and not data.startswith(codecs.BOM_UTF8):
         return by_line(order_warnings(plain.run, range(1, len(plain.run) + 1)))
     return examine_run(data)[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from toolkit.core.columns import decode_dictionary, to_numpy
 from toolkit.core.runs import Run
+from toolkit.formats.lines import without_marks
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,8 +31,8 @@ class Plain(NamedTuple):
 
 
 def evened(data: bytes) -> bytes:
-    """The same lines with one blank between columns and nothing else: no tabs, CR, byte order mark, blank lines, comments."""
-    data = data.removeprefix(codecs.BOM_UTF8).replace(b"\r\n", b"\n").translate(_TO_BLANKS)
+    """The same lines with one blank between columns and nothing else: no tabs, CR, byte order marks, blank lines, comments."""
+    data = without_marks(data).replace(b"\r\n", b"\n").translate(_TO_BLANKS)
     while b"  " in data:
         data = data.replace(b"  ", b" ")
     data = data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
@@ -87,15 +87,15 @@ def _has_empty(values: pyarrow.StringArray) -> bool:
 
 def _ranks(codes: np.ndarray, known: pyarrow.StringArray) -> np.ndarray | None:
     import pyarrow
+    import pyarrow.compute
 
-    try:
-        return to_numpy(known.cast(pyarrow.int64()))[codes]
-    except pyarrow.ArrowInvalid:
-        return None
+    # the cast alone takes 0x1 for a number
+    whole = pyarrow.compute.match_substring_regex(known, "^-?[0-9]{1,18}$")
+    return to_numpy(known.cast(pyarrow.int64()))[codes] if pyarrow.compute.all(whole).as_py() else None
 
 
 def _is_valid(run: Run) -> bool:
-    if any(query_id.startswith("#") for query_id in run.query_ids):
+    if any(query_id.startswith(("#", "\ufeff")) for query_id in run.query_ids):
         return False
     return bool((np.abs(run.scores) <= FLOAT32_MAX).all()) and not has_repeats(run)  # NaN is never below
 
