@@ -97,6 +97,13 @@ def test_fix_cures_what_is_safe_and_keeps_scores_as_written(folder):
     assert runs(folder, "verify", "fixed.trec")[0] == "fixed.trec: no problems, no warnings\n"
 
 
+def test_fix_keeps_the_order_of_equal_scores(folder):
+    """Evaluators that keep a file's order of ties, and trec_eval that does not, score the repaired file as the old one."""
+    (folder / "ties.trec").write_text("q Q0 a 5 1 t\nq Q0 c 6 1 t\nq Q0 b 7 1 t\nq Q0 d 1 1.00000000001 t\n")
+    runs(folder, "verify", "ties.trec", "--fix", "fixed.trec")
+    assert (folder / "fixed.trec").read_text() == ("q Q0 d 1 1.00000000001 t\nq Q0 a 2 1 t\nq Q0 c 3 1 t\nq Q0 b 4 1 t\n")
+
+
 def test_fix_writes_to_standard_output(folder):
     out, errors = runs(folder, "verify", "fixable.trec", "--fix", "-")
     assert out == FIXED

@@ -14,8 +14,9 @@ from toolkit.formats.problems import Problem, codes
 def repair_run(path: str | Path, output: str | Path) -> list[Problem]:
     """Write a run with ranks numbered, lines best first, one blank between columns, and equal lines once.
 
-    Scores, the second column and tags stay as they are written; comments go to the top. Returns all problems that the
-    file has; where an error is among them that no repair cures, nothing is written (`is_repaired`).
+    Scores, the second column and tags stay as they are written, equal scores in the order of the file (`ties='file'` goes
+    by it); comments go to the top. Returns all problems that the file has; where an error is among them that no repair
+    cures, nothing is written (`is_repaired`).
     """
     data = read_bytes(path)
     lines, problems = examine_run(data)
@@ -40,7 +41,7 @@ def is_repaired(problems: Iterable[Problem]) -> bool:
 
 def _ranked(lines: Lines) -> Iterator[list[bytes]]:
     rank, query_id = 0, None
-    for position in run_from_lines(lines, "").order().tolist():
+    for position in run_from_lines(lines, "").order("file").tolist():
         row = lines.rows[position]
         rank = rank + 1 if row[0] == query_id else 1
         query_id = row[0]
