@@ -48,6 +48,38 @@ def test_a_zip_too(tmp_path):
     assert (tmp_path / "out/index/segments_1").read_text() == "one"
 
 
+def sized(name, size):
+    info = tarfile.TarInfo(name)
+    info.size = size
+    return info
+
+
+def test_a_member_larger_than_the_disk_is_told_before_it_fills_it(tmp_path):
+    # the header alone: a bomb need not hold what it announces
+    (tmp_path / "x.tar").write_bytes(sized("index/_0.cfs", 10**18).tobuf(tarfile.GNU_FORMAT))
+    with pytest.raises(ToolkitError) as caught:
+        unpack(tmp_path / "x.tar", tmp_path / "out")
+    assert caught.value.message.startswith("no space left on the disk to unpack x.tar in ")
+    assert caught.value.status == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["x.tar"]
+
+
+ODD = {
+    "a member in a file": (("a", b"x"), ("a/b", b"y")),
+    "a file over a folder": (("a/b", b"x"), ("a", b"y")),
+    "a name too long": (("a" * 300, b"x"),),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_members_that_no_disk_can_hold_are_a_damaged_archive(tmp_path, case):
+    archive = tar(tmp_path / "x.tar", *ODD[case], mode="w:")
+    with pytest.raises(ToolkitError) as caught:
+        unpack(archive, tmp_path / "out")
+    assert caught.value.message.startswith(f"{archive} is damaged or no archive (")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.tar"]
+
+
 HOSTILE = {
     "parent": (("../evil", b"x"), "member '../evil' would land outside the folder"),
     "deep parent": (("a/../../evil", b"x"), "member 'a/../../evil' would land outside the folder"),

@@ -11,7 +11,7 @@ import pytest
 from serving import Files, serving
 
 from toolkit.core.errors import ToolkitError
-from toolkit.store import download, with_mirror
+from toolkit.store import download, with_mirror, without_secrets
 
 pytestmark = pytest.mark.unit
 
@@ -129,6 +129,40 @@ def test_every_address_is_named_where_none_gives_the_file(target):
         "HTTP 404 Not Found",
         "connection refused",
     ]
+
+
+def test_passwords_and_keys_of_addresses_are_neither_printed_nor_kept(target):
+    with serving(Files({"/a": DATA}, pause_at=HALF)) as files:
+        url = f"{files.base}/a?token=secret".replace("//", "//me:secret@")
+        process = subprocess.Popen([sys.executable, "-c", FETCH, url, str(target)], stderr=subprocess.PIPE, text=True)
+        assert files.paused.wait(30)
+        wait_for_bytes(target.with_name("a.tar.gz.part"))
+        process.kill()
+        process.communicate(timeout=30)
+        assert "secret" not in target.with_name("a.tar.gz.part.json").read_text()
+        files.content.clear()
+        with pytest.raises(ToolkitError) as caught:
+            download([url, url.replace(files.base[7:], "127.0.0.1:1")], target)
+    assert caught.value.problems == (
+        f"http://***@{files.base[7:]}/a?***: HTTP 404 Not Found",
+        "http://***@127.0.0.1:1/a?***: connection refused",
+    )
+    assert without_secrets("//me:p@ss@host/?sig=1 (what?)") == "//***@host/?*** (what?)"
+
+
+def test_what_a_killed_process_left_of_the_notes_on_a_part_is_ignored(target):
+    target.parent.mkdir(parents=True)
+    target.with_name("a.tar.gz.part").write_bytes(DATA[:HALF])
+    target.with_name("a.tar.gz.part.json").write_text("")
+    with serving(Files({"/a.tar.gz": DATA})) as files:
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
+    assert leftovers(target) == ["a.tar.gz"]
+
+
+def test_a_length_that_is_no_number_is_ignored(target):
+    with serving(Files({"/a.tar.gz": DATA}, headers={"Content-Length": "many"})) as files:
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
+    assert target.read_bytes() == DATA
 
 
 def test_the_mirror_comes_first(monkeypatch):

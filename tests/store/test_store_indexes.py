@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 import tarfile
+from pathlib import Path
 
 import pytest
 from serving import Files, serving
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import IndexSpec
-from toolkit.store import fetch_index, home, index_folder, lock
+from toolkit.store import fetch_index, home, index_folder, lock, new_folder
 
 pytestmark = pytest.mark.unit
 
@@ -42,6 +43,33 @@ def test_an_index_comes_from_the_mirror_resumed_and_unpacked(home, monkeypatch):
     assert folder == index_folder(spec(data)) / "lucene-tiny"
     assert sorted(path.name for path in folder.iterdir()) == ["_0.cfs", "segments_1"]
     assert list((home / "downloads").iterdir()) == []
+
+
+def test_an_index_that_is_there_needs_no_place_to_write(home):
+    data = archive("segments_1", "_0.cfs")
+    index_folder(spec(data)).mkdir(parents=True)
+    (home / "locks").touch()  # a lock would fail, as in a home that may only be read
+    assert fetch_index(spec(data)) == index_folder(spec(data))
+
+
+def test_an_older_folder_is_replaced_as_a_whole_or_kept(tmp_path, monkeypatch):
+    folder = tmp_path / "index"
+    (folder / "old").mkdir(parents=True)
+    rename = Path.rename
+
+    def interrupted(path, target):
+        if target == folder and not path.name.endswith(".old.part"):
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt), new_folder(folder) as part:
+        (part / "new").mkdir()
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["index", "index/old"]
+    monkeypatch.setattr(Path, "rename", rename)
+    with new_folder(folder) as part:
+        (part / "new").mkdir()
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["index", "index/new"]
 
 
 def test_an_archive_without_a_top_folder_is_the_index_itself(home):

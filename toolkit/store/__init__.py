@@ -2,7 +2,7 @@
 
 from toolkit.core.home import home
 from toolkit.store.archives import unpack
-from toolkit.store.download import check_room, download, shown, with_mirror
+from toolkit.store.download import check_room, download, reason, shown, with_mirror, without_secrets
 from toolkit.store.indexes import fetch_index, index_folder
 from toolkit.store.sharing import lock, new_folder
 
@@ -14,7 +14,9 @@ __all__ = [
     "index_folder",
     "lock",
     "new_folder",
+    "reason",
     "shown",
     "unpack",
     "with_mirror",
+    "without_secrets",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import lzma
+import os
 import shutil
 import stat
 import tarfile
@@ -17,6 +18,9 @@ from toolkit.core.progress import progress
 from toolkit.store.sharing import new_folder
 
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, UnicodeDecodeError, NotImplementedError)
+
+# gzip.BadGzipFile and a wrong bz2 stream have no error number; the others: a member in a file, over a folder, a name too long
+BAD_MEMBERS = (None, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG)
 
 
 def unpack(archive: Path, folder: Path) -> Path:
@@ -37,9 +41,8 @@ def unpack(archive: Path, folder: Path) -> Path:
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise _full(archive, folder) from error
-        if error.errno is not None:
+        if error.errno not in BAD_MEMBERS:
             raise
-        # gzip.BadGzipFile and a wrong bz2 stream are OSErrors without an error number
         raise ToolkitError(f"{archive} is damaged or no archive ({error})", "remove it and download it again") from error
     return folder
 
@@ -58,6 +61,7 @@ def _tar(archive: Path, part: Path) -> Iterator[int]:
         for member in packed:
             kind = "" if member.isfile() or member.isdir() else "a link" if member.islnk() or member.issym() else "a device"
             _check(archive, member.name, kind)
+            _check_room(part, member.size)
             packed.extract(member, part, filter="data")
             yield member.size
 
@@ -69,6 +73,7 @@ def _zip(archive: Path, part: Path) -> Iterator[int]:
             _check(archive, member.filename, "" if mode in (0, stat.S_IFREG, stat.S_IFDIR) else "a link or device")
             if member.flag_bits & 1:
                 raise ToolkitError(f"{archive} is encrypted", "unpack it yourself")
+            _check_room(part, member.file_size)
             packed.extract(member, part)
             yield member.file_size
 
@@ -80,3 +85,9 @@ def _check(archive: Path, name: str, kind: str) -> None:
         raise ToolkitError(f"{archive}: member {name!r} would land outside the folder", "do not use this archive")
     if kind:
         raise ToolkitError(f"{archive}: member {name!r} is {kind}", "do not use this archive")
+
+
+def _check_room(part: Path, size: int) -> None:
+    """Fail before a member that a bomb announces fills the disk."""
+    if size > shutil.disk_usage(part).free:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

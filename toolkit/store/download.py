@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Sequence
@@ -76,7 +77,7 @@ def download(urls: Sequence[str], target: Path, *, md5: str = "", sha256: str = 
                 _fetch(url, target, expected)
                 break
             except _Refused as refusal:
-                refusals.append(f"{url}: {refusal}")
+                refusals.append(f"{without_secrets(url)}: {refusal}")
         else:
             raise ToolkitError(f"cannot download {target.name}", OFFLINE_HINT, problems=refusals, status=1)
         _part(target).replace(target)
@@ -91,6 +92,11 @@ def check_room(folder: Path, size: int, what: str) -> int:
         message = f"{what} needs {shown(size)}, but {folder} has {shown(free)} free"
         raise ToolkitError(message, "free some space, or set TANDEM_HOME to another disk", status=1)
     return free
+
+
+def without_secrets(text: str) -> str:
+    """The same text, its addresses without user, password and query: those may be keys."""
+    return re.sub(r"(\S\?)[^\s)'\"]+", r"\1***", re.sub(r"//[^/\s]*@", "//***@", text))
 
 
 def shown(size: int) -> str:
@@ -129,8 +135,9 @@ def _fetch(url: str, target: Path, expected: Expected) -> None:
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             arrived = part.exists() and part.stat().st_size > before
             failures = 0 if arrived else failures + 1
-            if failures == RETRIES or isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.MissingSchema):
-                raise _Refused(_reason(error)) from error
+            # of a wrong address (InvalidURL, MissingSchema, ...) requests raises a ValueError as well
+            if failures == RETRIES or isinstance(error, ValueError):
+                raise _Refused(reason(error)) from error
             time.sleep(0.2 * 2**failures)
         except OSError as error:
             if error.errno != errno.ENOSPC:
@@ -159,7 +166,8 @@ def _stream(url: str, target: Path, expected: Expected) -> None:
         if start and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
             part.unlink()
             raise requests.ConnectionError("the server continued elsewhere than asked")
-        length = int(response.headers["Content-Length"]) if "Content-Length" in response.headers else None
+        length = response.headers.get("Content-Length", "")
+        length = int(length) if length.isdecimal() else None
         total = start + length if length is not None else expected.size
         if total is not None:
             check_room(target.parent, total - start, target.name)
@@ -179,8 +187,11 @@ def _resume_headers(url: str, target: Path, expected: Expected) -> dict[str, str
     start = part.stat().st_size if part.exists() else 0
     if not start or not origin.exists():
         return {}
-    known = json.loads(origin.read_text(encoding="utf-8"))
-    if known["url"] == url and known["version"]:
+    try:
+        known = json.loads(origin.read_text(encoding="utf-8"))
+    except ValueError:  # written by a process that was killed
+        return {}
+    if known["url"] == without_secrets(url) and known["version"]:
         return {"Range": f"bytes={start}-", "If-Range": known["version"]}
     # another mirror's part may be continued where a checksum will tell whether it fits
     return {"Range": f"bytes={start}-"} if expected.checked else {}
@@ -190,7 +201,7 @@ def _remember(url: str, target: Path, response: requests.Response) -> None:
     etag = response.headers.get("ETag", "")
     # If-Range takes strong validators only (RFC 9110, section 13.1.5)
     version = etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", "")
-    _origin(target).write_text(json.dumps({"url": url, "version": version}), encoding="utf-8")
+    _origin(target).write_text(json.dumps({"url": without_secrets(url), "version": version}), encoding="utf-8")
 
 
 def _verify(target: Path, expected: Expected, url: str) -> None:
@@ -209,10 +220,12 @@ def _verify(target: Path, expected: Expected, url: str) -> None:
             raise _Refused(f"{what} differs: expected {wanted}, got {got}")
 
 
-def _reason(error: Exception) -> str:
-    """The last part of the long chains that requests and urllib3 print."""
+def reason(error: BaseException) -> str:
+    """The first cause in one line, without secrets: HTTP libraries explain themselves in long chains."""
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
     text = str(error)
     for sign in ("Connection refused", "Name or service not known", "Temporary failure in name resolution", "timed out"):
         if sign in text:
             return sign.lower()
-    return text
+    return without_secrets(text.partition("\n")[0]) or type(error).__name__

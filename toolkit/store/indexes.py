@@ -22,12 +22,17 @@ def fetch_index(spec: IndexSpec) -> Path:
     Raises ToolkitError where it cannot be had (see `download` and `unpack`).
     """
     folder = index_folder(spec)
+    if not folder.exists():
+        _fetch(spec, folder)
+    entries = list(folder.iterdir())
+    # archives hold one folder named like the index
+    return entries[0] if len(entries) == 1 and entries[0].is_dir() else folder
+
+
+def _fetch(spec: IndexSpec, folder: Path) -> None:
     with lock(f"index {spec.name}"):
-        if not folder.exists():
+        if not folder.exists():  # another process may have fetched it meanwhile
             archive = home() / "downloads" / file_name(spec.urls[0])
             download(with_mirror(spec.urls), archive, md5=spec.md5, size=spec.size)
             unpack(archive, folder)
             archive.unlink()
-    entries = list(folder.iterdir())
-    # archives hold one folder named like the index
-    return entries[0] if len(entries) == 1 and entries[0].is_dir() else folder

@@ -21,16 +21,16 @@ def lock(name: str) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     folder = home() / "locks"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        raise ToolkitError(f"cannot write into {home()}: {error.strerror.lower()}", "set TANDEM_HOME to a folder") from error
     held = FileLock(folder / f"{quote(name, safe='')}.lock", is_singleton=True)
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         held.acquire(timeout=0)
-    except Timeout:
+    except Timeout:  # which is an OSError too
         say(f"waiting for another process that works on {name}")
         held.acquire()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ToolkitError(f"cannot write into {home()}: {reason}", "set TANDEM_HOME to a folder of yours") from error
     try:
         yield
     finally:
@@ -41,18 +41,22 @@ def lock(name: str) -> Iterator[None]:
 def new_folder(path: Path) -> Iterator[Path]:
     """A temporary folder beside `path`, renamed to it when the block ends well and removed when it does not.
 
-    An older folder at `path` is replaced.
+    An older folder at `path` is replaced, and as a whole: it is moved aside before it is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+    old = part.with_suffix(".old.part")
     try:
         yield part
         part.chmod(0o777 & ~_umask())
         if path.exists():
-            shutil.rmtree(path)
+            path.rename(old)
         part.rename(path)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+        if old.exists() and not path.exists():
+            old.rename(path)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _umask() -> int:
