@@ -106,11 +106,15 @@ def test_what_ir_datasets_cannot_download_is_one_error():
             return True
 
         def queries_iter(self):
-            raise RuntimeError("All download sources failed", ["a", "b"])
+            failures = [
+                ("an address", OSError("no name")),
+                ("https://me:key@host/x", OSError("404 for //me:key@host/x\nstory")),
+            ]
+            raise RuntimeError("All download sources failed", failures)
 
     with pytest.raises(ToolkitError) as caught:
         IrDataset("x/y", Offline()).topics()
-    assert caught.value.message == "cannot fetch the queries of x/y (All download sources failed)"
+    assert caught.value.message == "cannot fetch the queries of x/y (404 for //***@host/x)"
     assert caught.value.status == 1
 
 

@@ -12,6 +12,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
+from toolkit.store import reason
 
 Value = TypeVar("Value")
 
@@ -69,7 +70,8 @@ class IrDataset:
         try:
             return read()
         except (OSError, RuntimeError) as error:  # its downloads fail with either
-            reason = error.args[0] if error.args else type(error).__name__  # the rest is every attempt it made
+            # where several addresses fail, each with its error: the last one's
+            last = error.args[1][-1][1] if len(error.args) == 2 and isinstance(error.args[1], list) else error
             raise ToolkitError(
-                f"cannot fetch the {what} of {self._name} ({reason})", "check the network, or name a file", status=1
+                f"cannot fetch the {what} of {self._name} ({reason(last)})", "check the network, or name a file", status=1
             ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import is_shown, say
-from toolkit.store import home, lock
+from toolkit.store import home, lock, reason, without_secrets
 
 # tables, and the README, whose head names the files of each configuration
 PATTERNS = ["README.md", "*.jsonl", "*.jsonl.gz", "*.tsv", "*.parquet"]
@@ -29,11 +30,14 @@ def fetched(repository: str, revision: str, hint: str) -> Iterator[Path]:
 
     cache = home() / "hub" / repository.replace("/", "--")
     with lock(f"hub {repository}"):
-        say(f"fetching {repository} from {constants.ENDPOINT}")
+        endpoint = without_secrets(constants.ENDPOINT)
+        say(f"fetching {repository} from {endpoint}")
         try:
             folder = _download(repository, revision, cache)
         except Exception as error:  # whatever its HTTP library raises comes through
-            message = f"cannot fetch {repository} at {revision[:12]} from {constants.ENDPOINT} ({_reason(error)})"
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EROFS, errno.EACCES):
+                raise  # nobody's network
+            message = f"cannot fetch {repository} at {revision[:12]} from {endpoint} ({reason(error)})"
             raise ToolkitError(message, hint, status=1) from error
         yield folder
         shutil.rmtree(cache)
@@ -50,10 +54,3 @@ def _download(repository: str, revision: str, cache: Path) -> Path:
         # huggingface_hub tries for half a minute before it says that there is no network
         requests.head(constants.ENDPOINT, timeout=TIMEOUT)
     return Path(snapshot_download(repository, repo_type="dataset", revision=revision, cache_dir=cache, allow_patterns=PATTERNS))
-
-
-def _reason(error: BaseException) -> str:
-    """The first cause, in one line: libraries explain themselves in several."""
-    while (cause := error.__cause__ or error.__context__) is not None:
-        error = cause
-    return str(error).partition("\n")[0] or type(error).__name__
