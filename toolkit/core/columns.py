@@ -30,6 +30,20 @@ def to_arrow(values: np.ndarray | Iterable[str]) -> pyarrow.Array:
     return pyarrow.StringArray.from_buffers(len(data), *buffers)
 
 
+def split_lines(text: str) -> pyarrow.StringArray:
+    """The lines of a text (newline between them, none at the end) as an arrow array, with no Python object a line."""
+    import pyarrow
+
+    if not text:
+        return to_arrow([])
+    data = np.frombuffer(text.encode(), np.uint8)
+    assert len(data) < 2**31, "more text than an arrow array of strings can hold"
+    breaks = np.append(np.flatnonzero(data == ord("\n")), len(data))
+    offsets = np.append(0, breaks - np.arange(len(breaks))).astype(np.int32)
+    kept = data[data != ord("\n")]
+    return pyarrow.StringArray.from_buffers(len(breaks), pyarrow.py_buffer(offsets), pyarrow.py_buffer(kept))
+
+
 def to_numpy(column: pyarrow.Array | pyarrow.ChunkedArray) -> np.ndarray:
     """The numbers of an arrow column without nulls; read-only."""
     import pyarrow

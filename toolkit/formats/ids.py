@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from toolkit.core.columns import to_arrow
 from toolkit.core.errors import ToolkitError
 
 # RE2's \s knows no vertical tab
@@ -19,7 +20,7 @@ def check_ids(name: str, ids: Iterable[str]) -> None:
     import pyarrow
     import pyarrow.compute
 
-    ids = ids if isinstance(ids, pyarrow.Array) else pyarrow.array(ids, pyarrow.string())
+    ids = ids if isinstance(ids, pyarrow.Array) else to_arrow(ids)
     bad = ids.filter(pyarrow.compute.match_substring_regex(ids, _UNREADABLE.get(name, _WHITE)))
     if len(bad):
         raise ToolkitError(

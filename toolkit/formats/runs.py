@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from toolkit.core.columns import split_lines, to_arrow, to_numpy
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.runs import Run
@@ -65,10 +66,10 @@ def write_run(run: Run, path: str | Path, *, tag: str | None = None, decimals: i
     for name, ids in (("query_id", run.query_ids), ("doc_id", run.doc_ids), ("tag", [tag])):
         check_ids(name, ids)
     check_scores(run)
-    scores = pyarrow.array(run.scores).cast(pyarrow.string())
+    scores = to_arrow(run.scores).cast(pyarrow.string())
     if decimals is not None:
         scores = _fixed(run.scores, decimals)
-        run = replace(run, scores=scores.cast(pyarrow.float64()).to_numpy())
+        run = replace(run, scores=to_numpy(scores.cast(pyarrow.float64())))
     with open_output(path) as out:
         for chunk in _chunks(run, scores, tag, run.order(ties)):
             out.write(chunk)
@@ -94,8 +95,8 @@ def _fixed(scores: np.ndarray, decimals: int) -> pyarrow.StringArray:
     form, texts = f"%.{decimals}f\n", []
     for start in range(0, len(scores), WRITTEN_AT_ONCE):
         part = scores[start : start + WRITTEN_AT_ONCE].tolist()
-        texts.append(pyarrow.array((form * len(part) % tuple(part)).split("\n")[:-1], pyarrow.string()))
-    return pyarrow.concat_arrays(texts) if texts else pyarrow.array([], pyarrow.string())
+        texts.append(split_lines((form * len(part) % tuple(part))[:-1]))
+    return pyarrow.concat_arrays(texts) if texts else to_arrow([])
 
 
 def _chunks(run: Run, scores: pyarrow.StringArray, tag: str, order: np.ndarray) -> Iterator[memoryview]:
@@ -103,20 +104,21 @@ def _chunks(run: Run, scores: pyarrow.StringArray, tag: str, order: np.ndarray) 
     import pyarrow
     import pyarrow.compute
 
-    query_ids = pyarrow.array(run.query_ids, pyarrow.string())
+    query_ids = to_arrow(run.query_ids)
+    iteration, end_of_line, blank = to_arrow(["Q0", f"{tag}\n", " "])  # a plain str would have arrow load pandas
     starts = np.cumsum(run.lengths) - run.lengths
     for start in range(0, len(order), WRITTEN_AT_ONCE):
         lines = order[start : start + WRITTEN_AT_ONCE]
         queries = run.queries[lines]
         ranks = np.arange(start, start + len(lines)) - starts[queries] + 1
         columns = (
-            query_ids.take(pyarrow.array(queries)),
-            "Q0",
-            run.doc_ids.take(pyarrow.array(run.docs[lines])),
-            pyarrow.array(ranks).cast(pyarrow.string()),
-            scores.take(pyarrow.array(lines)),
-            f"{tag}\n",
-            " ",  # the last one is the separator
+            query_ids.take(to_arrow(queries)),
+            iteration,
+            run.doc_ids.take(to_arrow(run.docs[lines])),
+            to_arrow(ranks).cast(pyarrow.string()),
+            scores.take(to_arrow(lines)),
+            end_of_line,
+            blank,  # the last one is the separator
         )
         joined = pyarrow.compute.binary_join_element_wise(*columns)
         _, offsets, values = joined.buffers()

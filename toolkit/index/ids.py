@@ -18,6 +18,8 @@ class SeenIds:
 
     def add(self, ids: Sequence[str]) -> list[int]:
         """Take these ids; the positions of those that came before, in these or in earlier ones."""
+        if not ids:
+            return []
         hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
         order = np.argsort(hashes, kind="stable")
         ordered = hashes[order]

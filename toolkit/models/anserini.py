@@ -11,20 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from toolkit.core.columns import encode, to_arrow
+from toolkit.core.columns import encode, split_lines, to_arrow
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.models import jvm
 from toolkit.models.jvm import java_class
-
-if TYPE_CHECKING:
-    import pyarrow
 
 LUCENE = "Lorg/apache/lucene"
 DECIMALS = 6  # as Anserini writes scores: 4 decimals, ties broken in the 6th
@@ -195,7 +192,7 @@ def _run(topics: Sequence[Topic], answers: Mapping[str, Answer], tag: str, sourc
         first[text] = total
         total += len(answer[1])
         found.append(answer)
-    doc_ids = _lines("\n".join(ids for ids, scores in found if scores))
+    doc_ids = split_lines("\n".join(ids for ids, scores in found if scores))
     scores = np.concatenate([*strict_scores([scores for _, scores in found]), np.empty(0, np.float32)])
     topics = [topic for topic in topics if answers[topic.text][1]]
     lengths = np.array([len(answers[topic.text][1]) for topic in topics], np.int64)
@@ -206,19 +203,6 @@ def _run(topics: Sequence[Topic], answers: Mapping[str, Answer], tag: str, sourc
     if "" in (known.slice(0, 1).to_pylist() if len(known) == 1 else ()):
         raise ToolkitError(f"{source}: its documents have no ids to sort by", "make the index anew, with `tandem index`")
     return Run(tuple(topic.query_id for topic in topics), queries, known, docs, scores[lines].astype(np.float64), tag=tag)
-
-
-def _lines(text: str) -> pyarrow.StringArray:
-    """The lines of a text, with no Python object a line."""
-    import pyarrow
-
-    if not text:
-        return to_arrow([])
-    data = np.frombuffer(text.encode(), np.uint8)
-    breaks = np.append(np.flatnonzero(data == ord("\n")), len(data))
-    offsets = np.append(0, breaks - np.arange(len(breaks))).astype(np.int32)
-    kept = data[data != ord("\n")]
-    return pyarrow.StringArray.from_buffers(len(breaks), pyarrow.py_buffer(offsets), pyarrow.py_buffer(kept))
 
 
 def strict_scores(rankings: Sequence[Sequence[float]]) -> list[np.ndarray]:

@@ -7,9 +7,11 @@ so what is done millions of times is put together of Java's own method handles a
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import re
-from functools import cache
+import sys
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from toolkit.core.errors import ToolkitError, missing_extra
 
 OLDEST_JAVA = 21  # Anserini's classes are compiled for it
 _SETTINGS = {"debug": False}
+_numbers = itertools.count()
 
 
 def set_debug(debug: bool) -> None:
@@ -137,14 +140,28 @@ class Function:
     """
 
     def __init__(self, handle: Any):
-        from jnius import cast
-
         self.handle = handle
-        self._invoke = cast(_invocable(), handle).invokeWithArguments
 
     def __call__(self, argument: Any) -> Any:
-        """Apply it; an exception of Java's arrives as `jnius.JavaException`."""
+        """Apply it; an exception of Java's arrives as pyjnius's JavaException."""
         return self._invoke([_boxed(argument)])
+
+    @cached_property
+    def _invoke(self) -> Any:
+        """The handle's `invokeWithArguments`, from a class of its own.
+
+        pyjnius keeps the instance of a call in the class's method, where the call of another thread on another instance
+        would change it; and it cannot tell the two methods of that name apart, because a list fits both.
+        """
+        from jnius import JavaClass, JavaMethod, MetaJavaClass, cast
+
+        members = {
+            "__javaclass__": "java/lang/invoke/MethodHandle",
+            "invokeWithArguments": JavaMethod("([Ljava/lang/Object;)Ljava/lang/Object;"),
+        }
+        key = (__name__, next(_numbers))
+        own = MetaJavaClass.__new__(MetaJavaClass, "MethodHandle", (JavaClass,), members, classparams=key)
+        return cast(own, self.handle).invokeWithArguments
 
     def then(self, *others: Function) -> Function:
         """This function first, then the others in order; a result is cast to what the next one takes."""
@@ -154,18 +171,6 @@ class Function:
             handle = handle.asType(handle.type().changeReturnType(takes))
             handle = _handles().filterReturnValue(handle, other.handle)
         return Function(handle)
-
-
-@cache
-def _invocable() -> Any:
-    """MethodHandle with one of its two `invokeWithArguments`: pyjnius confuses them, a list fits both."""
-    from jnius import JavaClass, JavaMethod, MetaJavaClass
-
-    members = {
-        "__javaclass__": "java/lang/invoke/MethodHandle",
-        "invokeWithArguments": JavaMethod("([Ljava/lang/Object;)Ljava/lang/Object;"),
-    }
-    return MetaJavaClass.__new__(MetaJavaClass, "MethodHandle", (JavaClass,), members, classparams=(__name__, ""))
 
 
 def _handles() -> Any:
@@ -192,8 +197,16 @@ def _named(descriptor: str) -> Any:
 
 def _boxed(value: Any) -> Any:
     """Python's int and str as Java objects: pyjnius crashes on them among variable arguments."""
-    boxes = {int: "java.lang.Integer", str: "java.lang.String"}
-    return java_class(boxes[type(value)])(value) if type(value) in boxes else value
+    if type(value) is int:
+        return java_class("java.lang.Integer")(value)
+    return java_class("java.lang.String")(_utf16(value)) if type(value) is str else value
+
+
+def _utf16(text: str) -> str:
+    """The text with a character for each of Java's 16-bit ones: pyjnius would cut those beyond U+FFFF off at 16 bits."""
+    if text.isascii() or max(text) <= "\uffff":
+        return text
+    return "".join(map(chr, memoryview(text.encode(f"utf-16-{sys.byteorder[0]}e")).cast("H")))
 
 
 def method(owner: str, name: str, descriptor: str, *arguments: Any) -> Function:

@@ -61,13 +61,9 @@ def run_metadata(
 
 
 def command_line() -> str:
-    """How this process was called, with the module's name in place of its path."""
-    program = Path(sys.argv[0])
-    if program.name == "__main__.py":
-        called = ["python", "-m", f"toolkit.{program.parent.name}"]
-    else:  # `tandem search` is one word with a blank, see toolkit/__main__.py
-        called = program.name.split()
-    return shlex.join([*called, *sys.argv[1:]])
+    """How this process was called; a program by its name, not its place."""
+    program, *arguments = sys.orig_argv[1:] or [""]
+    return shlex.join(["python", Path(program).name, *arguments])
 
 
 def topics_digest(topics: Sequence[Topic]) -> str:
