@@ -1,5 +1,6 @@
 """`python -m toolkit.benchmarks` as a user meets it."""
 
+import json
 import subprocess
 import sys
 
@@ -140,3 +141,45 @@ def test_verify_without_data_says_how_to_get_them(home):
         "error: nothing of infosearch is on this machine",
         "hint:  tandem benchmarks fetch infosearch",
     ]
+
+
+def test_show_and_verify_take_the_name_of_a_group_too(home, tmp_path):
+    assert run("show", "infosearch/clarity").stdout.splitlines()[-1].startswith("  infosearch-keyword (not fetched): ")
+    assert "infosearch-audience" not in run("show", "infosearch-keyword").stdout
+    assert run("verify", "infosearch-mini-audience").stdout == "audience\ttopics and qrels\tOK\naudience\tcounts\tOK\n"
+    done = run("show", "infosearch-audiance")
+    assert done.stderr.splitlines() == [
+        "error: no benchmark 'infosearch-audiance'",
+        "hint:  did you mean 'infosearch-audience'? known: infosearch, infosearch-mini",
+    ]
+
+
+def test_fetch_of_a_mode_means_all_groups_also_where_some_are_here(home, tmp_path):
+    run("fetch", "infosearch", "--from", write_infosearch(tmp_path / "one", ("audience",)))
+    done = run("fetch", "infosearch-ins", "--from", write_infosearch(tmp_path / "two", ("source",)))
+    assert done.stdout.startswith("infosearch-source: ")
+    assert "on this machine" not in done.stderr
+    assert "note: source: not the published counts: 100 cores expected, 2 found; " in done.stderr
+
+
+def test_queries_without_candidates_are_told(home, tmp_path):
+    root = write_infosearch(tmp_path / "copy", ("audience",), with_candidates=True)
+    path = root / "lisewise" / "dimension" / "Audience-v1_re_retrieval_results.json"
+    path.write_text(json.dumps(json.loads(path.read_text())[1:]))
+    done = run("fetch", "infosearch", "--from", root)
+    assert "note: audience: 1 queries of rev have no candidates" in done.stderr.splitlines()
+
+
+def test_a_kept_copy_that_has_changed_says_how_to_get_it_again(home, tmp_path):
+    run("fetch", "infosearch", "--from", write_infosearch(tmp_path / "copy", ("audience",)))
+    queries = next(home.rglob("queries.jsonl"))
+    queries.write_text("broken")
+    done = run("export", "infosearch-audience-ins", "--to", tmp_path / "out")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"error: {queries}, line 1: no JSON (Expecting value)",
+        f"hint:  the copy has changed: tandem cache remove {queries.parent.relative_to(home)}, and fetch it again",
+    ]
+    assert not (tmp_path / "out").exists()
+    (queries.parent / "kept.yaml").unlink()
+    assert run("verify", "infosearch").stdout == f"audience\tchecksums\t{queries.parent}/kept.yaml is missing or damaged\n"

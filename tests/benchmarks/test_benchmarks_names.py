@@ -154,6 +154,13 @@ def test_our_ids_offer_all_that_ir_datasets_asks_for(home, tmp_path):
     assert not ir_datasets.load("infosearch-mini/audience/ins").has_scoreddocs()
 
 
+def test_ir_datasets_knows_the_keyword_dimension_as_clarity_too():
+    import ir_datasets
+
+    keyword, clarity = (ir_datasets.load(f"infosearch-mini/{name}/ins") for name in ("keyword", "clarity"))
+    assert list(clarity.queries_iter()) == list(keyword.queries_iter())
+
+
 def test_an_id_with_two_texts_is_an_error_over_all_dimensions(home, tmp_path):
     import ir_datasets
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
-from toolkit.registry.loader import look_up
+from toolkit.registry.loader import did_you_mean
 from toolkit.shell import command, guard, note, subcommands
+
+if TYPE_CHECKING:
+    from toolkit.benchmarks import Selection
 
 EXPORT_NOTE = """\
 Anserini's and Pyserini's own reader of TREC topics keeps only the digits of an id and would merge queries: give them the
@@ -22,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     add = subcommands(result)
     add("list", "every benchmark, and what of it is on this machine", list_all)
     show_parser = add("show", "all that is known of one benchmark", show)
-    show_parser.add_argument("id", metavar="ID", help="a benchmark's name, as in `list`")
+    show_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
     export_parser = add("export", "write topics, qrels, candidates and corpora as files", export_files, EXPORT_NOTE)
     export_parser.add_argument("id", metavar="ID", help="a benchmark or a part of it (infosearch-audience-ins)")
     export_parser.add_argument("--to", metavar="DIR", type=Path, required=True, help="folder to write into")
@@ -32,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     fetch_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
     fetch_parser.add_argument("--from", metavar="DIR", type=Path, dest="folder", help="a folder with the published files")
     verify_parser = add("verify", "check what is on this machine: counts, checksums, files made from sources", verify_all)
-    verify_parser.add_argument("id", metavar="ID", help="a benchmark's name, as in `list`")
+    verify_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
     return result
 
 
@@ -55,12 +59,13 @@ def _here(spec: BenchmarkSpec) -> tuple[str, ...]:
 
 
 def show(args: argparse.Namespace) -> None:
-    spec = look_up("benchmark", args.id, registry.benchmarks())
+    selection = _find(args.id, at_hand=False)
+    spec = registry.benchmark(selection.benchmark)
     here = _here(spec)
     print(f"{spec.name}: {spec.description}")
     rows = {"modes": ", ".join(spec.modes), "measures": ", ".join(spec.measures), **spec.source, **spec.counts}
     print("\n".join(f"  {key:<10} {value}" for key, value in rows.items()))
-    for group in spec.groups:
+    for group in (group for group in spec.groups if group["name"] in selection.groups):
         facts = {key: value for key, value in group.items() if key != "name" and value} | group.get("counts", {})
         facts.pop("counts", None)
         text = "; ".join(f"{key} {', '.join(value) if isinstance(value, list) else value}" for key, value in facts.items())
@@ -76,41 +81,47 @@ def export_files(args: argparse.Namespace) -> None:
     note(EXPORT_NOTE)
 
 
-def _find(name: str):
+def _find(name: str, *, at_hand: bool = True) -> Selection:
     from toolkit.benchmarks import find
+    from toolkit.benchmarks.names import part_names
 
-    selection = find(name)
+    selection = find(name, at_hand=at_hand)
     if selection is None:
-        look_up("benchmark", name, registry.benchmarks())
+        known = f"known: {', '.join(registry.benchmarks())}"
+        raise ToolkitError(f"no benchmark {name!r}", f"{did_you_mean(name, part_names())}{known}")
     return selection
 
 
 def fetch(args: argparse.Namespace) -> None:
     from toolkit.benchmarks import load, take
     from toolkit.benchmarks.parts import counts
+    from toolkit.benchmarks.verify import other_counts
 
-    selection = _find(args.id)
+    selection = _find(args.id, at_hand=False)
     benchmark = load(selection.benchmark)
-    # the name alone means all groups here, also where some are on this machine already
-    groups = benchmark.groups if args.id == benchmark.spec.name else selection.groups
     parts = (
-        take(benchmark.spec.name, args.folder, groups) if args.folder else {group: benchmark.part(group) for group in groups}
+        take(selection.benchmark, args.folder, selection.groups)
+        if args.folder
+        else {group: benchmark.part(group) for group in selection.groups}
     )
+    rows = {group["name"]: group for group in benchmark.spec.groups}
     for name, part in parts.items():
         found = ", ".join(f"{number} {what}" for what, number in counts(part).items())
         print(f"{benchmark.spec.name}-{name}: {found}, candidates in {len(part.scoreddocs)} modes")
         for line in part.notes:
             note(f"note: {line}")
+        if other := other_counts(part, rows[name]):
+            note(f"note: {name}: not the published counts: {other}")
 
 
 def verify_all(args: argparse.Namespace) -> int:
     from toolkit.benchmarks import load
     from toolkit.benchmarks.verify import verify
 
-    spec = look_up("benchmark", args.id, registry.benchmarks())
-    findings = list(verify(load(spec.name)))
+    selection = _find(args.id, at_hand=False)
+    findings = list(verify(load(selection.benchmark), selection.groups))
     if not findings:
-        raise ToolkitError(f"nothing of {spec.name} is on this machine", f"tandem benchmarks fetch {spec.name}", status=1)
+        raise ToolkitError(f"nothing of {args.id} is on this machine", f"tandem benchmarks fetch {args.id}", status=1)
     for finding in findings:
         print(f"{finding.group}\t{finding.check}\t{finding.problem or 'OK'}")
     return int(any(finding.problem for finding in findings))

@@ -47,9 +47,13 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
             if not is_present(spec, group):  # another process may have fetched it meanwhile
                 _fetch(spec, group)
     folder = kept_folder(spec, group)
-    part = read_dimension(folder, group["name"])
     paths = {mode: folder / f"candidates.{mode}.trec" for mode in CANDIDATES}
-    return replace(part, scoreddocs={mode: read_run(path) for mode, path in paths.items() if path.exists()})
+    try:
+        part = read_dimension(folder, group["name"])
+        return replace(part, scoreddocs={mode: read_run(path) for mode, path in paths.items() if path.exists()})
+    except ToolkitError as error:  # it was sound when it was kept
+        hint = f"the copy has changed: tandem cache remove {folder.relative_to(home())}, and fetch it again"
+        raise ToolkitError(error.message, hint, problems=error.problems, status=1) from error
 
 
 def _lock(spec: BenchmarkSpec, group: Group) -> AbstractContextManager[None]:
@@ -106,6 +110,9 @@ def _keep(spec: BenchmarkSpec, group: Group, source: Path, candidates: Mapping[s
     """Check a group and write its copy, complete or not at all."""
     part = read_dimension(source, group["name"])
     runs = {mode: _candidates(path, mode, part) for mode, path in candidates.items()}
+    lacking = {mode: len(part.topics[mode]) - len(run.query_ids) for mode, run in runs.items()}
+    notes = (f"{part.name}: {number} queries of {mode} have no candidates" for mode, number in lacking.items() if number)
+    part = replace(part, scoreddocs=runs, notes=(*part.notes, *notes))
     with _lock(spec, group), new_folder(kept_folder(spec, group)) as folder:
         for table in TABLES:
             _write_table(source, table, folder)
@@ -119,7 +126,7 @@ def _keep(spec: BenchmarkSpec, group: Group, source: Path, candidates: Mapping[s
             "notes": list(part.notes),
         }
         _write_yaml({**facts, "sha256": checksums(folder)}, folder / "kept.yaml")
-    return replace(part, scoreddocs=runs)
+    return part
 
 
 def _write_table(source: Path, table: str, folder: Path) -> None:

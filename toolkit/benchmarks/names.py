@@ -61,18 +61,24 @@ class TopicSet:
         return list(itertools.chain.from_iterable(part.topics for part in self.parts))
 
 
-def find(name: str) -> Selection | None:
+def find(name: str, *, at_hand: bool = True) -> Selection | None:
     """What of a registered benchmark a name means (`infosearch`, `infosearch-ins`, `infosearch/audience/rev`); else None.
 
-    The benchmark alone means all modes. Without a group, all groups are meant, or those that are on this machine where
-    some are: which ones is said.
+    The benchmark alone means all modes. Without a group, all groups are meant, or (at_hand) those that are on this
+    machine where some are: which ones is said.
     """
     wanted = name.replace("/", "-")
     for spec in registry.benchmarks().values():
         if wanted in _names(spec):
             groups, modes, canonical = _names(spec)[wanted]
-            return Selection(spec.name, groups or _groups_at_hand(spec), modes, canonical)
+            all_groups = _groups_at_hand if at_hand else _groups
+            return Selection(spec.name, groups or all_groups(spec), modes, canonical)
     return None
+
+
+def part_names() -> list[str]:
+    """Every name that `find` knows, with `-`."""
+    return [name for spec in registry.benchmarks().values() for name in _names(spec)]
 
 
 def _names(spec: BenchmarkSpec) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]:
@@ -85,6 +91,10 @@ def _names(spec: BenchmarkSpec) -> dict[str, tuple[tuple[str, ...], tuple[str, .
         called = "-".join(filter(None, (spec.name, alias, mode))).replace("/", "-")
         names[called] = ((group,) if group else (), (mode,) if mode else spec.modes, shown)
     return names
+
+
+def _groups(spec: BenchmarkSpec) -> tuple[str, ...]:
+    return tuple(group["name"] for group in spec.groups)
 
 
 def _groups_at_hand(spec: BenchmarkSpec) -> tuple[str, ...]:
@@ -125,10 +135,9 @@ def open_collection(name: str) -> Collection:
         return load(name)
     dataset = open_ir_dataset(registry.pyserini_topics().get(name, name))
     if dataset is None:
-        known = [*(known for spec in registry.benchmarks().values() for known in _names(spec)), *registry.pyserini_topics()]
         raise ToolkitError(
             f"no topics {name!r}: neither a benchmark, nor an id of ir_datasets, nor a file",
-            f"{did_you_mean(name, known)}`tandem benchmarks list` names ours",
+            f"{did_you_mean(name, [*part_names(), *registry.pyserini_topics()])}`tandem benchmarks list` names ours",
         )
     return dataset
 

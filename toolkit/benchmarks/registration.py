@@ -164,8 +164,8 @@ class _ScoredDocs(_Entity, BaseScoredDocs):
 def register() -> None:
     """Register every id of every benchmark of the registry."""
     for spec in registry.benchmarks().values():
-        for group in ("", *(group["name"] for group in spec.groups)):
-            for mode in spec.modes or ("",):
-                name = "/".join(filter(None, (spec.name, group, mode)))
-                handlers = (handler(name) for handler in (_Docs, _Queries, _Qrels, _ScoredDocs))
-                ir_datasets.registry.register(name, Dataset(*handlers))
+        groups = [name for group in spec.groups for name in (group["name"], *group.get("aliases", ()))]
+        for group, mode in itertools.product(("", *groups), spec.modes or ("",)):
+            name = "/".join(filter(None, (spec.name, group, mode)))
+            handlers = (handler(name) for handler in (_Docs, _Queries, _Qrels, _ScoredDocs))
+            ir_datasets.registry.register(name, Dataset(*handlers))
