@@ -32,6 +32,10 @@ class ToolkitError(Exception):
         return lines
 
 
-def missing_extra(what: str, extra: str) -> ToolkitError:
+class MissingExtra(ToolkitError):
+    """An optional dependency is not installed."""
+
+
+def missing_extra(what: str, extra: str) -> MissingExtra:
     """The error for an optional dependency that is not installed."""
-    return ToolkitError(f"{what} needs packages that are not installed", f"pip install 'tandem-ir[{extra}]'", status=1)
+    return MissingExtra(f"{what} needs packages that are not installed", f"pip install 'tandem-ir[{extra}]'", status=1)

@@ -1,4 +1,4 @@
-"""Rows of the registry: what is known of a benchmark, a system and an index. Checked when they are loaded."""
+"""Rows of the registry: what is known of a benchmark, a system, an index, a registered run. Checked when they are loaded."""
 
 from __future__ import annotations
 
@@ -67,3 +67,40 @@ class IndexSpec:
     size: int
     documents: int | None = None
     corpus: str = ""
+
+
+@dataclass(frozen=True)
+class RegressionSpec:
+    """A registered run with its numbers, as `registry/regressions/<name>.yaml` describes it; `tandem regress add` writes it.
+
+    name        the id that is cited: `<benchmark>[.<mode>].<system>.v<number>`
+    benchmark   what is searched for and judged: `name`; `queries` and SHA-256 of `topics` and of `qrels`
+    system      `name`, `revision`, and all its `parameters`
+    commands    what makes the run and scores it, from nothing
+    measures    as ir_measures writes them
+    index       the prebuilt index that is searched; empty for the benchmark's own corpora
+    indexes     of each index `name`, `documents` and `content`, the digest of its documents
+    run         `sha256` of its lines, how many `lines`, its `tag`; `baseline`, the file in `runs/baselines/` that holds it, and
+                which of the file's `modes` it is (all where none is named); `deterministic` where every machine makes the
+                same bytes
+    tolerance   how far a number may be off and be OK
+    expected    group -> measure -> mode -> value, a fraction at full precision
+    registered  the version of tandem-ir that registered it
+    needs       a benchmark whose published data it cannot do without
+    published   `paper` and `system` of the published numbers to compare with; they are never expected
+    """
+
+    name: str
+    description: str
+    benchmark: dict[str, Any]
+    system: dict[str, Any]
+    commands: tuple[str, ...]
+    measures: tuple[str, ...]
+    index: str = ""
+    indexes: tuple[dict[str, Any], ...] = ()
+    run: dict[str, Any] = field(default_factory=dict)
+    tolerance: float = 0
+    expected: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+    registered: str = ""
+    needs: str = ""
+    published: dict[str, str] = field(default_factory=dict)

@@ -1,15 +1,33 @@
-"""Names and what is known of them: benchmarks, systems, prebuilt indexes. All of it is data beside this file.
+"""Names and what is known of them: benchmarks, systems, prebuilt indexes, registered runs. All of it is data beside this file.
 
-A user's own entries in `TANDEM_HOME/registry/{benchmarks,systems,indexes}/*.yaml` are read beside ours, in the same form.
+A user's own entries in `TANDEM_HOME/registry/{benchmarks,systems,indexes,regressions}/*.yaml` are read beside ours, in the
+same form.
 An unknown name is a ToolkitError with the nearest right one.
 """
 
 from __future__ import annotations
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import BenchmarkSpec, IndexSpec, SystemSpec
+from toolkit.core.specs import BenchmarkSpec, IndexSpec, RegressionSpec, SystemSpec
 from toolkit.registry.loader import FOLDER, entries, look_up, read_yaml
 from toolkit.registry.snapshot import index_aliases, prebuilt
+from toolkit.registry.tables import Published, published
+
+__all__ = [
+    "Published",
+    "benchmark",
+    "benchmarks",
+    "index",
+    "index_aliases",
+    "indexes",
+    "measures",
+    "published",
+    "pyserini_topics",
+    "regression",
+    "regressions",
+    "system",
+    "systems",
+]
 
 
 def benchmark(name: str) -> BenchmarkSpec:
@@ -44,6 +62,16 @@ def indexes() -> dict[str, IndexSpec]:
         if name in prebuilt() or name in index_aliases():
             raise ToolkitError(f"the index name {name!r} of your registry is Pyserini's already", "choose another name")
     return {**prebuilt(), **mine}
+
+
+def regression(name: str) -> RegressionSpec:
+    """The registered run of this id (`infosearch-mini.ins.bm25.v1`)."""
+    return look_up("regression", name, regressions())
+
+
+def regressions() -> dict[str, RegressionSpec]:
+    """All registered runs by id: ours in alphabetical order, then the user's."""
+    return entries("regressions", RegressionSpec)
 
 
 def pyserini_topics() -> dict[str, str]:

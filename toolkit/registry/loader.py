@@ -102,13 +102,15 @@ def _fits(value: Any, kind: Any) -> bool:
         return isinstance(value, list) and all(_fits(item, inner[0]) for item in value)
     if origin is dict:
         return isinstance(value, dict) and all(_fits(k, inner[0]) and _fits(v, inner[1]) for k, v in value.items())
-    return isinstance(value, origin) and not (origin is int and isinstance(value, bool))
+    wanted = (int, float) if origin is float else origin
+    return isinstance(value, wanted) and not (origin in (int, float) and isinstance(value, bool))
 
 
 def _wanted(kind: Any) -> str:
     words = {
         str: "text",
         int: "a whole number",
+        float: "a number",
         bool: "true or false",
         tuple: "a list",
         dict: "keys and values",

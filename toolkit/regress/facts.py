@@ -1,0 +1,75 @@
+"""What a registered run rests on, as digests that do not depend on the order of files or lines."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from toolkit.benchmarks import Selection, TopicSet, find, load, resolve_topics
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import split_mode
+from toolkit.formats.lines import read_bytes
+from toolkit.search.provenance import topics_digest
+
+
+def selection_of(name: str) -> Selection:
+    """The part of a benchmark of ours that a name means; ToolkitError where it means none."""
+    found = find(name)
+    if found is None:
+        raise ToolkitError(
+            f"{name} is no benchmark of the registry", "a regression needs topics and judgments that anybody has"
+        )
+    return found
+
+
+def benchmark_facts(name: str) -> dict[str, Any]:
+    """Name, number of queries, digests of topics and judgments: what an entry says of its benchmark."""
+    topics = resolve_topics(name)
+    return {"name": name, "queries": len(topics.topics), "topics": _topics(topics), "qrels": qrels_digest(selection_of(name))}
+
+
+def _topics(topics: TopicSet) -> str:
+    return topics_digest(topics.topics)
+
+
+def qrels_digest(selection: Selection) -> str:
+    """SHA-256 over the sorted judgments, `query_id iteration doc_id relevance` and a newline each."""
+    benchmark = load(selection.benchmark)
+    rows = sorted(
+        f"{row.query_id} {row.iteration} {row.doc_id} {row.relevance}\n"
+        for group in selection.groups
+        for mode in selection.modes or ("",)
+        for row in benchmark.qrels(group, mode)
+    )
+    return hashlib.sha256("".join(rows).encode()).hexdigest()
+
+
+def run_lines(path: Path, modes: Sequence[str] = ()) -> bytes:
+    """The lines of a run file as they stand, decompressed; only those of these modes, where some are named."""
+    lines = read_bytes(path).splitlines(keepends=True)
+    if modes:
+        lines = [line for line in lines if split_mode(line.split(None, 1)[0].decode())[1] in modes]
+    return b"".join(lines)
+
+
+def sha256(data: bytes) -> str:
+    """In hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def commands(
+    name: str, benchmark: str, index: str, system: str, parameters: dict[str, Any], measures: Sequence[str]
+) -> tuple[str, str]:
+    """The two command lines that make a run and score it, every parameter said."""
+    output = f"{name}.trec"
+    search = ["tandem", "search", "--topics", benchmark, *(["--index", index] if index else []), "--system", system]
+    for parameter, value in parameters.items():
+        if value is True:
+            search.append(f"--{parameter}")
+        elif value is not False:
+            search += [f"--{parameter}", str(value)]
+    search += ["--output", output]
+    return shlex.join(search), shlex.join(["tandem", "evaluate", output, "--benchmark", benchmark, "-m", *measures])

@@ -1,0 +1,48 @@
+"""The numbers of an entry: from scores to its nested form and back, and what to evaluate to get them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from toolkit import registry
+from toolkit.core.scores import Score
+from toolkit.core.specs import RegressionSpec
+
+DERIVED = "WISE_per"  # evaluation adds it where WISE and its ideal are asked for
+PAIRED = "paired"
+Numbers = dict[str, dict[str, dict[str, float]]]
+
+
+def nested(rows: Iterable[Score]) -> Numbers:
+    """group -> measure -> mode -> value, of the aggregate rows."""
+    numbers: Numbers = {}
+    for row in rows:
+        if not row.query_id:
+            numbers.setdefault(row.group, {}).setdefault(row.measure, {})[row.mode] = row.value
+    return numbers
+
+
+def flat(numbers: Numbers, run: str = "") -> Iterator[Score]:
+    """The rows again, in their order; how many queries a value is over is not kept (0)."""
+    for group, measures in numbers.items():
+        for measure, modes in measures.items():
+            for mode, value in modes.items():
+                yield Score(run, group, mode, measure, value, 0)
+
+
+def asked_for(rows: Iterable[Score]) -> tuple[str, ...]:
+    """The measures to name in order to get these rows."""
+    return tuple(dict.fromkeys(row.measure for row in rows if not row.measure.startswith(DERIVED)))
+
+
+def published_numbers(spec: RegressionSpec) -> Numbers:
+    """What the paper reports of the entry's system; empty for an entry that names no paper."""
+    if not spec.published:
+        return {}
+    rows = registry.published(spec.published["paper"], spec.published["system"])
+    return nested(Score("", row.group, row.mode or PAIRED, row.measure, row.value, 0) for row in rows)
+
+
+def registered_scores(spec: RegressionSpec) -> list[Score]:
+    """The numbers that an entry stands for, expected or published."""
+    return list(flat(spec.expected or published_numbers(spec), spec.system["name"]))

@@ -1,0 +1,167 @@
+"""Register a run: entries from the metadata beside it and its evaluation, and the run itself as their baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolkit import __version__, registry
+from toolkit.benchmarks import Selection, load
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import open_output
+from toolkit.core.specs import RegressionSpec
+from toolkit.evaluate import evaluate
+from toolkit.formats import metadata_path, read_metadata, write_metadata
+from toolkit.formats.runs import parse_run
+from toolkit.index import own_name
+from toolkit.index.metadata import ContentDigest
+from toolkit.regress.facts import benchmark_facts, commands, run_lines, selection_of, sha256
+from toolkit.regress.numbers import asked_for, nested
+from toolkit.regress.places import Places, to_text
+
+DETERMINISTIC = ("bm25",)  # kinds of systems whose runs are the same bytes on every machine
+LIBRARY = {"bm25": "pyserini"}  # whose version is the revision of a system of this kind
+MAKE_IT = "make the run again with `tandem search`, and register that"
+
+
+def add(path: Path, places: Places, *, name: str = "", each_mode: bool = False, replace: bool = False) -> list[Path]:
+    """Register a run file that has its metadata beside it; the paths written.
+
+    name       the id; without, `<benchmark>.<system>.v1`
+    each_mode  also an entry for each mode of the run, on the same baseline; the mode follows the benchmark in its id
+    replace    write over entries of these ids
+
+    Raises ToolkitError, before anything is written, where the run is not what its metadata say, where the benchmark or its
+    documents have changed since, and where an id is taken.
+    """
+    metadata, selection = checked_metadata(path)
+    system = _system(metadata, path)
+    name = name or f"{selection.name}.{system['name']}.v1"
+    if not name.startswith(f"{selection.name}."):
+        raise ToolkitError(f"{name} is no id for a run of {selection.name}", f"{selection.name}.{system['name']}.v1 is one")
+    ids = {(): name}
+    if each_mode:
+        ids |= {(mode,): f"{selection.name}.{mode}{name.removeprefix(selection.name)}" for mode in selection.modes}
+    _refuse_taken(list(ids.values()), places, replace)
+    baseline = places.baselines / f"{name}.trec.gz"
+    specs = [_entry(its, path, modes, baseline.name, metadata, system, selection) for modes, its in ids.items()]
+    with open_output(baseline) as out:
+        out.write(run_lines(path))
+    metadata["data"]["run"]["file"] = baseline.name
+    write_metadata(baseline, metadata)
+    for spec in specs:
+        with open_output(places.entry(spec.name)) as out:
+            out.write(to_text(spec).encode())
+    return [baseline, metadata_path(baseline), *(places.entry(spec.name) for spec in specs)]
+
+
+def checked_metadata(path: Path) -> tuple[dict[str, Any], Selection]:
+    """The metadata beside a run, and the part of a benchmark that it says was searched.
+
+    Raises ToolkitError where they are not complete, and where the run, the benchmark or its documents are other ones now.
+    """
+    metadata = read_metadata(path)
+    if metadata is None:
+        raise ToolkitError(f"{path} has no metadata beside it ({metadata_path(path).name})", MAKE_IT)
+    try:
+        topics, recorded, indexes = metadata["data"]["topics"], metadata["data"]["run"]["sha256"], metadata["data"]["indexes"]
+        digests = {index["name"]: index["corpus"]["content"] for index in indexes if "corpus" in index}
+        selection, queries = selection_of(topics["name"]), topics["sha256"]
+    except (KeyError, TypeError) as error:
+        raise ToolkitError(f"{metadata_path(path)} lacks {error}", MAKE_IT) from error
+    found = sha256(run_lines(path))
+    if found != recorded:
+        raise ToolkitError(f"{path} has SHA-256 {found}, its metadata say {recorded}", MAKE_IT)
+    if benchmark_facts(selection.name)["topics"] != queries:
+        raise ToolkitError(f"{path} was made with other topics than {selection.name} has now", MAKE_IT)
+    for name, documents in _own_documents(selection, digests).items():
+        if documents != digests[name]:
+            raise ToolkitError(f"{path} was made over other documents than {name} has now", MAKE_IT)
+    return metadata, selection
+
+
+def _own_documents(selection: Selection, names: Mapping[str, str]) -> dict[str, str]:
+    """The digests of those corpora of the benchmark's own that are among these names."""
+    benchmark = load(selection.benchmark)
+    own = {own_name(benchmark, group): group for group in selection.groups}
+    return {name: ContentDigest(benchmark.docs(group)).hexdigest() for name, group in own.items() if name in names}
+
+
+def _system(metadata: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Name, revision and parameters of the one system that made the run."""
+    steps = metadata["method"]["retrieval"]
+    if len(steps) != 1:
+        raise ToolkitError(f"{path} was made in {len(steps)} steps", "what one system makes of an index can be registered")
+    parameters = {key: value for key, value in steps[0].items() if key not in ("name", "method")}
+    kind = registry.system(steps[0]["method"]).kind
+    library = LIBRARY[kind]
+    revision = f"{library} {metadata['platform']['software']['libraries'][library]}"
+    return {"name": steps[0]["method"], "revision": revision, "parameters": parameters}
+
+
+def _entry(
+    name: str,
+    path: Path,
+    modes: Sequence[str],
+    baseline: str,
+    metadata: Mapping[str, Any],
+    system: dict[str, Any],
+    selection: Selection,
+) -> RegressionSpec:
+    benchmark = "-".join([selection.name, *modes])
+    lines = run_lines(path, modes)
+    scores = evaluate(parse_run(lines, str(path)), benchmark=benchmark)
+    measures, index = asked_for(scores.rows), _index(metadata, selection)
+    kept = {"baseline": baseline, **({"modes": list(modes)} if modes else {})}
+    digest = {"sha256": sha256(lines), "lines": lines.count(b"\n"), "tag": metadata["tag"]}
+    deterministic = registry.system(system["name"]).kind in DETERMINISTIC
+    return RegressionSpec(
+        name=name,
+        description=_description(system["name"], benchmark, selection),
+        benchmark=benchmark_facts(benchmark),
+        system=system,
+        commands=commands(name, benchmark, index, system["name"], system["parameters"], measures),
+        measures=measures,
+        index=index,
+        indexes=tuple(_index_facts(index) for index in metadata["data"]["indexes"]),
+        run={**digest, "deterministic": deterministic, **kept},
+        expected=nested(scores.rows),
+        registered=__version__,
+    )
+
+
+def _description(system: str, benchmark: str, selection: Selection) -> str:
+    mini = load(selection.benchmark).spec.mini
+    note = "; written for this project, not comparable with published scores" if mini else ""
+    return f"{system} on {benchmark}{note}"
+
+
+def _index(metadata: Mapping[str, Any], selection: Selection) -> str:
+    """The name of the index that was searched; empty for the benchmark's own. ToolkitError where nobody else could find it."""
+    names = [index["name"] for index in metadata["data"]["indexes"]]
+    benchmark = load(selection.benchmark)
+    if names == [own_name(benchmark, group) for group in selection.groups]:
+        return ""
+    if len(names) == 1 and names[0] in registry.indexes():
+        return names[0]
+    raise ToolkitError(
+        f"the run was made over {', '.join(names)}, which nobody else has",
+        "search the benchmark's own corpora, or a prebuilt index",
+    )
+
+
+def _index_facts(index: Mapping[str, Any]) -> dict[str, Any]:
+    facts = {"name": index["name"]}
+    return {**facts, "documents": index["documents"], "content": index["corpus"]["content"]} if "corpus" in index else facts
+
+
+def _refuse_taken(names: Sequence[str], places: Places, replace: bool) -> None:
+    for name in names:
+        if places.entry(name).exists() and not replace:
+            hint = (
+                "registered numbers stay as they are: name the next version with --id; --replace is for what nobody has cited"
+            )
+            raise ToolkitError(f"{name} is registered already", hint)
+        if name in registry.regressions() and not places.entry(name).exists():
+            raise ToolkitError(f"{name} is registered already, elsewhere", "name another id with --id")

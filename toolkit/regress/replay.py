@@ -1,0 +1,186 @@
+"""Make registered runs again, from the registry and nothing else, and compare everything that is registered of them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolkit.benchmarks import load, present_groups
+from toolkit.core.errors import MissingExtra, ToolkitError
+from toolkit.core.home import home
+from toolkit.core.modes import split_mode
+from toolkit.core.scores import Scores
+from toolkit.core.specs import RegressionSpec
+from toolkit.evaluate import evaluate
+from toolkit.formats import read_run
+from toolkit.index import verify_index
+from toolkit.pipeline import Job, plan_run
+from toolkit.regress.checks import FAIL, MISSING, Check, near, same, worst
+from toolkit.regress.facts import benchmark_facts, run_lines, sha256
+from toolkit.regress.moved import moved
+from toolkit.regress.numbers import flat, published_numbers
+from toolkit.regress.places import Places, places_of, to_text
+
+GIVEN = ("benchmarks", "registry")  # what a fresh TANDEM_HOME still has of the user's: published data, own entries
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one entry.
+
+    checks   everything compared, in order
+    moved    where a check failed: the queries that differ from the baseline, a line each
+    seconds  wall time
+    """
+
+    name: str
+    checks: tuple[Check, ...]
+    moved: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def outcome(self) -> str:
+        """OK, OKish, FAIL or MISSING."""
+        return worst(self.checks)
+
+
+def replay(specs: Iterable[RegressionSpec], places: Places | None = None) -> Iterator[Result]:
+    """Make each run again in a folder of its own, under a TANDEM_HOME that begins empty and that all of them share.
+
+    places  where entries and baselines lie; without, where the registry has them from
+
+    What an entry needs and this machine lacks is MISSING; whatever else keeps a run from being made is a FAIL.
+    """
+    with tempfile.TemporaryDirectory(prefix="tandem-regress-") as folder:
+        for number, spec in enumerate(specs):
+            started, its = time.monotonic(), places or places_of(spec.name)
+            output = Path(folder, str(number), f"{spec.name}.trec")
+            try:
+                checks, lines = _replay(spec, its, output, Path(folder, "home"))
+            except MissingExtra as error:
+                checks, lines = [Check("packages", "installed", error.hint, MISSING)], []
+            except ToolkitError as error:
+                checks, lines = [Check("the run", "made again", " ".join(error.lines()), FAIL)], []
+            yield Result(spec.name, tuple(checks), tuple(lines), time.monotonic() - started)
+
+
+def _replay(spec: RegressionSpec, places: Places, output: Path, fresh: Path) -> tuple[list[Check], list[str]]:
+    if spec.needs and (missing := _missing(spec.needs)):
+        return [missing], []
+    checks = [] if spec.published else _registered(spec, places)
+    with _fresh_home(fresh):
+        job = plan_run(
+            spec.benchmark["name"],
+            spec.index or None,
+            spec.system["name"],
+            output=output,
+            tag=spec.run.get("tag"),
+            **spec.system["parameters"],
+        )
+        checks += _indexes(spec, job)
+        if any(check.what.endswith(" files") and check.outcome == FAIL for check in checks):
+            return checks, []  # what a damaged index finds says nothing
+        job.run()
+        scores = evaluate(output, benchmark=spec.benchmark["name"], measures=spec.measures)
+    checks += _run(spec, output)
+    checks += _numbers(spec, scores)
+    return checks, _moved(spec, places, output) if spec.run and worst(checks) == FAIL else []
+
+
+@contextmanager
+def _fresh_home(folder: Path) -> Iterator[None]:
+    """A TANDEM_HOME for the time of the block, empty at first but for links to what the user was given."""
+    before, user = os.environ.get("TANDEM_HOME"), home()
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        for name in GIVEN:
+            if (user / name).is_dir():
+                (folder / name).symlink_to(user / name)
+    os.environ["TANDEM_HOME"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TANDEM_HOME"]
+        else:
+            os.environ["TANDEM_HOME"] = before
+
+
+def _missing(name: str) -> Check | None:
+    """What of a benchmark's data is not on this machine; nothing is fetched to know it."""
+    benchmark = load(name)
+    absent = [group for group in benchmark.groups if group not in present_groups(benchmark)]
+    if not absent:
+        return None
+    hint = f"`tandem benchmarks fetch {name}`, or with --from a local copy"
+    return Check(f"data of {name}", f"{len(benchmark.groups)} groups", f"not here: {', '.join(absent)} ({hint})", MISSING)
+
+
+def _registered(spec: RegressionSpec, places: Places) -> list[Check]:
+    """Whether the entry, its baseline, and the benchmark are what they were."""
+    written = places.entry(spec.name).read_text(encoding="utf-8")
+    baseline = run_lines(places.baselines / spec.run["baseline"], spec.run.get("modes", ()))
+    checks = [
+        same("entry", "as registered", "as registered" if written == to_text(spec) else "edited by hand"),
+        same("baseline sha256", spec.run["sha256"], sha256(baseline)),
+    ]
+    found = benchmark_facts(spec.benchmark["name"])
+    return checks + [same(f"benchmark {fact}", spec.benchmark[fact], found[fact]) for fact in ("queries", "topics", "qrels")]
+
+
+def _indexes(spec: RegressionSpec, job: Job) -> list[Check]:
+    """Whether each index holds the registered documents, and its files are what its own metadata say."""
+    checks, registered = [], {index["name"]: index for index in spec.indexes}
+    for source in job.sources:
+        index = source.open(job.threads)
+        if index.metadata is None:  # Anserini's own: its archive was checked when it was downloaded
+            continue
+        problems = verify_index(index.folder)
+        checks.append(same(f"index {index.name} files", "as built", "; ".join(problems) or "as built"))
+        if spec.published:
+            continue
+        facts, expected = index.facts(), registered.get(index.name, {})
+        checks.append(same(f"index {index.name} documents", expected.get("documents"), facts["documents"]))
+        checks.append(same(f"index {index.name} content", expected.get("content"), facts["corpus"]["content"]))
+    return checks
+
+
+def _run(spec: RegressionSpec, output: Path) -> list[Check]:
+    if not spec.run:
+        return []
+    lines = run_lines(output)
+    checks = [same("run lines", spec.run["lines"], lines.count(b"\n"))]
+    return [*checks, same("run sha256", spec.run["sha256"], sha256(lines))] if spec.run["deterministic"] else checks
+
+
+def _numbers(spec: RegressionSpec, scores: Scores) -> list[Check]:
+    """Every registered number beside the one found; published ones are shown beside theirs and have no outcome."""
+    got = {(row.group, row.measure, row.mode): row.value for row in scores.rows}
+    deterministic = spec.run.get("deterministic", False)
+    checks = [
+        near(
+            f"{row.group} {row.measure} {row.mode}",
+            row.value,
+            got.get((row.group, row.measure, row.mode)),
+            tolerance=spec.tolerance,
+            deterministic=deterministic,
+        )
+        for row in flat(spec.expected)
+    ]
+    for row in flat(published_numbers(spec)):
+        value = got.get((row.group, row.measure, row.mode))
+        found = "no value" if value is None else f"{value:.4f}"
+        checks.append(Check(f"published {row.group} {row.measure} {row.mode}", f"{row.value:.4f}", found, ""))
+    return checks
+
+
+def _moved(spec: RegressionSpec, places: Places, output: Path) -> list[str]:
+    baseline = read_run(places.baselines / spec.run["baseline"])
+    if modes := spec.run.get("modes"):
+        baseline = baseline.select(query_id for query_id in baseline.query_ids if split_mode(query_id)[1] in modes)
+    return moved(baseline, read_run(output)) or ["no query moved: the run is the baseline, line by line"]
