@@ -14,6 +14,7 @@ from toolkit.core.files import open_input
 from toolkit.formats.problems import Problem
 
 CHUNK = 1 << 20  # bytes
+_MARKS = re.compile(rb"^[^\S\n]*(\xef\xbb\xbf[^\S\n]*)+", re.MULTILINE)
 _LAYOUT = (
     ("F102", re.compile(rb"\r$"), "end with CR LF"),
     ("F103", re.compile(rb"^\s|\s\s|[^\S\r]\r?$|^$"), "are blank or have blanks to spare"),
@@ -81,7 +82,7 @@ def comments(data: bytes) -> list[bytes]:
 
 def without_marks(data: bytes) -> bytes:
     """The bytes without byte order marks: one may begin a file, and any line where such files were joined by `cat`."""
-    return data.removeprefix(codecs.BOM_UTF8).replace(b"\n" + codecs.BOM_UTF8, b"\n")
+    return _MARKS.sub(b"", data) if codecs.BOM_UTF8 in data else data
 
 
 def _lines(data: bytes) -> list[bytes]:
@@ -97,9 +98,9 @@ def text_problems(data: bytes) -> list[Problem]:
     lines = _lines(data.removesuffix(b"\n")) if data else []
     bad = [number for number in sorted(bad_lines(data)) if not _is_comment(lines[number - 1])]
     problems = [Problem("F001", number, "not UTF-8 text") for number in bad]
-    mark = (b"\n" + data).find(b"\n" + codecs.BOM_UTF8)
-    if mark >= 0:
-        problems.append(Problem("F101", data.count(b"\n", 0, mark) + 1, "byte order mark at the start of the line"))
+    if codecs.BOM_UTF8 in data and (mark := _MARKS.search(data)):
+        number = data.count(b"\n", 0, mark.start()) + 1
+        problems.append(Problem("F101", number, "byte order mark at the start of the line"))
     for code, pattern, what in _LAYOUT:
         found = [number for number, line in enumerate(lines, 1) if pattern.search(line) and not line.startswith(b"#")]
         if found:
