@@ -148,6 +148,27 @@ def test_an_id_with_white_space_is_not_written(tmp_path):
     assert not (tmp_path / "topics.trec").exists()
 
 
+@pytest.mark.parametrize("format", ["trec", "tsv", "jsonl"])
+def test_an_id_with_a_no_break_space_is_not_written_as_another(tmp_path, format):
+    with pytest.raises(ToolkitError, match="cannot stand in topics"):
+        write_topics([Topic("q\u00a01", "x"), Topic("q\u2028", "x")], tmp_path / "topics", format)
+    assert not (tmp_path / "topics").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"query_id": "q", "text": "\\ud800"}', "half a surrogate pair, which is no text"),
+        ('{"query_id": 1' + "0" * 5000 + "}", "not JSON: Exceeds the limit"),
+        ('{"query_id": ' * 100_000, "not JSON: maximum recursion depth exceeded"),
+    ],
+)
+def test_json_that_is_no_topic_is_named_with_its_line(tmp_path, line, message):
+    (tmp_path / "topics.jsonl").write_text('{"query_id": "p", "text": "x"}\n' + line)
+    with pytest.raises(ToolkitError, match=f"line 2: {message}"):
+        read_topics(tmp_path / "topics.jsonl")
+
+
 words = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=6)
 awkward = st.sampled_from(["<title>", "</top>", "<top>", "<narr>", "Number:", "Description: x", "Topic: y", "<orig>", "{", "["])
 texts = st.lists(words | awkward, min_size=1, max_size=4).map(" ".join)

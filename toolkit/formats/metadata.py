@@ -30,11 +30,9 @@ def read_metadata(run_path: str | Path) -> dict[str, Any] | None:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
-        raise ToolkitError(f"{path}{place}: not readable as YAML", "write the run again, or remove the file") from error
+        raise ToolkitError(f"{path}{place}: not readable as YAML", HINT) from error
     if not isinstance(content, dict):
-        raise ToolkitError(
-            f"{path}: expected a mapping, found {type(content).__name__}", "write the run again, or remove the file"
-        )
+        raise ToolkitError(f"{path}: expected a mapping, found {type(content).__name__}", HINT)
     return content
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
 
+from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.modes import split_mode
 from toolkit.core.topics import Topic
@@ -22,6 +23,7 @@ _TOP = re.compile(r"^[ \t]*<top>(.*?)(^[ \t]*</top>|(?=^[ \t]*<top>)|\Z)", re.DO
 # a tag at the start of a line, or a known one anywhere: some files put <num> and <title> on one line
 _TAG = re.compile(r"^[ \t]*<(\w+)>|<(num|title|desc|narr)>", re.MULTILINE | re.IGNORECASE)
 _OWN_TAG = re.compile(r"^<(num|orig|title|desc|narr)>", re.MULTILINE)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _CLOSING = re.compile(r"</\w+>")
 _LABELS = {
     "num": re.compile(r"^number\s*:\s*", re.IGNORECASE),
@@ -72,10 +74,15 @@ def _topic(line: int, values: dict[str, str]) -> Found:
     if not query_id or not values.get("text", "").strip():
         name = f"topic {query_id}" if query_id else "a topic"
         return line, Problem("T002", line, f"{name} without {'text' if query_id else 'id'}")
-    if query_id.split() != [query_id]:
+    if _is_split(query_id):
         return line, Problem("T002", line, f"white space in the topic id {query_id!r}")
     mode = split_mode(query_id)[1]
     return line, Topic(**{"mode": mode, **values, "query": values.get("query") or values["text"]})
+
+
+def _is_split(query_id: str) -> bool:
+    """Whether white space of any kind, a no-break space too, stands in an id: in TREC topics it becomes a blank."""
+    return query_id.split() != [query_id]
 
 
 def _read_tsv(text: str) -> Iterator[Found]:
@@ -96,6 +103,9 @@ def _read_jsonl(text: str) -> Iterator[Found]:
         except json.JSONDecodeError as error:
             yield number, Problem("T001", number, f"not JSON: {error.msg} at column {error.colno}")
             continue
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+            yield number, Problem("T001", number, f"not JSON: {error}")
+            continue
         values = {name: row[name] for name in _FIELDS if row.get(name) is not None} if isinstance(row, dict) else {}
         if isinstance(row, dict) and "_id" in row:
             values.setdefault("query_id", row["_id"])
@@ -104,6 +114,8 @@ def _read_jsonl(text: str) -> Iterator[Found]:
         odd = [name for name, value in values.items() if not isinstance(value, str)]
         if odd:
             yield number, Problem("T001", number, f"{', '.join(odd)} is no string")
+        elif any(_SURROGATE.search(value) for value in values.values()):
+            yield number, Problem("T001", number, "half a surrogate pair, which is no text")
         else:
             yield _topic(number, values)
 
@@ -138,10 +150,13 @@ def write_topics(topics: Iterable[Topic], path: str | Path, format: str = "trec"
     """Write topics as `trec`, `tsv` (what Anserini and Pyserini read whole ids from) or `jsonl` (texts exactly).
 
     TREC topics keep id, published id, text, core query and instruction; TSV keeps id and text; in both, white space
-    becomes one blank. Raises ToolkitError for an id that is empty or holds white space.
+    becomes one blank. Raises ToolkitError for an id that is empty or holds white space (any of Unicode's).
     """
     topics = list(topics)
     check_ids("query_id", [topic.query_id for topic in topics])
+    for topic in topics:
+        if _is_split(topic.query_id):  # check_ids stops at ASCII's white space, as readers of runs do
+            raise ToolkitError(f"query_id {topic.query_id!r} cannot stand in topics", "ids hold no white space")
     with open_output(path) as out:
         for topic in topics:
             out.write(_WRITERS[format](topic).encode())
