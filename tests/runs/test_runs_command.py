@@ -63,6 +63,21 @@ def test_what_cannot_be_read_ends_with_2_and_the_other_files_are_verified(folder
     assert errors.splitlines()[2].startswith("error: broken.gz, line ")
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no file that opens and cannot be read")
+def test_a_file_that_the_disk_refuses_does_not_stop_the_others(folder):
+    out, errors = runs(folder, "verify", "/proc/self/mem", "x" * 300, "clean.trec", status=2)
+    assert out == "clean.trec: no problems, no warnings\n"
+    assert [line for line in errors.splitlines() if line.startswith("error: ")] == [
+        "error: [Errno 5] Input/output error",
+        f"error: file name too long ({'x' * 300})",
+    ]
+
+
+def test_many_problems_are_counted_readably(folder):
+    (folder / "many.trec").write_text("q Q0\n" * 1234)
+    assert runs(folder, "verify", "many.trec", status=1)[0].endswith("many.trec: 1,234 problems, no warnings\n")
+
+
 def test_twenty_problems_are_shown_unless_all_are_wanted(folder):
     (folder / "many.trec").write_text("q Q0\n" * 30)
     out, _ = runs(folder, "verify", "many.trec", status=1)

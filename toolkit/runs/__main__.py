@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
-from toolkit.shell import command, guard, note, subcommands
+from toolkit.shell import command, from_os_error, guard, note, subcommands
 
 if TYPE_CHECKING:
     from toolkit.core.runs import Run
@@ -90,8 +90,11 @@ def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
             problems = (repair_qrels if is_qrels else repair_run)(path, args.fix)
         else:
             problems = (lint_qrels if is_qrels else lint_run)(path)
-    except ToolkitError as error:
-        print("\n".join(error.lines()), file=sys.stderr)
+    except (ToolkitError, OSError) as error:
+        if args.fix and isinstance(error, OSError):  # there is no other file to go on with
+            raise
+        lines = (error if isinstance(error, ToolkitError) else from_os_error(error)).lines()
+        print("\n".join(lines), file=sys.stderr)
         return 2
     name = source_name(path)
     report = sys.stderr if args.fix == "-" else sys.stdout
@@ -110,7 +113,7 @@ def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number or 'no'} {noun}s"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}" if number else f"no {noun}s"
 
 
 def run_convert(args: argparse.Namespace) -> None:
