@@ -360,6 +360,25 @@ def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, tmp_path):
     assert list((home / "hub").iterdir()) == []
 
 
+def test_a_damaged_download_is_not_met_again(home, tmp_path):
+    write_parquet(tmp_path / "hub", "audience")
+    hub = hub_files(tmp_path / "hub", registry.benchmark("infosearch").groups[0])
+    corpus = next(name for name in hub.content if "/corpus/" in name)
+    good, hub.content[corpus] = hub.content[corpus], hub.content[corpus][:-9] + b"corrupted"
+    with serving(hub) as files:
+        env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
+        command = [sys.executable, "-m", "toolkit.benchmarks", "fetch", "infosearch-audience"]
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[1:] == [
+            "error: jianqunZ/Audience-v1 at 9bc73db6f3ca: corpus/test-00000-of-00001.parquet is no Parquet file",
+            "hint:  run again, or take a local copy (tandem benchmarks fetch infosearch --from DIR), "
+            "or use the mini (infosearch-mini)",
+        ]
+        hub.content[corpus] = good
+        assert subprocess.run(command, env=env, capture_output=True).returncode == 0
+
+
 def test_two_processes_fetch_once(home, tmp_path):
     write_parquet(tmp_path / "hub", "audience")
     hub = hub_files(tmp_path / "hub", registry.benchmark("infosearch").groups[0])

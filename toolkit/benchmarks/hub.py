@@ -21,7 +21,8 @@ TIMEOUT = 10  # seconds
 def fetched(repository: str, revision: str, hint: str) -> Iterator[Path]:
     """The folder of a data repository at one revision, for the length of the block.
 
-    What has arrived stays where the download is interrupted, and goes when the block ends well.
+    What has arrived stays where the download is interrupted. It goes when the block ends well, and when the block cannot
+    use it (ToolkitError): the next call downloads it anew.
     HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count, as for everything of huggingface_hub.
 
     hint  the way out where the repository cannot be had (ToolkitError)
@@ -39,7 +40,14 @@ def fetched(repository: str, revision: str, hint: str) -> Iterator[Path]:
                 raise  # nobody's network
             message = f"cannot fetch {repository} at {revision[:12]} from {endpoint} ({reason(error)})"
             raise ToolkitError(message, hint, status=1) from error
-        yield folder
+        try:
+            yield folder
+        except ToolkitError as error:
+            shutil.rmtree(cache)  # kept, a damaged file would be met again for ever
+            here, there = f"{folder}/", f"{repository} at {revision[:12]}: "
+            problems = [str(problem).replace(here, "") for problem in error.problems]
+            message = error.message.replace(here, there).replace(str(folder), there.rstrip(": "))
+            raise ToolkitError(message, f"run again, or {hint}", problems=problems, status=1) from error
         shutil.rmtree(cache)
 
 
