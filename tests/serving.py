@@ -17,12 +17,14 @@ class Files:
     pause_at    send nothing more after so many bytes, until `go_on` is set
     etag        the validator sent; a function of the content where None
     headers     sent with every file
+    busy        answer so many requests with 503 first
     requests    what was got: (path, Range header or "")
     """
 
-    def __init__(self, content, *, ranges=True, break_at=None, pause_at=None, etag=None, headers=None):
+    def __init__(self, content, *, ranges=True, break_at=None, pause_at=None, etag=None, headers=None, busy=0):
         self.content, self.ranges, self.break_at, self.pause_at = content, ranges, break_at, pause_at
         self.etag, self.headers = etag, headers or {}
+        self.busy = busy
         self.requests, self.go_on, self.paused = [], threading.Event(), threading.Event()
         self.base = ""
 
@@ -54,8 +56,9 @@ def _handler(files):
             path = self.path.partition("?")[0]
             asked = self.headers.get("Range", "")
             files.requests.append((path, asked))
-            if path not in files.content:
-                self.send_error(404)
+            if path not in files.content or files.busy:
+                self.send_error(503 if files.busy else 404)
+                files.busy = max(0, files.busy - 1)
                 return
             data, start = files.content[path], 0
             version = files.version(path)

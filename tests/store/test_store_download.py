@@ -115,6 +115,15 @@ def test_a_wrong_size_is_refused_where_there_is_no_checksum(target):
     assert caught.value.problems[0].endswith(f"size differs: expected 7, got {len(DATA)}")
 
 
+def test_a_busy_server_is_asked_again_and_then_named(target):
+    with serving(Files({"/a.tar.gz": DATA}, busy=2)) as files:
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
+    target.unlink()
+    with serving(Files({"/a.tar.gz": DATA}, busy=9)) as files, pytest.raises(ToolkitError) as caught:
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
+    assert caught.value.problems == (f"{files.base}/a.tar.gz: HTTP 503 Service Unavailable",)
+
+
 def test_the_second_address_is_tried_where_the_first_fails(target):
     with serving(Files({"/b.tar.gz": DATA})) as files:
         download([f"{files.base}/a.tar.gz", f"{files.base}/b.tar.gz"], target, md5=MD5)

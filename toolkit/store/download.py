@@ -26,6 +26,7 @@ LARGE = 100_000_000  # bytes; from here on size and free disk are said beforehan
 CHUNK = 1 << 20
 TIMEOUT = (10, 60)  # seconds to connect, and between bytes
 RETRIES = 3  # in a row without a single new byte
+BUSY = (429, 500, 502, 503, 504)  # worth another try
 OFFLINE_HINT = "check the network and run again; TANDEM_INDEX_MIRROR can name another place"
 
 
@@ -160,6 +161,8 @@ def _stream(url: str, target: Path, expected: Expected) -> None:
                 return  # everything had arrived before
             part.unlink()
             raise requests.ConnectionError("the file has become shorter")
+        if response.status_code in BUSY:
+            raise requests.ConnectionError(f"HTTP {response.status_code} {response.reason}")
         if response.status_code not in (200, 206):
             raise _Refused(f"HTTP {response.status_code} {response.reason}")
         start = part.stat().st_size if response.status_code == 206 and part.exists() else 0
