@@ -70,7 +70,7 @@ def test_a_users_benchmark_lacking_a_revision_is_one_error(home):
     )
     done = run("verify", "mine")
     assert done.returncode == 2
-    assert done.stderr.splitlines()[0] == "error: benchmark mine: a group lacks revision"
+    assert done.stderr.splitlines()[0] == "error: benchmark mine: a group lacks revision (text)"
 
 
 def test_a_broken_copy_is_one_error_with_file_and_line(home, tmp_path):

@@ -120,6 +120,31 @@ def test_all_wrong_keys_of_a_file_are_told_together(home):
     )
 
 
+GROUPS = "description: d, layout: infosearch, modes: [], measures: [], source: {}, groups:"
+ODD = {
+    f"{{name: ../x, {GROUPS} []}}": "'../x' is no name (letters, digits and . _ + -, in parts divided by /)",
+    f"{{name: x, {GROUPS} [{{revision: a}}]}}": "None is no name (letters, digits and . _ + -, in parts divided by /)",
+    f"{{name: x, {GROUPS} [{{name: 5}}]}}": "5 is no name (letters, digits and . _ + -, in parts divided by /)",
+    f"{{name: x, {GROUPS} [{{name: a}}, {{name: a}}]}}": "two of its groups have one name",
+}
+
+
+@pytest.mark.parametrize("entry", ODD)
+def test_names_that_no_path_could_hold_are_refused(home, entry):
+    path = write(home, "benchmarks", "mine.yaml", entry)
+    with pytest.raises(ToolkitError) as caught:
+        registry.benchmarks()
+    assert caught.value.message == f"{path}: {ODD[entry]}"
+
+
+@pytest.mark.parametrize("urls", ["[]", "['http://host/']"])
+def test_an_index_needs_the_address_of_a_file(home, urls):
+    path = write(home, "indexes", "mine.yaml", f"{{name: x, description: d, kind: lucene, urls: {urls}, md5: a, size: 1}}")
+    with pytest.raises(ToolkitError) as caught:
+        registry.indexes()
+    assert caught.value.message == f"{path}: urls must be addresses of files"
+
+
 def test_broken_yaml_names_file_and_line(home):
     path = write(home, "systems", "x.yaml", "name: x\ndescription: a: b\n")
     with pytest.raises(ToolkitError) as caught:

@@ -53,8 +53,8 @@ class Benchmark:
         if spec.layout not in LAYOUTS:
             raise ToolkitError(f"benchmark {spec.name}: unknown layout {spec.layout!r}", f"known: {', '.join(LAYOUTS)}")
         for group in spec.groups:
-            if missing := [key for key in LAYOUTS[spec.layout].NEEDED if key not in group]:
-                raise ToolkitError(f"benchmark {spec.name}: a group lacks {', '.join(missing)}", f"its entry: {group}")
+            if missing := [key for key in LAYOUTS[spec.layout].NEEDED if not isinstance(group.get(key), str)]:
+                raise ToolkitError(f"benchmark {spec.name}: a group lacks {', '.join(missing)} (text)", f"its entry: {group}")
         self.spec = spec
         self.groups = tuple(group["name"] for group in spec.groups)
         self._rows = {group["name"]: group for group in spec.groups}

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from toolkit import registry
 from toolkit.benchmarks import hub
 from toolkit.benchmarks.infosearch import TABLES, read_dimension
 from toolkit.benchmarks.parts import Part, counts
@@ -62,7 +63,9 @@ def _lock(spec: BenchmarkSpec, group: Group) -> AbstractContextManager[None]:
 
 def _fetch(spec: BenchmarkSpec, group: Group) -> None:
     """Keep a group from its hub repository at the pinned revision. Raises ToolkitError where that cannot be had."""
-    hint = f"take a local copy (tandem benchmarks fetch {spec.name} --from DIR), or use the mini ({spec.name}-mini)"
+    hint = f"take a local copy (tandem benchmarks fetch {spec.name} --from DIR)"
+    if (mini := f"{spec.name}-mini") in registry.benchmarks():
+        hint += f", or use the mini ({mini})"
     origin = {"repository": group["repository"], "revision": group["revision"]}
     with hub.fetched(group["repository"], group["revision"], hint) as folder:
         _keep(spec, group, folder, {}, origin)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import re
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
@@ -18,6 +19,7 @@ Spec = TypeVar("Spec")
 
 FOLDER = Path(__file__).resolve().parent
 SHOWN_NAMES = 20
+NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
 
 
 def entries(kind: str, spec: type[Spec]) -> dict[str, Spec]:
@@ -34,10 +36,24 @@ def _entries(kind: str, spec: type[Spec], user_home: Path) -> dict[str, Spec]:
     for folder in (FOLDER / kind, user_home / "registry" / kind):
         for path in sorted(folder.glob("*.yaml"), key=lambda path: path.stem):
             entry = to_spec(spec, read_yaml(path), path)
+            if problem := _problem(entry):
+                raise ToolkitError(f"{path}: {problem}", "see the entries in toolkit/registry")
             if entry.name in found:
                 raise ToolkitError(f"{path}: the name {entry.name!r} is taken already", "choose another name")
             found[entry.name] = entry
     return found
+
+
+def _problem(entry: Any) -> str:
+    """What the type of a value does not tell: names become parts of paths, addresses end in a file's name."""
+    groups = getattr(entry, "groups", ())
+    names = [entry.name, *(group.get("name") for group in groups)]
+    if odd := [name for name in names if not (isinstance(name, str) and NAME.fullmatch(name))]:
+        return f"{odd[0]!r} is no name (letters, digits and . _ + -, in parts divided by /)"
+    if len(set(names[1:])) < len(groups):
+        return "two of its groups have one name"
+    urls = getattr(entry, "urls", ["x/y"])
+    return "" if urls and all("/" in url and not url.endswith("/") for url in urls) else "urls must be addresses of files"
 
 
 def read_yaml(path: Path) -> Any:
