@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -58,18 +57,3 @@ def run_lines(path: Path, modes: Sequence[str] = ()) -> bytes:
 def sha256(data: bytes) -> str:
     """In hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
-
-
-def commands(
-    name: str, benchmark: str, index: str, system: str, parameters: dict[str, Any], measures: Sequence[str]
-) -> tuple[str, str]:
-    """The two command lines that make a run and score it, every parameter said."""
-    output = f"{name}.trec"
-    search = ["tandem", "search", "--topics", benchmark, *(["--index", index] if index else []), "--system", system]
-    for parameter, value in parameters.items():
-        if value is True:
-            search.append(f"--{parameter}")
-        elif value is not False:
-            search += [f"--{parameter}", str(value)]
-    search += ["--output", output]
-    return shlex.join(search), shlex.join(["tandem", "evaluate", output, "--benchmark", benchmark, "-m", *measures])

@@ -10,6 +10,7 @@ from toolkit.core.specs import RegressionSpec
 
 DERIVED = "WISE_per"  # evaluation adds it where WISE and its ideal are asked for
 PAIRED = "paired"
+AVERAGE = "average"
 Numbers = dict[str, dict[str, dict[str, float]]]
 
 
@@ -40,6 +41,7 @@ def published_numbers(spec: RegressionSpec) -> Numbers:
     if not spec.published:
         return {}
     rows = registry.published(spec.published["paper"], spec.published["system"])
+    rows.sort(key=lambda row: row.group == AVERAGE)  # groups first, as in our own tables
     return nested(Score("", row.group, row.mode or PAIRED, row.measure, row.value, 0) for row in rows)
 
 

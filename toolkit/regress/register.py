@@ -16,7 +16,8 @@ from toolkit.formats import metadata_path, read_metadata, write_metadata
 from toolkit.formats.runs import parse_run
 from toolkit.index import own_name
 from toolkit.index.metadata import ContentDigest
-from toolkit.regress.facts import benchmark_facts, commands, run_lines, selection_of, sha256
+from toolkit.regress.commands import commands
+from toolkit.regress.facts import benchmark_facts, run_lines, selection_of, sha256
 from toolkit.regress.numbers import asked_for, nested
 from toolkit.regress.places import Places, to_text
 
