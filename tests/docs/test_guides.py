@@ -16,6 +16,7 @@ pytestmark = pytest.mark.lucene
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PRINTED = re.compile(r"<!-- printed by: tandem (.*?) -->\n```text\n(.*?)```", re.DOTALL)
 BLOCK = re.compile(r"^```(bash|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -40,6 +41,18 @@ def test_the_commands_of_a_page_run(page, tmp_path, home):
         command = ["bash", "-euo", "pipefail", "-c", text] if language == "bash" else [sys.executable, "-c", text]
         done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
         assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_table_of_the_readme_is_what_its_command_prints(tmp_path, home):
+    env = {**os.environ, "TANDEM_HOME": str(home)}
+    tandem = [sys.executable, "-m", "toolkit"]
+    search = [*tandem, "search", "--topics", "infosearch-mini", "--output", "bm25.trec"]
+    subprocess.run(search, cwd=tmp_path, env=env, check=True, capture_output=True)
+    shown = PRINTED.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert shown
+    for command, text in shown:
+        done = subprocess.run([*tandem, *command.split()], cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert done.stdout.partition("\n\n")[0].strip() == text.strip()
 
 
 def test_links_between_pages_lead_somewhere():
