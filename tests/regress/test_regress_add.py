@@ -1,0 +1,132 @@
+"""Registering a run: from its metadata and its evaluation, never from one that they do not fit."""
+
+import shutil
+
+import pytest
+import yaml
+
+from toolkit import make_run
+from toolkit.core.errors import ToolkitError
+from toolkit.formats import read_metadata, write_metadata
+from toolkit.regress import Places, add, replay
+
+pytestmark = pytest.mark.lucene
+
+NAME = "infosearch-mini-language.bm25.v1"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    make_run("infosearch-mini-language", output=folder / "tuned.trec", k1=1.2, b=0.75)
+    return folder
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "made") / "tuned.trec"
+
+
+@pytest.fixture
+def places(tmp_path):
+    return Places(tmp_path / "entries", tmp_path / "baselines")
+
+
+def outcomes(places):
+    return {result.name: result.outcome for result in replay(places.load(), places)}
+
+
+def test_a_registered_run_is_met(run, places):
+    assert add(run, places) == [
+        places.baselines / f"{NAME}.trec.gz",
+        places.baselines / f"{NAME}.trec.gz.yaml",
+        places.entries / f"{NAME}.yaml",
+    ]
+    [spec] = places.load()
+    assert spec.system["parameters"] == {"k1": 1.2, "b": 0.75, "rm3": False, "hits": 1000}
+    assert spec.run["sha256"] == read_metadata(run)["data"]["run"]["sha256"]
+    assert [index["name"] for index in spec.indexes] == ["infosearch-mini-language"]
+    assert spec.tolerance == 0
+    assert spec.commands[0] == (
+        f"tandem search --topics infosearch-mini-language --system bm25 --k1 1.2 --b 0.75 --hits 1000 --output {NAME}.trec"
+    )
+    assert outcomes(places) == {NAME: "OK"}
+
+
+def test_each_mode_gets_an_entry_on_the_same_baseline(run, places):
+    add(run, places, name="infosearch-mini-language.tuned.v2", each_mode=True)
+    assert outcomes(places) == {
+        "infosearch-mini-language.ins.tuned.v2": "OK",
+        "infosearch-mini-language.ori.tuned.v2": "OK",
+        "infosearch-mini-language.rev.tuned.v2": "OK",
+        "infosearch-mini-language.tuned.v2": "OK",
+    }
+    assert {spec.run["baseline"] for spec in places.load()} == {"infosearch-mini-language.tuned.v2.trec.gz"}
+
+
+def refused(run, places, message, **options):
+    before = sorted(places.entries.glob("*"))
+    with pytest.raises(ToolkitError, match=message):
+        add(run, places, **options)
+    assert sorted(places.entries.glob("*")) == before
+    assert not before or places.baselines.exists()
+
+
+def test_a_run_that_was_changed_is_refused(run, places):
+    text = run.read_text(encoding="utf-8")
+    run.write_text(text.replace(" 1 ", " 2 ", 1), encoding="utf-8")
+    refused(run, places, "has SHA-256 .* its metadata say")
+    assert not places.baselines.exists()
+
+
+def test_a_run_without_metadata_is_refused(run, places):
+    run.with_name("tuned.trec.yaml").unlink()
+    refused(run, places, "has no metadata beside it")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda data: data["topics"].update(sha256="0" * 64),
+            "was made with other topics than infosearch-mini-language has now",
+        ),
+        (
+            lambda data: data["indexes"][0]["corpus"].update(content="0" * 64),
+            "was made over other documents than infosearch-mini-language has now",
+        ),
+        (lambda data: data["indexes"][0].update(name="elsewhere"), "was made over elsewhere, which nobody else has"),
+        (lambda data: data["topics"].update(name="topics.mine"), "topics.mine is no benchmark of the registry"),
+        (lambda data: data.pop("topics"), "lacks 'topics'"),
+    ],
+)
+def test_a_run_that_nobody_could_make_again_is_refused(run, places, change, message):
+    metadata = read_metadata(run)
+    change(metadata["data"])
+    write_metadata(run, metadata)
+    refused(run, places, message)
+
+
+def test_an_id_is_taken_once_and_belongs_to_its_benchmark(run, places):
+    add(run, places)
+    refused(run, places, f"{NAME} is registered already")
+    refused(run, places, "mine.v1 is no id for a run of infosearch-mini-language", name="mine.v1")
+    refused(run, places, "infosearch-mini.bm25.v1 is no id", name="infosearch-mini.bm25.v1")
+    assert add(run, places, replace=True)
+
+
+def test_a_number_that_moved_names_no_query_and_one_that_is_gone_fails(run, places):
+    add(run, places)
+    path = places.entry(NAME)
+    entry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    numbers = entry["expected"]["all"]
+    numbers["nDCG@10"]["ins"] += 1e-12
+    numbers["AP"] = {"ins": 0.5}
+    path.write_text(yaml.safe_dump(entry), encoding="utf-8")
+    [result] = replay(places.load(), places)
+    assert {(check.what, check.expected) for check in result.checks if check.outcome == "FAIL"} == {
+        ("entry", "as registered"),
+        ("all nDCG@10 ins", repr(numbers["nDCG@10"]["ins"])),
+        ("all AP ins", "0.5"),
+    }
+    assert result.moved == ("no query moved: the run is the baseline, line by line",)

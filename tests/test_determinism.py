@@ -1,0 +1,92 @@
+"""The same bytes again: search and evaluate do not depend on threads, on the order of lines and files, on hashes or locales."""
+
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.lucene
+
+# Java takes its locale from here even where the system knows no other: Turkish has another lower case of I,
+# German and Arabic write numbers in their own way
+MODES = ("ori", "ins", "rev")
+JAVA = "-Duser.language={} -Duser.country={}"
+SURROUNDINGS = [
+    {"PYTHONHASHSEED": "0", "LC_ALL": "C"},
+    {"PYTHONHASHSEED": "1", "LC_ALL": "C.UTF-8", "JAVA_TOOL_OPTIONS": JAVA.format("tr", "TR"), "TZ": "Asia/Tokyo"},
+    {"PYTHONHASHSEED": "77", "LC_ALL": "POSIX", "JAVA_TOOL_OPTIONS": JAVA.format("ar", "EG"), "OMP_NUM_THREADS": "1"},
+    {"PYTHONHASHSEED": "random", "LC_ALL": "de_DE.UTF-8", "JAVA_TOOL_OPTIONS": JAVA.format("de", "DE")},
+]
+
+
+def tandem(folder, surroundings, *arguments):
+    env = {**os.environ, **surroundings, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-m", "toolkit", *arguments], cwd=folder, env=env, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run over several dimensions, as bytes."""
+    folder = tmp_path_factory.mktemp("run")
+    return tandem(folder, {"TANDEM_HOME": str(folder)}, "search", "--topics", "infosearch-mini", "--output", "-")
+
+
+@pytest.mark.parametrize("options", [[], ["--rm3"]], ids=["bm25", "rm3"])
+def test_search_gives_the_same_bytes_whatever_surrounds_it(tmp_path, options):
+    from toolkit.benchmarks import load
+    from toolkit.index import build_own
+
+    found = set()
+    for threads, surroundings in zip("1528", SURROUNDINGS, strict=True):
+        # with several threads, documents come into the index in another order
+        build_own(load("infosearch-mini"), "language", tmp_path / threads, threads=int(threads))
+        what = ["--topics", "infosearch-mini-language", "--index", threads, "--threads", threads, "--output", "-"]
+        found.add(tandem(tmp_path, surroundings, "search", *what, *options))
+    [lines] = found
+    assert lines.count(b"\n") > 500
+
+
+def test_search_gives_the_same_bytes_in_the_same_process_too(tmp_path):
+    from toolkit import make_run
+
+    outputs = {tmp_path / "first": 1, tmp_path / "second": 3, tmp_path / "third": 3}
+    for output, threads in outputs.items():
+        make_run("infosearch-mini-source", output=output, threads=threads)
+    assert len({path.read_bytes() for path in outputs}) == 1
+
+
+def evaluate(folder, surroundings, runs, form):
+    options = ["--benchmark", "infosearch-mini", "--references", "--by-query", "--format", form]
+    return tandem(folder, surroundings, "evaluate", *runs, *options)
+
+
+@pytest.mark.parametrize("form", ["json", "table"])
+def test_evaluate_gives_the_same_bytes_whatever_surrounds_it(tmp_path, run, form):
+    """Lines and files in any order, in one file or in three."""
+    lines, found = run.splitlines(keepends=True), set()
+    for seed, surroundings in enumerate(SURROUNDINGS):
+        shuffled = lines if seed == 0 else random.Random(seed).sample(lines, len(lines))
+        files = {"all.trec": shuffled}
+        if seed % 2:
+            files = {f"{mode}.trec": [line for line in shuffled if b"-%s Q0" % mode.encode() in line] for mode in MODES}
+        names = list(files)[::-1]
+        for name, its in files.items():
+            (tmp_path / name).write_bytes(b"".join(its))
+        found.add(evaluate(tmp_path, {**surroundings, "ARROW_NUM_THREADS": str(seed + 1)}, names, form))
+    assert len(found) == 1
+
+
+def test_a_written_run_and_its_compressed_form_hold_the_same_bytes_again(tmp_path, run):
+    from toolkit.formats import read_run, write_run
+
+    (tmp_path / "run.trec").write_bytes(run)
+    for name in ("again.trec", "first.trec.gz", "second.trec.gz", "first.trec.zst", "second.trec.zst"):
+        write_run(read_run(tmp_path / "run.trec"), tmp_path / name, decimals=6)
+    assert (tmp_path / "again.trec").read_bytes() == run
+    for form in ("gz", "zst"):
+        first, second = ((tmp_path / f"{name}.trec.{form}").read_bytes() for name in ("first", "second"))
+        assert first == second
