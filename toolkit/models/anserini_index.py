@@ -7,6 +7,7 @@ here and indexed there at the same time, with nothing written twice.
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import queue
@@ -24,8 +25,9 @@ from toolkit.models import jvm
 from toolkit.models.anserini import LUCENE, analyzer, open_reader
 from toolkit.models.jvm import java_class
 
-BATCH = 64  # documents handed over at once
-WAITING = 16  # batches that may wait for a thread
+BATCH = 512  # documents handed over at once
+WAITING = 8  # batches that may wait for a thread
+PIPE = 1 << 20  # bytes that a pipe holds, where the system lets us: readers and writers wake each other less often
 MEMORY = 1024  # MB that Lucene collects before it writes a segment
 _quoted = json.encoder.encode_basestring  # a string as JSON has it
 ALMOST_FULL = 1 << 20  # bytes: a disk with less free has stopped Lucene
@@ -131,6 +133,8 @@ def _run(collection: Any) -> None:
 def _feed(path: Path, waiting: queue.Queue) -> None:
     """Write batches into one pipe until there are no more, or nobody reads it any longer."""
     with path.open("wb", buffering=0) as pipe:
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE)
         try:
             while (data := waiting.get()) is not None:
                 _write(pipe.fileno(), data)
