@@ -82,7 +82,7 @@ class Job:
             parameters={**self.parameters, "hits": self.hits},
             topics_name=self.topics.name,
             topics=self.topics.topics,
-            indexes=[index.facts() for index in dict.fromkeys(indexes)],
+            indexes={index.name: index.facts() for index in indexes}.values(),
             run=run,
             file=None if str(self.output) == "-" else self.output,
             seconds=seconds,

@@ -109,7 +109,8 @@ class Searcher:
 
 def open_reader(index: Path) -> Any:
     """Lucene's IndexReader of a folder. Raises ToolkitError where there is no index in it."""
-    folder = java_class("java.nio.file.Paths").get(str(index))
+    # absolute: Java's working folder is the one it was started in, whatever Python's is now
+    folder = java_class("java.nio.file.Paths").get(str(index.absolute()))
     try:
         directory = java_class("org.apache.lucene.store.FSDirectory").open(folder)
         reader = java_class("org.apache.lucene.index.DirectoryReader").open(directory)

@@ -111,7 +111,7 @@ def _stopped(folder: Path, indexed: str) -> Exception:
 def _settings(folder: Path, pipes: str, language: str, threads: int) -> Any:
     settings = java_class("io.anserini.index.IndexCollection$Args")()
     settings.collectionClass = "JsonCollection"
-    settings.input, settings.index = pipes, str(folder)
+    settings.input, settings.index = pipes, str(folder.absolute())
     settings.language, settings.threads = language, threads
     settings.memoryBuffer = MEMORY
     settings.storeRaw = True
