@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from toolkit import make_run
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.formats import read_metadata, write_metadata
 from toolkit.regress import Places, add, replay
 
@@ -130,3 +130,31 @@ def test_a_number_that_moved_names_no_query_and_one_that_is_gone_fails(run, plac
         ("all AP ins", "0.5"),
     }
     assert result.moved == ("no query moved: the run is the baseline, line by line",)
+
+
+def test_a_run_that_cannot_be_made_again_fails_and_says_why(run, places):
+    baseline, *_ = add(run, places)
+    baseline.unlink()
+    [result] = replay(places.load(), places)
+    assert result.outcome == "FAIL"
+    assert [check.got for check in result.checks] == [f"error: no file {baseline} hint:  check the path"]
+
+
+def test_packages_that_are_not_installed_are_missing(run, places, monkeypatch):
+    def plan_run(*arguments, **options):
+        raise missing_extra("BM25", "lucene")
+
+    add(run, places)
+    monkeypatch.setattr("toolkit.regress.replay.plan_run", plan_run)
+    [result] = replay(places.load(), places)
+    assert [(check.outcome, check.got) for check in result.checks] == [("MISSING", "pip install 'tandem-ir[lucene]'")]
+
+
+def test_an_entry_without_its_run_names_what_it_lacks(run, places):
+    add(run, places)
+    path = places.entry(NAME)
+    entry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    del entry["run"]["sha256"], entry["benchmark"]["qrels"]
+    path.write_text(yaml.safe_dump(entry), encoding="utf-8")
+    with pytest.raises(ToolkitError, match=f"regression {NAME} lacks benchmark: qrels, run: sha256"):
+        places.load()

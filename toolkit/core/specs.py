@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolkit.core.errors import ToolkitError
+
 
 @dataclass(frozen=True)
 class BenchmarkSpec:
@@ -104,3 +106,14 @@ class RegressionSpec:
     registered: str = ""
     needs: str = ""
     published: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        wanted = {"benchmark": ("name",), "system": ("name", "parameters")}
+        if self.published:
+            wanted["published"] = ("paper", "system")
+        else:
+            wanted["benchmark"] = ("name", "queries", "topics", "qrels")
+            wanted["run"] = ("sha256", "lines", "tag", "deterministic", "baseline")
+        lacking = [f"{part}: {key}" for part, keys in wanted.items() for key in keys if key not in getattr(self, part)]
+        if lacking:
+            raise ToolkitError(f"regression {self.name} lacks {', '.join(lacking)}", "`tandem regress add` writes entries")

@@ -125,7 +125,7 @@ def _entry(
         commands=commands(name, benchmark, index, system["name"], system["parameters"], measures),
         measures=measures,
         index=index,
-        indexes=tuple(_index_facts(index) for index in metadata["data"]["indexes"]),
+        indexes=tuple({index["name"]: _index_facts(index) for index in metadata["data"]["indexes"]}.values()),
         run={**digest, "deterministic": deterministic, **kept},
         expected=nested(scores.rows),
         registered=__version__,
@@ -140,7 +140,7 @@ def _description(system: str, benchmark: str, selection: Selection) -> str:
 
 def _index(metadata: Mapping[str, Any], selection: Selection) -> str:
     """The name of the index that was searched; empty for the benchmark's own. ToolkitError where nobody else could find it."""
-    names = [index["name"] for index in metadata["data"]["indexes"]]
+    names = list(dict.fromkeys(index["name"] for index in metadata["data"]["indexes"]))
     benchmark = load(selection.benchmark)
     if names == [own_name(benchmark, group) for group in selection.groups]:
         return ""
