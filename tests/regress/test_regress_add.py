@@ -1,6 +1,7 @@
 """Registering a run: from its metadata and its evaluation, never from one that they do not fit."""
 
 import shutil
+import sys
 
 import pytest
 import yaml
@@ -145,7 +146,7 @@ def test_packages_that_are_not_installed_are_missing(run, places, monkeypatch):
         raise missing_extra("BM25", "lucene")
 
     add(run, places)
-    monkeypatch.setattr("toolkit.regress.replay.plan_run", plan_run)
+    monkeypatch.setattr(sys.modules["toolkit.regress.replay"], "plan_run", plan_run)
     [result] = replay(places.load(), places)
     assert [(check.outcome, check.got) for check in result.checks] == [("MISSING", "pip install 'tandem-ir[lucene]'")]
 
