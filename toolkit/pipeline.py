@@ -99,7 +99,7 @@ class Job:
         own = self.topics.benchmark
         if own and {source.name for source in self.sources}.isdisjoint(own_name(own, group) for group in own.groups):
             judged, searched = own.spec.name, self.index_name
-            say(f"note: {judged} has no judgments for the documents of {searched}; compare such runs with `tandem diff`")
+            say(f"note: {judged} has no judgments for the documents of {searched}: compare its runs with one another")
 
 
 def make_run(

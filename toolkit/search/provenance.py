@@ -61,9 +61,10 @@ def run_metadata(
 
 
 def command_line() -> str:
-    """How this process was called; a program by its name, not its place."""
+    """How this process was called; by name, not by place: `python -m toolkit.search ...`, `tandem search ...`."""
     program, *arguments = sys.orig_argv[1:] or [""]
-    return shlex.join(["python", Path(program).name, *arguments])
+    name = Path(program).name
+    return shlex.join([name, *arguments] if name == "tandem" else ["python", name, *arguments])
 
 
 def topics_digest(topics: Sequence[Topic]) -> str:
