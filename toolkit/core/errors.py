@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 SHOWN_PROBLEMS = 20
 
@@ -39,3 +39,10 @@ class MissingExtra(ToolkitError):
 def missing_extra(what: str, extra: str) -> MissingExtra:
     """The error for an optional dependency that is not installed."""
     return MissingExtra(f"{what} needs packages that are not installed", f"pip install 'tandem-ir[{extra}]'", status=1)
+
+
+def three(names: Iterable[str]) -> str:
+    """For a message: the first three in sorted order, and how many more there are."""
+    names = sorted(names)
+    more = f", ... ({len(names)} in all)" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from toolkit import measures as tandem
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import split_mode
 from toolkit.core.runs import Run
 from toolkit.core.scores import Scores
 from toolkit.evaluate.explain import to_lines
-from toolkit.evaluate.inputs import as_sources, load_runs, three
-from toolkit.evaluate.judgments import Judgments, PublishedIds, check, from_benchmark, from_files
+from toolkit.evaluate.inputs import as_sources, load_runs
+from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files
 from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.scoring import score, score_references
+
+if TYPE_CHECKING:
+    from toolkit.benchmarks import PublishedIds
 
 MISSING = ("worst", "skip", "error")
 IDS = ("tandem", "published")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import KNOWN, join_mode, split_mode
 from toolkit.core.progress import progress
 from toolkit.core.qrels import Qrels, join_qrels
@@ -152,13 +152,6 @@ def _refuse_shared(parts: Sequence[Run | Qrels], what: str, hint: str) -> None:
         if shared:
             raise ToolkitError(f"{seen[shared[0]]} and {part.source} {what}: {three(shared)}", hint)
         seen.update(dict.fromkeys(part.query_ids, part.source))
-
-
-def three(query_ids: Iterable[str]) -> str:
-    """The first three ids in sorted order, and how many more there are."""
-    query_ids = sorted(query_ids)
-    more = f", ... ({len(query_ids)} in all)" if len(query_ids) > 3 else ""
-    return ", ".join(query_ids[:3]) + more
 
 
 def sorted_by_query(qrels: Qrels) -> Qrels:

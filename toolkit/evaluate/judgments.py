@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import FOLLOWIR, KNOWN, split_mode
 from toolkit.core.qrels import Qrels, join_qrels
-from toolkit.core.topics import Topic
-from toolkit.evaluate.inputs import Source, load_qrels, sorted_by_query, three
+from toolkit.evaluate.inputs import Source, load_qrels, sorted_by_query
 
 if TYPE_CHECKING:
-    from toolkit.benchmarks import Benchmark, Selection
+    from toolkit.benchmarks import Benchmark, PublishedIds, Selection
 
 PLAIN = ("nDCG@10", "RR@10", "R@100", "AP")
 FOLLOWED = ("nDCG@20", "pMRR")
@@ -57,53 +55,6 @@ class Judgments:
         return [query_id for part in self.parts for query_id in part.qrels.query_ids]
 
 
-@dataclass(frozen=True)
-class PublishedIds:
-    """Published query ids and ours; the modes of a query may share one.
-
-    ours       published id -> mode -> our id
-    theirs     our id without mode -> published id without mode
-    ambiguous  published ids of several queries of one mode: groups may share them
-    """
-
-    ours: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
-    theirs: dict[str, str] = field(default_factory=dict)
-    ambiguous: set[str] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, topics: Iterable[Topic]) -> PublishedIds:
-        """The ids of these topics."""
-        ids = cls()
-        for topic in topics:
-            if topic.mode in ids.ours[topic.original_id]:
-                ids.ambiguous.add(topic.original_id)
-            ids.ours[topic.original_id][topic.mode] = topic.query_id
-            ids.theirs[split_mode(topic.query_id)[0]] = split_mode(topic.original_id)[0]
-        return ids
-
-    def rename(self, query_ids: Iterable[str], mode: str, source: str) -> list[str]:
-        """Our ids of a file's published ones; mode is what the file was said to hold, or empty.
-
-        Raises ToolkitError where an id is unknown, belongs to several groups, or to several modes and none was given.
-        """
-        query_ids = list(query_ids)
-        unknown = [query_id for query_id in query_ids if query_id not in self.ours]
-        if unknown:
-            raise ToolkitError(f"{source} has ids that were not published: {three(unknown)}", "leave out --ids published")
-        several = [query_id for query_id in query_ids if query_id in self.ambiguous]
-        if several:
-            raise ToolkitError(
-                f"{source} has ids that several groups share: {three(several)}", "name one group: --benchmark BENCHMARK-GROUP"
-            )
-        fitting = [[ours for its, ours in self.ours[query_id].items() if mode in ("", its)] for query_id in query_ids]
-        unclear = [query_id for query_id, ours in zip(query_ids, fitting, strict=True) if len(ours) != 1]
-        if unclear:
-            raise ToolkitError(
-                f"{source} has published ids whose mode is unclear: {three(unclear)}", "name the mode of each file: --run ori=F"
-            )
-        return [ours for (ours,) in fitting]
-
-
 def from_files(sources: Sequence[Source]) -> Judgments:
     """Judgments of qrels files, DataFrames or Qrels; what they have in common with a benchmark is told by the ids."""
     qrels = sorted_by_query(load_qrels(sources))
@@ -142,7 +93,7 @@ def from_benchmark(name: str) -> Judgments:
         selection.modes,
         tuple(_part(benchmark, group, selection) for group in selection.groups),
         benchmark.spec.measures or PLAIN,
-        PublishedIds.of(topics),
+        benchmarks.PublishedIds.of(topics),
         tuple(_benchmark_notes(benchmark, selection)),
     )
 
