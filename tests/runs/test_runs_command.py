@@ -142,6 +142,7 @@ def test_fixed_qrels_keep_their_order(folder):
     [
         ([], "no file to verify"),
         (["a", "b", "--fix", "c"], "--fix OUT repairs one file, 2 are named"),
+        (["a", "--fix", "c", "--benchmark", "x"], "--fix OUT repairs lines, --benchmark looks at ids"),
     ],
 )
 def test_verify_says_what_is_missing(folder, arguments, message):
@@ -167,7 +168,7 @@ def test_show_tells_what_a_run_holds(folder):
         "  depth      1 to 2, median 2\n"
         "  ties       none\n"
         "  scores     1 to 2.25, 2 decimals\n"
-        "  metadata  \n"
+        "  metadata   without a SHA-256 of the run\n"
         "    method:\n"
         "      k1: 0.9\n"
         "\n"
@@ -245,8 +246,10 @@ def test_a_run_of_another_benchmark_has_no_texts(folder):
 def test_the_forms_of_the_command_are_those_of_the_package():
     from toolkit.runs import __main__ as command
     from toolkit.runs.convert import NAMES
+    from toolkit.runs.ids import IDS
 
     assert command.FORMATS == NAMES
+    assert command.IDS == IDS
 
 
 def test_help_lists_the_commands(folder):

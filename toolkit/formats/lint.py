@@ -43,7 +43,11 @@ class Lines:
 
 def lint_run(path: str | Path) -> list[Problem]:
     """All problems of a TREC run, in the order of lines; ToolkitError where it cannot be read at all."""
-    data = read_bytes(path)
+    return lint_run_bytes(read_bytes(path))
+
+
+def lint_run_bytes(data: bytes) -> list[Problem]:
+    """The same for the bytes of a run, decompressed."""
     plain = parse_plain(data.replace(b"\t", b" "), "")
     if plain and plain.tags == 1 and plain.run.ranks is not None and not data.startswith(codecs.BOM_UTF8):
         return by_line(order_warnings(plain.run, range(1, len(plain.run) + 1)))

@@ -1,7 +1,26 @@
 """Run files: what is in them, what is wrong with them, and the same in other forms."""
 
+from toolkit.runs.check import against_benchmark, against_metadata, describe_digest, verify_run
 from toolkit.runs.convert import benchmark_texts, convert, file_texts
+from toolkit.runs.ids import with_ids
+from toolkit.runs.origin import keeps_metadata, origin, write_origin
 from toolkit.runs.repair import is_repaired, repair_qrels, repair_run
 from toolkit.runs.summary import summarise
 
-__all__ = ["benchmark_texts", "convert", "file_texts", "is_repaired", "repair_qrels", "repair_run", "summarise"]
+__all__ = [
+    "against_benchmark",
+    "against_metadata",
+    "benchmark_texts",
+    "convert",
+    "describe_digest",
+    "file_texts",
+    "is_repaired",
+    "keeps_metadata",
+    "origin",
+    "repair_qrels",
+    "repair_run",
+    "summarise",
+    "verify_run",
+    "with_ids",
+    "write_origin",
+]

@@ -12,7 +12,9 @@ from toolkit.shell import command, from_os_error, guard, note, subcommands
 if TYPE_CHECKING:
     from toolkit.core.runs import Run
     from toolkit.core.topics import Topic
+    from toolkit.formats import Problem
 
+IDS = ("tandem", "published")
 FORMATS = ("trec", "json", "parquet", "mteb", "rank-llm")
 
 
@@ -21,9 +23,12 @@ def parser() -> argparse.ArgumentParser:
     add = subcommands(top)
     show = add("show", "what a run holds: lines, queries, modes, depth, ties, digits; and its metadata", run_show)
     show.add_argument("run", nargs="+", metavar="F", help="run file (TREC, Parquet, JSON, MTEB predictions, rank_llm requests)")
-    verify = add("verify", "everything that is wrong with run or qrels files, with its line", run_verify, VERIFY_EPILOG)
+    verify = add(
+        "verify", "everything that is wrong with runs (lines, metadata, benchmark) or qrels", run_verify, VERIFY_EPILOG
+    )
     verify.add_argument("run", nargs="*", metavar="F", help="TREC run file; - is standard input")
     verify.add_argument("--qrels", nargs="+", action="extend", default=[], metavar="F", help="qrels file (TREC, or BEIR's TSV)")
+    verify.add_argument("--benchmark", metavar="ID", help="also check the runs' queries and documents against a benchmark's")
     verify.add_argument("--fix", metavar="OUT", help="write the one file named, repaired where that is safe, to OUT")
     verify.add_argument("--all", action="store_true", help=f"show all problems of a file, not the first {SHOWN_PROBLEMS}")
     verify.add_argument("--codes", action="store_true", help="show what each code means")
@@ -32,7 +37,9 @@ def parser() -> argparse.ArgumentParser:
     to.add_argument("--to", required=True, choices=FORMATS, help="form to write")
     to.add_argument("--output", required=True, metavar="G", help="file to write; - is standard output")
     to.add_argument("--tag", help="name of the run in the new file")
-    to.add_argument("--benchmark", metavar="ID", help="for rank-llm: whose queries and documents the run is made of")
+    to.add_argument("--benchmark", metavar="ID", help="for rank-llm and --ids: whose queries and documents they are")
+    to.add_argument("--ids", choices=IDS, help="write the query ids as Tandem, or as the benchmark's publication has them")
+    to.add_argument("--mode", help="with --ids: the mode that a file with published ids holds, or the one to write")
     to.add_argument("--topics", metavar="T", help="for rank-llm, with --docs: file of topics (TREC, TSV, JSONL)")
     to.add_argument(
         "--docs", metavar="D", help="for rank-llm, with --topics: file or folder of documents (JSONL, TSV, TREC text)"
@@ -47,7 +54,7 @@ line ends and the byte order mark; scores stay as they are written. With a probl
 
 def run_show(args: argparse.Namespace) -> None:
     from toolkit.formats import read_any_run, read_metadata
-    from toolkit.runs import summarise
+    from toolkit.runs import describe_digest, summarise
 
     for number, path in enumerate(args.run):
         run = read_any_run(path)
@@ -61,7 +68,7 @@ def run_show(args: argparse.Namespace) -> None:
             import yaml
 
             text = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)
-            print(f"  {'metadata':<10}", *text.splitlines(), sep="\n    ")
+            print(f"  {'metadata':<10} {describe_digest(path, metadata)}", *text.splitlines(), sep="\n    ")
 
 
 def run_verify(args: argparse.Namespace) -> int:
@@ -76,20 +83,22 @@ def run_verify(args: argparse.Namespace) -> int:
         raise ToolkitError("no file to verify", "tandem runs verify F..., or --qrels F...")
     if args.fix and len(files) > 1:
         raise ToolkitError(f"--fix OUT repairs one file, {len(files)} are named", "repair one after the other")
+    if args.fix and args.benchmark:
+        raise ToolkitError("--fix OUT repairs lines, --benchmark looks at ids", "repair the file, then verify OUT")
     return max(_verify(path, is_qrels, args) for path, is_qrels in files)
 
 
 def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
     """Print what is wrong with one file; its exit status."""
-    from toolkit.formats import lint_qrels, lint_run
+    from toolkit.formats import lint_qrels
     from toolkit.formats.lines import source_name
-    from toolkit.runs import is_repaired, repair_qrels, repair_run
+    from toolkit.runs import is_repaired, verify_run
 
     try:
         if args.fix:
-            problems = (repair_qrels if is_qrels else repair_run)(path, args.fix)
+            problems = _repair(path, is_qrels, args.fix)
         else:
-            problems = (lint_qrels if is_qrels else lint_run)(path)
+            problems = lint_qrels(path) if is_qrels else verify_run(path, args.benchmark or "")
     except (ToolkitError, OSError) as error:
         if args.fix and isinstance(error, OSError):  # there is no other file to go on with
             raise
@@ -112,6 +121,20 @@ def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
     return 1 if errors else 0
 
 
+def _repair(path: str, is_qrels: bool, output: str) -> list[Problem]:
+    """Repair a file, a run with its metadata; the problems it has."""
+    from toolkit.formats import read_run
+    from toolkit.runs import is_repaired, keeps_metadata, origin, repair_qrels, repair_run, write_origin
+
+    if is_qrels:
+        return repair_qrels(path, output)
+    metadata = origin(path)
+    problems = repair_run(path, output)
+    if is_repaired(problems) and keeps_metadata(output):
+        write_origin(metadata, read_run(output), output)
+    return problems
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}" if number else f"no {noun}s"
 
@@ -120,13 +143,21 @@ def run_convert(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from toolkit.formats import read_any_run
-    from toolkit.runs import convert
+    from toolkit.formats.runs import DEFAULT_TAG
+    from toolkit.runs import convert, keeps_metadata, origin, with_ids, write_origin
 
-    run = read_any_run(args.run)
-    if args.tag:
-        run = replace(run, tag=args.tag)
+    run, metadata = read_any_run(args.run), origin(args.run)
+    run = replace(run, tag=args.tag or run.tag or metadata.get("tag") or DEFAULT_TAG)
+    if args.ids and not args.benchmark:
+        raise ToolkitError("--ids needs the benchmark whose ids they are", "name it: --benchmark ID")
+    if args.mode and not args.ids:
+        raise ToolkitError("--mode says which mode published ids are of", "name it with --ids tandem or --ids published")
+    if args.ids:
+        run = with_ids(run, args.ids, args.benchmark, args.mode or "")
     topics, contents = _texts(args, run) if args.to == "rank-llm" else ((), None)
     convert(run, args.to, args.output, topics=topics, contents=contents)
+    if keeps_metadata(args.output):
+        write_origin(metadata, run, args.output)
     note(f"{run.source}: {len(run):,} documents of {len(run.query_ids):,} queries written as {args.to}")
 
 

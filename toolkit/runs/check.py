@@ -1,0 +1,134 @@
+"""A run against what it should agree with: the metadata beside it, and the benchmark that it is of."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import split_mode
+from toolkit.core.runs import Run
+from toolkit.formats import metadata_path, read_metadata
+from toolkit.formats.lines import read_bytes, source_name
+from toolkit.formats.lint import lint_run_bytes
+from toolkit.formats.problems import Problem
+from toolkit.formats.runs import parse_run
+
+EXAMPLES = 3
+
+
+def verify_run(path: str | Path, benchmark: str = "") -> list[Problem]:
+    """What is wrong with a TREC run, with its metadata where it has any, and with what it has of a benchmark if one is named.
+
+    Counts, tag and benchmark are only looked at where the lines themselves are right.
+    Raises ToolkitError where the run cannot be read at all, and where the benchmark is unknown.
+    """
+    data = read_bytes(path)
+    problems = lint_run_bytes(data)
+    run = None
+    if (benchmark or metadata_path(path).exists()) and not any(problem.is_error for problem in problems):
+        run = parse_run(data, source_name(path))
+    problems += against_metadata(path, data, run)
+    if benchmark and run is not None:
+        problems += against_benchmark(run, benchmark)
+    return problems
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 over the decompressed lines of a run, as its metadata have it."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def recorded(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What metadata say of the run file: sha256, lines, queries; empty where they say nothing."""
+    part: Any = metadata
+    for name in ("data", "run"):
+        part = part.get(name) if isinstance(part, Mapping) else None
+    return dict(part) if isinstance(part, Mapping) else {}
+
+
+def against_metadata(path: str | Path, data: bytes, run: Run | None) -> list[Problem]:
+    """Where a run differs from the metadata beside it; nothing where there are none.
+
+    data  its bytes, decompressed
+    run   the same, parsed; None where it cannot be
+    """
+    try:
+        metadata = read_metadata(path)
+    except ToolkitError as error:
+        return [Problem("M001", None, error.message)]
+    if metadata is None:
+        return []
+    said = recorded(metadata)
+    found = [("M002", "SHA-256", digest(data), said.get("sha256"))]
+    if run is not None:
+        found += [
+            ("M003", "number of lines", len(run), said.get("lines")),
+            ("M004", "number of queries", len(run.query_ids), said.get("queries")),
+            ("M005", "tag", run.tag, metadata.get("tag")),
+        ]
+    beside = metadata_path(path).name
+    problems = [
+        Problem(code, None, f"{what} is {its}, {beside} says {value}")
+        for code, what, its, value in found
+        if value is not None and value != its
+    ]
+    return problems if "sha256" in said else [Problem("M101", None, f"{beside} says no SHA-256 of the run"), *problems]
+
+
+def describe_digest(path: str | Path, metadata: Mapping[str, Any]) -> str:
+    """Whether metadata are of the run that they stand beside, in words."""
+    said = recorded(metadata).get("sha256")
+    if said is None:
+        return "without a SHA-256 of the run"
+    return "of this run (SHA-256)" if said == digest(read_bytes(path)) else "of another run: its SHA-256 differs"
+
+
+def against_benchmark(run: Run, name: str) -> list[Problem]:
+    """Where a run does not fit a benchmark: unknown queries and documents, missing modes and queries."""
+    groups = _queries(name)
+    known = {query_id for queries in groups.values() for query_id in queries}
+    present = {split_mode(query_id)[1] for query_id in run.query_ids if query_id in known}
+    modes = dict.fromkeys(split_mode(query_id)[1] for query_id in known)
+    expected = [query_id for query_id in known if split_mode(query_id)[1] in present]
+    findings = [
+        ("B001", set(run.query_ids) - known, f"of {len(run.query_ids):,} queries are not of {name}"),
+        ("B002", _strange_documents(run, name, groups), f"documents are not in the corpus of their query's group of {name}"),
+        ("B101", {mode for mode in modes if mode} - present, f"of {len(modes)} modes of {name} are missing"),
+        ("B102", set(expected).difference(run.query_ids), f"of {len(expected):,} queries of {name} are missing"),
+    ]
+    return [Problem(code, None, f"{len(names):,} {what}: {_first(names)}") for code, names, what in findings if names]
+
+
+def _queries(name: str) -> dict[str, list[str]]:
+    """Group -> ids of its queries, of a benchmark, a part of it, or a collection of ir_datasets."""
+    from toolkit.benchmarks import find, open_collection, resolve_topics
+
+    if find(name) is None:
+        open_collection(name)  # a file of topics is no benchmark
+    return {part.group: [topic.query_id for topic in part.topics] for part in resolve_topics(name).parts}
+
+
+def _strange_documents(run: Run, name: str, groups: Mapping[str, list[str]]) -> list[str]:
+    """The documents of the run that are not in the corpus of their query's group, each with its group."""
+    from toolkit.benchmarks import find, load, open_collection
+
+    selection = find(name)
+    collection = load(selection.benchmark) if selection else open_collection(name)
+    strange = []
+    for group, queries in groups.items():
+        part = run.select(queries)
+        left = set(part.doc_ids.take(np.unique(part.docs)).to_pylist())
+        for doc in collection.docs(group) if left else ():
+            left.discard(doc.doc_id)
+        strange += [f"{doc_id} ({group})" for doc_id in left]
+    return strange
+
+
+def _first(names: Iterable[str]) -> str:
+    names = sorted(names)
+    return ", ".join(names[:EXAMPLES]) + (", ..." if len(names) > EXAMPLES else "")
