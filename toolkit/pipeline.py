@@ -82,11 +82,21 @@ class Job:
             parameters={**self.parameters, "hits": self.hits},
             topics_name=self.topics.name,
             topics=self.topics.topics,
+            collection=self._collection(),
             indexes={index.name: index.facts() for index in indexes}.values(),
             run=run,
             file=None if str(self.output) == "-" else self.output,
             seconds=seconds,
         )
+
+    def _collection(self) -> dict[str, str]:
+        """The test collection in ir_metadata's words."""
+        if self.topics.benchmark is None:
+            return {}
+        spec = self.topics.benchmark.spec
+        catalog = spec.name if spec.layout == "ir_datasets" else None
+        facts = {"name": spec.name, "source": spec.source.get("url"), "ir_datasets": catalog}
+        return {name: value for name, value in facts.items() if value}
 
     def _search(self, topics: list, index: Index) -> Run:
         if self.language and index.language and self.language != index.language:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 
 import pytest
 import yaml
@@ -60,6 +61,10 @@ def test_the_default_name_has_topics_index_system_and_what_is_not_default(place)
     assert metadata["data"]["run"]["sha256"] == hashlib.sha256(run.read_bytes()).hexdigest()
     assert metadata["data"]["topics"]["sha256"] == hashlib.sha256(b"1\tred\n2\tplum apple\n3\tkiwi\n").hexdigest()
     assert metadata["data"]["indexes"][0]["documents"] == 3
+    assert "test collection" not in metadata["data"]  # the topics are a file's
+    hardware, libraries = metadata["platform"]["hardware"], metadata["platform"]["software"]["libraries"]
+    assert (hardware["cpu"]["number of cores"], hardware["ram"].split()[1]) == (os.cpu_count(), "GB")
+    assert f"pyserini=={version('pyserini')}" in libraries["python"]
     assert metadata["implementation"]["executable"]["cmd"].startswith("python -m toolkit.search --topics topics.tsv")
 
 

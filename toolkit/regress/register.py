@@ -97,7 +97,11 @@ def _system(metadata: Mapping[str, Any], path: Path) -> dict[str, Any]:
     parameters = {key: value for key, value in steps[0].items() if key not in ("name", "method")}
     kind = registry.system(steps[0]["method"]).kind
     library = LIBRARY[kind]
-    revision = f"{library} {metadata['platform']['software']['libraries'][library]}"
+    try:
+        versions = dict(entry.split("==") for entry in metadata["platform"]["software"]["libraries"]["python"])
+        revision = f"{library} {versions[library]}"
+    except KeyError as error:
+        raise ToolkitError(f"{metadata_path(path)} lacks {error}", MAKE_IT) from error
     return {"name": steps[0]["method"], "revision": revision, "parameters": parameters}
 
 

@@ -28,6 +28,7 @@ def run_metadata(
     parameters: Mapping[str, Any],
     topics_name: str,
     topics: Sequence[Topic],
+    collection: Mapping[str, str],
     indexes: Iterable[Mapping[str, Any]],
     run: Run,
     file: Path | None,
@@ -35,24 +36,29 @@ def run_metadata(
 ) -> dict[str, Any]:
     """The mapping for `write_metadata`.
 
-    indexes  what is to be said of each index (name, documents, digests)
-    file     where the run was written; its digest is over the lines, decompressed; None for standard output
-    seconds  wall time of all of it
+    collection  the test collection: name, source, ir_datasets; empty where the topics are a file's
+    indexes     what is to be said of each index (name, documents, digests)
+    file        where the run was written; its digest is over the lines, decompressed; None for standard output
+    seconds     wall time of all of it
     """
     written = {"file": file.name, "sha256": _file_digest(file)} if file else {}
     return {
         "tag": tag,
         "platform": {
-            "hardware": {"machine": platform.machine(), "cores": os.cpu_count()},
-            "operating system": {"name": platform.system(), "kernel": platform.release()},
-            "software": {"python": platform.python_version(), "libraries": _versions()},
+            "hardware": {
+                "cpu": {"architecture": platform.machine(), "number of cores": os.cpu_count()},
+                "ram": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GB",
+            },
+            "operating system": {"kernel": f"{platform.system()} {platform.release()}", "distribution": _distribution()},
+            "software": {"libraries": {"python": [f"{name}=={its}" for name, its in _versions().items()]}},
         },
         "implementation": {
             "executable": {"cmd": command_line(), "wall time": round(seconds, 2)},
-            "source": {"name": "tandem-ir", "version": __version__},
+            "source": {"name": "tandem-ir", "version": __version__, "lang": f"python {platform.python_version()}"},
         },
         "method": {"automatic": True, "retrieval": [{"name": system, "method": system, **parameters}]},
         "data": {
+            **({"test collection": dict(collection)} if collection else {}),
             "topics": {"name": topics_name, "queries": len(topics), "sha256": topics_digest(topics)},
             "indexes": [dict(index) for index in indexes],
             "run": {**written, "queries": len(run.query_ids), "lines": len(run)},
@@ -81,6 +87,14 @@ def _file_digest(path: Path) -> str:
         while chunk := file.read(CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def _distribution() -> str:
+    """`Debian GNU/Linux 12 (bookworm)`; outside Linux, what Python calls the system."""
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return platform.platform()
 
 
 def _versions() -> dict[str, str]:
