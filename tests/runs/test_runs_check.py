@@ -107,7 +107,7 @@ def test_unknown_queries_and_documents_are_counted_with_three_examples(folder):
         "run.trec, line 41: R104 warning: lines of 1 of 40 queries are apart or not best first",
         f"run.trec: B001 4 of {queries} queries are not of infosearch-mini-audience: "
         "nobody-0-ins, nobody-1-ins, nobody-2-ins, ...",
-        "run.trec: B002 2 documents are not in the corpus of their query's group of infosearch-mini-audience: "
+        "run.trec: B002 2 of 3 documents are not in the corpus of their query's group of infosearch-mini-audience: "
         "keyword-001 (audience), nothing (audience)",
         "run.trec: 2 problems, 1 warning",
     ]
@@ -116,7 +116,7 @@ def test_unknown_queries_and_documents_are_counted_with_three_examples(folder):
 def test_a_document_of_another_dimension_is_not_of_the_querys_group(folder):
     (folder / "run.trec").write_text("audience-001-1-ins Q0 keyword-001 1 2 made\n")
     out, _ = runs(folder, "verify", "run.trec", "--benchmark", "infosearch-mini", status=1)
-    assert out.splitlines()[0].startswith("run.trec: B002 1 documents are not in the corpus of their query's group")
+    assert out.splitlines()[0].startswith("run.trec: B002 1 of 1 documents are not in the corpus of their query's group")
 
 
 def test_missing_modes_and_queries_are_warnings(folder):

@@ -95,9 +95,10 @@ def against_benchmark(run: Run, name: str) -> list[Problem]:
     present = {split_mode(query_id)[1] for query_id in run.query_ids if query_id in known}
     modes = dict.fromkeys(split_mode(query_id)[1] for query_id in known)
     expected = [query_id for query_id in known if split_mode(query_id)[1] in present]
+    strange, documents = _strange_documents(run, name, groups)
     findings = [
         ("B001", set(run.query_ids) - known, f"of {len(run.query_ids):,} queries are not of {name}"),
-        ("B002", _strange_documents(run, name, groups), f"documents are not in the corpus of their query's group of {name}"),
+        ("B002", strange, f"of {documents:,} documents are not in the corpus of their query's group of {name}"),
         ("B101", {mode for mode in modes if mode} - present, f"of {len(modes)} modes of {name} are missing"),
         ("B102", set(expected).difference(run.query_ids), f"of {len(expected):,} queries of {name} are missing"),
     ]
@@ -113,20 +114,21 @@ def _queries(name: str) -> dict[str, list[str]]:
     return {part.group: [topic.query_id for topic in part.topics] for part in resolve_topics(name).parts}
 
 
-def _strange_documents(run: Run, name: str, groups: Mapping[str, list[str]]) -> list[str]:
-    """The documents of the run that are not in the corpus of their query's group, each with its group."""
+def _strange_documents(run: Run, name: str, groups: Mapping[str, list[str]]) -> tuple[list[str], int]:
+    """The documents of the run that are not in the corpus of their query's group, each with its group, of how many."""
     from toolkit.benchmarks import find, load, open_collection
 
     selection = find(name)
     collection = load(selection.benchmark) if selection else open_collection(name)
-    strange = []
+    strange, documents = [], 0
     for group, queries in groups.items():
         part = run.select(queries)
         left = set(part.doc_ids.take(np.unique(part.docs)).to_pylist())
+        documents += len(left)
         for doc in collection.docs(group) if left else ():
             left.discard(doc.doc_id)
         strange += [f"{doc_id} ({group})" for doc_id in left]
-    return strange
+    return strange, documents
 
 
 def _first(names: Iterable[str]) -> str:
