@@ -30,6 +30,7 @@ def test_one_index_for_several_dimensions_is_named_once_in_the_metadata(tmp_path
     toolkit.make_run("infosearch-mini-ori", "index", output="run.trec", threads=os.cpu_count())
     metadata = yaml.safe_load((tmp_path / "run.trec.yaml").read_text())
     assert [index["name"] for index in metadata["data"]["indexes"]] == ["index"]
+    assert metadata["data"]["test collection"] == {"name": "infosearch-mini", "source": "toolkit/corpora/infosearch-mini"}
 
 
 def test_an_own_corpus_comes_with_tandem_and_nothing_is_built(home):

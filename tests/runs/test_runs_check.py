@@ -7,8 +7,11 @@ import sys
 
 import pytest
 import yaml
+from published_layout import write_infosearch
 
+from toolkit.core.runs import Run, ScoredDoc
 from toolkit.formats import read_metadata, write_metadata
+from toolkit.runs import against_benchmark
 
 pytestmark = pytest.mark.unit
 
@@ -170,6 +173,55 @@ def test_an_id_that_is_nobodys_is_not_written_as_published(folder):
     arguments = ("--to", "trec", "--output", "other", "--ids", "published", *MINI)
     _, errors = runs(folder, "convert", "run.trec", *arguments, status=2)
     assert errors.startswith("error: run.trec has ids that are not of the benchmark: nobody-1-ins")
+
+
+def test_published_ids_that_groups_share_are_written_one_group_a_file(folder):
+    home = {**os.environ, "TANDEM_HOME": str(folder / "home")}
+    data = write_infosearch(folder / "data")
+    fetch = [sys.executable, "-m", "toolkit.benchmarks", "fetch", "infosearch", "--from", data]
+    subprocess.run(fetch, env=home, check=True, capture_output=True)
+    (folder / "run.trec").write_text("".join(f"{group}-001-1-ins Q0 q1-gold-a 1 2 made\n" for group in ("audience", "keyword")))
+    convert = [
+        sys.executable,
+        "-m",
+        "toolkit.runs",
+        "convert",
+        "run.trec",
+        "--to",
+        "trec",
+        "--output",
+        "-",
+        "--ids",
+        "published",
+    ]
+
+    def converted(benchmark):
+        command = [*convert, "--benchmark", benchmark, "--quiet"]
+        return subprocess.run(command, cwd=folder, env=home, capture_output=True, text=True)
+
+    assert converted("infosearch-audience").stdout == "q1_a Q0 q1-gold-a 1 2 made\n"
+    assert converted("infosearch").stderr.startswith("error: run.trec has queries that share their published ids: q1_a\n")
+
+
+def test_a_collection_of_ir_datasets_is_a_benchmark_too(monkeypatch):
+    import ir_datasets
+
+    from toolkit import benchmarks
+    from toolkit.benchmarks import names
+    from toolkit.benchmarks.foreign import IrDataset
+
+    # a real handler of ir_datasets that needs no download: one of ours, taken for another's
+    collection = IrDataset("theirs", ir_datasets.load("infosearch-mini/audience/ins"))
+    monkeypatch.setattr(names, "open_ir_dataset", lambda name: collection)
+    assert benchmarks.find("theirs") is None
+    rows = [
+        ("audience-001-1-ins", "audience-001", 2.0),
+        ("audience-001-1-ins", "keyword-001", 1.0),
+        ("nobody", "audience-001", 1.0),
+    ]
+    problems = against_benchmark(Run.from_rows(ScoredDoc(*row) for row in rows), "theirs")
+    assert [problem.code for problem in problems] == ["B001", "B002", "B102"]
+    assert problems[1].message.endswith(": keyword-001 (all)")
 
 
 def test_a_converted_run_keeps_the_metadata_and_says_what_it_was(folder):
