@@ -7,7 +7,7 @@ import pytest
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.formats.corpus import Entry, corpus_files, read_corpus
+from toolkit.formats.corpus import Entry, corpus_files, read_corpus, ready_ids
 
 pytestmark = pytest.mark.unit
 
@@ -15,7 +15,11 @@ pytestmark = pytest.mark.unit
 def docs(tmp_path, content: str | bytes, name="corpus"):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return list(read_corpus(path))
+    return entries(path)
+
+
+def entries(path, digest=None):
+    return [entry for batch in read_corpus(path, digest) for entry in batch.entries()]
 
 
 def test_jsonl_takes_id_or_underscore_id_and_numbers_as_ids(tmp_path):
@@ -81,7 +85,7 @@ def test_digest_is_over_the_decompressed_bytes(tmp_path):
     path = tmp_path / "c.jsonl.gz"
     path.write_bytes(gzip.compress(content))
     digest = hashlib.sha256()
-    assert [entry.doc.doc_id for entry in read_corpus(path, digest)] == ["a"]
+    assert [entry.doc.doc_id for entry in entries(path, digest)] == ["a"]
     assert digest.hexdigest() == hashlib.sha256(content).hexdigest()
 
 
@@ -89,7 +93,7 @@ def test_truncated_gzip_names_the_file(tmp_path):
     path = tmp_path / "c.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"id": "a", "text": "one"}\n' * 100)[:-10])
     with pytest.raises(ToolkitError, match=r"c\.jsonl\.gz: the compressed data is damaged"):
-        list(read_corpus(path))
+        entries(path)
 
 
 def test_empty_file_has_no_documents(tmp_path):
@@ -100,3 +104,46 @@ def test_a_folder_is_its_files_in_order_of_name(tmp_path):
     for name in ("b.jsonl", "a.jsonl", ".hidden"):
         (tmp_path / name).touch()
     assert [file.name for file in corpus_files(tmp_path)] == ["a.jsonl", "b.jsonl"]
+
+
+GOOD = b'{"id": "a", "contents": "one"}\n{"contents": "\\u00e9 \xc3\xa9", "id": "b"}\n'
+
+
+def test_lines_in_anserinis_form_are_ready_as_they_are():
+    assert ready_ids(GOOD) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id": "c", "contents": "x", "title": "t"}',
+        b'{"id": "c", "text": "x"}',
+        b'{"id": "c", "contents": " "}',
+        b'{"id": "c", "contents": null}',
+        b'{"id": "c d", "contents": "x"}',
+        b'{"id": "", "contents": "x"}',
+        b'{"id": 7, "contents": "x"}',
+        b'{"id": "c", "contents": "\xff"}',
+        b'{"id": "c", "contents": "\\ud800"}',
+        b'{"id": "c", "contents": "x"',
+        b"[]",
+    ],
+)
+def test_one_line_that_is_otherwise_has_all_of_them_looked_at(line):
+    assert ready_ids(GOOD + line + b"\n") == []
+
+
+def test_blocks_keep_every_line_and_its_number(tmp_path):
+    rows = [f'{{"id": "{number}", "contents": "{"x" * 999}"}}\n' for number in range(1000)]
+    path = tmp_path / "corpus"
+    path.write_text("".join(rows) + "broken\n" + rows[0].rstrip("\n"))
+    batches = list(read_corpus(path))
+    assert len(batches) > 2
+    assert [id for batch in batches[:-1] for id in batch.ids] == [
+        str(number) for number in range(len(batches[0].ids) * (len(batches) - 1))
+    ]
+    assert [(entry.line, bool(entry.problem)) for batch in batches for entry in batch.entries()] == [
+        *((number, False) for number in range(1, 1001)),
+        (1001, True),
+        (1002, False),
+    ]

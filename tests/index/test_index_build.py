@@ -1,5 +1,6 @@
 """Building an index: what is checked, what is recorded, what is left behind."""
 
+import hashlib
 import json
 import shutil
 
@@ -55,7 +56,7 @@ def test_metadata_record_corpus_language_and_counts(tmp_path):
     metadata = read_index_metadata(tmp_path / "index")
     assert metadata["language"] == "ru"
     assert metadata["corpus"]["files"] == ["c.jsonl"]
-    assert metadata["corpus"]["content"] == ContentDigest(DOCS).hexdigest()
+    assert metadata["corpus"]["sha256"] == hashlib.sha256(corpus.read_bytes()).hexdigest()
     assert metadata["statistics"] == {"documents": 2, "postings": 5, "tokens": 5}  # fruit red apple, green apple
     assert metadata["implementation"]["command"] == "how it was made"
     assert verify_index(tmp_path / "index") == []
@@ -86,6 +87,15 @@ def test_skip_invalid_counts_and_says_what_it_leaves_out(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "line 2: no JSON" in said
     assert "line 3: id '0' comes a second time" in said
+
+
+@pytest.mark.lucene
+def test_lines_that_go_through_as_they_are_are_checked_for_second_ids_too(tmp_path):
+    rows = [{"id": str(number % 700), "contents": "x" * 999} for number in range(1000)]
+    with pytest.raises(ToolkitError, match=r"line 701: id '0' comes a second time"):
+        build_index(corpus_from_files(jsonl(tmp_path / "c.jsonl", *rows)), tmp_path / "index")
+    counts = build_index(corpus_from_files(tmp_path / "c.jsonl"), tmp_path / "index", skip_invalid=True)
+    assert (counts.documents, counts.skipped) == (700, 300)
 
 
 @pytest.mark.lucene

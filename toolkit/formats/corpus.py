@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
@@ -13,6 +17,9 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_input
 
+BATCH = 4096  # documents
+BLOCK = 1 << 18  # bytes of JSON lines
+PEEK = 1024  # bytes in which a file shows its form
 ID_COLUMNS = ("id", "_id", "doc_id", "docid", "docno", "pid")
 _TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|HL|TTL)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 _TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.IGNORECASE | re.DOTALL)
@@ -32,6 +39,20 @@ class Entry(NamedTuple):
     line: int
     doc: Doc | None
     problem: str = ""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Documents of a file that follow each other.
+
+    ready    where all of them are valid and in the form that Anserini reads: their lines
+    ids      the ids of the documents in `ready`
+    entries  gives them one by one, with what is wrong in between
+    """
+
+    entries: Callable[[], list[Entry]]
+    ready: bytes = b""
+    ids: Sequence[str] = ()
 
 
 class Digest(Protocol):
@@ -56,8 +77,8 @@ def corpus_files(path: str | Path) -> list[Path]:
     return files
 
 
-def read_corpus(path: str | Path, digest: Digest | None = None) -> Iterator[Entry]:
-    """The documents of a file, in its order; never more than one of them in memory.
+def read_corpus(path: str | Path, digest: Digest | None = None) -> Iterator[Batch]:
+    """The documents of a file, in its order, some thousand at a time.
 
     JSONL has `id` or `_id`, and `contents`, or `text` with a `title` or without. TSV has id and text, or id, title and
     text, or a first line that names its columns. TREC text has <DOC> with <DOCNO>, and <TEXT> (without one, all of it).
@@ -67,12 +88,17 @@ def read_corpus(path: str | Path, digest: Digest | None = None) -> Iterator[Entr
 
     Raises ToolkitError where the file is missing, or compressed data break off.
     """
-    with open_input(path) as file:
+    with open_input(path) as raw:
         try:
-            lines = _decoded(file, digest)
-            first = next(lines, None)
-            if first is not None:
-                yield from _reader(first[1])(_chained(first, lines))
+            file = io.BufferedReader(raw) if not hasattr(raw, "peek") else raw
+            start = file.peek(1)[:PEEK].decode("utf-8-sig", "replace").lstrip()
+            if start.startswith("{"):
+                yield from _json_batches(file, digest)
+            else:
+                reader = _read_trec if start[:4].upper() == "<DOC" else _read_tsv
+                entries = reader(_decoded(file, digest))
+                while batch := list(itertools.islice(entries, BATCH)):
+                    yield Batch(partial(list, batch))
         except (EOFError, zlib.error, OSError) as error:
             if getattr(error, "errno", None):  # the disk, not the data
                 raise
@@ -81,29 +107,60 @@ def read_corpus(path: str | Path, digest: Digest | None = None) -> Iterator[Entr
             ) from error
 
 
+def _json_batches(file: BinaryIO, digest: Digest | None) -> Iterator[Batch]:
+    """Blocks of whole lines: one that arrow finds nothing wrong with is not looked at line by line."""
+    line = 1
+    while block := file.read(BLOCK) + file.readline():
+        if digest is not None:
+            digest.update(block)
+        ids = ready_ids(block)
+        entries = partial(_json_entries, block, line)
+        yield Batch(entries, block if block.endswith(b"\n") else block + b"\n", ids) if ids else Batch(entries)
+        line += block.count(b"\n")
+
+
+def _json_entries(block: bytes, line: int) -> list[Entry]:
+    return list(_read_jsonl(_decoded(io.BytesIO(block), None, line)))
+
+
+def ready_ids(block: bytes) -> list[str]:
+    """The ids of JSON lines in Anserini's own form: `id` and `contents`, nothing else, valid and not empty.
+
+    None at all where a single line is otherwise.
+    """
+    import pyarrow
+    import pyarrow.compute
+    from pyarrow import json
+
+    schema = pyarrow.schema([("id", pyarrow.string()), ("contents", pyarrow.string())])
+    try:
+        table = json.read_json(
+            pyarrow.BufferReader(block),
+            json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+        )
+        table.validate(full=True)
+    except pyarrow.ArrowInvalid:
+        return []
+    ids, contents = table["id"].combine_chunks(), table["contents"].combine_chunks()
+    if ids.null_count or contents.null_count:
+        return []
+    usable = pyarrow.compute.match_substring_regex(ids, r"^[^\s\x00-\x20\x7f-\xa0]+$")
+    filled = pyarrow.compute.match_substring_regex(contents, r"[^\x00-\x20]")
+    return ids.to_pylist() if usable.true_count == filled.true_count == len(ids) else []
+
+
 Lines = Iterator[tuple[int, str]]
 
 
-def _decoded(file: BinaryIO, digest: Digest | None) -> Lines:
+def _decoded(file: Iterable[bytes], digest: Digest | None, first: int = 1) -> Lines:
     """Each line that is not blank, with its number; what is no UTF-8 stays visible as a lone surrogate."""
-    for number, line in enumerate(file, 1):
+    for number, line in enumerate(file, first):
         if digest is not None:
             digest.update(line)
         text = line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
         if not text.isspace():
             yield number, text
-
-
-def _chained(first: tuple[int, str], rest: Lines) -> Lines:
-    yield first
-    yield from rest
-
-
-def _reader(first: str) -> Callable[[Lines], Iterator[Entry]]:
-    start = first.lstrip()
-    if start.startswith("{"):
-        return _read_jsonl
-    return _read_trec if start[:4].upper() == "<DOC" else _read_tsv
 
 
 def _read_jsonl(lines: Lines) -> Iterator[Entry]:

@@ -6,37 +6,45 @@ import hashlib
 import itertools
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolkit import __version__
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import progress
-from toolkit.formats.corpus import Entry, corpus_files, read_corpus
+from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
+from toolkit.core.progress import progress, say
+from toolkit.formats.corpus import BATCH, Batch, Entry, corpus_files, read_corpus
 from toolkit.index.ids import SeenIds
 from toolkit.index.metadata import ContentDigest, is_empty, write_index_metadata
 from toolkit.store import new_folder
 
-BATCH = 4096  # documents checked at once
+if TYPE_CHECKING:
+    from toolkit.models.anserini_index import Indexer
 
 
 @dataclass
 class Corpus:
     """Documents to index and what to call them.
 
-    name     as messages and metadata have it
-    entries  (file, entry) pairs; the file is "" for documents that come from no file
-    files    the names of the files
-    sha256   of the bytes of all files, decompressed, once they are read
+    name    as messages and metadata have it
+    parts   (file, batches) pairs; the file is "" for documents that come from no file
+    files   the names of the files
+    digest  of the bytes of all files, decompressed, or of the documents where they come from no file; once they are read
     """
 
     name: str
-    entries: Iterable[tuple[str, Entry]]
-    files: list[str] = field(default_factory=list)
-    sha256: Any = None
+    parts: Iterable[tuple[str, Iterable[Batch]]]
+    files: list[str]
+    digest: Any
+
+    def facts(self) -> dict[str, Any]:
+        """What the index's metadata say of it."""
+        if not self.files:
+            return {"name": self.name, "content": self.digest.hexdigest()}
+        return {"name": self.name, "files": self.files, "sha256": self.digest.hexdigest()}
 
 
 @dataclass
@@ -50,19 +58,20 @@ class Counts:
 
 def corpus_from_files(path: str | Path) -> Corpus:
     """The documents of a file, or of all files of a folder."""
-    files, sha256 = corpus_files(path), hashlib.sha256()
-
-    def entries() -> Iterator[tuple[str, Entry]]:
-        for file in files:
-            for entry in read_corpus(file, sha256):
-                yield str(file), entry
-
-    return Corpus(str(path), entries(), [file.name for file in files], sha256)
+    files, digest = corpus_files(path), hashlib.sha256()
+    return Corpus(str(path), ((str(file), read_corpus(file, digest)) for file in files), [file.name for file in files], digest)
 
 
 def corpus_from_docs(name: str, docs: Iterable[Doc]) -> Corpus:
     """Documents of a benchmark or of ir_datasets."""
-    return Corpus(name, (("", Entry(number, doc)) for number, doc in enumerate(docs, 1)))
+    digest = ContentDigest()
+    entries = itertools.starmap(Entry, enumerate(digest.counting(docs), 1))
+    return Corpus(name, [("", _batches(entries))], [], digest)
+
+
+def _batches(entries: Iterator[Entry]) -> Iterator[Batch]:
+    while batch := list(itertools.islice(entries, BATCH)):
+        yield Batch(partial(list, batch))
 
 
 def build_index(
@@ -79,26 +88,19 @@ def build_index(
     from toolkit.models.anserini_index import StoredTexts, indexing
 
     check_output(output)
-    started, digest, counts = time.time(), ContentDigest(), Counts()
+    started, counts = time.time(), Counts()
     with new_folder(output) as part:
         with (
             progress(f"indexing {corpus.name}", unit="documents") as advance,
             indexing(part, language=language, threads=threads) as indexer,
         ):
-            for docs in _valid(corpus, skip_invalid, counts):
-                for doc in docs:
-                    if is_empty(doc):
-                        counts.empty += 1
-                    else:
-                        digest.add(doc)
-                        indexer.add(doc)
-                advance(len(docs))
+            for done in _index_all(corpus, indexer, skip_invalid, counts):
+                advance(done)
             counts.documents = indexer.documents
         if not counts.documents:
             raise ToolkitError(f"{corpus.name} has no documents to index", "see `tandem index --help` for the forms it reads")
         statistics = StoredTexts(part).statistics()
-        origin = {**_origin(corpus), "content": digest.hexdigest()}
-        write_index_metadata(part, _metadata(origin, counts, language, command, time.time() - started, statistics))
+        write_index_metadata(part, _metadata(corpus.facts(), counts, language, command, time.time() - started, statistics))
     return counts
 
 
@@ -113,48 +115,51 @@ def is_index(folder: Path) -> bool:
     return folder.is_dir() and any(folder.glob("segments_*"))
 
 
-def _valid(corpus: Corpus, skip: bool, counts: Counts) -> Iterator[list[Doc]]:
-    """Documents some thousand at a time, without what is invalid."""
-    from toolkit.core.progress import say
-
+def _index_all(corpus: Corpus, indexer: Indexer, skip: bool, counts: Counts) -> Iterator[int]:
+    """Hand every document to the indexer, and yield how many have been dealt with, batch by batch."""
     seen = SeenIds()
-    for batch in _batches(corpus.entries):
-        problems = {place: entry.problem for place, (_, entry) in enumerate(batch) if entry.doc is None}
-        fine = [place for place in range(len(batch)) if place not in problems]
-        for again in seen.add([batch[place][1].doc.doc_id for place in fine]):
-            problems[fine[again]] = f"id {batch[fine[again]][1].doc.doc_id!r} comes a second time"
-        for place in sorted(problems):
-            file, entry = batch[place]
-            message = f"{file or corpus.name}, {'line' if file else 'document'} {entry.line}: {problems[place]}"
-            if not skip:
-                raise ToolkitError(message, "mend the corpus, or leave such documents out with --skip-invalid")
-            if counts.skipped < 20:
-                say(f"left out: {message}")
-            counts.skipped += 1
-        yield [entry.doc for place, (_, entry) in enumerate(batch) if place not in problems]
+    for file, batches in corpus.parts:
+        for batch in batches:
+            if batch.ready and not (again := seen.add(batch.ids)):
+                indexer.add_lines(batch.ready, len(batch.ids))
+                yield len(batch.ids)
+                continue
+            entries = batch.entries()
+            problems = {place: entry.problem for place, entry in enumerate(entries) if entry.problem}
+            places = [place for place in range(len(entries)) if place not in problems]
+            if not batch.ready:
+                again = seen.add([entries[place].doc.doc_id for place in places])
+            problems |= {places[one]: f"id {entries[places[one]].doc.doc_id!r} comes a second time" for one in again}
+            _refuse(corpus, file, entries, problems, skip, counts)
+            for place, entry in enumerate(entries):
+                if place not in problems and is_empty(entry.doc):
+                    counts.empty += 1
+                elif place not in problems:
+                    indexer.add(entry.doc)
+            yield len(entries)
 
 
-def _batches(entries: Iterable[tuple[str, Entry]]) -> Iterator[tuple[tuple[str, Entry], ...]]:
-    entries = iter(entries)
-    while batch := tuple(itertools.islice(entries, BATCH)):
-        yield batch
-
-
-def _origin(corpus: Corpus) -> dict[str, Any]:
-    if not corpus.files:
-        return {"name": corpus.name}
-    return {"name": corpus.name, "files": corpus.files, "sha256": corpus.sha256.hexdigest()}
+def _refuse(corpus: Corpus, file: str, batch: list[Entry], problems: dict[int, str], skip: bool, counts: Counts) -> None:
+    """Raise ToolkitError for the first problem; where they are skipped, count them and say the first."""
+    for place in sorted(problems):
+        where = f"{file}, line" if file else f"{corpus.name}, document"
+        message = f"{where} {batch[place].line}: {problems[place]}"
+        if not skip:
+            raise ToolkitError(message, "mend the corpus, or leave such documents out with --skip-invalid")
+        if counts.skipped < SHOWN_PROBLEMS:
+            say(f"left out: {message}")
+        counts.skipped += 1
 
 
 def _metadata(
-    origin: dict[str, Any], counts: Counts, language: str, command: str, seconds: float, statistics: dict[str, int]
+    corpus: dict[str, Any], counts: Counts, language: str, command: str, seconds: float, statistics: dict[str, int]
 ) -> dict[str, Any]:
     from toolkit.models import jvm
 
     return {
         "kind": "lucene",
         "language": language,
-        "corpus": origin,
+        "corpus": corpus,
         **asdict(counts),
         "statistics": statistics,
         "implementation": {

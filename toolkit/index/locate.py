@@ -143,7 +143,7 @@ def is_current(folder: Path, collection: Collection, group: str) -> bool:
         return False
     if collection.spec.layout == "ir_datasets":
         return True
-    return metadata["corpus"]["content"] == ContentDigest(collection.docs(group)).hexdigest()
+    return metadata["corpus"].get("content") == ContentDigest(collection.docs(group)).hexdigest()
 
 
 def _index(name: str, folder: Path) -> Index:

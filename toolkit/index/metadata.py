@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,13 @@ class ContentDigest:
         for doc in docs:
             if not is_empty(doc):
                 self.add(doc)
+
+    def counting(self, docs: Iterable[Doc]) -> Iterator[Doc]:
+        """The same documents, each counted in as it passes."""
+        for doc in docs:
+            if not is_empty(doc):
+                self.add(doc)
+            yield doc
 
     def add(self, doc: Doc) -> None:
         """Count one document in; not an empty one."""

@@ -52,6 +52,11 @@ class Indexer:
         if len(self._batch) == BATCH:
             self.flush()
 
+    def add_lines(self, lines: bytes, documents: int) -> None:
+        """Index documents that are JSON lines with `id` and `contents` already."""
+        self.put(lines)
+        self.documents += documents
+
     def flush(self) -> None:
         """Hand over what has been taken."""
         if self._batch:
