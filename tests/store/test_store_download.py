@@ -211,6 +211,7 @@ def test_a_disk_that_fills_up_meanwhile_is_one_line_and_keeps_what_came(home, sm
         command = [sys.executable, "-c", FETCH, f"{files.base}/a", str(small_disk / "a")]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert files.paused.wait(30)
+        wait_for_bytes(small_disk / "a.part")  # by then the room was checked
         (small_disk / "other").write_bytes(b"x" * 500_000)
         files.go_on.set()
         stderr = process.communicate(timeout=60)[1]
