@@ -145,7 +145,7 @@ def test_passwords_and_keys_of_addresses_are_neither_printed_nor_kept(target):
         url = f"{files.base}/a?token=secret".replace("//", "//me:secret@")
         process = subprocess.Popen([sys.executable, "-c", FETCH, url, str(target)], stderr=subprocess.PIPE, text=True)
         assert files.paused.wait(30)
-        wait_for_bytes(target.with_name("a.tar.gz.part"))
+        wait_for(target.with_name("a.tar.gz.part"), size=1)
         process.kill()
         process.communicate(timeout=30)
         assert "secret" not in target.with_name("a.tar.gz.part.json").read_text()
@@ -211,7 +211,7 @@ def test_a_disk_that_fills_up_meanwhile_is_one_line_and_keeps_what_came(home, sm
         command = [sys.executable, "-c", FETCH, f"{files.base}/a", str(small_disk / "a")]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert files.paused.wait(30)
-        wait_for_bytes(small_disk / "a.part")  # by then the room was checked
+        wait_for(small_disk / "a.part")  # by then the room was checked
         (small_disk / "other").write_bytes(b"x" * 500_000)
         files.go_on.set()
         stderr = process.communicate(timeout=60)[1]
@@ -222,10 +222,10 @@ def test_a_disk_that_fills_up_meanwhile_is_one_line_and_keeps_what_came(home, sm
     assert (small_disk / "a.part").exists()
 
 
-def wait_for_bytes(path):
+def wait_for(path, size=0):
     deadline = time.monotonic() + 30
-    while not (path.exists() and path.stat().st_size):
-        assert time.monotonic() < deadline, "no byte arrived"
+    while not (path.exists() and path.stat().st_size >= size):
+        assert time.monotonic() < deadline, f"{path.name} did not come"
         time.sleep(0.02)
 
 
@@ -234,7 +234,7 @@ def test_ctrl_c_leaves_a_part_that_the_next_call_resumes(target):
         url = f"{files.base}/a.tar.gz"
         process = subprocess.Popen([sys.executable, "-c", FETCH, url, str(target)], stderr=subprocess.PIPE, text=True)
         assert files.paused.wait(30)
-        wait_for_bytes(target.with_name("a.tar.gz.part"))
+        wait_for(target.with_name("a.tar.gz.part"), size=1)
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=30)[1] == "interrupted\n"
         assert process.returncode == 130
