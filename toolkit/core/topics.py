@@ -16,6 +16,7 @@ class Topic:
     condition    what the instruction asks for (`expert`); empty where the benchmark names none
     group_id     the core query's id: it ties the instructed variants of one core query
     original_id  the id as published
+    released     what the benchmark's released code sends as the instruction in a mode that has none of ours (InfoSearch's `ori`)
     """
 
     query_id: str
@@ -26,3 +27,4 @@ class Topic:
     mode: str = ""
     group_id: str = ""
     original_id: str = ""
+    released: str = ""
