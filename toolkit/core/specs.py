@@ -49,8 +49,8 @@ class SystemSpec:
     loader              what loads it: `anserini`, `sentence-transformers`, `transformers`, `peft`, `rerankers`, `endpoint`
     parameters          what the class takes, with defaults; what a user changes enters the run's name
     templates           what is sent, see `toolkit.core.templates`
-    recipes             name -> `source`, and what differs: `kind`, `loader`, `parameters`, `templates`, `notes`; or `unknown`, why it
-                        cannot be followed
+    recipes             name -> `source`, and what differs: `kind`, `loader`, `parameters`, `templates`, `notes`;
+                        or `unknown`, why it cannot be followed
     recipe              the recipe that was chosen; empty for the model card's
     papers              the benchmarks' papers that report it
     source, notes       where the facts were read, and what a user should know
@@ -80,7 +80,7 @@ class SystemSpec:
     verified: str = "facts only"
 
     def with_recipe(self, name: str) -> SystemSpec:
-        """The same system as another recipe sends it. ToolkitError for one that it has not, or whose details nobody published."""
+        """The same system as another recipe sends it. ToolkitError for one that is not known or not published."""
         if name not in self.recipes:
             raise ToolkitError(f"system {self.name} has no recipe {name!r}", f"known: {', '.join(self.recipes) or 'none'}")
         recipe = self.recipes[name]

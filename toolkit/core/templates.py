@@ -37,8 +37,8 @@ class Input(NamedTuple):
 def topic_input(templates: Mapping[str, str], topic: Topic) -> Input:
     """A topic in a template: `query` where it has an instruction, `plain` (if the system has one) where it has none.
 
-    Slots: `{query}`, `{question}` (the query, ended by `?` where nothing ends it), `{instruction}` and `{released}`. In a template
-    without `{instruction}`, `{query}` is all of the topic's text: the query, one blank, the instruction.
+    Slots: `{query}`, `{question}` (the query, ended by `?` where nothing ends it), `{instruction}` and `{released}`. In a
+    template without `{instruction}`, `{query}` is all of the topic's text: the query, one blank, the instruction.
     """
     template = templates.get("query", DEFAULTS["query"])
     if not topic.instruction:

@@ -16,7 +16,7 @@ class Topic:
     condition    what the instruction asks for (`expert`); empty where the benchmark names none
     group_id     the core query's id: it ties the instructed variants of one core query
     original_id  the id as published
-    released     what the benchmark's released code sends as the instruction in a mode that has none of ours (InfoSearch's `ori`)
+    released     what the benchmark's released code sends as instruction in a mode where ours is empty (InfoSearch's `ori`)
     """
 
     query_id: str
