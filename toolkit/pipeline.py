@@ -15,10 +15,10 @@ from toolkit.core.progress import say
 from toolkit.core.runs import Run, join_runs
 from toolkit.core.specs import SystemSpec
 from toolkit.formats import write_metadata, write_run
+from toolkit.formats.provenance import run_metadata
 from toolkit.index import Index, Source, find_index, own_name
 from toolkit.registry.loader import did_you_mean
 from toolkit.search import check_parameters, search
-from toolkit.search.provenance import run_metadata
 
 DEFAULT_HITS = 1000
 BM25_DECIMALS = 6  # as Anserini writes them: 4 decimals, ties made strict in the 6th

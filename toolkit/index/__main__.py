@@ -52,9 +52,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _build(name: str, args: argparse.Namespace) -> int:
+    from toolkit.formats.provenance import command_line
     from toolkit.index import build_index, named_corpus
     from toolkit.index.build import check_output
-    from toolkit.search.provenance import command_line
 
     if not args.output:
         raise ToolkitError("no folder for the index", "name one with --output")

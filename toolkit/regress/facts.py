@@ -11,7 +11,7 @@ from toolkit.benchmarks import Selection, TopicSet, find, load, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import split_mode
 from toolkit.formats.lines import read_bytes
-from toolkit.search.provenance import topics_digest
+from toolkit.formats.provenance import topics_digest
 
 
 def selection_of(name: str) -> Selection:

@@ -34,14 +34,31 @@ def run_metadata(
     file: Path | None,
     seconds: float,
 ) -> dict[str, Any]:
-    """The mapping for `write_metadata`.
+    """The mapping for `write_metadata` of a run that was searched.
 
     collection  the test collection: name, source, ir_datasets; empty where the topics are a file's
     indexes     what is to be said of each index (name, documents, digests)
     file        where the run was written; its digest is over the lines, decompressed; None for standard output
     seconds     wall time of all of it
     """
-    written = {"file": file.name, "sha256": _file_digest(file)} if file else {}
+    data = {
+        **({"test collection": dict(collection)} if collection else {}),
+        "topics": {"name": topics_name, "queries": len(topics), "sha256": topics_digest(topics)},
+        "indexes": [dict(index) for index in indexes],
+    }
+    method = {"retrieval": [{"name": system, "method": system, **parameters}]}
+    return metadata_of(run, tag=tag, method=method, data=data, file=file, seconds=seconds)
+
+
+def metadata_of(
+    run: Run, *, tag: str, method: Mapping[str, Any], data: Mapping[str, Any], file: Path | None, seconds: float
+) -> dict[str, Any]:
+    """The same for a run however it was made.
+
+    method  what made it, in ir_metadata's words (`retrieval: [...]`)
+    data    what it was made from
+    """
+    written = {"file": file.name, "sha256": file_digest(file)} if file else {}
     return {
         "tag": tag,
         "platform": {
@@ -50,19 +67,14 @@ def run_metadata(
                 "ram": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GB",
             },
             "operating system": {"kernel": f"{platform.system()} {platform.release()}", "distribution": _distribution()},
-            "software": {"libraries": {"python": [f"{name}=={its}" for name, its in _versions().items()]}},
+            "software": {"libraries": {"python": [f"{name}=={its}" for name, its in versions(LIBRARIES).items()]}},
         },
         "implementation": {
             "executable": {"cmd": command_line(), "wall time": round(seconds, 2)},
             "source": {"name": "tandem-ir", "version": __version__, "lang": f"python {platform.python_version()}"},
         },
-        "method": {"automatic": True, "retrieval": [{"name": system, "method": system, **parameters}]},
-        "data": {
-            **({"test collection": dict(collection)} if collection else {}),
-            "topics": {"name": topics_name, "queries": len(topics), "sha256": topics_digest(topics)},
-            "indexes": [dict(index) for index in indexes],
-            "run": {**written, "queries": len(run.query_ids), "lines": len(run)},
-        },
+        "method": {"automatic": True, **method},
+        "data": {**data, "run": {**written, "queries": len(run.query_ids), "lines": len(run)}},
     }
 
 
@@ -81,7 +93,8 @@ def topics_digest(topics: Sequence[Topic]) -> str:
     return digest.hexdigest()
 
 
-def _file_digest(path: Path) -> str:
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, decompressed."""
     digest = hashlib.sha256()
     with open_input(path) as file:
         while chunk := file.read(CHUNK):
@@ -97,9 +110,10 @@ def _distribution() -> str:
         return platform.platform()
 
 
-def _versions() -> dict[str, str]:
+def versions(libraries: Iterable[str]) -> dict[str, str]:
+    """Library -> version, for those of the libraries that are installed."""
     found = {}
-    for library in LIBRARIES:
+    for library in libraries:
         try:
             found[library] = version(library)
         except PackageNotFoundError:
