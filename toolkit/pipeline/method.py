@@ -1,0 +1,125 @@
+"""What makes a run: the systems, what is done to topics before and to results behind them; the name that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolkit import registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import template_digest
+from toolkit.registry.choice import choose_system
+from toolkit.registry.loader import did_you_mean
+
+RULES = "+rules"
+DEFAULT_HITS = 1000
+DEFAULT_DEPTH = 100
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A system as it is to be used.
+
+    parameters  complete: its own with those that the user gave
+    changed     those that differ from its own, which enter the run's name
+    rules       whether InfoSearch's restrictions are filtered by rules behind it (`NAME+rules`)
+    """
+
+    spec: SystemSpec
+    parameters: Mapping[str, Any]
+    changed: Mapping[str, Any]
+    rules: bool = False
+
+    @property
+    def tag(self) -> str:
+        """The system's name alone."""
+        return f"{self.spec.name}{RULES if self.rules else ''}"
+
+    @property
+    def name(self) -> str:
+        """Name, recipe and what differs from its own parameters, as a run's file name has them: `bm25.k1-1.2`."""
+        changed = [name if value is True else f"{name}-{value}" for name, value in self.changed.items()]
+        return ".".join([self.tag, *filter(None, [self.spec.recipe]), *changed])
+
+    def facts(self) -> dict[str, Any]:
+        """What a run's metadata say of it."""
+        spec, facts = self.spec, {"name": self.tag, "method": self.spec.kind}
+        if spec.checkpoint:
+            facts |= {"checkpoint": spec.checkpoint, "revision": spec.revision or "not pinned"}
+            facts |= {"base": spec.base, "base revision": spec.base_revision} if spec.base else {}
+            facts |= {"templates": dict(spec.templates), "template digest": template_digest(spec)}
+        facts |= {"recipe": spec.recipe} if spec.recipe else {}
+        return {**facts, **self.parameters}
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to make runs.
+
+    systems      one, or several whose runs are fused
+    fusion       how they are: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`; empty for one system
+    instruction  `full`; or `placebo` (another sentence of the same length), `none`
+    reranker     reads the best `depth` documents of each query again
+    """
+
+    systems: tuple[Chosen, ...]
+    hits: int = DEFAULT_HITS
+    fusion: str = ""
+    instruction: str = "full"
+    reranker: Chosen | None = None
+    depth: int = DEFAULT_DEPTH
+
+    @property
+    def tag(self) -> str:
+        """The names of its systems: `a+b.rrf`, `bm25.rerank-NAME`."""
+        return self._joined([system.tag for system in self.systems], self.reranker.tag if self.reranker else "")
+
+    @property
+    def name(self) -> str:
+        """The same with all that is not as it would be without a word: the part of a run's file name."""
+        joined = self._joined([system.name for system in self.systems], self.reranker.name if self.reranker else "")
+        depth = [f"depth-{self.depth}"] if self.reranker and self.depth != DEFAULT_DEPTH else []
+        instruction = [self.instruction] if self.instruction != "full" else []
+        hits = [f"hits-{self.hits}"] if self.hits != DEFAULT_HITS else []
+        return ".".join([joined, *depth, *instruction, *hits])
+
+    def _joined(self, systems: list[str], reranker: str) -> str:
+        parts = ["+".join(systems)]
+        parts += [self.fusion.replace(":", "-").replace("=", "-").replace(",", "-")] if self.fusion else []
+        return ".".join([*parts, *([f"rerank-{reranker}"] if reranker else [])])
+
+    def facts(self) -> dict[str, Any]:
+        """The part `method` of a run's metadata."""
+        facts: dict[str, Any] = {"retrieval": [{**system.facts(), "hits": self.hits} for system in self.systems]}
+        facts |= {"instruction": self.instruction} if self.instruction != "full" else {}
+        facts |= {"fusion": self.fusion} if self.fusion else {}
+        return facts | ({"reranking": [{**self.reranker.facts(), "depth": self.depth}]} if self.reranker else {})
+
+
+def choose(name: str, given: Mapping[str, Any], **how: Any) -> Chosen:
+    """The system of this name, `NAME+rules` too, with the parameters that are given and not None.
+
+    how  what `registry.choice.choose_system` takes: `files`, `recipe`, `query_template`, ...
+
+    Raises ToolkitError for an unknown system, and for a parameter that it has not.
+    """
+    rules = name.endswith(RULES) and name not in registry.systems()
+    spec = choose_system(name.removesuffix(RULES) if rules else name, **how)
+    given = {name: value for name, value in given.items() if value is not None}
+    for parameter in given:
+        if parameter not in spec.parameters:
+            hint = f"{did_you_mean(parameter, spec.parameters)}known: {', '.join(spec.parameters)}"
+            raise ToolkitError(f"system {spec.name} has no parameter {parameter!r}", hint)
+    changed = {name: value for name, value in given.items() if value != spec.parameters[name]}
+    return Chosen(spec, {**spec.parameters, **given}, changed, rules)
+
+
+def check_fusion(systems: Iterable[str], fusion: str) -> None:
+    """Raise ToolkitError for several systems without a way to fuse them, and the other way round."""
+    systems = list(systems)
+    if len(systems) > 1 and not fusion:
+        raise ToolkitError(f"{len(systems)} systems ({', '.join(systems)}) make one run", "say how with --fuse rrf")
+    if fusion and len(systems) < 2:
+        raise ToolkitError(f"nothing to fuse with {systems[0]}", "name a second --system")
