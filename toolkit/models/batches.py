@@ -1,0 +1,24 @@
+"""Batches of texts that waste little on padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+TOKENS = 128  # what a text counts for where a batch size is given in texts
+
+
+def by_length(lengths: Sequence[int], batch_size: int) -> list[list[int]]:
+    """Positions of texts of these lengths (tokens), in batches of nearly equal length, longest first.
+
+    A batch holds as many tokens, padding counted, as `batch_size` texts of 128 tokens have, and at least one text; so what
+    does not fit into memory shows with the first batch. No text is in two batches, none is left out.
+    """
+    budget = batch_size * TOKENS
+    order = sorted(range(len(lengths)), key=lambda position: -lengths[position])
+    batches: list[list[int]] = []
+    for position in order:
+        # the first of a batch is its longest, to which all others are padded
+        if not batches or (len(batches[-1]) + 1) * lengths[batches[-1][0]] > budget:
+            batches.append([])
+        batches[-1].append(position)
+    return batches

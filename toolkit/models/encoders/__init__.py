@@ -1,0 +1,58 @@
+"""Encoders: inputs to vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import Input
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SIDES = ("query", "passage")
+
+
+class Encoder(Protocol):
+    """What every encoder of a kind that gives one vector a text offers.
+
+    dimension   of the vectors
+    similarity  `cos` or `dot`: how its vectors are compared
+    cut         side -> how many of the encoded inputs the limit cost tokens
+    lost        how many queries lost their core query altogether
+    """
+
+    dimension: int
+    similarity: str
+    cut: dict[str, int]
+    lost: int
+
+    def encode(self, inputs: Sequence[Input], side: str) -> np.ndarray:
+        """(n, dimension) float32 in the order of the inputs; rows of unit length where the similarity is `cos`."""
+
+    def token_ids(self, input: Input, side: str) -> list[int]:
+        """What the model sees of an input, special tokens and all."""
+
+
+def load_encoder(
+    spec: SystemSpec,
+    *,
+    device: str | None = None,
+    precision: str | None = None,
+    batch_size: int = 32,
+    trust_remote_code: bool = False,
+) -> Encoder:
+    """The encoder of a system of kind `dense`.
+
+    device      `cpu`, `cuda`, `cuda:0,cuda:1`; None for the first GPU, the CPU where there is none
+    precision   `fp32`, `bf16`, `fp16`; None for the entry's on a GPU, fp32 on a CPU
+    batch_size  in texts of 128 tokens
+    Raises ToolkitError where the checkpoint cannot be had or would be loaded wrongly, see `toolkit.models.checkpoints`.
+    """
+    from toolkit.models.encoders.loading import load
+
+    if spec.kind != "dense":
+        raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "take a system of kind dense")
+    return load(spec, device, precision, batch_size, trust_remote_code)

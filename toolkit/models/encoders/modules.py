@@ -1,0 +1,123 @@
+"""What a checkpoint says about itself in sentence-transformers' files: its pooling, what comes after, its length.
+
+Read here rather than by sentence-transformers, whose import takes longer than encoding a thousand passages and whose encoding
+sorts by characters and pads by batches of a fixed number of texts. A checkpoint with other modules than these is loaded by it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolkit.core.errors import ToolkitError
+
+if TYPE_CHECKING:
+    import torch
+
+LAYERS = ("Dense", "LayerNorm", "Normalize")
+POOLINGS = {"cls": "cls", "mean": "mean", "lasttoken": "last"}
+LEGACY = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean", "pooling_mode_lasttoken": "lasttoken"}
+
+
+@dataclass(frozen=True)
+class Modules:
+    """A checkpoint's modules.
+
+    simple          whether these fields say it all: if not, sentence-transformers has to load it
+    folder          of the transformer itself
+    pooling         `cls`, `mean` or `last`; empty where the checkpoint says nothing
+    include_prompt  whether a prefix takes part in the pooling
+    length          the limit in tokens; None where nothing is said
+    layers          (type, folder) of what comes after the pooling
+    """
+
+    simple: bool
+    folder: Path
+    pooling: str = ""
+    include_prompt: bool = True
+    length: int | None = None
+    layers: tuple[tuple[str, Path], ...] = ()
+
+
+def read_modules(folder: Path) -> Modules:
+    """The modules of a checkpoint; without `modules.json` there is the transformer alone."""
+    listed = _json(folder / "modules.json", [])
+    kinds = [(entry["type"].rpartition(".")[2], folder / entry["path"]) for entry in listed]
+    if not kinds:
+        return Modules(True, folder)
+    native = all(entry["type"].startswith("sentence_transformers.") for entry in listed)
+    names = [name for name, _ in kinds]
+    if not native or names[:2] != ["Transformer", "Pooling"] or set(names[2:]) - set(LAYERS):
+        return Modules(False, folder)
+    transformer = kinds[0][1]
+    told = _json(transformer / "sentence_bert_config.json", {})
+    pooling = _json(kinds[1][1] / "config.json", {})
+    mode = _pooling_mode(pooling)
+    plain = all(_is_plain(path) for name, path in kinds[2:] if name == "Dense")
+    if mode not in POOLINGS or told.get("do_lower_case") or not plain:
+        return Modules(False, folder)
+    include = pooling.get("include_prompt", True)
+    return Modules(True, transformer, POOLINGS[mode], include, told.get("max_seq_length"), tuple(kinds[2:]))
+
+
+def load_layers(layers: tuple[tuple[str, Path], ...], device: str, dtype: torch.dtype) -> list[Callable]:
+    """What comes after the pooling, as functions of (n, d) tensors."""
+    from torch.nn.functional import normalize
+
+    loaders = {"Dense": _dense, "LayerNorm": _layer_norm}
+    return [loaders[kind](path).to(device, dtype).eval() if kind in loaders else normalize for kind, path in layers]
+
+
+def _pooling_mode(config: dict[str, Any]) -> Any:
+    """The one mode of a pooling module; anything else for those that join several."""
+    if "pooling_mode" in config:
+        return config["pooling_mode"]
+    modes = [key for key, value in config.items() if key.startswith("pooling_mode_") and value]
+    return LEGACY.get(modes[0]) if len(modes) == 1 else None
+
+
+def _is_plain(path: Path) -> bool:
+    """Whether a Dense module is a linear layer over the pooled vector and an activation of torch."""
+    config = _json(path / "config.json", {})
+    own = config.get("activation_function", "torch.nn.").startswith("torch.nn.")
+    inner = config.get("module_input_name", "sentence_embedding") == "sentence_embedding"
+    return own and inner and not config.get("use_residual") and not config.get("module_output_name")
+
+
+def _dense(path: Path) -> torch.nn.Module:
+    from torch import nn
+
+    config = _json(path / "config.json", {})
+    linear = nn.Linear(config["in_features"], config["out_features"], bias=config.get("bias", True))
+    linear.load_state_dict({name.removeprefix("linear."): value for name, value in _weights(path).items()})
+    activation = config.get("activation_function", "torch.nn.modules.activation.Tanh").rpartition(".")[2]
+    return nn.Sequential(linear, getattr(nn, activation)())
+
+
+def _layer_norm(path: Path) -> torch.nn.Module:
+    from torch import nn
+
+    norm = nn.LayerNorm(_json(path / "config.json", {})["dimension"])
+    norm.load_state_dict({name.removeprefix("norm."): value for name, value in _weights(path).items()})
+    return norm
+
+
+def _weights(path: Path) -> dict[str, torch.Tensor]:
+    from safetensors.torch import load_file
+
+    file = path / "model.safetensors"
+    if not file.exists():
+        raise ToolkitError(f"{path} has no model.safetensors", "pickled weights are not loaded: convert them to safetensors")
+    return load_file(file)
+
+
+def _json(path: Path, absent: Any) -> Any:
+    if not path.exists():
+        return absent
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ToolkitError(f"{path} is no JSON: {error}", "is the checkpoint complete?") from error

@@ -1,0 +1,69 @@
+"""Texts to the token ids that a model is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolkit.core.templates import Input
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+class Sent(NamedTuple):
+    """One input as the model sees it.
+
+    ids     with special tokens, cut at the limit
+    prefix  how many of them come before the text's own: the special ones in front and the prefix's
+    cut     whether the limit cost it tokens
+    """
+
+    ids: list[int]
+    prefix: int
+    cut: bool
+
+    def lost(self, tail: int) -> bool:
+        """Whether nothing of the text itself is left; `tail` special tokens end every input."""
+        return self.cut and self.prefix >= len(self.ids) - tail
+
+
+class Framing:
+    """Tokens between the special ones that the tokenizer puts around them.
+
+    The special tokens are put there by us: tokenizers of Mistral and Llama checkpoints lose `</s>` between versions of
+    transformers, and a text that is cut must end as a whole one does.
+
+    eos  end with the tokenizer's EOS where it does not do so by itself
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, eos: bool = False):
+        self.tokenizer = tokenizer
+        bare, framed = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
+        start = next(i for i in range(len(framed)) if framed[i : i + len(bare)] == bare)
+        self.head, self.tail = framed[:start], framed[start + len(bare) :]
+        if eos and tokenizer.eos_token_id not in self.tail[-1:]:
+            self.tail = [*self.tail, tokenizer.eos_token_id]
+        pads = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
+        self.pad = next(token for token in pads if token is not None)
+
+    def __call__(self, inputs: Sequence[Input], limit: int) -> list[Sent]:
+        """Each input as it is sent, at most `limit` tokens long.
+
+        A prefix counts as many tokens as it has by itself, which is how the authors of Instructor and GritLM count.
+        """
+        prefixes = list(dict.fromkeys(each.prefix for each in inputs))
+        sizes = {prefix: len(ids) for prefix, ids in zip(prefixes, self._tokens(prefixes), strict=True)}
+        room = limit - len(self.head) - len(self.tail)
+        sent = []
+        for each, body in zip(inputs, self._tokens([each.whole for each in inputs]), strict=True):
+            ids = [*self.head, *body[:room], *self.tail]
+            before = len(self.head) + sizes[each.prefix] if each.prefix else 0
+            sent.append(Sent(ids, min(before, len(ids)), len(body) > room))
+        return sent
+
+    def _tokens(self, texts: list[str]) -> list[list[int]]:
+        if not texts:
+            return []
+        told = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
+        return self.tokenizer(texts, add_special_tokens=False, **told)["input_ids"]

@@ -1,0 +1,135 @@
+"""Encoding with transformers: bulk tokenization, batches by length, pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch.nn.functional import normalize
+
+from toolkit.core.templates import Input
+from toolkit.models.batches import by_length
+from toolkit.models.encoders.pooling import POOLINGS
+from toolkit.models.encoders.tokens import Framing, Sent
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+@dataclass
+class Tower:
+    """A model with its tokenizer and what is made of its states.
+
+    models       the same model, once for each device
+    pooling      `cls`, `mean`, `last`, or `pooler` for the model's own pooler output
+    mask_prefix  keep the prefix out of the pooling
+    layers       what comes after the pooling, on each device
+    left         pad on the left
+    """
+
+    models: list[PreTrainedModel]
+    framing: Framing
+    limits: dict[str, int]
+    pooling: str
+    mask_prefix: bool
+    layers: list[list[Callable]]
+    left: bool = False
+
+    @torch.inference_mode()
+    def vectors(self, replica: int, batch: Sequence[Sent]) -> torch.Tensor:
+        """(n, d) float32 on the replica's device, not normalised; no input may be empty."""
+        model = self.models[replica]
+        fed, pooled = self._tensors(batch)
+        fed = {name: value.to(model.device, non_blocking=True) for name, value in fed.items()}
+        output = model(**fed)
+        if self.pooling == "pooler":
+            vectors = output.pooler_output
+        else:
+            vectors = POOLINGS[self.pooling](output.last_hidden_state, pooled.to(model.device))
+        for layer in self.layers[replica]:
+            vectors = layer(vectors.to(model.dtype))
+        return vectors.float()
+
+    def _tensors(self, batch: Sequence[Sent]) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+        """What the model takes, and the mask of the tokens to pool over; both (n, longest)."""
+        shape = len(batch), max(len(sent.ids) for sent in batch)
+        ids = np.full(shape, self.framing.pad, dtype=np.int64)
+        mask, pooled = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        for row, sent in enumerate(batch):
+            start = shape[1] - len(sent.ids) if self.left else 0
+            end = start + len(sent.ids)
+            ids[row, start:end], mask[row, start:end] = sent.ids, 1
+            pooled[row, start + (sent.prefix if self.mask_prefix else 0) : end] = 1
+        fed = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
+        if self.left:  # a token's position counts from its text's first one, not from the padding
+            fed["position_ids"] = (fed["attention_mask"].cumsum(1) - 1).clamp(min=0)
+        return fed, torch.from_numpy(pooled)
+
+
+class TowerEncoder:
+    """An `Encoder` of one tower for both sides, or of one for each."""
+
+    def __init__(self, towers: dict[str, Tower], similarity: str, batch_size: int):
+        self.towers, self.similarity, self.batch_size = towers, similarity, batch_size
+        self.cut = dict.fromkeys(towers, 0)
+        self.lost = 0
+        # the layers decide, so one text tells best
+        self.dimension = self.encode([Input("", "a")], "query").shape[1]
+
+    def encode(self, inputs: Sequence[Input], side: str) -> np.ndarray:
+        """As `Encoder.encode`; equal inputs are encoded once, an input without any token has the zero vector."""
+        tower = self.towers[side]
+        unique = {each: position for position, each in enumerate(dict.fromkeys(inputs))}
+        sent = tower.framing(list(unique), tower.limits[side])
+        rows = [unique[each] for each in inputs]
+        self._count([sent[row] for row in rows], side)
+        filled = [position for position, each in enumerate(sent) if each.ids]
+        batches = by_length([len(sent[position].ids) for position in filled], self.batch_size)
+        batches = [[filled[position] for position in batch] for batch in batches]
+        if not batches:
+            return np.zeros((len(rows), self.dimension), dtype=np.float32)
+        vectors = self._run(tower, [[sent[position] for position in batch] for batch in batches])
+        if self.similarity == "cos":
+            vectors = normalize(vectors)
+        result = np.zeros((len(sent), vectors.shape[1]), dtype=np.float32)
+        result[np.concatenate(batches)] = vectors.numpy()
+        return result[rows]
+
+    def token_ids(self, input: Input, side: str) -> list[int]:
+        """As `Encoder.token_ids`."""
+        tower = self.towers[side]
+        return tower.framing([input], tower.limits[side])[0].ids
+
+    def _count(self, sent: list[Sent], side: str) -> None:
+        self.cut[side] += sum(each.cut for each in sent)
+        if side == "query":
+            tail = len(self.towers[side].framing.tail)
+            self.lost += sum(each.lost(tail) for each in sent)
+
+    def _run(self, tower: Tower, batches: list[list[Sent]]) -> torch.Tensor:
+        """The vectors of all batches, one after the other, on the CPU; each device takes the next batch when it is free.
+
+        Vectors stay on their device until all are made: a copy after each batch would make the device wait.
+        """
+        waiting: SimpleQueue[int] = SimpleQueue()
+        for number in range(len(batches)):
+            waiting.put(number)
+        made: list[torch.Tensor | None] = [None] * len(batches)
+
+        def work(replica: int) -> None:
+            while not waiting.empty():
+                number = waiting.get()
+                made[number] = tower.vectors(replica, batches[number])
+
+        replicas = range(len(tower.models))
+        if len(replicas) == 1:
+            work(0)
+        else:
+            with ThreadPoolExecutor(len(replicas)) as pool:
+                list(pool.map(work, replicas))
+        return torch.cat([vectors.cpu() for vectors in made])
