@@ -1,0 +1,82 @@
+"""Centroid pruning for late interaction: which documents have vectors near those of a query (PLAID, Santhanam et al. 2022).
+
+Only the documents are chosen here; `toolkit.models.late` then scores them exactly. What is lost are documents none of whose
+vectors lies in the cells that were looked into.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from toolkit.core.errors import missing_extra
+from toolkit.core.progress import progress
+
+if TYPE_CHECKING:
+    from toolkit.models.late import LateIndex
+
+CENTROIDS, CELLS, CELL_OFFSETS = "centroids.npy", "cells.npy", "cell-offsets.npy"
+SAMPLE = 64  # vectors a centroid that k-means sees
+ROUNDS = 10
+SEED = 1234
+BLOCK = 1 << 16  # vectors that are assigned at once
+PROBES = 8  # cells that are looked into for each vector of a query
+
+
+class Centroids:
+    """The centroids of an index and, for each, the documents that have a vector nearest to it.
+
+    probes  cells that are looked into for each vector of a query
+    """
+
+    def __init__(self, folder: Path, probes: int = PROBES):
+        self._centroids = np.load(folder / CENTROIDS)
+        self._cells = np.load(folder / CELLS, mmap_mode="r")
+        self._offsets = np.load(folder / CELL_OFFSETS)
+        self._probes = min(probes, len(self._centroids))
+
+    @staticmethod
+    def exist(folder: Path) -> bool:
+        """Whether the index in a folder has centroids."""
+        return (folder / CENTROIDS).exists()
+
+    def documents(self, query: np.ndarray) -> np.ndarray:
+        """The numbers of the documents to score for a query (q, dim), ascending."""
+        products = query.astype(np.float32) @ self._centroids.T
+        near = np.argpartition(-products, self._probes - 1, axis=1)[:, : self._probes]
+        cells = [self._cells[self._offsets[cell] : self._offsets[cell + 1]] for cell in np.unique(near)]
+        return np.unique(np.concatenate(cells)).astype(np.int64)
+
+
+def count_for(vectors: int) -> int:
+    """How many centroids: the power of two below four times the square root of the number of vectors."""
+    return 1 << max(0, int(np.log2(4 * vectors**0.5)))
+
+
+def write_centroids(index: LateIndex, count: int | None = None) -> None:
+    """Find the centroids of an index by k-means (seeded, over a sample of its vectors) and write them beside it."""
+    try:
+        import faiss
+    except ImportError as missing:
+        raise missing_extra("centroid pruning", "dense") from missing
+    total, width = index.vectors.shape
+    count = min(count or count_for(total), total)
+    chosen = np.random.default_rng(SEED).choice(total, min(total, SAMPLE * count), replace=False)
+    sample = index.vectors[np.sort(chosen)].astype(np.float32)
+    clustering = faiss.Kmeans(width, count, niter=ROUNDS, seed=SEED, spherical=True, min_points_per_centroid=1)
+    clustering.train(sample)
+    cells = np.empty(total, np.int32)
+    with progress("assigning vectors", total, "vectors") as advance:
+        for start in range(0, total, BLOCK):
+            vectors = index.vectors[start : start + BLOCK].astype(np.float32)
+            cells[start : start + BLOCK] = clustering.index.search(vectors, 1)[1][:, 0]
+            advance(len(vectors))
+    documents = np.repeat(np.arange(len(index.ids), dtype=np.int64), np.diff(index.offsets))
+    # one number a pair of cell and document: sorted and without doubles, these are the lists of all cells
+    pairs = np.unique(cells * np.int64(len(index.ids)) + documents)
+    members = np.bincount(pairs // len(index.ids), minlength=count)
+    np.save(index.folder / CENTROIDS, clustering.centroids)
+    np.save(index.folder / CELLS, (pairs % len(index.ids)).astype(np.int32))
+    np.save(index.folder / CELL_OFFSETS, np.append(0, np.cumsum(members)))

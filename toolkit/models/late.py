@@ -1,0 +1,227 @@
+"""Late interaction: token vectors on disk, and MaxSim over them or over vectors in memory.
+
+The score of a document is the sum, over the query's vectors, of the largest dot product with any of the document's
+(Khattab and Zaharia 2020, equation 3). All vectors are rounded to half precision: a product of two such numbers has at most
+22 bits, and for vectors of unit length all partial sums of a dot product fit the 53 bits of a double. So scores are computed
+without any rounding until they become 32-bit floats: they depend neither on threads, blocks or batches nor on the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+import numpy as np
+
+from toolkit.core.columns import split_lines, text_order
+from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.progress import progress
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from toolkit.models.centroids import Centroids
+
+VECTORS, OFFSETS, IDS = "vectors.f16", "offsets.npy", "docid"
+HALF = np.dtype("<f2")
+BLOCK = 4096  # vectors of documents that are multiplied at once
+WIDTH = 1024  # vectors of queries that go over the documents together
+
+
+class Found(NamedTuple):
+    """The documents of one query, best first: their numbers in the index (n,) int64, and scores (n,) float32."""
+
+    documents: np.ndarray
+    scores: np.ndarray
+
+
+def maxsim(query: np.ndarray, documents: Sequence[np.ndarray]) -> np.ndarray:
+    """The score of each document for one query: (n,) float32, as an index of these documents gives them.
+
+    query      (q, dim) floats
+    documents  each (t, dim) floats, t from 1 on
+    """
+    if not documents:
+        return np.empty(0, np.float32)
+    ends = np.cumsum([len(vectors) for vectors in documents])
+    return _exact(_half(query), _half(np.concatenate(documents)), np.append(0, ends))
+
+
+class LateWriter:
+    """Writes an index into an empty folder, batch by batch; `close` completes it."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._lengths: list[int] = []
+        self._vectors: BinaryIO = (folder / VECTORS).open("wb")
+        self._ids: BinaryIO = (folder / IDS).open("wb")
+
+    def add(self, doc_ids: Sequence[str], vectors: Sequence[np.ndarray]) -> None:
+        """Append documents: their ids, and of each the vectors (t, dim), t from 1 on and dim the same for all."""
+        for doc_id, its in zip(doc_ids, vectors, strict=True):
+            assert len(its), f"{doc_id} has no vectors"
+            self._lengths.append(len(its))
+            self._ids.write(f"{doc_id}\n".encode())
+            self._vectors.write(_half(its).tobytes())
+
+    def close(self) -> None:
+        """Complete the files."""
+        self._vectors.close()
+        self._ids.close()
+        np.save(self._folder / OFFSETS, np.append(0, np.cumsum(self._lengths, dtype=np.int64)))
+
+
+class LateIndex:
+    """An index on disk; its vectors are mapped into memory, not read.
+
+    ids      of the documents, by number
+    offsets  (n + 1,) int64: the vectors of document i are rows offsets[i] to offsets[i + 1]
+    vectors  (all of them, dim) float16
+
+    Raises ToolkitError where the folder holds no such index.
+    """
+
+    def __init__(self, folder: Path):
+        try:
+            self.offsets = np.load(folder / OFFSETS)
+            self.ids: pyarrow.StringArray = split_lines((folder / IDS).read_text(encoding="utf-8").removesuffix("\n"))
+            self.vectors = np.memmap(folder / VECTORS, HALF, "r").reshape(self.offsets[-1], -1)
+        except (OSError, ValueError) as error:
+            raise ToolkitError(
+                f"{folder} is no index of token vectors", "`tandem index --type multivector` makes one"
+            ) from error
+        self.folder = folder
+
+    def search(
+        self, queries: Sequence[np.ndarray], *, hits: int, threads: int = 1, centroids: Centroids | None = None
+    ) -> list[Found]:
+        """The best `hits` documents of each query; equal scores come by document id, descending, as in `Run.order`.
+
+        queries    each (q, dim) floats, q from 1 on
+        centroids  look only at the documents that these propose
+
+        Nothing but the time depends on the number of threads.
+        """
+        for query in queries:
+            if query.shape[1] != self.vectors.shape[1]:
+                width, its = self.vectors.shape[1], query.shape[1]
+                raise ToolkitError(f"{self.folder} holds vectors of {width} numbers, the query's have {its}", "name its system")
+        halves = [_half(query) for query in queries]
+        found = []
+        with (
+            _one_thread_each(),
+            ThreadPoolExecutor(max(1, threads)) as pool,
+            progress("searching", len(queries), "queries") as advance,
+        ):
+            for batch in _together(halves):
+                found += self._pruned(batch, hits, pool, centroids) if centroids else self._all(batch, hits, pool)
+                advance(len(batch))
+        return found
+
+    def _all(self, queries: list[np.ndarray], hits: int, pool: ThreadPoolExecutor) -> list[Found]:
+        """Every document is scored in single precision; those that may be among the best, exactly."""
+        starts = np.cumsum([0] + [len(query) for query in queries[:-1]])
+        rows = np.concatenate(queries).astype(np.float32)
+        rough = np.empty((len(queries), len(self.ids)), np.float32)
+        longest = [0.0]
+
+        def score(block: slice) -> None:
+            vectors = self.vectors[self.offsets[block.start] : self.offsets[block.stop]].astype(np.float32)
+            best = _best_products(rows, vectors, self.offsets[block] - self.offsets[block.start])
+            rough[:, block] = np.add.reduceat(best, starts, axis=0)
+            longest.append(np.sqrt(np.einsum("ij,ij->i", vectors, vectors).max()))
+
+        for _ in pool.map(score, _blocks(self.offsets)):
+            pass
+
+        def finish(number: int) -> Found:
+            margin = _margin(queries[number], max(longest))
+            return self._best(queries[number], _may_be_best(rough[number], hits, margin), hits)
+
+        return list(pool.map(finish, range(len(queries))))
+
+    def _pruned(self, queries: list[np.ndarray], hits: int, pool: ThreadPoolExecutor, centroids: Centroids) -> list[Found]:
+        return list(pool.map(lambda query: self._best(query, centroids.documents(query), hits), queries))
+
+    def _best(self, query: np.ndarray, documents: np.ndarray, hits: int) -> Found:
+        """The best of some documents (m,), by their exact scores."""
+        scores = np.empty(len(documents), np.float32)
+        lengths = self.offsets[documents + 1] - self.offsets[documents]
+        ends = np.append(0, np.cumsum(lengths))
+        for block in _blocks(ends):
+            rows = np.concatenate([np.arange(self.offsets[one], self.offsets[one + 1]) for one in documents[block]])
+            scores[block] = _exact(query, self.vectors[rows], ends[block.start : block.stop + 1] - ends[block.start])
+        order = np.lexsort((-self._by_id[documents], -scores))[:hits]
+        return Found(documents[order], scores[order])
+
+    @cached_property
+    def _by_id(self) -> np.ndarray:
+        """Numbers that compare as the ids do: (n,) int64."""
+        return text_order(self.ids)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Matrix products stay in their thread: several documents' blocks are multiplied at once instead."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError as missing:
+        raise missing_extra("late interaction", "dense") from missing
+    with threadpool_limits(1, "blas"):
+        yield
+
+
+def _half(vectors: np.ndarray) -> np.ndarray:
+    return np.asarray(vectors).astype(HALF)
+
+
+def _exact(query: np.ndarray, vectors: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Scores (n,) float32 of documents whose vectors lie one below the other; query and vectors are float16."""
+    best = _best_products(query.astype(np.float64), vectors.astype(np.float64), offsets[:-1])
+    return best.sum(axis=0).astype(np.float32)
+
+
+def _best_products(query: np.ndarray, vectors: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """(q, n): the largest dot product of each of the query's vectors with those of each document (from `starts` on)."""
+    # this way round the maximum runs along memory: along the other axis `reduceat` takes ten times as long
+    return np.maximum.reduceat(query @ vectors.T, starts, axis=1)
+
+
+def _blocks(offsets: np.ndarray) -> Iterator[slice]:
+    """Slices of documents that have `BLOCK` vectors together, or one document that has more."""
+    start, count = 0, len(offsets) - 1
+    while start < count:
+        stop = int(np.searchsorted(offsets, offsets[start] + BLOCK, side="right")) - 1
+        stop = max(stop, start + 1)
+        yield slice(start, stop)
+        start = stop
+
+
+def _together(queries: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
+    """Batches of queries that have `WIDTH` vectors together, or one query that has more."""
+    batch: list[np.ndarray] = []
+    for query in queries:
+        if batch and sum(map(len, batch)) + len(query) > WIDTH:
+            yield batch
+            batch = []
+        batch.append(query)
+    if batch:
+        yield batch
+
+
+def _margin(query: np.ndarray, longest: float) -> float:
+    """How far a score in single precision may be from the exact one (the usual bound of a sum of products), twice."""
+    lengths = np.linalg.norm(query.astype(np.float64), axis=1).sum()
+    return 2 * (query.shape[0] + query.shape[1]) * 2.0**-24 * lengths * longest
+
+
+def _may_be_best(rough: np.ndarray, hits: int, margin: float) -> np.ndarray:
+    """The documents that may be among the best `hits`, or be as good as the last of them."""
+    if len(rough) <= hits:
+        return np.arange(len(rough))
+    last = np.partition(rough, len(rough) - hits)[len(rough) - hits]
+    return np.flatnonzero(rough >= np.float64(last) - margin)
