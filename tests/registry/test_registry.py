@@ -74,7 +74,7 @@ def test_the_snapshot_loads_fast():
     ("look_up", "name", "message", "hint"),
     [
         (registry.benchmark, "infosaerch", "no benchmark 'infosaerch'", "did you mean 'infosearch'? known: infosearch, "),
-        (registry.system, "bm52", "no system 'bm52'", "did you mean 'bm25'? known: bm25"),
+        (registry.system, "bm52", "no system 'bm52'", "did you mean 'bm25'? known: "),
         (
             registry.index,
             "msmarco-v1-pasage",
@@ -152,8 +152,37 @@ def test_broken_yaml_names_file_and_line(home):
     assert caught.value.message.startswith(f"{path}, line 2: ")
 
 
-def test_a_list_is_no_entry(home):
-    path = write(home, "systems", "x.yaml", "- name\n")
-    with pytest.raises(ToolkitError, match="is no mapping of keys to values") as caught:
+def test_a_name_is_no_entry(home):
+    path = write(home, "systems", "x.yaml", "bm26\n")
+    with pytest.raises(ToolkitError) as caught:
         registry.systems()
-    assert str(path) in caught.value.message
+    assert caught.value.message == f"{path} is no mapping of keys to values"
+
+
+LIST = """\
+- {name: one, description: d, kind: dense}
+- {name: two, description: d, kind: dense}
+"""
+
+
+def test_a_file_may_hold_a_list_of_entries(home):
+    write(home, "systems", "x.yaml", LIST)
+    assert list(registry.systems())[-2:] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("name: two", "name: one", ": the name 'one' is taken already"),
+        ("name: two", "name: bm25", ": the name 'bm25' is taken already"),
+        ("name: two", "name: ../x", ": '../x' is no name (letters, digits and . _ + -, in parts divided by /)"),
+        ("kind: dense}\n- {name: two, description: d, kind: dense", "kind: dense}\n- {name: two", ": 2 of its keys are wrong"),
+        ("{name: two, description: d, kind: dense}", "two", " is no mapping of keys to values"),
+    ],
+)
+def test_what_is_wrong_in_a_list_names_the_entry(home, old, new, wrong):
+    assert old in LIST
+    path = write(home, "systems", "x.yaml", LIST.replace(old, new))
+    with pytest.raises(ToolkitError) as caught:
+        registry.systems()
+    assert caught.value.message == f"{path}, entry 2{wrong}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, RegressionSpec, SystemSpec
+from toolkit.registry.choice import choose_system
 from toolkit.registry.loader import FOLDER, entries, look_up, read_yaml
 from toolkit.registry.snapshot import index_aliases, prebuilt
 from toolkit.registry.tables import Published, published
@@ -17,6 +18,7 @@ __all__ = [
     "Published",
     "benchmark",
     "benchmarks",
+    "choose_system",
     "index",
     "index_aliases",
     "indexes",
@@ -46,7 +48,7 @@ def system(name: str) -> SystemSpec:
 
 
 def systems() -> dict[str, SystemSpec]:
-    """All systems by name: ours in alphabetical order, then the user's."""
+    """All systems by name: ours, file by file in alphabetical order and each in its own, then the user's."""
     return entries("systems", SystemSpec)
 
 

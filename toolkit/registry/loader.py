@@ -6,7 +6,7 @@ import difflib
 import functools
 import re
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import NoneType, UnionType
@@ -34,12 +34,26 @@ def entries(kind: str, spec: type[Spec]) -> dict[str, Spec]:
 def _entries(kind: str, spec: type[Spec], user_home: Path) -> dict[str, Spec]:
     found: dict[str, Spec] = {}
     for folder in (FOLDER / kind, user_home / "registry" / kind):
-        for path in sorted(folder.glob("*.yaml"), key=lambda path: path.stem):
-            entry = to_spec(spec, read_yaml(path), path)
+        found |= read_entries(sorted(folder.glob("*.yaml"), key=lambda path: path.stem), spec, taken=found)
+    return found
+
+
+def read_entries(paths: Iterable[Path], spec: type[Spec], taken: Container[str] = ()) -> dict[str, Spec]:
+    """The entries of YAML files by name, in their order; a file holds one entry or a list of entries.
+
+    Raises ToolkitError, which names file and entry, where one is not what `spec` says, or its name is `taken` or comes twice.
+    """
+    found: dict[str, Spec] = {}
+    for path in paths:
+        content = read_yaml(path)
+        rows = content if isinstance(content, list) else [content]
+        for number, row in enumerate(rows, start=1):
+            place = f"{path}, entry {number}" if isinstance(content, list) else str(path)
+            entry = to_spec(spec, row, place)
             if problem := _problem(entry):
-                raise ToolkitError(f"{path}: {problem}", "see the entries in toolkit/registry")
-            if entry.name in found:
-                raise ToolkitError(f"{path}: the name {entry.name!r} is taken already", "choose another name")
+                raise ToolkitError(f"{place}: {problem}", "see the entries in toolkit/registry")
+            if entry.name in found or entry.name in taken:
+                raise ToolkitError(f"{place}: the name {entry.name!r} is taken already", "choose another name")
             found[entry.name] = entry
     return found
 
@@ -70,10 +84,10 @@ def read_yaml(path: Path) -> Any:
         raise ToolkitError(f"{path} is no YAML file: {error}", "save it as UTF-8 text") from error
 
 
-def to_spec(spec: type[Spec], row: Any, path: Path) -> Spec:
-    """A spec from a mapping; all unknown, missing and wrong keys in one ToolkitError that names the file."""
+def to_spec(spec: type[Spec], row: Any, place: Path | str) -> Spec:
+    """A spec from a mapping; all unknown, missing and wrong keys in one ToolkitError that names the place."""
     if not isinstance(row, Mapping):
-        raise ToolkitError(f"{path} is no mapping of keys to values", "see the entries in toolkit/registry")
+        raise ToolkitError(f"{place} is no mapping of keys to values", "see the entries in toolkit/registry")
     types = typing.get_type_hints(spec)
     needed = [field.name for field in fields(spec) if field.default is MISSING and field.default_factory is MISSING]
     problems = [f"unknown key {key!r} {did_you_mean(str(key), types)}".rstrip() for key in row if key not in types]
@@ -85,7 +99,7 @@ def to_spec(spec: type[Spec], row: Any, path: Path) -> Spec:
     ]
     if problems:
         known = ", ".join(types)
-        raise ToolkitError(f"{path}: {len(problems)} of its keys are wrong", f"known keys: {known}", problems=problems)
+        raise ToolkitError(f"{place}: {len(problems)} of its keys are wrong", f"known keys: {known}", problems=problems)
     return spec(**{key: tuple(value) if _is_tuple(types[key]) else value for key, value in row.items()})
 
 

@@ -1,0 +1,115 @@
+"""The system that a user names: registered, in a file of theirs, or a checkpoint that no entry knows."""
+
+import pytest
+
+from toolkit import registry
+from toolkit.core.errors import ToolkitError
+from toolkit.registry import choose_system
+
+pytestmark = pytest.mark.unit
+
+MINE = """\
+- name: mine
+  description: a model of mine
+  kind: dense
+  checkpoint: me/mine
+  parameters: {pooling: cls, similarity: dot}
+  templates: {query: "q: {query} {instruction}", plain: "q: {query}", passage: "{text}"}
+  recipes:
+    other: {source: me, parameters: {pooling: mean}, templates: {query: "{query}"}}
+    lost: {unknown: nobody wrote it down}
+- {name: theirs, description: another, kind: cross-encoder, checkpoint: me/theirs}
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text(MINE, encoding="utf-8")
+    return path
+
+
+def refusal(*args, **options):
+    with pytest.raises(ToolkitError) as caught:
+        choose_system(*args, **options)
+    return caught.value
+
+
+def test_a_registered_name_is_its_entry():
+    assert choose_system("bge-m3") == registry.system("bge-m3")
+
+
+def test_an_entry_of_the_users_file_is_found_beside_ours(mine):
+    assert choose_system("mine", files=[mine]).checkpoint == "me/mine"
+    assert choose_system("theirs", files=[str(mine)]).kind == "cross-encoder"
+    assert choose_system("bm25", files=[mine]).kind == "bm25"
+
+
+def test_a_users_file_does_not_replace_a_registered_system(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text("{name: bm25, description: mine, kind: bm25}", encoding="utf-8")
+    assert refusal("bm25", files=[path]).message == f"{path}: the name 'bm25' is taken already"
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no\.yaml"):
+        choose_system("mine", files=[tmp_path / "no.yaml"])
+
+
+def test_a_recipe_replaces_what_it_names_and_nothing_else(mine):
+    spec = choose_system("mine", files=[mine], recipe="other")
+    assert spec.recipe == "other"
+    assert spec.parameters == {"pooling": "mean", "similarity": "dot"}
+    assert spec.templates == {"query": "{query}", "plain": "q: {query}", "passage": "{text}"}
+
+
+def test_a_recipe_that_was_never_published_is_refused(mine):
+    assert refusal("mine", files=[mine], recipe="lost").message == "recipe lost of mine is unknown: nobody wrote it down"
+    assert refusal("mine", files=[mine], recipe="no").hint == "known: other, lost"
+
+
+def test_a_folder_is_a_dense_checkpoint_unless_said(tmp_path):
+    folder = tmp_path / "My Model"
+    folder.mkdir()
+    spec = choose_system(str(folder))
+    assert (spec.name, spec.checkpoint, spec.kind, spec.verified) == ("My-Model", str(folder), "dense", "facts only")
+    assert spec.parameters["pooling"] == "own"
+    assert choose_system(str(folder), kind="monot5").kind == "monot5"
+
+
+def test_a_hub_id_is_the_entry_that_has_it():
+    assert choose_system("BAAI/bge-m3").name == "bge-m3"
+    unlisted = choose_system("someone/some-model", kind="cross-encoder")
+    assert (unlisted.name, unlisted.checkpoint, unlisted.parameters) == ("some-model", "someone/some-model", {})
+
+
+def test_a_hub_id_of_several_entries_is_not_guessed(tmp_path, mine):
+    path = tmp_path / "again.yaml"
+    path.write_text("{name: again, description: d, kind: dense, checkpoint: me/mine}", encoding="utf-8")
+    error = refusal("me/mine", files=[mine, path])
+    assert error.message == "me/mine is the checkpoint of 2 systems"
+    assert error.hint == "name one of them: mine, again"
+
+
+def test_a_kind_that_is_not_the_entrys_is_refused():
+    assert refusal("bge-m3", kind="monot5").message == "bge-m3 is of kind dense, not monot5"
+
+
+def test_an_unknown_name_is_answered_with_the_nearest():
+    error = refusal("bge-m4")
+    assert error.message == "no system 'bge-m4'"
+    assert error.hint.startswith("did you mean 'bge-m3'? ")
+    assert refusal("./no-folder").message == "no system './no-folder'"
+
+
+def test_the_users_templates_and_pooling_stand_before_the_entrys(mine):
+    spec = choose_system("mine", files=[mine], query_template="Find: {query}\\n", passage_template="{title}", pooling="last")
+    assert spec.templates == {"query": "Find: {query}\n", "passage": "{title}"}  # in every mode: no `plain` of the entry's
+    assert spec.parameters == {"pooling": "last", "similarity": "dot"}
+
+
+def test_what_a_kind_cannot_take_is_refused(mine):
+    assert refusal("theirs", files=[mine], pooling="cls").message == "theirs is of kind cross-encoder: it has no pooling"
+    error = refusal("mine", files=[mine], query_template="{title}")
+    assert error.message == "template query has an unknown slot {title}"
+    assert refusal("mine", files=[mine], pooling="max").hint == "known: cls, mean, last, pooler, own"

@@ -1,0 +1,93 @@
+"""The system that a user names: an entry of the registry or of a file of theirs, or a checkpoint that no entry knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import check_template
+from toolkit.registry.loader import did_you_mean, entries, read_entries
+
+HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
+POOLINGS = ("cls", "mean", "last", "pooler", "own")
+OWN = "sent as the checkpoint's own configuration says, where that says anything"
+
+
+def choose_system(
+    name: str,
+    *,
+    files: Iterable[str | Path] = (),
+    recipe: str | None = None,
+    kind: str | None = None,
+    query_template: str | None = None,
+    passage_template: str | None = None,
+    pooling: str | None = None,
+) -> SystemSpec:
+    """The system of this name, as it is to be used.
+
+    name    of the registry or of `files`, or a folder or Hugging Face id; an id that one entry has is that entry
+    files   the user's own YAML files, in the form of `registry/systems/*.yaml`
+    recipe  one of the entry's recipes; without it the model card's
+    kind    what runs a checkpoint that no entry knows (`dense` unless said)
+    query_template, passage_template, pooling
+            instead of the entry's; in a template `\\\\n` stands for a line feed
+
+    Raises ToolkitError for an unknown name or recipe, a recipe that was never published, and what the kind cannot take.
+    """
+    known = entries("systems", SystemSpec)
+    spec = _find(name, known | read_entries(map(Path, files), SystemSpec, taken=known), kind)
+    if recipe:
+        spec = spec.with_recipe(recipe)
+    if pooling:
+        spec = replace(spec, parameters=_pooled(spec, pooling))
+    return replace(spec, templates=_templates(spec.templates, query_template, passage_template))
+
+
+def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> SystemSpec:
+    if name in known:
+        if kind and kind != known[name].kind:
+            raise ToolkitError(f"{name} is of kind {known[name].kind}, not {kind}", "leave --kind out")
+        return known[name]
+    if Path(name).is_dir():
+        folder = Path(name).resolve()
+        return _unlisted(re.sub(r"[^\w.+-]", "-", folder.name).lstrip(".+-"), str(folder), kind)
+    if HUB_ID.fullmatch(name):
+        same = [spec for spec in known.values() if spec.checkpoint == name and kind in (None, spec.kind)]
+        if len(same) > 1:
+            names = ", ".join(spec.name for spec in same)
+            raise ToolkitError(f"{name} is the checkpoint of {len(same)} systems", f"name one of them: {names}")
+        return same[0] if same else _unlisted(name.rpartition("/")[2], name, kind)
+    hint = "it may also be a folder, a Hugging Face id, or an entry of a file (--systems); `tandem systems list` has the names"
+    raise ToolkitError(f"no system {name!r}", did_you_mean(name, known) + hint)
+
+
+def _unlisted(name: str, checkpoint: str, kind: str | None) -> SystemSpec:
+    """A checkpoint of which only the place is known."""
+    kind = kind or "dense"
+    parameters = {"pooling": "own", "similarity": "cos"} if kind == "dense" else {}
+    return SystemSpec(name=name, description=OWN, kind=kind, checkpoint=checkpoint, parameters=parameters)
+
+
+def _pooled(spec: SystemSpec, pooling: str) -> dict[str, Any]:
+    if spec.kind != "dense":
+        raise ToolkitError(f"{spec.name} is of kind {spec.kind}: it has no pooling", "leave --pooling out")
+    if pooling not in POOLINGS:
+        raise ToolkitError(f"no pooling {pooling!r}", f"known: {', '.join(POOLINGS)}")
+    return {**spec.parameters, "pooling": pooling}
+
+
+def _templates(known: Mapping[str, str], query: str | None, passage: str | None) -> dict[str, str]:
+    """The system's templates with the user's in their place; the user's query template is for every mode."""
+    templates = dict(known)
+    if query:
+        templates.pop("plain", None)
+    for name, template in (("query", query), ("passage", passage)):
+        if template:
+            templates[name] = template.replace("\\n", "\n")
+            check_template(name, templates[name])
+    return templates
