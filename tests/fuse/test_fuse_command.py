@@ -1,0 +1,99 @@
+"""`tandem fuse` as a process."""
+
+import hashlib
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from toolkit.formats import read_run, write_metadata
+
+pytestmark = pytest.mark.unit
+
+A = "1 Q0 x 1 9.5 a\n1 Q0 y 2 1.5 a\n"
+B = "1 Q0 y 1 0.5 b\n2 Q0 z 1 0.5 b\n"
+
+
+def fuse(*arguments, folder, **options):
+    command = [sys.executable, "-m", "toolkit.fuse", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, **options)
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "a.trec").write_text(A)
+    (tmp_path / "b.trec").write_text(B)
+    return tmp_path
+
+
+def test_standard_output_has_the_run_and_nothing_else(place):
+    done = fuse("a.trec", "b.trec", "--output", "-", folder=place)
+    assert (done.returncode, done.stderr) == (0, "note: a.trec has no lines for 1 of 2 queries (2)\n")
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines == [
+        ["1", "Q0", "y", "1", str(1 / 62 + 1 / 61), "a+b.rrf"],
+        ["1", "Q0", "x", "2", str(1 / 61), "a+b.rrf"],
+        ["2", "Q0", "z", "1", str(1 / 61), "a+b.rrf"],
+    ]
+
+
+def test_the_same_bytes_whatever_the_order_of_the_runs(place):
+    one = fuse("a.trec", "b.trec", "--output", "-", "--tag", "t", folder=place).stdout
+    other = fuse("b.trec", "-", "--output", "-", "--tag", "t", "--quiet", folder=place, input=A)
+    assert (other.stdout, other.stderr) == (one, "")
+
+
+def test_metadata_name_the_runs_and_what_they_agree_on(place):
+    topics = {"name": "t", "queries": 2, "sha256": "0"}
+    for name, text, index in (("a", A, "i"), ("b", B, "j")):
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        method = {"retrieval": [{"name": name, "method": "bm25"}]}
+        data = {"topics": topics, "indexes": [{"name": index}], "run": {"sha256": digest}}
+        write_metadata(place / f"{name}.trec", {"tag": name, "method": method, "data": data})
+    done = fuse(
+        *("a.trec", "b.trec", "--method", "minmax:0.25,2", "--hits", 1, "--tag", "both", "--output", "both.trec.gz"),
+        folder=place,
+    )
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[-1] == "both.trec.gz: 2 queries, 2 documents"
+    run = read_run(place / "both.trec.gz")
+    assert (run.tag, run.to_dict()) == ("both", {"1": {"y": 2.0}, "2": {"z": 2.0}})
+    metadata = yaml.safe_load((place / "both.trec.gz.yaml").read_text())
+    assert metadata["method"]["retrieval"] == [
+        {"name": "a", "method": "bm25"},
+        {"name": "b", "method": "bm25"},
+        {"name": "both", "method": "minmax", "weights": [0.25, 2.0], "hits": 1, "interpolates": ["a", "b"]},
+    ]
+    assert metadata["data"]["topics"] == topics
+    assert "indexes" not in metadata["data"]  # they differ
+    assert [facts["sha256"] for facts in metadata["data"]["runs"]] == [hashlib.sha256(t.encode()).hexdigest() for t in (A, B)]
+    verified = [sys.executable, "-m", "toolkit.runs", "verify", "both.trec.gz"]
+    assert subprocess.run(verified, cwd=place, capture_output=True).returncode == 0
+
+
+def test_metadata_of_another_run_are_left_out_and_said(place):
+    write_metadata(place / "a.trec", {"tag": "a", "data": {"topics": {"name": "t"}, "run": {"sha256": "0"}}})
+    done = fuse("a.trec", "b.trec", "--output", "both.trec", folder=place)
+    assert "note: a.trec.yaml is not of this run: left out" in done.stderr
+    assert "topics" not in yaml.safe_load((place / "both.trec.yaml").read_text())["data"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["a.trec"], "error: 1 run to fuse"),
+        (["a.trec", "c.trec"], "error: no file c.trec"),
+        (["a.trec", "b.trec", "--method", "borda"], "error: no fusion method 'borda'"),
+        (["a.trec", "b.trec", "--method", "minmax:1"], "error: 1 weights for 2 runs"),
+        (["a.trec", "broken.trec"], "error: broken.trec"),
+    ],
+)
+def test_wrong_usage_is_one_error_and_one_hint_line_and_no_run(place, arguments, error):
+    (place / "broken.trec").write_text("1 Q0 x 1\n")
+    done = fuse(*arguments, "--output", "wrong.trec", folder=place)
+    assert done.returncode == 2
+    first, *_, hint = done.stderr.splitlines()
+    assert first.startswith(error)
+    assert hint.startswith("hint:  ")
+    assert not list(place.glob("*wrong*"))
