@@ -62,6 +62,22 @@ def test_a_text_is_core_query_blank_instruction(folder):
     assert part.notes == ("audience: 4 instructions began with their core query; it was taken off",)
 
 
+def test_the_original_modes_published_instruction_is_kept_beside_and_not_sent(folder):
+    part = read_dimension(folder, "audience")
+    assert {topic.released for topic in part.topics["ori"]} == {"Find documents."}
+    assert {topic.instruction for topic in part.topics["ori"]} == {""}
+    assert {topic.released for mode in ("ins", "rev") for topic in part.topics[mode]} == {""}
+
+
+def test_data_without_the_original_modes_instruction_are_fine(folder):
+    rows = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+    rows[0].pop("instruction_og")
+    rows[1] |= {"instruction_og": f"{rows[1]['text']} Find documents."}
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    part = read_dimension(folder, "audience")
+    assert [topic.released for topic in part.topics["ori"]] == ["", *["Find documents."] * 3]
+
+
 def test_the_column_of_the_instruction_alone_is_preferred(folder):
     rows = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
     rows = [row | {"only_instruction_changed": "ONLY", "only_instruction_reversed": "NOT"} for row in rows]
@@ -282,6 +298,7 @@ def test_a_local_copy_is_taken_with_all_that_it_holds(home, tmp_path, owner):
     benchmark = benchmarks.load("infosearch")
     assert benchmarks.present_groups(benchmark) == benchmark.groups
     assert benchmark.topics("keyword", "ins")[0].query_id == "keyword-001-1-ins"
+    assert benchmark.topics("keyword", "ori")[0].released == "Find documents."
     code = "from toolkit.benchmarks import load; print(load('infosearch').scoreddocs('source', 'rev').to_dict())"
     again = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     run = benchmark.scoreddocs("source", "rev")

@@ -160,16 +160,21 @@ def _row(query_id: str, record: Record, judgments: Mapping[str, Mapping[str, Map
         # in the original mode the release repeats an instruction that asks for nothing; ours is the core query alone
         instructions={mode: _instruction(record, query, mode, notes) for mode in ("ins", "rev")},
         judgments={mode: judgments[mode][query_id] for mode in judgments},
+        released={"ori": _without(query, _optional(record, f"instruction_{PUBLISHED['ori']}").strip())},
     )
 
 
 def _instruction(record: Record, query: str, mode: str, notes: _Notes) -> str:
     """The instruction alone: its own column in later releases; in others it may begin with the core query."""
     column = f"instruction_{PUBLISHED[mode]}"
-    instruction = _text(record, f"only_{column}", column).strip()
-    rest = instruction.removeprefix(query)
-    if query and rest != instruction and not rest[:1].isalnum():
-        notes.repeated += 1
-        instruction = rest.strip()
+    published = _text(record, f"only_{column}", column).strip()
+    instruction = _without(query, published)
+    notes.repeated += instruction != published
     notes.without += not instruction
     return instruction
+
+
+def _without(query: str, instruction: str) -> str:
+    """An instruction without the core query that it begins with; what only begins a longer word stays."""
+    rest = instruction.removeprefix(query)
+    return rest.strip() if query and rest != instruction and not rest[:1].isalnum() else instruction

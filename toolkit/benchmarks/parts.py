@@ -18,6 +18,7 @@ class Row:
     """One (core query, condition) pair, as a source states it.
 
     instructions  mode -> instruction; a mode without one is absent or empty
+    released      mode -> what the released code sends as instruction where ours is empty
     judgments     mode -> document id -> relevance
     """
 
@@ -26,6 +27,7 @@ class Row:
     condition: str
     instructions: Mapping[str, str]
     judgments: Mapping[str, Mapping[str, int]]
+    released: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def _topic(row: Row, query_id: str, group_id: str, mode: str) -> Topic:
         mode=mode,
         group_id=group_id,
         original_id=row.original_id,
+        released="" if instruction else row.released.get(mode, ""),
     )
 
 

@@ -42,6 +42,7 @@ class TandemQuery(NamedTuple):
     mode: str
     group_id: str
     original_id: str
+    released: str
 
     def default_text(self) -> str:
         """What a system is given in this mode."""
