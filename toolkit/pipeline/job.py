@@ -1,26 +1,25 @@
-"""What puts the stages together: topics, an index and a system make a run, written with its metadata."""
+"""Topics, an index and a method make a run, written with its metadata."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from toolkit import registry
 from toolkit.benchmarks import TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.runs import Run, join_runs
-from toolkit.core.specs import SystemSpec
 from toolkit.formats import write_metadata, write_run
-from toolkit.formats.provenance import run_metadata
-from toolkit.index import Index, Source, find_index, own_name
-from toolkit.registry.loader import did_you_mean
-from toolkit.search import check_parameters, search
+from toolkit.formats.provenance import metadata_of, topics_facts
+from toolkit.fuse import fuse, parse_method
+from toolkit.index import Index, own_name
+from toolkit.pipeline.engines import Engine, Options, engine
+from toolkit.pipeline.method import DEFAULT_HITS, Method, check_fusion, choose
 
-DEFAULT_HITS = 1000
 BM25_DECIMALS = 6  # as Anserini writes them: 4 decimals, ties made strict in the 6th
 
 
@@ -28,66 +27,75 @@ BM25_DECIMALS = 6  # as Anserini writes them: 4 decimals, ties made strict in th
 class Job:
     """A run to make: everything is looked up and checked, nothing is searched, built or downloaded yet.
 
-    sources     where the index of each part of the topics comes from, parallel to `topics.parts`
+    engines     parallel to `method.systems`
     index_name  as the run's file name has it
-    parameters  the system's, complete
     output      the run's file; None where it is not written
     metadata    the metadata's file without `.yaml`; None where they are not written
     """
 
     topics: TopicSet
-    sources: tuple[Source, ...]
+    engines: tuple[Engine, ...]
     index_name: str
-    system: SystemSpec
-    parameters: dict[str, Any]
-    hits: int
-    threads: int
+    method: Method
+    options: Options
     tag: str
-    language: str | None = None
     output: Path | None = None
     metadata: Path | None = None
 
     def describe(self) -> list[str]:
         """What making the run does, a line a step."""
-        lines = [
-            f"search {len(part.topics)} topics of {self.topics.name} ({part.group}) with {source.plan}"
-            for part, source in zip(self.topics.parts, self.sources, strict=True)
-        ]
-        given = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
-        lines.append(f"system {self.system.name} ({given}), {self.hits} hits, {self.threads} threads")
+        lines = []
+        for one in self.engines:
+            lines += [
+                f"search {len(part.topics)} topics of {self.topics.name} ({part.group}) with {source.plan}"
+                for part, source in zip(self.topics.parts, one.sources, strict=True)
+            ]
+            given = ", ".join(f"{name} {value}" for name, value in one.chosen.parameters.items())
+            lines.append(f"system {one.chosen.tag} ({given}), {self.options.hits} hits, {self.options.threads} threads")
+        lines += [f"fuse {len(self.engines)} runs ({self.method.fusion})"] if self.method.fusion else []
         return [*lines, f"write {self.output}" if self.output else "write nothing"]
+
+    def open(self) -> list[Index]:
+        """Every index that will be searched, made where it is not there yet."""
+        return [index for one in self.engines for index in one.open()]
 
     def run(self) -> Run:
         """Make it: indexes first (all of them, before anything is searched), then the search, then the files."""
         started = time.time()
-        indexes = [source.open(self.threads) for source in self.sources]
-        parts = [
-            self._search(part.topics, index) for part, index in zip(self.topics.parts, indexes, strict=True) if part.topics
-        ]
-        if not parts:
+        if not any(part.topics for part in self.topics.parts):
             raise ToolkitError(f"{self.topics.name} has no topics", "check the file")
-        run = join_runs(parts, tag=self.tag, source=self.topics.name)
+        opened = [one.open() for one in self.engines]
+        runs = [self._search(one, indexes) for one, indexes in zip(self.engines, opened, strict=True)]
+        run = runs[0]
+        if self.method.fusion:
+            run = fuse(runs, **parse_method(self.method.fusion), hits=self.options.hits, tag=self.tag)
         self._say_unjudged()
         if self.output:
-            # ties keep Anserini's order: two scores may differ in 32 bits and not in 6 decimals
-            write_run(run, self.output, tag=self.tag, decimals=BM25_DECIMALS, ties="file")
+            self._write(run)
         if self.metadata:
+            indexes = [index for its in opened for index in its]
             write_metadata(self.metadata, self._facts(run, indexes, time.time() - started))
         return run
 
-    def _facts(self, run: Run, indexes: list[Index], seconds: float) -> dict[str, Any]:
-        return run_metadata(
-            tag=self.tag,
-            system=self.system.name,
-            parameters={**self.parameters, "hits": self.hits},
-            topics_name=self.topics.name,
-            topics=self.topics.topics,
-            collection=self._collection(),
-            indexes={index.name: index.facts() for index in indexes}.values(),
-            run=run,
-            file=None if str(self.output) == "-" else self.output,
-            seconds=seconds,
-        )
+    def _search(self, one: Engine, indexes: list[Index]) -> Run:
+        parts = zip(self.topics.parts, indexes, strict=True)
+        runs = [one.search(part.topics, index) for part, index in parts if part.topics]
+        return join_runs(runs, tag=self.tag if len(self.engines) == 1 else one.chosen.tag, source=self.topics.name)
+
+    def _write(self, run: Run) -> None:
+        kinds = {system.spec.kind for system in self.method.systems}
+        # BM25 keeps Anserini's order: two scores may differ in 32 bits and not in 6 decimals; all others round-trip
+        how = {"decimals": BM25_DECIMALS, "ties": "file"} if kinds == {"bm25"} and not self.method.fusion else {}
+        write_run(run, self.output, tag=self.tag, **how)
+
+    def _facts(self, run: Run, indexes: Sequence[Index], seconds: float) -> dict[str, Any]:
+        data = {
+            **({"test collection": collection} if (collection := self._collection()) else {}),
+            "topics": topics_facts(self.topics.name, self.topics.topics),
+            "indexes": [dict(facts) for facts in {index.name: index.facts() for index in indexes}.values()],
+        }
+        file = None if str(self.output) == "-" else self.output
+        return metadata_of(run, tag=self.tag, method=self.method.facts(), data=data, file=file, seconds=seconds)
 
     def _collection(self) -> dict[str, str]:
         """The test collection in ir_metadata's words."""
@@ -98,50 +106,41 @@ class Job:
         facts = {"name": spec.name, "source": spec.source.get("url"), "ir_datasets": catalog}
         return {name: value for name, value in facts.items() if value}
 
-    def _search(self, topics: list, index: Index) -> Run:
-        if self.language and index.language and self.language != index.language:
-            raise ToolkitError(f"index {index.name} was made for language {index.language}", "leave --language out")
-        language = index.language or self.language or "en"
-        given = {**self.parameters, "hits": self.hits, "threads": self.threads, "language": language, "tag": self.tag}
-        return search(topics, index.folder, **given)
-
     def _say_unjudged(self) -> None:
-        own = self.topics.benchmark
-        if own and {source.name for source in self.sources}.isdisjoint(own_name(own, group) for group in own.groups):
+        own, sources = self.topics.benchmark, {source.name for one in self.engines for source in one.sources}
+        if own and sources.isdisjoint(own_name(own, group) for group in own.groups):
             judged, searched = own.spec.name, self.index_name
             say(f"note: {judged} has no judgments for the documents of {searched}: compare its runs with one another")
 
 
-def make_run(
-    topics: str,
-    index: str | None = None,
-    system: str = "bm25",
-    *,
-    hits: int = DEFAULT_HITS,
-    threads: int | None = None,
-    output: str | Path | None = None,
-    tag: str | None = None,
-    language: str | None = None,
-    **parameters: Any,
-) -> Run:
+def make_run(topics: str, index: str | None = None, system: str | Sequence[str] = "bm25", **how: Any) -> Run:
     """Search the topics of a name or file and return the run; with `output` it is written too, metadata beside it.
 
-    index       a folder, a prebuilt index's name, or a benchmark; the topics' own corpora where none is named
-    parameters  of the system, where they are not to be its defaults (`k1=1.2`, `rm3=True`)
+    index   a folder, a prebuilt index's name, or a benchmark; the topics' own corpora where none is named
+    system  a name, or several whose runs are fused (`fuse="rrf"`)
+    how     as for `plan_run`: `hits`, `threads`, `output`, `tag`, ..., and parameters of the system where they are not to be
+            its defaults (`k1=1.2`, `rm3=True`)
 
     Raises ToolkitError for what cannot be looked up or made.
     """
-    job = plan_run(topics, index, system, hits=hits, threads=threads, output=output, tag=tag, language=language, **parameters)
-    return job.run()
+    return plan_run(topics, index, system, **how).run()
 
 
 def plan_run(
     topics: str,
     index: str | None = None,
-    system: str = "bm25",
+    system: str | Sequence[str] = "bm25",
     *,
+    recipe: str | None = None,
+    systems: Sequence[str | Path] = (),
+    query_template: str | None = None,
+    pooling: str | None = None,
+    fuse: str = "",
     hits: int = DEFAULT_HITS,
     threads: int | None = None,
+    device: str | None = None,
+    batch_size: int | None = None,
+    trust_remote_code: bool = False,
     output: str | Path | None = None,
     metadata: str | Path | None = None,
     tag: str | None = None,
@@ -150,52 +149,38 @@ def plan_run(
 ) -> Job:
     """Look everything up that `make_run` will need.
 
+    recipe    of the one system: not its model card's way but a paper's
+    systems   the user's own YAML files with entries
+    fuse      how the runs of several systems become one: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`
     output    may be `-`
     metadata  the metadata's file; beside the run where none is named
     """
-    spec = registry.system(system)
-    chosen = _parameters(spec, parameters)
-    threads = threads or os.cpu_count() or 1
-    check_parameters(chosen["k1"], chosen["b"], hits, threads)
+    names = [system] if isinstance(system, str) else list(system)
+    check_fusion(names, fuse, recipe)
+    if fuse:
+        parse_method(fuse)
+    how = {"files": systems, "recipe": recipe, "query_template": query_template, "pooling": pooling}
+    chosen = choose(names, parameters, **how)
+    method = Method(chosen, hits=hits, fusion=fuse)
+    options = Options(hits, threads or os.cpu_count() or 1, language, device, batch_size, trust_remote_code)
     found = resolve_topics(topics)
     name = index or (found.benchmark.spec.name if found.benchmark else None)
     if name is None:
         raise ToolkitError(f"{topics} names no corpus to search", "name one with --index")
-    where = find_index(name)
-    sources = tuple(where(part.group) for part in found.parts)
-    index_name = Path(name).resolve().name if Path(name).is_dir() else name.replace("/", "-")
     if metadata is None and output is not None and str(output) != "-":
         metadata = output
     return Job(
         topics=found,
-        sources=sources,
-        index_name=index_name,
-        system=spec,
-        parameters=chosen,
-        hits=hits,
-        threads=threads,
-        tag=tag or spec.name,
-        language=language,
+        engines=tuple(engine(one, found, name, options) for one in chosen),
+        index_name=Path(name).resolve().name if Path(name).is_dir() else name.replace("/", "-"),
+        method=method,
+        options=options,
+        tag=tag or method.tag,
         output=None if output is None else Path(output),
         metadata=None if metadata is None else Path(str(metadata).removesuffix(".yaml")),
     )
 
 
-def _parameters(spec: SystemSpec, given: dict[str, Any]) -> dict[str, Any]:
-    """The system's parameters with those that are given; ToolkitError for one that it has not."""
-    if spec.kind != "bm25":
-        raise ToolkitError(f"system {spec.name} is of kind {spec.kind}, which cannot search an index", "bm25 can")
-    for name in given:
-        if name not in spec.parameters:
-            hint = f"{did_you_mean(name, spec.parameters)}known: {', '.join(spec.parameters)}"
-            raise ToolkitError(f"system {spec.name} has no parameter {name!r}", hint)
-    return {**spec.parameters, **{name: value for name, value in given.items() if value is not None}}
-
-
 def run_name(job: Job) -> str:
     """`run.<topics>.<index>.<system>.trec`; the system is its name, then what differs from its defaults."""
-    changed = {name: value for name, value in job.parameters.items() if value != job.system.parameters[name]}
-    if job.hits != DEFAULT_HITS:
-        changed["hits"] = job.hits
-    parts = [name if value is True else f"{name}-{value}" for name, value in changed.items()]
-    return ".".join(["run", job.topics.name, job.index_name, job.system.name, *parts, "trec"])
+    return f"run.{job.topics.name}.{job.index_name}.{job.method.name}.trec"

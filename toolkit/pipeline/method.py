@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,27 +98,35 @@ class Method:
         return facts | ({"reranking": [{**self.reranker.facts(), "depth": self.depth}]} if self.reranker else {})
 
 
-def choose(name: str, given: Mapping[str, Any], **how: Any) -> Chosen:
-    """The system of this name, `NAME+rules` too, with the parameters that are given and not None.
+def choose(names: Sequence[str], given: Mapping[str, Any], **how: Any) -> tuple[Chosen, ...]:
+    """The systems of these names, `NAME+rules` too. A parameter goes to each that has it; None is as good as not given.
 
     how  what `registry.choice.choose_system` takes: `files`, `recipe`, `query_template`, ...
 
-    Raises ToolkitError for an unknown system, and for a parameter that it has not.
+    Raises ToolkitError for an unknown system, and for a parameter that none of them has.
     """
-    rules = name.endswith(RULES) and name not in registry.systems()
-    spec = choose_system(name.removesuffix(RULES) if rules else name, **how)
+    bare = [name.removesuffix(RULES) if name not in registry.systems() else name for name in names]
+    specs = [choose_system(name, **how) for name in bare]
     given = {name: value for name, value in given.items() if value is not None}
+    known = {name for spec in specs for name in spec.parameters}
     for parameter in given:
-        if parameter not in spec.parameters:
-            hint = f"{did_you_mean(parameter, spec.parameters)}known: {', '.join(spec.parameters)}"
-            raise ToolkitError(f"system {spec.name} has no parameter {parameter!r}", hint)
-    changed = {name: value for name, value in given.items() if value != spec.parameters[name]}
-    return Chosen(spec, {**spec.parameters, **given}, changed, rules)
+        if parameter not in known:
+            systems = " and ".join(spec.name for spec in specs)
+            hint = f"{did_you_mean(parameter, known)}known: {', '.join(sorted(known))}"
+            raise ToolkitError(f"{systems} has no parameter {parameter!r}", hint)
+    return tuple(_chosen(spec, given, name != plain) for spec, name, plain in zip(specs, names, bare, strict=True))
 
 
-def check_fusion(systems: Iterable[str], fusion: str) -> None:
-    """Raise ToolkitError for several systems without a way to fuse them, and the other way round."""
-    systems = list(systems)
+def _chosen(spec: SystemSpec, given: Mapping[str, Any], rules: bool) -> Chosen:
+    own = {name: value for name, value in given.items() if name in spec.parameters}
+    changed = {name: value for name, value in own.items() if value != spec.parameters[name]}
+    return Chosen(spec, {**spec.parameters, **own}, changed, rules)
+
+
+def check_fusion(systems: Sequence[str], fusion: str, recipe: str | None) -> None:
+    """Raise ToolkitError for several systems without a way to fuse them, a way without systems, one recipe for several."""
+    if len(systems) > 1 and recipe:
+        raise ToolkitError(f"one recipe for {len(systems)} systems", "make a run of each, and `tandem fuse` them")
     if len(systems) > 1 and not fusion:
         raise ToolkitError(f"{len(systems)} systems ({', '.join(systems)}) make one run", "say how with --fuse rrf")
     if fusion and len(systems) < 2:

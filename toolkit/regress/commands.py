@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
-def commands(
-    name: str, benchmark: str, index: str, system: str, parameters: Mapping[str, Any], measures: Sequence[str]
-) -> tuple[str, str]:
+def commands(name: str, benchmark: str, index: str, system: Mapping[str, Any], measures: Sequence[str]) -> tuple[str, str]:
     """The two command lines that make a run and score it, every parameter said."""
     output = f"{name}.trec"
-    search = ["tandem", "search", "--topics", benchmark, *(["--index", index] if index else []), "--system", system]
-    for parameter, value in parameters.items():
+    search = ["tandem", "search", "--topics", benchmark, *(["--index", index] if index else [])]
+    for one in system.get("systems", [system["name"]]):
+        search += ["--system", one]
+    for parameter, value in system["parameters"].items():
         if value is True:
             search.append(f"--{parameter}")
         elif value is not False:

@@ -18,12 +18,9 @@ from toolkit.index import own_name
 from toolkit.index.metadata import ContentDigest
 from toolkit.regress.commands import commands
 from toolkit.regress.facts import benchmark_facts, run_lines, selection_of, sha256
+from toolkit.regress.method import MAKE_IT, is_deterministic, system_of
 from toolkit.regress.numbers import asked_for, nested
 from toolkit.regress.places import Places, to_text
-
-DETERMINISTIC = ("bm25",)  # kinds of systems whose runs are the same bytes on every machine
-LIBRARY = {"bm25": "pyserini"}  # whose version is the revision of a system of this kind
-MAKE_IT = "make the run again with `tandem search`, and register that"
 
 
 def add(path: Path, places: Places, *, name: str = "", each_mode: bool = False, replace: bool = False) -> list[Path]:
@@ -37,7 +34,7 @@ def add(path: Path, places: Places, *, name: str = "", each_mode: bool = False, 
     documents have changed since, and where an id is taken.
     """
     metadata, selection = checked_metadata(path)
-    system = _system(metadata, path)
+    system = system_of(metadata, path)
     name = name or f"{selection.name}.{system['name']}.v1"
     if not name.startswith(f"{selection.name}."):
         raise ToolkitError(f"{name} is no id for a run of {selection.name}", f"{selection.name}.{system['name']}.v1 is one")
@@ -89,22 +86,6 @@ def _own_documents(selection: Selection, names: Mapping[str, str]) -> dict[str, 
     return {name: ContentDigest(benchmark.docs(group)).hexdigest() for name, group in own.items() if name in names}
 
 
-def _system(metadata: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Name, revision and parameters of the one system that made the run."""
-    steps = metadata["method"]["retrieval"]
-    if len(steps) != 1:
-        raise ToolkitError(f"{path} was made in {len(steps)} steps", "what one system makes of an index can be registered")
-    parameters = {key: value for key, value in steps[0].items() if key not in ("name", "method")}
-    kind = registry.system(steps[0]["method"]).kind
-    library = LIBRARY[kind]
-    try:
-        versions = dict(entry.split("==") for entry in metadata["platform"]["software"]["libraries"]["python"])
-        revision = f"{library} {versions[library]}"
-    except KeyError as error:
-        raise ToolkitError(f"{metadata_path(path)} lacks {error}", MAKE_IT) from error
-    return {"name": steps[0]["method"], "revision": revision, "parameters": parameters}
-
-
 def _entry(
     name: str,
     path: Path,
@@ -120,17 +101,16 @@ def _entry(
     measures, index = asked_for(scores.rows), _index(metadata, selection)
     kept = {"baseline": baseline, **({"modes": list(modes)} if modes else {})}
     digest = {"sha256": sha256(lines), "lines": lines.count(b"\n"), "tag": metadata["tag"]}
-    deterministic = registry.system(system["name"]).kind in DETERMINISTIC
     return RegressionSpec(
         name=name,
         description=_description(system["name"], benchmark, selection),
         benchmark=benchmark_facts(benchmark),
         system=system,
-        commands=commands(name, benchmark, index, system["name"], system["parameters"], measures),
+        commands=commands(name, benchmark, index, system, measures),
         measures=measures,
         index=index,
         indexes=tuple({index["name"]: _index_facts(index) for index in metadata["data"]["indexes"]}.values()),
-        run={**digest, "deterministic": deterministic, **kept},
+        run={**digest, "deterministic": is_deterministic(metadata), **kept},
         expected=nested(scores.rows),
         registered=__version__,
     )

@@ -22,6 +22,7 @@ from toolkit.index import verify_index
 from toolkit.pipeline import Job, plan_run
 from toolkit.regress.checks import FAIL, MISSING, Check, near, same, worst
 from toolkit.regress.facts import benchmark_facts, run_lines, sha256
+from toolkit.regress.method import call_of
 from toolkit.regress.moved import moved
 from toolkit.regress.numbers import flat, published_numbers
 from toolkit.regress.places import Places, places_of, to_text
@@ -77,10 +78,9 @@ def _replay(spec: RegressionSpec, places: Places, output: Path, fresh: Path) -> 
         job = plan_run(
             spec.benchmark["name"],
             spec.index or None,
-            spec.system["name"],
             output=output,
             tag=spec.run.get("tag"),
-            **spec.system["parameters"],
+            **call_of(spec),
         )
         checks += _indexes(spec, job)
         if any(check.what.endswith(" files") and check.outcome == FAIL for check in checks):
@@ -136,8 +136,7 @@ def _registered(spec: RegressionSpec, places: Places) -> list[Check]:
 def _indexes(spec: RegressionSpec, job: Job) -> list[Check]:
     """Whether each index holds the registered documents, and its files are what its own metadata say."""
     checks, registered = [], {index["name"]: index for index in spec.indexes}
-    for source in job.sources:
-        index = source.open(job.threads)
+    for index in job.open():
         if index.metadata is None:  # Anserini's own: its archive was checked when it was downloaded
             continue
         problems = verify_index(index.folder)

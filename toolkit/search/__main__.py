@@ -29,12 +29,27 @@ def parser() -> argparse.ArgumentParser:
     )
     what.add_argument("--language", metavar="XX", help="analyzer for an index that does not record its language (default: en)")
     how = parser.add_argument_group("how")
-    how.add_argument("--system", default="bm25", metavar="S", help="a system of the registry (default: bm25)")
+    how.add_argument(
+        "--system",
+        action="append",
+        metavar="S",
+        help="a system of the registry, a folder or a Hugging Face id; several with --fuse (default: bm25)",
+    )
+    how.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with entries of your own")
+    how.add_argument("--recipe", metavar="R", help="a paper's way of using the system (default: the model card's)")
+    how.add_argument("--fuse", default="", metavar="M", help="make one run of several systems' (rrf, rrf:k=60, minmax:0.3,0.7)")
     how.add_argument("--k1", type=float, metavar="X", help="BM25's k1 (default: 0.9)")
     how.add_argument("--b", type=float, metavar="X", help="BM25's b (default: 0.4)")
     how.add_argument("--rm3", action="store_true", default=None, help="expand queries with RM3")
     how.add_argument("--hits", type=int, default=1000, metavar="N", help="documents a query (default: 1000)")
     how.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one a core")
+    models = parser.add_argument_group("models")
+    models.add_argument("--query-template", metavar="T", help="what is sent of a topic, e.g. 'query: {query} {instruction}'")
+    models.add_argument("--pooling", metavar="P", help="cls, mean, last, pooler, or own: as the checkpoint says")
+    models.add_argument("--precision", choices=("fp32", "bf16", "fp16"), help="default: the system's")
+    models.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1, ... (default: cuda where there is one)")
+    models.add_argument("--batch-size", type=int, metavar="N", help="texts at a time")
+    models.add_argument("--trust-remote-code", action="store_true", help="run code that a checkpoint brings")
     out = parser.add_argument_group("output")
     out.add_argument("--output", metavar="F", help="the run's file, .gz or .zst too, or - (default: a name in runs/)")
     out.add_argument("--metadata", metavar="F", help="where to write the metadata (default: beside the run)")
@@ -53,7 +68,16 @@ def main(args: argparse.Namespace) -> int:
     job = plan_run(
         args.topics,
         args.index,
-        args.system,
+        args.system or "bm25",
+        recipe=args.recipe,
+        systems=args.systems,
+        query_template=args.query_template,
+        pooling=args.pooling,
+        fuse=args.fuse,
+        device=args.device,
+        batch_size=args.batch_size,
+        trust_remote_code=args.trust_remote_code,
+        precision=args.precision,
         hits=args.hits,
         threads=args.threads,
         output=args.output,
