@@ -1,0 +1,56 @@
+"""Pointwise rerankers: a model reads a query with one document and gives the pair a score.
+
+Each kind is a class of its own, loaded with torch only when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.specs import SystemSpec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from toolkit.models.rerankers.base import Reranker
+
+# kind -> the module whose `load` makes it
+KINDS = {"cross-encoder": "cross", "monot5": "seq2seq", "yes-no": "causal", "multivector": "late"}
+
+
+def load_reranker(
+    spec: SystemSpec,
+    *,
+    device: str | None = None,
+    precision: str | None = None,
+    batch_size: int = 32,
+    trust_remote_code: bool = False,
+    prompt: Path | None = None,
+) -> Reranker:
+    """The reranker that a system's entry describes, ready to score pairs.
+
+    device, precision  as `toolkit.models.checkpoints` understands them; the entry's own where they are None
+    batch_size         see `toolkit.models.batches`
+    prompt             a file with a prompt in place of the entry's (kinds `yes-no` and `monot5`)
+
+    Raises ToolkitError for a kind that is no pointwise reranker, a parameter that the kind has not, a checkpoint that
+    cannot be had or does not fit, and weights that are not a reranker's.
+    """
+    if spec.kind not in KINDS:
+        raise ToolkitError(
+            f"system {spec.name} is of kind {spec.kind}, no pointwise reranker", f"these are: {', '.join(KINDS)}"
+        )
+    if prompt is not None and spec.kind not in ("yes-no", "monot5"):
+        raise ToolkitError(f"system {spec.name} is of kind {spec.kind}: it has no prompt", "leave --prompt out")
+    try:
+        module = importlib.import_module(f"toolkit.models.rerankers.{KINDS[spec.kind]}")
+    except ModuleNotFoundError as error:
+        if error.name in ("torch", "transformers", "sentence_transformers"):
+            raise missing_extra(f"reranking with {spec.name}", "dense") from error
+        raise
+    given = {"prompt": prompt} if prompt is not None else {}
+    return module.load(
+        spec, device=device, precision=precision, batch_size=batch_size, trust_remote_code=trust_remote_code, **given
+    )

@@ -1,0 +1,114 @@
+"""What every pointwise reranker does: pairs into token ids, ids into batches of like length, batches into scores."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolkit.core.templates import Input
+from toolkit.models.batches import by_length
+
+Pair = tuple[Input, Input]
+
+CHUNK = 8192  # pairs that are tokenized, and sorted by length, together
+
+
+class Row(NamedTuple):
+    """One pair as it is sent.
+
+    ids    token ids, special ones included
+    types  which of the two texts a token is of, for models that are told so; else empty
+    cut    whether something did not fit and was left out
+    """
+
+    ids: list[int]
+    types: list[int]
+    cut: bool
+
+
+class Reranker(ABC):
+    """A pointwise reranker.
+
+    facts  what a run's metadata say of it: device, precision, prompt
+    """
+
+    facts: dict[str, Any]
+
+    @property
+    @abstractmethod
+    def cut(self) -> int:
+        """How many of the pairs so far did not fit and were cut."""
+
+    @abstractmethod
+    def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
+        """Positions of pairs with their scores, batch by batch, as they are made.
+
+        done  positions whose scores are known: a batch of nothing else is left out, all other batches are what they would
+              have been, so that a resumed run has the very scores of one that was not interrupted
+        """
+
+    @abstractmethod
+    def tokens(self, pair: Pair) -> list[int]:
+        """The token ids that are sent for a pair."""
+
+    def score(self, pairs: Sequence[Pair]) -> np.ndarray:
+        """The model's own score of each (query, document): (n,) float64, higher is better; empty for no pairs.
+
+        The scores do not depend on the batches beyond what the order of additions changes (1e-5).
+        """
+        scores = np.empty(len(pairs))
+        for positions, values in self.batches(pairs):
+            scores[positions] = values
+        return scores
+
+
+class BatchedReranker(Reranker):
+    """One that reads a pair as one sequence of tokens.
+
+    batch_size  see `toolkit.models.batches`
+    """
+
+    def __init__(self, *, batch_size: int, facts: dict[str, Any]):
+        self.facts = facts
+        self._batch_size = batch_size
+        self._cut = 0
+
+    @property
+    def cut(self) -> int:
+        """See `Reranker`."""
+        return self._cut
+
+    def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
+        """See `Reranker`; a batch's pairs are of nearly one length."""
+        done = set(done)
+        for start in range(0, len(pairs), CHUNK):
+            rows = self.encode(pairs[start : start + CHUNK])
+            self._cut += sum(row.cut for row in rows)
+            for batch in by_length([len(row.ids) for row in rows], self._batch_size):
+                positions = [start + place for place in batch]
+                if not done.issuperset(positions):
+                    yield positions, self.forward([rows[place] for place in batch])
+
+    def tokens(self, pair: Pair) -> list[int]:
+        """See `Reranker`."""
+        return self.encode([pair])[0].ids
+
+    @abstractmethod
+    def encode(self, pairs: Sequence[Pair]) -> list[Row]:
+        """The pairs as they are sent, in their order."""
+
+    @abstractmethod
+    def forward(self, rows: Sequence[Row]) -> np.ndarray:
+        """Their scores, (n,) float64, in one pass through the model."""
+
+
+def sigmoid(values: np.ndarray) -> np.ndarray:
+    """Of a difference of two logits: the softmax over the two. In 64 bits it tells apart what 32 round to 1."""
+    with np.errstate(over="ignore"):  # exp of a large number is infinite, and the quotient 0
+        return 1 / (1 + np.exp(-values))
+
+
+ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"identity": lambda values: values, "sigmoid": sigmoid}

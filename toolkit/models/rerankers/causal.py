@@ -1,0 +1,97 @@
+"""Language models that are asked yes or no: the logits of two tokens where the answer would begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from toolkit.core.specs import SystemSpec
+from toolkit.models.rerankers import loading
+from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
+from toolkit.models.rerankers.prompts import PromptEncoder, load_prompt, prompt_facts
+from toolkit.models.rerankers.settings import YesNoParameters, parameters
+
+END_OF_THOUGHT = "</think>"
+
+
+class YesNo(BatchedReranker):
+    """A decoder that answers at once; padded on the left, so that the last position is every pair's own."""
+
+    def __init__(self, loaded: loading.Loaded, encoder: PromptEncoder, compared: Sequence[int], activation: str, **common: Any):
+        super().__init__(**common)
+        self._loaded = loaded
+        self._encoder = encoder
+        self._compared = list(compared)
+        self._activation = ACTIVATIONS[activation]
+
+    def encode(self, pairs: Sequence[Pair]) -> list[Row]:
+        """The pairs in the prompt."""
+        return self._encoder.encode(pairs)
+
+    def forward(self, rows: Sequence[Row]) -> np.ndarray:
+        """The difference of the two logits at the last position, through the activation."""
+        batch = loading.padded(rows, self._loaded, side="left")
+        if "attention_mask" in batch:
+            # a token's place is counted from its text's first one, not from the padding's
+            batch["position_ids"] = (batch["attention_mask"].cumsum(-1) - 1).clamp(min=0)
+        with torch.inference_mode():
+            logits = self._loaded.model(**batch, use_cache=False, logits_to_keep=1).logits[:, -1, self._compared]
+        positive, negative = loading.as_scores(logits).T
+        return self._activation(positive - negative)
+
+
+class Reasoning(YesNo):
+    """A decoder that writes before it answers (Rank1): greedily, to `</think>`; then the two tokens are compared.
+
+    One that has not come to its end after `most` tokens is made to: `</think>` is put there for it.
+    """
+
+    def __init__(self, *given: Any, most: int, **common: Any):
+        super().__init__(*given, **common)
+        self._most = most
+
+    def forward(self, rows: Sequence[Row]) -> np.ndarray:
+        """The scores after what the model wrote."""
+        tokenizer = self._loaded.tokenizer
+        batch = loading.padded(rows, self._loaded, side="left")
+        with torch.inference_mode():
+            written = self._loaded.model.generate(
+                **batch,
+                do_sample=False,
+                max_new_tokens=self._most,
+                stop_strings=END_OF_THOUGHT,
+                tokenizer=tokenizer,
+                pad_token_id=tokenizer.pad_token_id or 0,
+            )
+        thoughts = tokenizer.batch_decode(written[:, batch["input_ids"].shape[1] :], skip_special_tokens=True)
+        ends = tokenizer([ended(thought) for thought in thoughts], add_special_tokens=False)["input_ids"]
+        return super().forward([Row([*row.ids, *end], [], row.cut) for row, end in zip(rows, ends, strict=True)])
+
+
+def ended(thought: str) -> str:
+    """What was written, to the end of the thought; one that has no end gets one on a line of its own."""
+    before, end, _ = thought.partition(END_OF_THOUGHT)
+    return before + end if end else f"{before}\n{END_OF_THOUGHT}"
+
+
+def load(spec: SystemSpec, *, batch_size: int, prompt: Path | None = None, **where: Any) -> YesNo:
+    """The yes/no language model of a system's entry."""
+    settings = parameters(YesNoParameters, spec)
+    said = load_prompt(settings.prompt, prompt)
+    loaded = loading.load("AutoModelForCausalLM", spec, what="language model", **where)
+    chat = bool(loaded.tokenizer.chat_template) if settings.chat is None else settings.chat
+    length = loaded.length(settings.length)
+    given = (
+        loaded,
+        PromptEncoder(said, loaded.tokenizer, length=length, chat=chat, cut=settings.cut),
+        loading.token_ids(loaded, spec, settings.tokens),
+        settings.activation,
+    )
+    facts = {**loaded.facts, **prompt_facts(spec, said, settings.prompt, prompt)}
+    if settings.reasoning:
+        return Reasoning(*given, most=settings.reasoning, batch_size=batch_size, facts=facts)
+    return YesNo(*given, batch_size=batch_size, facts=facts)

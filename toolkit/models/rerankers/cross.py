@@ -1,0 +1,66 @@
+"""Cross-encoders: query and document in one sequence, one logit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.models.rerankers import loading
+from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
+from toolkit.models.rerankers.settings import CrossEncoderParameters, parameters
+
+
+class CrossEncoder(BatchedReranker):
+    """A sequence classifier with one label.
+
+    A pair that is too long loses the end of the longer text, token by token, as sentence-transformers and `rerankers` do
+    it; with a `query_share` the query is first cut to that share of the length, and the rest is the document's, as
+    FlagEmbedding does it.
+    """
+
+    def __init__(self, loaded: loading.Loaded, settings: CrossEncoderParameters, batch_size: int):
+        super().__init__(batch_size=batch_size, facts=loaded.facts)
+        self._loaded = loaded
+        self._length = loaded.length(settings.length)
+        self._activation = ACTIVATIONS[settings.activation]
+        self._query_share = settings.query_share
+
+    def encode(self, pairs: Sequence[Pair]) -> list[Row]:
+        """The pairs as the tokenizer joins them."""
+        queries, documents = [query.whole for query, _ in pairs], [document.whole for _, document in pairs]
+        cut = "longest_first"
+        if self._query_share < 1:
+            queries, cut = self._cut_queries(queries), "only_second"
+        encoded = self._loaded.tokenizer(
+            queries, documents, truncation=cut, max_length=self._length, return_attention_mask=False
+        )
+        types = encoded.get("token_type_ids") or [[]] * len(pairs)
+        lost = [bool(row.overflowing) for row in encoded.encodings]
+        return [Row(*row) for row in zip(encoded["input_ids"], types, lost, strict=True)]
+
+    def _cut_queries(self, queries: Sequence[str]) -> list[str]:
+        longest = int(self._length * self._query_share)
+        encoded = self._loaded.tokenizer(queries, add_special_tokens=False, return_offsets_mapping=True)
+        kept = [offsets[:longest] for offsets in encoded["offset_mapping"]]
+        return [query[: offsets[-1][1]] if offsets else query for query, offsets in zip(queries, kept, strict=True)]
+
+    def forward(self, rows: Sequence[Row]) -> np.ndarray:
+        """One logit a row, through the activation."""
+        with torch.inference_mode():
+            logits = self._loaded.model(**loading.padded(rows, self._loaded)).logits[:, 0]
+        return self._activation(loading.as_scores(logits))
+
+
+def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> CrossEncoder:
+    """The cross-encoder of a system's entry; ToolkitError where the checkpoint has not one label."""
+    settings = parameters(CrossEncoderParameters, spec)
+    loaded = loading.load("AutoModelForSequenceClassification", spec, what="cross-encoder", **where)
+    if loaded.model.config.num_labels != 1:
+        labels = loaded.model.config.num_labels
+        raise ToolkitError(f"{spec.name} has {labels} labels: a cross-encoder has one", "see --kind")
+    return CrossEncoder(loaded, settings, batch_size)

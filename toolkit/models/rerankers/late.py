@@ -1,0 +1,66 @@
+"""Late interaction as a reranker: a vector a token, the best match of each query token, summed (see `toolkit.models.late`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import Input
+from toolkit.models.encoders.multivector import load_multivector
+from toolkit.models.late import maxsim
+from toolkit.models.rerankers.base import Pair, Reranker
+
+if TYPE_CHECKING:
+    from toolkit.models.encoders.multivector import MultiVectorEncoder
+
+ENCODED = 1024  # pairs whose documents' vectors are in memory together
+
+
+class LateInteraction(Reranker):
+    """MaxSim of a multivector encoder. `tokens` has the query's ids, then the document's: they are encoded apart."""
+
+    def __init__(self, encoder: MultiVectorEncoder, facts: dict[str, Any]):
+        self.facts = facts
+        self._encoder = encoder
+
+    def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
+        """See `Reranker.batches`; here a batch is some pairs that follow each other, each text of them encoded once."""
+        done = set(done)
+        for start in range(0, len(pairs), ENCODED):
+            positions = list(range(start, min(start + ENCODED, len(pairs))))
+            if not done.issuperset(positions):
+                yield positions, self._scores([pairs[position] for position in positions])
+
+    def _scores(self, pairs: Sequence[Pair]) -> np.ndarray:
+        queries = self._vectors([query for query, _ in pairs], "query")
+        documents = self._vectors([document for _, document in pairs], "passage")
+        of_query: dict[Input, list[int]] = {}
+        for position, (query, _) in enumerate(pairs):
+            of_query.setdefault(query, []).append(position)
+        scores = np.empty(len(pairs))
+        for query, positions in of_query.items():
+            scores[positions] = maxsim(queries[query], [documents[pairs[position][1]] for position in positions])
+        return scores
+
+    def _vectors(self, texts: Sequence[Input], side: str) -> dict[Input, np.ndarray]:
+        different = list(dict.fromkeys(texts))
+        return dict(zip(different, self._encoder.encode(different, side), strict=True))
+
+    @property
+    def cut(self) -> int:
+        """How many texts (queries and documents, not pairs) were cut so far."""
+        return sum(self._encoder.cut.values())
+
+    def tokens(self, pair: Pair) -> list[int]:
+        """The token ids of the query, then those of the document."""
+        query, document = pair
+        return [*self._encoder.token_ids(query, "query"), *self._encoder.token_ids(document, "passage")]
+
+
+def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> LateInteraction:
+    """The multivector system of an entry, as a reranker."""
+    encoder = load_multivector(spec, batch_size=batch_size, **where)
+    return LateInteraction(encoder, facts={})

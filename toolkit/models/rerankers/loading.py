@@ -1,0 +1,103 @@
+"""Checkpoints into models, through transformers: what is loaded is a reranker, or it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.specs import SystemSpec
+from toolkit.models.checkpoints import check_memory, import_transformers, locate, pick_device, pick_dtype
+from toolkit.models.rerankers.base import Row
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+UNLISTED_LENGTH = 512  # tokens, for a checkpoint of which no entry says more, unless its tokenizer says less
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model on its device, in evaluation mode, with its tokenizer."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    device: torch.device
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a run's metadata say of how it was run."""
+        return {"device": self.device.type, "precision": str(self.model.dtype).removeprefix("torch.")}
+
+    def length(self, wanted: int | None) -> int:
+        """How many tokens of a pair it is sent at most."""
+        return wanted or min(UNLISTED_LENGTH, self.tokenizer.model_max_length)
+
+
+def load(
+    auto: str, spec: SystemSpec, *, device: str | None, precision: str | None, trust_remote_code: bool, what: str
+) -> Loaded:
+    """A checkpoint through one of transformers' AutoModel classes.
+
+    what  the kind of model, for the message where the checkpoint lacks some of its weights
+
+    Raises ToolkitError where it cannot be had or does not fit (see `toolkit.models.checkpoints`), where weights are
+    missing (transformers would make them up), and for a tokenizer without offsets.
+    """
+    transformers = import_transformers()
+    folder = locate(spec, trust_remote_code=trust_remote_code)
+    place = pick_device(device)
+    check_memory(spec, folder, place, precision)
+    shared = {"trust_remote_code": trust_remote_code}
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **shared)
+        model, report = getattr(transformers, auto).from_pretrained(
+            folder, dtype=pick_dtype(spec, precision, place), use_safetensors=True, output_loading_info=True, **shared
+        )
+    except (ValueError, KeyError, OSError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ToolkitError(f"{spec.name} does not load as a {what}: {reason}", "see --kind, or run with --debug") from error
+    if missing := report["missing_keys"]:
+        raise ToolkitError(f"{spec.name} is no {what}: it lacks the weights {three(missing)}", "see --kind")
+    if not tokenizer.is_fast:
+        raise ToolkitError(
+            f"{spec.name}: its tokenizer does not say where tokens stand in a text", "add a tokenizer.json to it"
+        )
+    return Loaded(model.to(place).eval(), tokenizer, torch.device(place))
+
+
+def token_ids(loaded: Loaded, spec: SystemSpec, tokens: Sequence[str]) -> list[int]:
+    """The ids of tokens as the vocabulary has them; ToolkitError for one that it has not."""
+    vocabulary = loaded.tokenizer.get_vocab()
+    if unknown := [token for token in tokens if token not in vocabulary]:
+        raise ToolkitError(
+            f"{spec.name}: its vocabulary has no token {', '.join(map(repr, unknown))}",
+            "`tokens` are pieces of the vocabulary, such as '▁true' (SentencePiece) or 'Ġtrue' (byte-level BPE)",
+        )
+    return [vocabulary[token] for token in tokens]
+
+
+def padded(rows: Sequence[Row], loaded: Loaded, side: str = "right") -> dict[str, torch.Tensor]:
+    """Rows as a batch, each (n, longest) int64 on the model's device; no mask where all are of one length: it costs time."""
+    longest = max(len(row.ids) for row in rows)
+    ids = np.full((len(rows), longest), loaded.tokenizer.pad_token_id or 0)
+    types, mask = np.zeros_like(ids), np.zeros_like(ids)
+    for line, row in enumerate(rows):
+        place = slice(longest - len(row.ids), None) if side == "left" else slice(len(row.ids))
+        ids[line, place], mask[line, place] = row.ids, 1
+        types[line, place] = row.types or 0
+    batch = {"input_ids": ids}
+    if not mask.all():
+        batch["attention_mask"] = mask
+    if any(row.types for row in rows):
+        batch["token_type_ids"] = types
+    return {name: torch.from_numpy(values).to(loaded.device) for name, values in batch.items()}
+
+
+def as_scores(logits: torch.Tensor) -> np.ndarray:
+    """(n,) logits of any precision as float64."""
+    return logits.float().cpu().numpy().astype(np.float64)

@@ -1,0 +1,56 @@
+"""monoT5: an encoder-decoder is asked for one token, and two of the possible ones are compared (Nogueira et al. 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from toolkit.core.specs import SystemSpec
+from toolkit.models.rerankers import loading
+from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
+from toolkit.models.rerankers.prompts import PromptEncoder, load_prompt, prompt_facts
+from toolkit.models.rerankers.settings import PromptParameters, parameters
+
+
+class MonoT5(BatchedReranker):
+    """One decoder step; the score is the share of the positive token in the softmax over the two."""
+
+    def __init__(self, loaded: loading.Loaded, encoder: PromptEncoder, compared: Sequence[int], activation: str, **common: Any):
+        super().__init__(**common)
+        self._loaded = loaded
+        self._encoder = encoder
+        self._compared = list(compared)
+        self._activation = ACTIVATIONS[activation]
+
+    def encode(self, pairs: Sequence[Pair]) -> list[Row]:
+        """The pairs in the prompt."""
+        return self._encoder.encode(pairs)
+
+    def forward(self, rows: Sequence[Row]) -> np.ndarray:
+        """The difference of the two logits at the first decoder position, through the activation."""
+        model = self._loaded.model
+        start = torch.full((len(rows), 1), model.config.decoder_start_token_id, device=self._loaded.device)
+        with torch.inference_mode():
+            logits = model(**loading.padded(rows, self._loaded), decoder_input_ids=start).logits[:, 0, self._compared]
+        positive, negative = loading.as_scores(logits).T
+        return self._activation(positive - negative)
+
+
+def load(spec: SystemSpec, *, batch_size: int, prompt: Path | None = None, **where: Any) -> MonoT5:
+    """The monoT5 of a system's entry."""
+    settings = parameters(PromptParameters, spec)
+    said = load_prompt(settings.prompt, prompt)
+    loaded = loading.load("AutoModelForSeq2SeqLM", spec, what="monoT5 (an encoder-decoder)", **where)
+    encoder = PromptEncoder(said, loaded.tokenizer, length=loaded.length(settings.length), chat=False, cut=settings.cut)
+    return MonoT5(
+        loaded,
+        encoder,
+        loading.token_ids(loaded, spec, settings.tokens),
+        settings.activation,
+        batch_size=batch_size,
+        facts={**loaded.facts, **prompt_facts(spec, said, settings.prompt, prompt)},
+    )

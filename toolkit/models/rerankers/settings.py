@@ -1,0 +1,87 @@
+"""The parameters of a system's entry, as each kind of pointwise reranker understands them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+
+Settings = TypeVar("Settings", bound="Parameters")
+
+# of the stage and of the checkpoint's loading: read elsewhere
+OTHERS = ("depth", "tail", "run", "precision", "prompt_source")
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What all kinds have.
+
+    length      tokens of a pair at most, special ones counted; None for what the tokenizer says (512 at most)
+    activation  `identity` (the logit, or the difference of two) or `sigmoid` of it (of two logits: their softmax)
+    """
+
+    length: int | None = None
+    activation: str = "identity"
+
+    def __post_init__(self):
+        if self.activation not in ("identity", "sigmoid"):
+            raise ToolkitError(f"activation is {self.activation!r}", "identity or sigmoid")
+
+
+@dataclass(frozen=True)
+class CrossEncoderParameters(Parameters):
+    """query_share  how much of `length` a query may take before the document is cut; 1: the longer text is cut first."""
+
+    query_share: float = 1.0
+
+
+@dataclass(frozen=True)
+class PromptParameters(Parameters):
+    """Of models that are asked in words.
+
+    tokens  the two that are compared, as the vocabulary has them, positive first
+    prompt  its name in the registry
+    cut     what is shortened when a prompt is too long: the `document`, or the end of the whole `prompt`
+    """
+
+    activation: str = "sigmoid"
+    tokens: tuple[str, str] = ("▁true", "▁false")
+    prompt: str = "monot5.v1"
+    cut: str = "document"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.cut not in ("document", "prompt"):
+            raise ToolkitError(f"cut is {self.cut!r}", "document or prompt")
+        if len(set(self.tokens)) != 2:
+            raise ToolkitError(f"tokens are {list(self.tokens)}", "two different ones, positive first")
+
+
+@dataclass(frozen=True)
+class YesNoParameters(PromptParameters):
+    """Of decoders.
+
+    chat       whether the checkpoint's chat template is put around the prompt; None: where it has one
+    reasoning  how many tokens it may write before it answers; 0: it answers at once
+    """
+
+    length: int | None = 2048
+    tokens: tuple[str, str] = ("yes", "no")
+    prompt: str = "yes-no.v1"
+    chat: bool | None = None
+    reasoning: int = 0
+
+
+def parameters(kind: type[Settings], spec: SystemSpec) -> Settings:
+    """The entry's parameters over the kind's defaults. ToolkitError for one that the kind has not."""
+    known = [field.name for field in fields(kind)]
+    given: dict[str, Any] = {name: value for name, value in spec.parameters.items() if name not in OTHERS}
+    if odd := [name for name in given if name not in known]:
+        raise ToolkitError(
+            f"system {spec.name}: kind {spec.kind} has no parameter {', '.join(map(repr, odd))}", f"known: {', '.join(known)}"
+        )
+    if "tokens" in given:
+        given["tokens"] = tuple(given["tokens"])
+    return kind(**given)
