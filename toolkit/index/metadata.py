@@ -1,4 +1,4 @@
-"""What an index was built from, `tandem.yaml` in its folder, and whether that is still so."""
+"""Writing down what an index was built from, `tandem.yaml` in its folder, and whether that is still so."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
+from toolkit.formats.indexes import FORMAT, NAME
 
-NAME = "tandem.yaml"
-FORMAT = 1
 BLANK = "".join(map(chr, range(33)))  # what Java's trim() takes off
 
 
@@ -49,22 +47,6 @@ class ContentDigest:
     def hexdigest(self) -> str:
         """64 hexadecimal digits; all zero without documents."""
         return f"{self._sum % 2**256:064x}"
-
-
-def read_index_metadata(folder: Path) -> dict[str, Any] | None:
-    """The metadata of an index, None where it has none (Anserini's own). ToolkitError where they cannot be read."""
-    import yaml
-
-    path = folder / NAME
-    if not path.exists():
-        return None
-    try:
-        metadata = yaml.safe_load(path.read_bytes())
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ToolkitError(f"{path} is not readable as YAML", "make the index anew") from error
-    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
-        raise ToolkitError(f"{path} is of another version of Tandem", "make the index anew")
-    return metadata
 
 
 def write_index_metadata(folder: Path, metadata: dict[str, Any]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
+from toolkit.formats.indexes import read_index_metadata
 from toolkit.index.build import is_index
-from toolkit.index.metadata import ContentDigest, read_index_metadata, verify_files
+from toolkit.index.metadata import ContentDigest, verify_files
 
 
 def verify_index(folder: Path) -> list[str]:

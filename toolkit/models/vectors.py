@@ -1,0 +1,229 @@
+"""Nearest neighbours by inner product: FAISS indexes, built, opened and searched.
+
+FAISS computes inner products by two paths, and how a sum is rounded depends on the path, on the block a vector stands in
+and on the number of threads. Flat indexes are therefore searched for some more candidates than are asked for, and the score
+of each is computed anew, pair by pair, by FAISS's kernel for one pair: the same bits whatever stands beside it. How far the
+two scores can be apart is bounded, and candidates are added until no other document can reach the last one that is kept.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.progress import progress
+from toolkit.core.runs import Run
+from toolkit.models.docids import DocIds
+
+if TYPE_CHECKING:
+    import faiss
+
+INDEX = "index"  # Pyserini's name
+FILES = (INDEX, "index.faiss")
+MAPPED = 1 << 30  # bytes from which on an index is mapped into memory, not read
+SEED = 42
+SAMPLE = 1 << 18  # vectors to train with
+A_LIST = 64  # vectors to train with for each inverted list; FAISS warns below 39
+BLOCK = 1 << 16  # vectors added at once
+QUERIES = 2048  # searched at once
+SPARE = 16  # candidates beyond those asked for, and another one for each 32 of them
+UNIT = 2.0**-24  # rounding of 32-bit floats
+PLACE = re.compile(r"^Error in .*? at \S+:\d+: (Error: '.*' failed: ?(?=.))?")
+
+
+def faiss_module() -> Any:
+    """The library; MissingExtra where it is not installed."""
+    try:
+        import faiss
+    except ImportError as error:
+        raise missing_extra("a FAISS index", "dense") from error
+    return faiss
+
+
+def build_faiss(vectors: np.ndarray, factory: str = "Flat", *, threads: int = 1, seed: int = SEED) -> faiss.Index:
+    """An index over vectors, by position: (n, d) float32, may be mapped from a file; n and d from 1 on.
+
+    factory  as FAISS's index_factory reads it (`Flat`, `HNSW32`, `IVF1024,SQ8`); the metric is the inner product
+    seed     of the sample that trains it; with one thread the same vectors give the same index
+
+    Raises ToolkitError for a factory string that FAISS does not know or cannot train with so few vectors, and for a vector
+    with a number that is none.
+    """
+    faiss = faiss_module()
+    faiss.omp_set_num_threads(threads)
+    with _said(f"no FAISS index {factory!r} of dimension {vectors.shape[1]}", "see FAISS's page on the index factory"):
+        index = faiss.index_factory(vectors.shape[1], factory, faiss.METRIC_INNER_PRODUCT)
+    with _said(f"cannot build {factory!r} over {len(vectors)} vectors", "name a smaller index with --factory, or Flat"):
+        if not index.is_trained:
+            index.train(_sample(index, vectors, seed))
+        with progress("indexing", len(vectors), "vectors") as advance:
+            for start in range(0, len(vectors), BLOCK):
+                block = np.ascontiguousarray(vectors[start : start + BLOCK], np.float32)
+                if not np.isfinite(block).all():
+                    row = start + int(np.flatnonzero(~np.isfinite(block).all(axis=1))[0])
+                    raise ToolkitError(f"vector {row} has a number that is none", "encode the corpus anew")
+                index.add(block)
+                advance(len(block))
+    return index
+
+
+def _sample(index: faiss.Index, vectors: np.ndarray, seed: int) -> np.ndarray:
+    """What the index is trained with: all vectors, or a seeded choice in their order."""
+    lists = faiss_module().try_extract_index_ivf(index)
+    wanted = max(SAMPLE, A_LIST * lists.nlist if lists else 0)
+    if len(vectors) > wanted:
+        vectors = vectors[np.sort(np.random.default_rng(seed).choice(len(vectors), wanted, replace=False))]
+    return np.ascontiguousarray(vectors, np.float32)
+
+
+def write_faiss(index: faiss.Index, path: Path) -> None:
+    """Write an index into a file. OSError for a full disk."""
+    try:
+        faiss_module().write_index(index, str(path))
+    except RuntimeError as error:
+        if os.strerror(errno.ENOSPC) in str(error):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from error
+        raise
+
+
+class FaissIndex:
+    """An index in a folder and the ids of its documents.
+
+    ids        of the documents, by position
+    dimension  of the vectors that it is searched with
+    """
+
+    def __init__(self, index: faiss.Index, ids: DocIds, name: str):
+        self.ids, self.name = ids, name
+        self._faiss, self._index = faiss_module(), index
+        distances = index.metric_type == self._faiss.METRIC_L2
+        if not distances and index.metric_type != self._faiss.METRIC_INNER_PRODUCT:
+            raise ToolkitError(f"index {name} compares vectors by FAISS's metric {index.metric_type}", "0 and 1 are known")
+        # the inner product by L2: one more dimension fills all documents up to one length, queries have 0 there
+        self._distances, self.dimension = distances, index.d - distances
+        self._flat = not distances and type(index) in (self._faiss.IndexFlat, self._faiss.IndexFlatIP)
+        if len(ids) != index.ntotal:
+            raise ToolkitError(f"index {name} has {index.ntotal} vectors, {ids.path} {len(ids)} ids", "make the index anew")
+
+    @classmethod
+    def open(cls, folder: Path, *, mmap: bool | None = None) -> FaissIndex:
+        """The index `index` (or `index.faiss`) of a folder, with its ids (see `DocIds`).
+
+        mmap  map the file into memory instead of reading it; None: where it has more than 1 GB
+
+        Raises ToolkitError where there is none or it is damaged.
+        """
+        faiss = faiss_module()
+        path = index_file(folder)
+        if path is None:
+            raise ToolkitError(f"{folder} holds no FAISS index", "`tandem index CORPUS --type faiss` makes one")
+        mapped = path.stat().st_size > MAPPED if mmap is None else mmap
+        with _said(f"{path} is no FAISS index, or damaged", "`tandem index verify` compares it with its metadata"):
+            index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
+        return cls(index, DocIds(folder), str(folder))
+
+    def __len__(self) -> int:
+        return self._index.ntotal
+
+    def search(self, queries: np.ndarray, hits: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest documents: scores (m, k) float32 and positions (m, k) int64, best first, k at most `hits`.
+
+        queries  (m, dimension) float32
+
+        Equal scores come in the order of `core.runs.Run.order`, at the end too. Where an approximate index finds fewer, a
+        row ends with the position -1. A score is the inner product; for an index of L2 distances it is the negative square
+        of the distance. On flat indexes nothing depends on the other queries or the number of threads.
+        """
+        if queries.shape[1] != self.dimension:
+            raise ToolkitError(
+                f"index {self.name} has vectors of dimension {self.dimension}, the queries have {queries.shape[1]}",
+                "search it with the system that it was made with",
+            )
+        self._faiss.omp_set_num_threads(threads)
+        width = min(hits, len(self))
+        scores, positions = np.empty((len(queries), width), np.float32), np.empty((len(queries), width), np.int64)
+        with progress("searching", len(queries), "queries") as advance:
+            for start in range(0, len(queries), QUERIES):
+                part = slice(start, start + QUERIES)
+                scores[part], positions[part] = self._batch(self._prepared(queries[part]), width)
+                advance(len(queries[part]))
+        return scores, positions
+
+    def _prepared(self, queries: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(np.pad(queries, [(0, 0), (0, int(self._distances))]), np.float32)
+
+    def _batch(self, queries: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+        """The best `width` of each query; more candidates are fetched for those that others might still reach."""
+        scores, positions = np.empty((len(queries), width), np.float32), np.empty((len(queries), width), np.int64)
+        open_rows, fetched = np.arange(len(queries)), width + SPARE + width // 32
+        while width and len(open_rows):
+            fetched = min(fetched, len(self))
+            found, places, beyond = self._candidates(queries[open_rows], fetched)
+            found, places = self._ranked(found, places)
+            scores[open_rows], positions[open_rows] = found[:, :width], places[:, :width]
+            more = (beyond >= found[:, width - 1]) & (beyond > -np.inf) & (fetched < len(self))
+            open_rows, fetched = open_rows[more], 2 * fetched
+        return scores, positions
+
+    def _candidates(self, queries: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Scores and positions (m, count) in any order, and of each query a score that no other document exceeds."""
+        scores, positions = self._index.search(queries, count)
+        if self._distances:
+            scores = -scores
+        scores[positions < 0] = -np.inf
+        last = scores[:, -1].astype(np.float64)
+        last[positions[:, -1] < 0] = -np.inf
+        if self._flat:
+            pointers = map(self._faiss.swig_ptr, (scores, positions))
+            self._index.compute_distance_subset(len(queries), self._faiss.swig_ptr(queries), count, *pointers)
+            last += self._doubt(queries)
+        elif positions.max() >= len(self):
+            hint = "number its documents by their lines in the file of ids"
+            raise ToolkitError(f"index {self.name} has a number {positions.max()} but {len(self)} documents", hint)
+        return scores, positions, last
+
+    def _ranked(self, scores: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Each row in the one order; a run of them asks the ids for `take` alone, and only where scores are equal."""
+        rows = np.repeat(np.arange(len(scores), dtype=np.int32), scores.shape[1])
+        documents = np.maximum(positions, 0).ravel()  # none has the score of none: it comes last, whatever its id
+        order = Run(("",) * len(scores), rows, self.ids, documents, scores.ravel()).order().reshape(scores.shape)
+        return scores.ravel()[order], positions.ravel()[order]
+
+    def _doubt(self, queries: np.ndarray) -> np.ndarray:
+        """How far two computations of one inner product can be apart, for each query: (m,) float64.
+
+        Each is within d u / (1 - d u) |q| |x| of the true value in whatever order it adds (Higham, Accuracy and Stability
+        of Numerical Algorithms, 2nd ed., section 3.1); 2.1 for the two of them, with room for the rounding of the lengths.
+        """
+        return 2.1 * self.dimension * UNIT * self._longest * np.linalg.norm(queries.astype(np.float64), axis=1)
+
+    @cached_property
+    def _longest(self) -> float:
+        """The length of the longest vector of a flat index."""
+        lengths = np.empty(len(self), np.float32)
+        self._faiss.fvec_norms_L2(self._faiss.swig_ptr(lengths), self._index.get_xb(), self.dimension, len(self))
+        return float(lengths.max())
+
+
+def index_file(folder: Path) -> Path | None:
+    """The file of a FAISS index in a folder; None where there is none."""
+    return next((folder / name for name in FILES if (folder / name).is_file()), None)
+
+
+@contextmanager
+def _said(message: str, hint: str) -> Iterator[None]:
+    """What FAISS refuses as one line: its reason without the place in its source."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        reason = PLACE.sub("", str(error).partition("\n")[0]) or type(error).__name__
+        raise ToolkitError(f"{message} ({reason})", hint) from error
