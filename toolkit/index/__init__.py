@@ -1,7 +1,8 @@
 """Building, finding and checking Lucene indexes."""
 
+from toolkit.formats.documents import Corpus, corpus_from_docs, corpus_from_files
 from toolkit.formats.indexes import read_index_metadata
-from toolkit.index.build import Corpus, Counts, build_index, corpus_from_docs, corpus_from_files, is_index
+from toolkit.index.build import Counts, build_index, is_index
 from toolkit.index.locate import Index, Source, build_own, find_index, is_current, named_corpus, own, own_name
 from toolkit.index.verify import verify_index
 

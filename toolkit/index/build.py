@@ -2,49 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit import __version__
-from toolkit.core.documents import Doc
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
 from toolkit.core.progress import progress, say
-from toolkit.formats.corpus import BATCH, Batch, Entry, corpus_files, read_corpus
-from toolkit.index.ids import SeenIds
-from toolkit.index.metadata import ContentDigest, is_empty, write_index_metadata
+from toolkit.core.seen import SeenIds
+from toolkit.formats.corpus import Entry
+from toolkit.formats.documents import Corpus, is_empty
+from toolkit.index.metadata import write_index_metadata
 from toolkit.store import new_folder
 
 if TYPE_CHECKING:
     from toolkit.models.anserini_index import Indexer
-
-
-@dataclass
-class Corpus:
-    """Documents to index and what to call them.
-
-    name    as messages and metadata have it
-    parts   (file, batches) pairs; the file is "" for documents that come from no file
-    files   the names of the files
-    digest  of the bytes of all files, decompressed, or of the documents where they come from no file; once they are read
-    """
-
-    name: str
-    parts: Iterable[tuple[str, Iterable[Batch]]]
-    files: list[str]
-    digest: Any
-
-    def facts(self) -> dict[str, Any]:
-        """What the index's metadata say of it."""
-        if not self.files:
-            return {"name": self.name, "content": self.digest.hexdigest()}
-        return {"name": self.name, "files": self.files, "sha256": self.digest.hexdigest()}
 
 
 @dataclass
@@ -54,24 +29,6 @@ class Counts:
     documents: int = 0
     empty: int = 0
     skipped: int = 0
-
-
-def corpus_from_files(path: str | Path) -> Corpus:
-    """The documents of a file, or of all files of a folder."""
-    files, digest = corpus_files(path), hashlib.sha256()
-    return Corpus(str(path), ((str(file), read_corpus(file, digest)) for file in files), [file.name for file in files], digest)
-
-
-def corpus_from_docs(name: str, docs: Iterable[Doc]) -> Corpus:
-    """Documents of a benchmark or of ir_datasets."""
-    digest = ContentDigest()
-    entries = itertools.starmap(Entry, enumerate(digest.counting(docs), 1))
-    return Corpus(name, [("", _batches(entries))], [], digest)
-
-
-def _batches(entries: Iterator[Entry]) -> Iterator[Batch]:
-    while batch := list(itertools.islice(entries, BATCH)):
-        yield Batch(partial(list, batch))
 
 
 def build_index(
@@ -142,8 +99,7 @@ def _index_all(corpus: Corpus, indexer: Indexer, skip: bool, counts: Counts) -> 
 def _refuse(corpus: Corpus, file: str, batch: list[Entry], problems: dict[int, str], skip: bool, counts: Counts) -> None:
     """Raise ToolkitError for the first problem; where they are skipped, count them and say the first."""
     for place in sorted(problems):
-        where = f"{file}, line" if file else f"{corpus.name}, document"
-        message = f"{where} {batch[place].line}: {problems[place]}"
+        message = f"{corpus.place(file, batch[place].line)}: {problems[place]}"
         if not skip:
             raise ToolkitError(message, "mend the corpus, or leave such documents out with --skip-invalid")
         if counts.skipped < SHOWN_PROBLEMS:

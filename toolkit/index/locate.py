@@ -13,9 +13,9 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
 from toolkit.core.shipped import shipped
 from toolkit.core.specs import IndexSpec
+from toolkit.formats.documents import ContentDigest, Corpus, corpus_from_docs, corpus_from_files
 from toolkit.formats.indexes import read_index_metadata
-from toolkit.index.build import Corpus, build_index, corpus_from_docs, corpus_from_files, is_index
-from toolkit.index.metadata import ContentDigest
+from toolkit.index.build import build_index, is_index
 from toolkit.registry.loader import did_you_mean
 from toolkit.store import fetch_index, index_folder, lock
 

@@ -3,50 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.documents import Doc
 from toolkit.core.files import open_output
 from toolkit.formats.indexes import FORMAT, NAME
-
-BLANK = "".join(map(chr, range(33)))  # what Java's trim() takes off
-
-
-def is_empty(doc: Doc) -> bool:
-    """Whether Anserini leaves the document out: nothing could find it."""
-    return not (doc.text.strip(BLANK) or doc.title.strip(BLANK))
-
-
-class ContentDigest:
-    """A digest of documents that does not depend on their order: the sum of their SHA-256, modulo 2**256.
-
-    Lucene's files never come out byte-equal and hold documents in any order; this is what a rebuild must meet.
-    """
-
-    def __init__(self, docs: Iterable[Doc] = ()):
-        self._sum = 0
-        for doc in docs:
-            if not is_empty(doc):
-                self.add(doc)
-
-    def counting(self, docs: Iterable[Doc]) -> Iterator[Doc]:
-        """The same documents, each counted in as it passes."""
-        for doc in docs:
-            if not is_empty(doc):
-                self.add(doc)
-            yield doc
-
-    def add(self, doc: Doc) -> None:
-        """Count one document in; not an empty one."""
-        lengths = f"{len(doc.doc_id)} {len(doc.title)} "
-        content = f"{lengths}{doc.doc_id}{doc.title}{doc.text}".encode()
-        self._sum += int.from_bytes(hashlib.sha256(content).digest())
-
-    def hexdigest(self) -> str:
-        """64 hexadecimal digits; all zero without documents."""
-        return f"{self._sum % 2**256:064x}"
 
 
 def write_index_metadata(folder: Path, metadata: dict[str, Any]) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
+from toolkit.formats.documents import ContentDigest
 from toolkit.formats.indexes import read_index_metadata
 from toolkit.index.build import is_index
-from toolkit.index.metadata import ContentDigest, verify_files
+from toolkit.index.metadata import verify_files
 
 
 def verify_index(folder: Path) -> list[str]:

@@ -13,9 +13,9 @@ from toolkit.core.files import open_output
 from toolkit.core.specs import RegressionSpec
 from toolkit.evaluate import evaluate
 from toolkit.formats import metadata_path, read_metadata, write_metadata
+from toolkit.formats.documents import ContentDigest
 from toolkit.formats.runs import parse_run
 from toolkit.index import own_name
-from toolkit.index.metadata import ContentDigest
 from toolkit.regress.commands import commands
 from toolkit.regress.facts import benchmark_facts, run_lines, selection_of, sha256
 from toolkit.regress.method import MAKE_IT, is_deterministic, system_of
