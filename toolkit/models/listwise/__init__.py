@@ -1,0 +1,6 @@
+"""Listwise reranking with a language model: it is shown a window of passages and answers with their order."""
+
+from toolkit.models.listwise.permutations import Repairs, read_permutation
+from toolkit.models.listwise.ranker import ListwiseRanker, Window, load_ranker
+
+__all__ = ["ListwiseRanker", "Repairs", "Window", "load_ranker", "read_permutation"]

@@ -1,0 +1,47 @@
+"""Passages as a prompt can take them: without numbers in brackets of their own, and as short as the budget needs."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+NUMBER = re.compile(r"\[(\d+)\]")
+# scripts that are written without blanks (Thai to Khmer, kana, Han): each character counts as a word; and so does each 30
+# characters of what has no blanks elsewhere (addresses, encoded data)
+DENSE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+WORD = re.compile(rf"[{DENSE}]|[^\s{DENSE}]{{1,30}}")
+
+
+def plain(text: str) -> str:
+    """One line, with `(3)` for `[3]`, which would be taken for the number of a passage."""
+    return NUMBER.sub(r"(\1)", " ".join(text.split()))
+
+
+class Passage(NamedTuple):
+    """A passage to be cut. ends: where each of its words ends, as far as it may be shown and one more."""
+
+    text: str
+    ends: list[int]
+
+    @classmethod
+    def of(cls, text: str, most: int) -> Passage:
+        """A plain text of which at most `most` words will be shown."""
+        text = plain(text)
+        return cls(text, [word.end() for word in itertools.islice(WORD.finditer(text), most + 1)])
+
+    def first(self, words: int) -> str:
+        """Its beginning, up to its `words`-th word."""
+        return self.text if len(self.ends) <= words else self.text[: self.ends[words - 1]]
+
+
+def longest_that_fits(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest number of words, at most `most`, with which the prompt fits; 0 where not one does."""
+    if fits(most):
+        return most
+    low, high = 0, most  # `low` fits (or is 0), `high` does not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

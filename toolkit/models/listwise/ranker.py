@@ -1,0 +1,165 @@
+"""Windows of passages in, orders out: prompt, token budget, and what was repaired on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.models.listwise.passages import Passage, longest_that_fits, plain
+from toolkit.models.listwise.permutations import IDS, read_permutation
+from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
+
+DEFAULTS = {"length": 4096, "passage_words": 300, "ids": "brackets", "system": "keep", "temperature": 0}
+SPARE = 32  # tokens an answer may have beyond the ids themselves
+SYSTEM_TURNS = ("keep", "merge", "drop")
+
+
+class Window(NamedTuple):
+    """What is shown at once.
+
+    label     whose window it is, for messages (a query id)
+    query     with its instruction
+    passages  in the order of the moment, uncut
+    """
+
+    label: str
+    query: str
+    passages: tuple[str, ...]
+
+
+@dataclass
+class Counts:
+    """What happened, over all windows that were ranked.
+
+    windows    answers that were read; `repaired`: of these, not a permutation as they came
+    repairs    ids, see `permutations.Repairs`
+    passages   shown; `cut`: of these, to `passage_words` or less
+    shortened  windows whose passages had to be cut below `passage_words`; `fewest_words` is the hardest cut
+    """
+
+    windows: int = 0
+    repaired: int = 0
+    passages: int = 0
+    cut: int = 0
+    shortened: int = 0
+    fewest_words: int | None = None
+    repairs: Counter[str] = field(default_factory=Counter)
+
+
+class _Fitted(NamedTuple):
+    """A window as it is sent. words: the longest a passage may be; cut: passages that are longer; tokens: of the prompt."""
+
+    request: Request
+    words: int
+    cut: int
+    tokens: int
+
+
+class ListwiseRanker:
+    """A language model that orders windows of passages.
+
+    prompt  of kind `listwise`
+
+    What the system's entry says: `length` (tokens, prompt and answer), `passage_words` (the most of a passage that is
+    shown), `ids` (how answers are read), `system` (`keep`, `merge` or `drop` the prompt's system turn), `temperature`, `seed`
+    (sent to a server that knows it), `output` (tokens of an answer; what the ids need and 32 more where it is not said).
+    """
+
+    def __init__(self, spec: SystemSpec, llm: LLM, prompt: Prompt):
+        self.spec, self.llm, self.prompt = spec, llm, prompt
+        self.settings = {**DEFAULTS, **spec.parameters}
+        for name, known in (("ids", IDS), ("system", SYSTEM_TURNS)):
+            if self.settings[name] not in known:
+                raise ToolkitError(f"{spec.name}: {name} is {self.settings[name]!r}", f"known: {', '.join(known)}")
+        self.counts = Counts()
+
+    def check(self) -> None:
+        """Raise ToolkitError where nothing could be asked; asks nothing."""
+        self.llm.check()
+
+    def rank(self, windows: Sequence[Window], advance: Callable[[int], None] = lambda n: None) -> list[tuple[int, ...]]:
+        """For each window the positions of its passages, best first. Windows are asked at the same time.
+
+        advance  is told how many windows more are answered
+        """
+        fitted = [self._fit(window) for window in windows]
+        answers = self.llm.complete([one.request for one in fitted], advance)
+        orders = []
+        for window, one, answer in zip(windows, fitted, answers, strict=True):
+            order, repairs = read_permutation(answer.text, len(window.passages), ids=self.settings["ids"])
+            self._count(window, one, repairs._asdict())
+            orders.append(order)
+        return orders
+
+    def peek(self, window: Window) -> tuple[tuple[int, ...] | None, int]:
+        """(the order if its answer is in the cache, tokens of the prompt); asks and counts nothing."""
+        one = self._fit(window)
+        answer = self.llm.peek(one.request)
+        order = read_permutation(answer.text, len(window.passages), ids=self.settings["ids"])[0] if answer else None
+        return order, one.tokens
+
+    def facts(self) -> dict[str, Any]:
+        """For metadata: model, prompt, what was repaired and shortened, what was asked.
+
+        `prompt` says `ours` where the prompt is one of this project's; a system with `trained_prompt` was trained on the one
+        published there, so such a run stands beside no published number.
+        """
+        counts = {**vars(self.counts), "repairs": dict(self.counts.repairs)}
+        trained = self.settings.get("prompt_source")
+        prompt = {**self.prompt.facts(), **({"trained_prompt": trained} if trained else {})}
+        return {**self.llm.facts(), "prompt": prompt, "windows": counts, "usage": self.llm.usage.facts()}
+
+    def _count(self, window: Window, one: _Fitted, repairs: dict[str, int]) -> None:
+        counts = self.counts
+        counts.windows += 1
+        counts.passages += len(window.passages)
+        counts.cut += one.cut
+        counts.repaired += any(repairs.values())
+        counts.repairs.update(repairs)
+        if one.words < self.settings["passage_words"]:
+            counts.shortened += 1
+            counts.fewest_words = min(one.words, counts.fewest_words or one.words)
+
+    def _fit(self, window: Window) -> _Fitted:
+        """The request with the longest passages for which prompt and answer keep within `length`."""
+        most = self.settings["passage_words"]
+        passages = [Passage.of(text, most) for text in window.passages]
+        count = len(passages)
+        answer = self.settings.get("output") or SPARE + self.llm.backend.count_text(
+            " > ".join(f"[{number}]" for number in range(1, count + 1))
+        )
+        values = {"query": plain(window.query), "count": str(count)}
+        tokens = {}
+
+        def messages(words: int) -> list[dict[str, str]]:
+            shown = ({"number": str(number), "passage": one.first(words)} for number, one in enumerate(passages, 1))
+            return self.prompt.messages(values, shown, system=self.settings["system"])
+
+        def fits(words: int) -> bool:
+            tokens[words] = self.llm.backend.count_tokens(messages(words))
+            return tokens[words] + answer <= self.settings["length"]
+
+        words = longest_that_fits(most, fits)
+        if not words:
+            message = f"{window.label}: {tokens[1]} tokens with passages of one word, and {answer} for the answer"
+            hint = f"{self.spec.name} takes {self.settings['length']} in all: use a smaller window, or raise its `length`"
+            raise ToolkitError(message, hint)
+        options = {name: self.settings[name] for name in ("temperature", "seed") if name in self.settings}
+        request = Request(messages(words), {"max_tokens": answer, **options})
+        return _Fitted(request, words, sum(len(one.ends) > words for one in passages), tokens[words])
+
+
+def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> ListwiseRanker:
+    """The ranker of a system of kind `listwise`.
+
+    prompt  a name or a file instead of the entry's (`listwise` where it names none)
+    how     goes to `toolkit.models.llm.load_llm`
+
+    Raises ToolkitError for what cannot be looked up or loaded; asks nothing yet.
+    """
+    chosen = load_prompt(prompt or spec.parameters.get("prompt", "listwise"), "listwise")
+    return ListwiseRanker(spec, load_llm(spec, **how), chosen)

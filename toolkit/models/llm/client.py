@@ -1,0 +1,87 @@
+"""A language model with a memory: what was answered once is not asked again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.models.llm.cache import AnswerCache
+from toolkit.models.llm.exchange import Answer, Backend, Request, Usage
+
+
+class LLM:
+    """A backend behind its cache.
+
+    cache   None asks anew each time
+    replay  take every answer from the cache and ask nothing: what was published with its cache is re-made exactly
+    """
+
+    def __init__(self, backend: Backend, *, cache: AnswerCache | None = None, replay: bool = False):
+        self.backend, self.cache, self.replay = backend, cache, replay
+        self.usage = Usage()
+
+    @property
+    def model(self) -> str:
+        """The model's name, as it is asked for."""
+        return self.backend.facts["model"]
+
+    def facts(self) -> dict[str, Any]:
+        """What enters every key, for metadata."""
+        return dict(self.backend.facts)
+
+    def check(self) -> None:
+        """Raise ToolkitError where nothing could be asked: no server is named, no chat template is known. Asks nothing."""
+        if not self.replay:
+            self.backend.check()
+
+    def complete(self, requests: Sequence[Request], advance: Callable[[int], None] = lambda n: None) -> list[Answer]:
+        """The answers in the order of the requests; each is in the cache as soon as it came.
+
+        advance  is told how many answers more there are, for a caller that shows progress
+
+        Raises ToolkitError where one cannot be had: those that came are kept. In replay, that is the first miss.
+        """
+        keys = [request.key(self.backend.facts) for request in requests]
+        wanted = Counter(keys)
+        found = {key: answer for key in wanted if (answer := self._cached(key))}
+        cached = sum(wanted[key] for key in found)
+        missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in found}
+        if missing and self.replay:
+            message = (
+                f"{len(missing)} of {len(requests)} answers of {self.model} are not in the cache ({min(missing)[:12]} ...)"
+            )
+            raise ToolkitError(
+                message, "replay asks nothing: run without it first, or name the cache that was published", status=1
+            )
+        self.usage.requests += len(requests)
+        self.usage.cached += cached
+        advance(cached)
+        for key, answer in self._ask(missing):
+            found[key] = answer
+            advance(wanted[key])
+        answers = [found[key] for key in keys]
+        for answer in answers:
+            self.usage.cut += answer.finish == "length"
+            self.usage.models[answer.model] += 1
+            self.usage.servers.update([answer.server] if answer.server else [])
+        return answers
+
+    def peek(self, request: Request) -> Answer | None:
+        """The answer, if it is in the cache; asks nothing and counts nothing."""
+        return self._cached(request.key(self.backend.facts))
+
+    def _cached(self, key: str) -> Answer | None:
+        return self.cache.get(key) if self.cache else None
+
+    def _ask(self, missing: Mapping[str, Request]) -> Iterator[tuple[str, Answer]]:
+        keys = list(missing)
+        for position, answer in self.backend.answers(list(missing.values())) if missing else ():
+            if self.cache:
+                self.cache.put(keys[position], answer)
+            self.usage.asked += 1
+            self.usage.retries += answer.retries
+            self.usage.prompt_tokens += answer.prompt_tokens
+            self.usage.completion_tokens += answer.completion_tokens
+            yield keys[position], answer

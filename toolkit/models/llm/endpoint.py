@@ -1,0 +1,240 @@
+"""Any server that speaks OpenAI's chat completions: hosted models, vLLM, Ollama, llama.cpp."""
+
+from __future__ import annotations
+
+import os
+import random
+import string
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import say
+from toolkit.models.llm.exchange import Answer, Message, Request
+from toolkit.store import reason
+
+if TYPE_CHECKING:
+    import requests
+
+OPENAI = "https://api.openai.com/v1"  # where a key alone leads
+BUSY = (408, 409, 425, 429)  # worth another try, as is everything from 500 on
+BACKOFF, LONGEST = 0.5, 60.0  # seconds before the first retry, doubled each time; the longest pause
+PATIENCE = 300.0  # seconds that a server may ask us to wait (Retry-After)
+SHOWN = 200  # characters of a server's message
+TURN_TOKENS = 8  # what a chat template adds to a turn
+ASCII, LETTERS = bytes(range(128)), string.ascii_letters.encode() + b" \n\t"
+FIRST_BYTES = bytes(range(0xC0, 0x100))  # of the characters beyond ASCII, in UTF-8
+
+
+class _Again(Exception):
+    """An attempt failed in a way that may pass. after: seconds that the server asks to wait."""
+
+    def __init__(self, reason: str, after: float = 0.0):
+        super().__init__(reason)
+        self.after = after
+
+
+class Endpoint:
+    """One model at one address. Address and key come from OPENAI_BASE_URL and OPENAI_API_KEY, and go nowhere else.
+
+    model        as the server calls it
+    base_url     instead of OPENAI_BASE_URL
+    concurrency  requests at the same time
+    retries      how often a request is repeated after 408, 409, 425, 429, 5xx, a broken connection, silence, or an answer
+                 that is no chat completion; pauses grow exponentially, with jitter, and are never shorter than Retry-After
+    timeout      seconds to connect, and without a byte
+    """
+
+    def __init__(
+        self, model: str, *, base_url: str | None = None, concurrency: int = 16, retries: int = 6, timeout: float = 120.0
+    ):
+        self.facts = {"model": model}
+        self.base_url, self.concurrency, self.retries, self.timeout = base_url, concurrency, retries, timeout
+
+    def address(self) -> str:
+        """Where requests go; ToolkitError where nothing says so."""
+        url = self.base_url or os.environ.get("OPENAI_BASE_URL") or (OPENAI if _key() else "")
+        if not url:
+            hint = "set OPENAI_BASE_URL to the server's address (http://localhost:8000/v1), OPENAI_API_KEY where it wants a key"
+            raise ToolkitError(f"no server to ask {self.facts['model']}", hint)
+        if not _is_address(url):
+            raise ToolkitError("OPENAI_BASE_URL is no address of a server", "it looks like http://localhost:8000/v1")
+        return url.rstrip("/")
+
+    check = address
+
+    def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """(position, answer) as they come. Where one fails for good, no new ones are asked; those under way still come."""
+        from multiprocessing.pool import ThreadPool  # its threads do not outlive an interrupted process
+
+        stop, failures = threading.Event(), []
+        session, url = self._session(), self.address()
+
+        def attempt(task: tuple[int, Request]) -> tuple[int, Answer | None]:
+            position, request = task
+            try:
+                return position, None if stop.is_set() else self._ask(session, url, request, stop)
+            except ToolkitError as error:
+                failures.append(error)
+                stop.set()
+                return position, None
+
+        try:
+            with ThreadPool(min(self.concurrency, len(requests))) as pool:
+                for position, answer in pool.imap_unordered(attempt, enumerate(requests)):
+                    if answer:
+                        yield position, answer
+        finally:
+            stop.set()
+        if failures:
+            raise failures[0]
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """An estimate that errs upwards, see `estimate_tokens`; 8 more a turn for what the server's template adds."""
+        return sum(estimate_tokens(message["content"]) + TURN_TOKENS for message in messages)
+
+    def count_text(self, text: str) -> int:
+        """An estimate that errs upwards."""
+        return estimate_tokens(text)
+
+    def _session(self) -> requests.Session:
+        import requests
+        from requests.adapters import HTTPAdapter
+
+        session = requests.Session()
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, HTTPAdapter(pool_maxsize=self.concurrency))
+        return session
+
+    def _ask(self, session: requests.Session, url: str, request: Request, stop: threading.Event) -> Answer:
+        body = {**request.options, **self.facts, "messages": list(request.messages)}
+        for tried in range(self.retries + 1):
+            try:
+                return _read(_post(session, f"{url}/chat/completions", body, self.timeout), server_of(url), tried)
+            except _Again as error:
+                why, after = error, error.after
+            if tried == self.retries:
+                break
+            if tried == 1:
+                say(f"{server_of(url)}: {why}; trying again")
+            pause = max(min(BACKOFF * 2**tried, LONGEST) * random.uniform(0.5, 1), after)
+            if after > PATIENCE:
+                raise ToolkitError(f"{server_of(url)} asks to wait {after:.0f} seconds: {why}", "run again then", status=1)
+            if stop.wait(pause):  # another request has failed for good
+                break
+        message = f"{server_of(url)} did not answer in {tried + 1} attempts: {why}"
+        raise ToolkitError(message, "see to the server and run again: what was answered is kept", status=1) from None
+
+
+def server_of(url: str) -> str:
+    """Scheme, host and port of an address: user, password, path and query may be secrets."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of a text for a model whose tokenizer is not at hand; meant to err upwards.
+
+    A token for each 3 ASCII letters and blanks (English prose has 4 to 5 a token), one for each digit and other ASCII
+    sign, and for each character beyond ASCII one less than its bytes in UTF-8 (Cyrillic and Persian 1, Chinese 2).
+    """
+    raw = text.encode("utf-8", "surrogatepass")
+    rest = raw.translate(None, LETTERS)
+    wide = rest.translate(None, ASCII)
+    # a character beyond ASCII has one first byte (11xxxxxx) and further ones (10xxxxxx): these are what counts
+    further = len(wide.translate(None, FIRST_BYTES))
+    return -(-(len(raw) - len(rest)) // 3) + len(rest) - len(wide) + further
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number
+        return False
+
+
+def _key() -> str:
+    return os.environ.get("OPENAI_API_KEY", "").strip()
+
+
+def _authorize(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """The key as a header. Given to `requests` as `auth`, so that it does not look for passwords in ~/.netrc."""
+    if key := _key():
+        request.headers["Authorization"] = f"Bearer {key}"
+    return request
+
+
+def _post(session: requests.Session, url: str, body: dict[str, Any], timeout: float) -> requests.Response:
+    """The server's answer of status 200. `_Again` for what may pass, ToolkitError for what will not.
+
+    All errors are raised `from None`: the request that the library's exceptions hold has the key in its headers.
+    """
+    import requests
+
+    try:
+        response = session.post(url, json=body, timeout=timeout, auth=_authorize, allow_redirects=False)
+    except requests.exceptions.SSLError:
+        raise _refused(url, "its certificate cannot be trusted", "check OPENAI_BASE_URL") from None
+    except requests.exceptions.Timeout:
+        raise _Again(f"no answer within {timeout:g} seconds") from None
+    except requests.exceptions.RequestException as error:
+        raise _Again(reason(error)) from None
+    status = response.status_code
+    if status == 200:
+        return response
+    if status in (401, 403):  # what the server says may quote the key
+        raise _refused(url, f"the key is refused (status {status})", "check OPENAI_API_KEY")
+    why = f"status {status}, {_message(response)}"
+    if (status in BUSY or status >= 500) and "insufficient_quota" not in response.text:
+        raise _Again(why, _retry_after(response))
+    if status in (301, 302, 307, 308, 404, 405):
+        raise _refused(url, why, "check OPENAI_BASE_URL (for most servers it ends in /v1) and the model's name")
+    raise _refused(url, why, "the server refuses the request itself: check the system's model and parameters")
+
+
+def _refused(url: str, why: str, hint: str) -> ToolkitError:
+    return ToolkitError(f"{server_of(url)}: {why}", hint, status=1)
+
+
+def _message(response: requests.Response) -> str:
+    """What the server says is wrong, in one line and without the key; the status in words where it says nothing."""
+    try:
+        body = response.json()
+        error = body.get("error", body)
+        text = error if isinstance(error, str) else error["message"]
+    except (ValueError, LookupError, AttributeError, TypeError):
+        text = response.reason
+    text = " ".join(str(text).split())
+    return (text.replace(_key(), "***") if _key() else text)[:SHOWN]
+
+
+def _retry_after(response: requests.Response) -> float:
+    """Seconds, from a number of them or a date; 0 where nothing readable is said."""
+    from urllib3.exceptions import InvalidHeader
+    from urllib3.util import Retry
+
+    try:
+        return Retry().parse_retry_after(response.headers["Retry-After"])
+    except (KeyError, InvalidHeader):
+        return 0.0
+
+
+def _read(response: requests.Response, server: str, retries: int) -> Answer:
+    """The answer in a chat completion; `_Again` where it is none (a gateway's page, half a JSON)."""
+    try:
+        body = response.json()
+        choice, usage = body["choices"][0], body.get("usage") or {}
+        return Answer(
+            text="".join(choice["message"]["content"] or ""),
+            finish=choice.get("finish_reason") or "",
+            model=body.get("model") or "",
+            server=server,
+            prompt_tokens=int(usage.get("prompt_tokens") or 0),
+            completion_tokens=int(usage.get("completion_tokens") or 0),
+            retries=retries,
+        )
+    except (ValueError, LookupError, AttributeError, TypeError):
+        raise _Again("the answer is no chat completion") from None

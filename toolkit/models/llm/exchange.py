@@ -1,0 +1,102 @@
+"""What a language model is asked and what it answers: the same for a server and for a model on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+Message = dict[str, str]  # {"role": "system", "user" or "assistant", "content": text}
+
+
+class Request(NamedTuple):
+    """One chat to be continued.
+
+    messages  the chat so far
+    options   as the API calls them: `max_tokens`, `temperature`, `top_p`, `seed`, ...
+    """
+
+    messages: Sequence[Message]
+    options: Mapping[str, Any]
+
+    def key(self, facts: Mapping[str, Any]) -> str:
+        """SHA-256 over all that shapes the answer: the model's facts, the messages, the options.
+
+        The server's address is not part of it: a model served on a cluster has another one each day, and a killed run must
+        find its answers again. Where an answer came from is kept beside it and told in `Usage`.
+        """
+        body = {**self.options, **facts, "messages": list(self.messages)}
+        return hashlib.sha256(json.dumps(body, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer.
+
+    text               empty where the model said nothing
+    finish             why it stopped: `stop`, `length` (cut at max_tokens), or the server's own word
+    model              what the server says answered (`gpt-4o-2024-08-06`), or the checkpoint
+    server             scheme, host and port; empty for a model on this machine
+    prompt_tokens, completion_tokens   as the server counts; 0 where it does not say
+    retries            how often it was asked in vain before
+    """
+
+    text: str
+    finish: str = "stop"
+    model: str = ""
+    server: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    retries: int = 0
+
+
+@dataclass
+class Usage:
+    """What was asked and what it took, over all calls.
+
+    requests           how many answers were wanted
+    cached             of these, already in the cache
+    asked              sent to the model: equal requests of one call are sent once
+    retries            attempts that failed and were made again
+    cut                answers, cached ones too, that reached max_tokens
+    prompt_tokens, completion_tokens   of what was asked, as the server counts them
+    models, servers    who answered, cached answers too -> how many of the answers
+    """
+
+    requests: int = 0
+    cached: int = 0
+    asked: int = 0
+    retries: int = 0
+    cut: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    models: Counter[str] = field(default_factory=Counter)
+    servers: Counter[str] = field(default_factory=Counter)
+
+    def facts(self) -> dict[str, Any]:
+        """For metadata: plain numbers and mappings."""
+        return {name: dict(value) if isinstance(value, Counter) else value for name, value in vars(self).items()}
+
+
+class Backend(Protocol):
+    """What answers.
+
+    facts  what enters the key of every request beside the request itself, `model` among it
+    """
+
+    facts: Mapping[str, Any]
+
+    def check(self) -> None:
+        """Raise ToolkitError where nothing could be asked; asks nothing."""
+
+    def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """(position, answer) as they come; ToolkitError, after those that came, where one cannot be had."""
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Tokens of a chat as the model reads it."""
+
+    def count_text(self, text: str) -> int:
+        """Tokens of a text that the model writes."""

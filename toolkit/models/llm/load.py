@@ -1,0 +1,51 @@
+"""From a system's entry to a model that can be asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.models.llm.cache import AnswerCache, default_cache
+from toolkit.models.llm.client import LLM
+from toolkit.models.llm.endpoint import Endpoint
+
+LOADERS = ("endpoint", "transformers")
+
+
+def load_llm(
+    spec: SystemSpec,
+    *,
+    loader: str | None = None,
+    cache: Path | None = None,
+    replay: bool = False,
+    concurrency: int = 16,
+    device: str | None = None,
+    precision: str | None = None,
+    batch_size: int = 32,
+    trust_remote_code: bool = False,
+) -> LLM:
+    """The language model of a system of kind `listwise`, `judge` or `expander`. Asks nothing and loads no weights yet.
+
+    loader       `endpoint` or `transformers`, instead of the entry's: a checkpoint may well be served by vLLM. A server knows
+                 the model by the entry's parameter `model`, else by its checkpoint
+    cache        the file of answers; in TANDEM_HOME where none is named
+    replay       take every answer from the cache, ask nothing
+    concurrency  requests at the same time, for a server
+    device, precision, batch_size, trust_remote_code   for a checkpoint on this machine
+    """
+    loader = loader or spec.loader
+    if loader not in LOADERS:
+        raise ToolkitError(f"{spec.name} is not loaded by {loader or 'anything'} here", f"known: {', '.join(LOADERS)}")
+    if loader == "endpoint":
+        model = spec.parameters.get("model") or spec.checkpoint
+        if not model:
+            raise ToolkitError(f"{spec.name} does not say what a server calls it", "add `model` to the parameters of its entry")
+        backend = Endpoint(model, concurrency=concurrency)
+    else:
+        from toolkit.models.llm.local import LocalModel
+
+        backend = LocalModel(
+            spec, device=device, precision=precision, batch_size=batch_size, trust_remote_code=trust_remote_code
+        )
+    return LLM(backend, cache=AnswerCache(cache or default_cache()), replay=replay)

@@ -1,0 +1,138 @@
+"""A checkpoint on this machine that continues a chat, greedily."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.models import checkpoints
+from toolkit.models.batches import by_length
+from toolkit.models.llm.exchange import Answer, Message, Request
+
+if TYPE_CHECKING:
+    import transformers
+
+
+class LocalModel:
+    """A causal language model through transformers: its own chat template, greedy decoding.
+
+    The entry's parameter `chat_template` (Jinja) stands in where the checkpoint's tokenizer has none. The weights are loaded
+    with the first question that is not in the cache.
+    """
+
+    def __init__(
+        self,
+        spec: SystemSpec,
+        *,
+        device: str | None = None,
+        precision: str | None = None,
+        batch_size: int = 32,
+        trust_remote_code: bool = False,
+    ):
+        self.spec, self.batch_size, self.trust = spec, batch_size, trust_remote_code
+        self.device = checkpoints.pick_device(device)
+        self.dtype = checkpoints.pick_dtype(spec, precision, self.device)
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the checkpoint lies."""
+        return checkpoints.locate(self.spec, trust_remote_code=self.trust)
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """Checkpoint, revision and precision; of a folder its files' names, sizes and times, for they may be trained on."""
+        facts = {"model": self.spec.checkpoint, "precision": str(self.dtype).removeprefix("torch.")}
+        if self.spec.revision:
+            return {**facts, "revision": self.spec.revision}
+        files = sorted(path for path in self.folder.iterdir() if path.is_file())
+        return {**facts, "files": [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]}
+
+    @cached_property
+    def tokenizer(self) -> transformers.PreTrainedTokenizerBase:
+        """The checkpoint's, padded on the left; ToolkitError where it knows no chat."""
+        transformers = checkpoints.import_transformers()
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            self.folder, padding_side="left", trust_remote_code=self.trust, local_files_only=True
+        )
+        tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
+        if not tokenizer.chat_template:
+            raise ToolkitError(
+                f"the tokenizer of {self.spec.name} has no chat template",
+                "give its entry one: parameters: {chat_template: ...}",
+            )
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        return tokenizer
+
+    @cached_property
+    def model(self) -> transformers.PreTrainedModel:
+        """The weights, on the device."""
+        transformers = checkpoints.import_transformers()
+        checkpoints.check_memory(self.spec, self.folder, self.device, self.dtype)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            self.folder, dtype=self.dtype, use_safetensors=True, trust_remote_code=self.trust, local_files_only=True
+        )
+        return model.eval().to(self.device)
+
+    def check(self) -> None:
+        """Look the tokenizer up."""
+        _ = self.tokenizer
+
+    def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """(position, answer), batch by batch. ToolkitError for options that greedy decoding has no use for."""
+        for request in requests:
+            if unknown := [name for name, value in request.options.items() if name != "max_tokens" and value]:
+                raise ToolkitError(f"{self.spec.name} answers greedily here: no {', '.join(unknown)}", "ask a server instead")
+        texts = [self._text(request.messages) for request in requests]
+        lengths = [len(ids) for ids in self.tokenizer(texts, add_special_tokens=False)["input_ids"]]
+        for batch in by_length(lengths, self.batch_size):
+            longest = max(requests[position].options["max_tokens"] for position in batch)
+            yield from zip(batch, self._generate([texts[position] for position in batch], longest), strict=True)
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Tokens of a chat in the checkpoint's template."""
+        return self.count_text(self._text(messages))
+
+    def count_text(self, text: str) -> int:
+        """Tokens of a text."""
+        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def _text(self, messages: Sequence[Message]) -> str:
+        from jinja2 import TemplateError
+
+        try:
+            return self.tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True)
+        except TemplateError as error:
+            hint = "parameters: {system: merge} puts the system turn into the user's"
+            raise ToolkitError(f"the chat template of {self.spec.name} refuses the prompt: {error}", hint) from error
+
+    def _generate(self, texts: Sequence[str], max_tokens: int) -> Iterator[Answer]:
+        import torch
+
+        inputs = self.tokenizer(list(texts), padding=True, add_special_tokens=False, return_tensors="pt").to(self.device)
+        inputs.pop("token_type_ids", None)
+        with torch.inference_mode():
+            sequences = self.model.generate(
+                **inputs, do_sample=False, max_new_tokens=max_tokens, pad_token_id=self.tokenizer.pad_token_id
+            )
+        start = inputs["input_ids"].shape[1]
+        stops = _stops(self.model, self.tokenizer)
+        for sent, sequence in zip(inputs["attention_mask"].sum(1).tolist(), sequences[:, start:].tolist(), strict=True):
+            end = next((place for place, token in enumerate(sequence) if token in stops), None)
+            yield Answer(
+                text=self.tokenizer.decode(sequence[:end], skip_special_tokens=True).strip(),
+                finish="stop" if end is not None else "length",
+                model=self.spec.checkpoint,
+                prompt_tokens=sent,
+                completion_tokens=len(sequence) if end is None else end + 1,
+            )
+
+
+def _stops(model: transformers.PreTrainedModel, tokenizer: transformers.PreTrainedTokenizerBase) -> set[int]:
+    """The tokens that end an answer; padding is one of them, as it follows the end of the shorter ones."""
+    ends = model.generation_config.eos_token_id
+    return {*(ends if isinstance(ends, list) else [ends]), tokenizer.eos_token_id, tokenizer.pad_token_id}

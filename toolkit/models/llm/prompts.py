@@ -1,0 +1,138 @@
+"""Prompts as data: `registry/prompts/<name>.yaml`, or a file of the user's in the same form.
+
+name, version   both are told with every run
+kind            what it is for; says which slots it has
+description     and what it was written from
+turns           in their order: `{role, content}`; turns under `each` come once for every passage
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.templates import SLOT
+from toolkit.models.llm.exchange import Message
+from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml
+
+PROMPTS = FOLDER / "prompts"
+KEYS = ("name", "version", "kind", "description", "turns")
+ROLES = ("system", "user", "assistant")
+# kind -> its slots, and those of a turn under `each`; all of them have to occur
+SLOTS = {
+    "listwise": (("query", "count"), ("number", "passage")),
+    "judge": (("document", "perspective"), ()),
+    "expander": (("question",), ()),
+}
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt with slots.
+
+    turns   (role, content, whether it comes once for every passage)
+    ours    one of those that were written for this project: no model was trained on it
+    """
+
+    name: str
+    version: int
+    kind: str
+    turns: tuple[tuple[str, str, bool], ...]
+    ours: bool
+
+    def messages(
+        self, values: Mapping[str, str], passages: Iterable[Mapping[str, str]] = (), *, system: str = "keep"
+    ) -> list[Message]:
+        """The chat that is sent: slots filled, neighbouring turns of one role joined by a line feed.
+
+        system  `keep` the system turn; `merge` it into the first user turn, for chat templates that refuse one; or `drop` it
+        """
+        told = [(role, _fill(content, row)) for role, content, row in self._rows(values, list(passages))]
+        if system == "drop":
+            told = [turn for turn in told if turn[0] != "system"]
+        elif system == "merge":
+            told = [("user" if role == "system" else role, text) for role, text in told]
+        messages: list[Message] = []
+        for role, text in told:
+            if messages and messages[-1]["role"] == role:
+                messages[-1]["content"] += f"\n{text}"
+            else:
+                messages.append({"role": role, "content": text})
+        return messages
+
+    def _rows(self, values: Mapping[str, str], passages: list[Mapping[str, str]]) -> Iterable[tuple[str, str, Mapping]]:
+        """Turns with what fills them; a block of `each` turns is gone through once a passage."""
+        for repeated, block in itertools.groupby(self.turns, key=lambda turn: turn[2]):
+            block = list(block)
+            for row in [{**values, **passage} for passage in passages] if repeated else [values]:
+                yield from ((role, content, row) for role, content, _ in block)
+
+    @property
+    def sha256(self) -> str:
+        """Over the turns: what is sent, not how the file is laid out."""
+        return hashlib.sha256(json.dumps(self.turns, ensure_ascii=False).encode()).hexdigest()
+
+    def facts(self) -> dict[str, Any]:
+        """For metadata."""
+        return {"name": self.name, "version": self.version, "sha256": self.sha256, "prompt": "ours" if self.ours else "file"}
+
+    def show(self) -> str:
+        """The prompt for people, slots and all."""
+        marks = {False: "", True: ", once for every passage"}
+        return "\n\n".join(f"--- {role}{marks[repeated]}\n{content}" for role, content, repeated in self.turns)
+
+
+def load_prompt(name: str, kind: str) -> Prompt:
+    """The prompt of a name or file. ToolkitError for one that is not there, is of another kind, or has wrong slots."""
+    known = sorted(path.stem for path in PROMPTS.glob("*.yaml"))
+    if name in known:
+        return _prompt(PROMPTS / f"{name}.yaml", kind, ours=True)
+    if not Path(name).is_file():
+        raise ToolkitError(f"no prompt {name!r}", f"{did_you_mean(name, known)}known: {', '.join(known)}; or a file")
+    return _prompt(Path(name), kind, ours=False)
+
+
+def _prompt(path: Path, kind: str, *, ours: bool) -> Prompt:
+    row = read_yaml(path)
+    problems = list(_problems(row, kind))
+    if problems:
+        hint = "see the prompts in toolkit/registry/prompts"
+        raise ToolkitError(f"{path} is no prompt of kind {kind}", hint, problems=problems)
+    turns = [(turn["role"], turn["content"], "each" in entry) for entry in row["turns"] for turn in entry.get("each", [entry])]
+    return Prompt(row["name"], row["version"], kind, tuple(turns), ours)
+
+
+def _problems(row: Any, kind: str) -> Iterator[str]:
+    """What is wrong with the content of a prompt's file."""
+    if not isinstance(row, Mapping) or sorted(row) != sorted(KEYS):
+        yield f"its keys have to be {', '.join(KEYS)}"
+        return
+    if row["kind"] != kind:
+        yield f"it is of kind {row['kind']}"
+    if not (isinstance(row["name"], str) and isinstance(row["version"], int)):
+        yield "name has to be text, version a whole number"
+    entries = row["turns"] if isinstance(row["turns"], list) and all(isinstance(e, Mapping) for e in row["turns"]) else []
+    blocks = {False: [e for e in entries if "each" not in e], True: [t for e in entries for t in e.get("each") or ()]}
+    for repeated, turns in blocks.items():
+        yield from _turn_problems(turns, SLOTS[kind][repeated], SLOTS[kind][0] if repeated else ())
+
+
+def _turn_problems(turns: Sequence[Any], needed: Sequence[str], allowed: Sequence[str]) -> Iterator[str]:
+    found: set[str] = set()
+    for turn in turns:
+        if not isinstance(turn, Mapping) or turn.get("role") not in ROLES or not isinstance(turn.get("content"), str):
+            yield f"a turn is a role ({', '.join(ROLES)}) and its content, found {turn!r}"
+        else:
+            found.update(SLOT.findall(turn["content"]))
+    yield from (f"slot {{{slot}}} is missing" for slot in needed if slot not in found)
+    yield from (f"slot {{{slot}}} is unknown here" for slot in sorted(found - {*needed, *allowed}))
+
+
+def _fill(content: str, values: Mapping[str, str]) -> str:
+    return SLOT.sub(lambda match: values[match[1]], content)
