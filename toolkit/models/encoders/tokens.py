@@ -31,17 +31,19 @@ class Sent(NamedTuple):
 class Framing:
     """Tokens between the special ones that the tokenizer puts around them.
 
-    The special tokens are put there by us: tokenizers of Mistral and Llama checkpoints lose `</s>` between versions of
-    transformers, and a text that is cut must end as a whole one does.
+    The special tokens are put there by us: transformers 5 no longer looks at a tokenizer's `add_bos_token` and
+    `add_eos_token`, so that checkpoints of the Mistral kind lose theirs, and a text that is cut must end as a whole one does.
 
-    eos  end with the tokenizer's EOS where it does not do so by itself
+    bos, eos  begin or end with the tokenizer's own where it does not do so by itself
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, eos: bool = False):
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, bos: bool = False, eos: bool = False):
         self.tokenizer = tokenizer
         bare, framed = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
         start = next(i for i in range(len(framed)) if framed[i : i + len(bare)] == bare)
         self.head, self.tail = framed[:start], framed[start + len(bare) :]
+        if bos and tokenizer.bos_token_id not in (None, *self.head[:1]):
+            self.head = [tokenizer.bos_token_id, *self.head]
         if eos and tokenizer.eos_token_id not in self.tail[-1:]:
             self.tail = [*self.tail, tokenizer.eos_token_id]
         pads = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch.nn.functional import normalize
+from torch.nn.functional import layer_norm, normalize
 
 from toolkit.core.templates import Input
 from toolkit.models.batches import by_length
@@ -28,6 +28,7 @@ class Tower:
     models       the same model, once for each device
     pooling      `cls`, `mean`, `last`, or `pooler` for the model's own pooler output
     mask_prefix  keep the prefix out of the pooling
+    layer_norm   normalise the pooled vector's mean and variance, without weights
     layers       what comes after the pooling, on each device
     left         pad on the left
     """
@@ -37,6 +38,7 @@ class Tower:
     limits: dict[str, int]
     pooling: str
     mask_prefix: bool
+    layer_norm: bool
     layers: list[list[Callable]]
     left: bool = False
 
@@ -51,6 +53,8 @@ class Tower:
             vectors = output.pooler_output
         else:
             vectors = POOLINGS[self.pooling](output.last_hidden_state, pooled.to(model.device))
+        if self.layer_norm:
+            vectors = layer_norm(vectors, vectors.shape[-1:])
         for layer in self.layers[replica]:
             vectors = layer(vectors.to(model.dtype))
         return vectors.float()

@@ -1,0 +1,143 @@
+"""Checkpoints of the Hugging Face hub, at one revision, in TANDEM_HOME: safetensors, configuration and tokenizer, no pickles."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import is_shown, say
+from toolkit.store import check_room, home, lock, reason, shown, without_secrets
+
+if TYPE_CHECKING:
+    from huggingface_hub.hf_api import ModelInfo, RepoSibling
+
+# configuration and tokenizer, of the checkpoint and of its modules' folders (1_Pooling/config.json)
+KEPT = re.compile(r"([^/]+/)?[^/]+\.(json|txt|model|jinja)")
+WEIGHTS = re.compile(r"([^/]+/)?[^/]+\.safetensors")
+CODE = re.compile(r".+\.py")
+# other formats of the same model, and a second copy of all weights that some repositories have
+OTHERS = re.compile(r"(onnx|openvino|original|gguf)/.*|consolidated.*\.safetensors")
+PICKLES = (".bin", ".pt", ".pth", ".ckpt")
+COMMIT = re.compile(r"[0-9a-f]{40}")
+TIMEOUT = 10  # seconds
+LARGE = 100_000_000  # bytes; from here on the size is said beforehand
+
+
+def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = False) -> Path:
+    """The folder of a model repository at a revision; downloaded on first use, resumed where that broke off.
+
+    name      of the system, for messages
+    revision  empty for the newest one, which is then named in a line: the folder's name is the commit
+    code      the repository's own code as well, which the user trusts
+    HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count. Raises ToolkitError where it cannot be had, has pickled weights only, or
+    the disk is too small.
+    """
+    from huggingface_hub import constants
+
+    kept = home() / "models" / repository.replace("/", "--")
+    suffix = ".code" if code else ""
+    if COMMIT.fullmatch(revision) and (folder := kept / f"{revision}{suffix}").is_dir():
+        return folder
+    if constants.HF_HUB_OFFLINE:
+        return _offline(name, repository, revision, kept, suffix)
+    with lock(f"model {repository}"):
+        with _explained(repository, revision):
+            info = _info(repository, revision)
+        if not revision:
+            say(f"{name}: revision not pinned, resolved to {info.sha}")
+        folder = kept / f"{info.sha}{suffix}"
+        if not folder.is_dir():
+            _download(repository, info, _chosen(repository, info, code), folder)
+    return folder
+
+
+def _offline(name: str, repository: str, revision: str, kept: Path, suffix: str) -> Path:
+    """Without a pin the only commit that is here; ToolkitError where there is none, or several."""
+    here = [path for path in sorted(kept.glob(f"*{suffix}")) if COMMIT.fullmatch(path.name.removesuffix(suffix))]
+    if revision or len(here) != 1:
+        at = f" at {revision[:12]}" if revision else ""
+        found = f"; {len(here)} commits of it are here" if len(here) > 1 else ""
+        message = f"{repository}{at} is not on this machine, and HF_HUB_OFFLINE is set{found}"
+        raise ToolkitError(message, "unset HF_HUB_OFFLINE, or name a folder as the system", status=1)
+    say(f"{name}: revision not pinned, taking {here[0].name.removesuffix(suffix)}, which is here")
+    return here[0]
+
+
+def _info(repository: str, revision: str) -> ModelInfo:
+    import requests
+    from huggingface_hub import HfApi, constants
+
+    # huggingface_hub tries for half a minute before it says that there is no network
+    requests.head(constants.ENDPOINT, timeout=TIMEOUT)
+    return HfApi().model_info(repository, revision=revision or None, files_metadata=True, timeout=TIMEOUT)
+
+
+def _chosen(repository: str, info: ModelInfo, code: bool) -> list[RepoSibling]:
+    """The files to get. ToolkitError for a repository without safetensors."""
+    kinds = [KEPT, WEIGHTS, *([CODE] if code else [])]
+    files = [file for file in info.siblings or () if not OTHERS.fullmatch(file.rfilename)]
+    chosen = [file for file in files if any(kind.fullmatch(file.rfilename) for kind in kinds)]
+    if not any(WEIGHTS.fullmatch(file.rfilename) for file in chosen):
+        pickled = [file.rfilename for file in files if file.rfilename.endswith(PICKLES)]
+        if not pickled:
+            raise ToolkitError(f"{repository} at {info.sha[:12]} has no safetensors", "is it a model's repository?")
+        message = f"{repository} at {info.sha[:12]} has pickled weights only ({pickled[0]})"
+        hint = "pickles can run code and are not loaded: convert them, and name the folder as the system"
+        raise ToolkitError(message, hint)
+    return chosen
+
+
+def _download(repository: str, info: ModelInfo, files: list[RepoSibling], folder: Path) -> None:
+    """Get the files beside `folder`, where a later call resumes, and rename when all are there."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.utils import disable_progress_bars
+
+    part = folder.with_name(f"{folder.name}.part")
+    part.mkdir(parents=True, exist_ok=True)
+    size = sum(file.size or 0 for file in files)
+    arrived = sum(path.stat().st_size for path in part.rglob("*") if path.is_file())
+    free = check_room(part, size - arrived, repository)
+    if size >= LARGE:
+        say(f"{repository}: {shown(size)}, {shown(min(arrived, size))} of it there, {shown(free)} free in {part.parent}")
+    else:
+        say(f"fetching {repository}")
+    if not is_shown():
+        disable_progress_bars()
+    with _explained(repository, info.sha):
+        names = [file.rfilename for file in files]
+        snapshot_download(repository, revision=info.sha, local_dir=part, allow_patterns=names)
+    shutil.rmtree(part / ".cache", ignore_errors=True)
+    part.rename(folder)
+
+
+@contextmanager
+def _explained(repository: str, revision: str) -> Iterator[None]:
+    """Whatever the hub's client raises, in one line."""
+    from huggingface_hub import constants, errors
+
+    endpoint = without_secrets(constants.ENDPOINT)
+    try:
+        yield
+    except errors.GatedRepoError as error:
+        token = os.environ.get("HF_TOKEN")
+        why = "HF_TOKEN has no access to it" if token else "HF_TOKEN is not set"
+        hint = f"accept its terms at {endpoint}/{repository}" + ("" if token else ", and set HF_TOKEN")
+        raise ToolkitError(f"{repository} is gated and {why}", hint, status=1) from error
+    except errors.RevisionNotFoundError as error:
+        raise ToolkitError(f"{repository} has no revision {revision}", "check the entry's revision", status=1) from error
+    except errors.RepositoryNotFoundError as error:
+        hint = "check the id; a private repository needs HF_TOKEN; a folder begins with ./"
+        raise ToolkitError(f"{endpoint} has no model {repository}", hint, status=1) from error
+    except Exception as error:  # whatever its HTTP library raises comes through
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EROFS, errno.EACCES):
+            raise  # nobody's network
+        at = f" at {revision[:12]}" if revision else ""
+        message = f"cannot fetch {repository}{at} from {endpoint} ({reason(error)})"
+        raise ToolkitError(message, "check the network and run again, or name a folder as the system", status=1) from error
