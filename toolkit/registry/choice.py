@@ -18,6 +18,12 @@ POOLINGS = ("cls", "mean", "last", "pooler", "own")
 OWN = "sent as the checkpoint's own configuration says, where that says anything"
 
 
+def known_systems(files: Iterable[str | Path] = ()) -> dict[str, SystemSpec]:
+    """The registry's systems by name, then those of the user's files; ToolkitError where a name comes twice."""
+    known = entries("systems", SystemSpec)
+    return known | read_entries(map(Path, files), SystemSpec, taken=known)
+
+
 def choose_system(
     name: str,
     *,
@@ -39,8 +45,7 @@ def choose_system(
 
     Raises ToolkitError for an unknown name or recipe, a recipe that was never published, and what the kind cannot take.
     """
-    known = entries("systems", SystemSpec)
-    spec = _find(name, known | read_entries(map(Path, files), SystemSpec, taken=known), kind)
+    spec = _find(name, known_systems(files), kind)
     if recipe:
         spec = spec.with_recipe(recipe)
     if pooling:

@@ -1,0 +1,144 @@
+"""the retrieval, reranking and judging systems known, and exactly what each is sent
+
+examples:
+  tandem systems list --kind dense --paper infosearch
+  tandem systems show e5-mistral-7b-instruct
+  tandem systems explain bge-large-en-v1.5 --recipe infosearch --topics infosearch-mini --query audience-001-1
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from toolkit import registry
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.modes import split_mode
+from toolkit.registry.loader import did_you_mean
+from toolkit.shell import command, guard, subcommands
+
+if TYPE_CHECKING:
+    from toolkit.benchmarks import TopicPart, TopicSet
+    from toolkit.core.documents import Doc
+    from toolkit.core.specs import SystemSpec
+    from toolkit.core.topics import Topic
+    from toolkit.systems import Sent
+
+SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    result = command("systems", SUMMARY, EXAMPLES)
+    add = subcommands(result)
+    list_parser = add("list", "every system, and how far it was verified", list_all)
+    list_parser.add_argument("--kind", metavar="K", help="only of one kind (dense, cross-encoder, ...)")
+    list_parser.add_argument("--paper", metavar="P", help="only those that a paper reports (infosearch, instructir, ...)")
+    show_parser = add("show", "all that is known of one system", show)
+    explain_parser = add("explain", "exactly what a system is sent for a query: text, token ids, digest", explain)
+    for sub in (show_parser, explain_parser):
+        sub.add_argument("name", metavar="NAME", help="a system, a folder, or a Hugging Face id")
+        sub.add_argument("--recipe", metavar="R", help="a recipe of the system (default: its model card's way)")
+        sub.add_argument("--kind", metavar="K", help="what a folder or id is that no entry knows (default: dense)")
+    for sub in (list_parser, show_parser, explain_parser):
+        sub.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
+    what = explain_parser.add_argument_group("what is sent")
+    what.add_argument("--topics", required=True, metavar="T", help="a benchmark's topics, an ir_datasets id, a file, or -")
+    what.add_argument("--query", required=True, metavar="ID", help="a query id; without its mode: in every mode")
+    what.add_argument("--doc", metavar="ID", help="a document of the topics' own corpus, too")
+    what.add_argument("--query-template", metavar="TEXT", help="instead of the system's ({query}, {instruction}; \\n)")
+    what.add_argument("--passage-template", metavar="TEXT", help="instead of the system's ({contents}, {title}, {text})")
+    what.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint brings")
+    return result
+
+
+def main(args: argparse.Namespace) -> int | None:
+    return args.run_subcommand(args)
+
+
+def list_all(args: argparse.Namespace) -> None:
+    from toolkit.registry.choice import known_systems
+    from toolkit.systems.facts import COLUMNS, listing
+
+    known = known_systems(args.systems).values()
+    for option, wanted, values in (
+        ("kind", args.kind, {spec.kind for spec in known}),
+        ("paper", args.paper, {paper for spec in known for paper in spec.papers}),
+    ):
+        if wanted is not None and wanted not in values:
+            raise ToolkitError(f"no {option} {wanted!r}", f"{did_you_mean(wanted, values)}known: {', '.join(sorted(values))}")
+    print("\t".join(COLUMNS))
+    for row in listing(known, args.kind, args.paper):
+        print("\t".join(row))
+
+
+def show(args: argparse.Namespace) -> None:
+    from toolkit.systems.facts import overview
+
+    spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind)
+    print("\n".join(overview(spec)))
+
+
+def explain(args: argparse.Namespace) -> None:
+    from toolkit.benchmarks import resolve_topics
+    from toolkit.core.templates import template_digest
+
+    templates = {"query_template": args.query_template, "passage_template": args.passage_template}
+    spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind, **templates)
+    found = resolve_topics(args.topics)
+    part, topics = _topics(found, args.query)
+    doc = _doc(found, part, args.doc) if args.doc else None
+    os.environ["HF_HUB_OFFLINE"] = "1"  # a checkpoint of many gigabytes is not downloaded to be told token ids
+
+    from toolkit.systems import explain
+
+    print("\n".join(_heading(spec)))
+    for each in explain(spec, topics, doc, trust_remote_code=args.trust_remote_code):
+        print(f"{each.topic.query_id}:")
+        for sent in each.sent:
+            print("\n".join(_lines(sent)))
+        if each.without:
+            print(f"  no token ids: {each.without}")
+    print(f"template digest {template_digest(spec)}")
+
+
+def _heading(spec: SystemSpec) -> Iterator[str]:
+    yield f"{spec.name}, {f'recipe {spec.recipe}' if spec.recipe else 'as its model card says'}"
+
+
+def _topics(found: TopicSet, query: str) -> tuple[TopicPart, list[Topic]]:
+    """The topics of an id, or of an id without its mode."""
+    for part in found.parts:
+        if topics := [topic for topic in part.topics if query in (topic.query_id, split_mode(topic.query_id)[0])]:
+            return part, topics
+    near = did_you_mean(query, [topic.query_id for topic in found.topics])
+    raise ToolkitError(f"{found.name} has no query {query!r}", f"{near}some of its: {three(t.query_id for t in found.topics)}")
+
+
+def _doc(found: TopicSet, part: TopicPart, doc_id: str) -> Doc:
+    if found.benchmark is None:
+        raise ToolkitError(f"{found.name} has no documents", "--doc wants the topics of a benchmark")
+    for doc in found.benchmark.docs(part.group):
+        if doc.doc_id == doc_id:
+            return doc
+    raise ToolkitError(f"{found.name} has no document {doc_id!r} in {part.group}", "see the corpus, or a run")
+
+
+def _lines(sent: Sent) -> Iterator[str]:
+    """Texts are quoted, so that every blank is to be seen."""
+    from toolkit.systems.facts import quoted
+
+    if sent.template:
+        yield f"  {sent.part:<9}{quoted(sent.template)}"
+    if sent.input.prefix:
+        yield f"  {'prefix':<9}{quoted(sent.input.prefix)}"
+        yield f"  {'text':<9}{quoted(sent.input.text)}"
+    yield f"  {'sent' if sent.template else sent.part:<9}{quoted(sent.input.whole)}"
+    if sent.ids is not None:
+        yield f"  {'ids':<9}{' '.join(map(str, sent.ids))} ({len(sent.ids)})"
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

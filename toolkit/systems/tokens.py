@@ -1,0 +1,50 @@
+"""The token ids that a system's model sees, from the very classes that run it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import Input
+
+# (query, passage if there is one) -> `query` and `passage`, or `pair`, -> ids
+TokenReader = Callable[[Input, Input | None], dict[str, list[int]]]
+LOADERS = {
+    "dense": ("toolkit.models.encoders", "load_encoder"),
+    "multivector": ("toolkit.models.encoders.multivector", "load_multivector"),
+    "impact": ("toolkit.models.encoders.sparse", "load_sparse"),
+}
+NONE = {
+    "listwise": "a language model behind an address has a tokenizer of its own",
+    "judge": "a judge is sent a perspective and a document",
+    "expander": "an expander is sent a question, as words",
+}
+
+
+def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
+    """Raises ToolkitError where the system has no tokens, or its checkpoint is not on this machine or does not load."""
+    if spec.kind in LOADERS:
+        return _encoder(spec, trust_remote_code)
+    if spec.kind in ("cross-encoder", "monot5", "yes-no"):
+        return _reranker(spec, trust_remote_code)
+    raise ToolkitError(NONE.get(spec.kind, "Lucene's analyzer cuts words, and there are no ids"))
+
+
+def _encoder(spec: SystemSpec, trust: bool) -> TokenReader:
+    module, name = LOADERS[spec.kind]
+    encoder = getattr(importlib.import_module(module), name)(spec, device="cpu", trust_remote_code=trust)
+
+    def read(query: Input, passage: Input | None) -> dict[str, list[int]]:
+        ids = {"query": encoder.token_ids(query, "query")}
+        return ids | ({"passage": encoder.token_ids(passage, "passage")} if passage else {})
+
+    return read
+
+
+def _reranker(spec: SystemSpec, trust: bool) -> TokenReader:
+    from toolkit.models.rerankers import load_reranker
+
+    reranker = load_reranker(spec, device="cpu", trust_remote_code=trust)
+    return lambda query, passage: {"pair": reranker.tokens((query, passage))} if passage else {}
