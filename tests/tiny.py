@@ -51,6 +51,43 @@ def tiny_bert(folder, kind="BertModel", seed=0, **config):
     return save(random_model(getattr(transformers, kind), transformers.BertConfig(**told), seed), tokenizer, folder)
 
 
+def tiny_colbert(folder, layout="stanford", query_length=12, passage_length=20, attend=False, seed=0):
+    """A BERT with a projection to 16 numbers a token, in the layout `stanford` or `pylate`, whose files state the lengths."""
+    import torch
+    import transformers
+    from safetensors.torch import load_file, save_file
+
+    folder = Path(folder)
+    vocab = bert_tokenizer().get_vocab()
+    vocab |= {f"[unused{number}]": len(vocab) + number for number in range(2)}
+    tokenizer = transformers.BertTokenizer(vocab=vocab, model_max_length=64)
+    config = transformers.BertConfig(**SIZES, max_position_embeddings=64, vocab_size=len(vocab))
+    save(random_model(transformers.BertModel, config, seed), tokenizer, folder)
+    torch.manual_seed(seed)
+    projection = torch.randn(16, 32)
+    if layout == "stanford":
+        weights = {f"bert.{name}": value for name, value in load_file(folder / "model.safetensors").items()}
+        save_file({**weights, "linear.weight": projection}, folder / "model.safetensors", {"format": "pt"})
+        told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        write_json(folder / "config.json", {**told, "architectures": ["HF_ColBERT"]})
+        lengths = {"query_maxlen": query_length, "doc_maxlen": passage_length}
+        markers = {"query_token_id": "[unused0]", "doc_token_id": "[unused1]"}
+        write_json(folder / "artifact.metadata", {**lengths, **markers, "attend_to_mask_tokens": attend})
+        return folder
+    kinds = [("", "sentence_transformers.models.Transformer"), ("1_Dense", "pylate.models.Dense.Dense")]
+    listed = [{"idx": i, "name": str(i), "path": path, "type": kind} for i, (path, kind) in enumerate(kinds)]
+    write_json(folder / "modules.json", listed)
+    identity = "torch.nn.modules.linear.Identity"
+    told = {"in_features": 32, "out_features": 16, "bias": False, "activation_function": identity}
+    write_json(folder / "1_Dense" / "config.json", told)
+    save_file({"linear.weight": projection}, folder / "1_Dense" / "model.safetensors")
+    lengths = {"query_length": query_length, "document_length": passage_length}
+    markers = {"query_prefix": "[unused0] ", "document_prefix": "[unused1] "}
+    own = {**lengths, **markers, "attend_to_expansion_tokens": attend, "skiplist_words": list("!,.?:'-/<>|")}
+    write_json(folder / "config_sentence_transformers.json", own)
+    return folder
+
+
 def tiny_dpr(folder, side="question", seed=0):
     """One tower of DPR: `question` or `ctx`."""
     import transformers

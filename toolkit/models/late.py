@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 
-from toolkit.core.columns import split_lines, text_order
+from toolkit.core.columns import split_lines, text_order, to_arrow
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.progress import progress
 
@@ -121,6 +121,10 @@ class LateIndex:
                 found += self._pruned(batch, hits, pool, centroids) if centroids else self._all(batch, hits, pool)
                 advance(len(batch))
         return found
+
+    def names(self, documents: np.ndarray) -> list[str]:
+        """The ids of documents given by number."""
+        return self.ids.take(to_arrow(documents)).to_pylist()
 
     def _all(self, queries: list[np.ndarray], hits: int, pool: ThreadPoolExecutor) -> list[Found]:
         """Every document is scored in single precision; those that may be among the best, exactly."""

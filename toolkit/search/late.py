@@ -1,0 +1,64 @@
+"""Late interaction: topics and an index of token vectors make a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import topic_input
+from toolkit.core.topics import Topic
+from toolkit.formats.indexes import check_made_with, read_index_metadata
+from toolkit.search import check_ids
+
+if TYPE_CHECKING:
+    from toolkit.models.encoders.multivector import MultiVectorEncoder
+
+KIND = "multivector"
+
+
+def search_late(
+    topics: Sequence[Topic],
+    index: Path,
+    spec: SystemSpec,
+    encoder: MultiVectorEncoder,
+    *,
+    hits: int = 1000,
+    threads: int = 1,
+    tag: str = "",
+    probes: int | None = None,
+) -> Run:
+    """The best `hits` documents of each topic by MaxSim, computed exactly over the index's half-precision vectors.
+
+    probes  of an index that has centroids, how many cells to look into for each vector of a query; 0 scores all documents;
+            None is the default of `toolkit.models.centroids`
+
+    Equal queries are searched once. Raises ToolkitError where the folder holds no such index, where another system made it,
+    and for two topics of one id.
+    """
+    from toolkit.models.centroids import PROBES, Centroids
+    from toolkit.models.late import LateIndex
+
+    check_ids(topics)
+    metadata = read_index_metadata(index)
+    if metadata is None or metadata["kind"] != KIND:
+        raise ToolkitError(f"{index} is no index of token vectors", "`tandem index --type multivector` makes one")
+    check_made_with(index, metadata, spec)
+    probes = PROBES if probes is None else probes
+    centroids = Centroids(index, probes) if metadata["centroids"] and probes else None
+    opened = LateIndex(index)
+    inputs = [topic_input(spec.templates, topic) for topic in topics]
+    vectors = encoder.encode(inputs, "query")
+    queries = dict(zip(inputs, vectors, strict=True))
+    found = opened.search(list(queries.values()), hits=hits, threads=threads, centroids=centroids)
+    answers = dict(zip(queries, found, strict=True))
+    names = {each: opened.names(answer.documents) for each, answer in answers.items()}
+    rows = (
+        ScoredDoc(topic.query_id, doc_id, score)
+        for topic, each in zip(topics, inputs, strict=True)
+        for doc_id, score in zip(names[each], answers[each].scores.tolist(), strict=True)
+    )
+    return Run.from_rows(rows, tag=tag or spec.name)
