@@ -17,16 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import SLOT
 from toolkit.models.llm.exchange import Message
 from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml
 
 PROMPTS = FOLDER / "prompts"
-KEYS = ("name", "version", "kind", "description", "turns")
+KEYS = {"kind", "description", "source", "turns"}
 ROLES = ("system", "user", "assistant")
 # kind -> its slots, and those of a turn under `each`; all of them have to occur
 SLOTS = {
     "listwise": (("query", "count"), ("number", "passage")),
+    "pointwise": (("query", "document"), ()),
     "judge": (("document", "perspective"), ()),
     "expander": (("question",), ()),
 }
@@ -36,12 +38,12 @@ SLOTS = {
 class Prompt:
     """A prompt with slots.
 
-    turns   (role, content, whether it comes once for every passage)
-    ours    one of those that were written for this project: no model was trained on it
+    name   in the registry, or the file's
+    turns  (role, content, whether it comes once for every passage)
+    ours   one of the registry's, which were written for this project: no model was trained on it
     """
 
     name: str
-    version: int
     kind: str
     turns: tuple[tuple[str, str, bool], ...]
     ours: bool
@@ -78,9 +80,15 @@ class Prompt:
         """Over the turns: what is sent, not how the file is laid out."""
         return hashlib.sha256(json.dumps(self.turns, ensure_ascii=False).encode()).hexdigest()
 
-    def facts(self) -> dict[str, Any]:
-        """For metadata."""
-        return {"name": self.name, "version": self.version, "sha256": self.sha256, "prompt": "ours" if self.ours else "file"}
+    def facts(self, spec: SystemSpec) -> dict[str, str]:
+        """What a run's metadata say of its prompt.
+
+        `prompt: ours` marks a system whose own prompt is published at `prompt_source` (it was trained on it, or the paper's run
+        was made with it) and which was sent one of ours: its run is not to be set beside a published row.
+        """
+        source = spec.parameters.get("prompt_source")
+        said = {"prompt_sha256": self.sha256, **({"prompt_source": source} if source else {})}
+        return {"prompt": "ours", "prompt_name": self.name, **said} if self.ours and source else {"prompt": self.name, **said}
 
     def show(self) -> str:
         """The prompt for people, slots and all."""
@@ -90,7 +98,7 @@ class Prompt:
 
 def load_prompt(name: str, kind: str) -> Prompt:
     """The prompt of a name or file. ToolkitError for one that is not there, is of another kind, or has wrong slots."""
-    known = sorted(path.stem for path in PROMPTS.glob("*.yaml"))
+    known = sorted(path.stem for path in PROMPTS.glob(f"{kind}*.yaml"))
     if name in known:
         return _prompt(PROMPTS / f"{name}.yaml", kind, ours=True)
     if not Path(name).is_file():
@@ -105,18 +113,16 @@ def _prompt(path: Path, kind: str, *, ours: bool) -> Prompt:
         hint = "see the prompts in toolkit/registry/prompts"
         raise ToolkitError(f"{path} is no prompt of kind {kind}", hint, problems=problems)
     turns = [(turn["role"], turn["content"], "each" in entry) for entry in row["turns"] for turn in entry.get("each", [entry])]
-    return Prompt(row["name"], row["version"], kind, tuple(turns), ours)
+    return Prompt(path.stem if ours else path.name, kind, tuple(turns), ours)
 
 
 def _problems(row: Any, kind: str) -> Iterator[str]:
     """What is wrong with the content of a prompt's file."""
-    if not isinstance(row, Mapping) or sorted(row) != sorted(KEYS):
-        yield f"its keys have to be {', '.join(KEYS)}"
+    if not isinstance(row, Mapping) or not {"kind", "turns"} <= row.keys() <= KEYS:
+        yield "it has the keys kind and turns, and may have description and source"
         return
     if row["kind"] != kind:
         yield f"it is of kind {row['kind']}"
-    if not (isinstance(row["name"], str) and isinstance(row["version"], int)):
-        yield "name has to be text, version a whole number"
     entries = row["turns"] if isinstance(row["turns"], list) and all(isinstance(e, Mapping) for e in row["turns"]) else []
     blocks = {False: [e for e in entries if "each" not in e], True: [t for e in entries for t in e.get("each") or ()]}
     for repeated, turns in blocks.items():

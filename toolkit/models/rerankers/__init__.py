@@ -12,8 +12,6 @@ from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from toolkit.models.rerankers.base import Reranker
 
 # kind -> the module whose `load` makes it
@@ -27,13 +25,13 @@ def load_reranker(
     precision: str | None = None,
     batch_size: int = 32,
     trust_remote_code: bool = False,
-    prompt: Path | None = None,
+    prompt: str | None = None,
 ) -> Reranker:
     """The reranker that a system's entry describes, ready to score pairs.
 
     device, precision  as `toolkit.models.checkpoints` understands them; the entry's own where they are None
     batch_size         see `toolkit.models.batches`
-    prompt             a file with a prompt in place of the entry's (kinds `yes-no` and `monot5`)
+    prompt             the name or file of a prompt in place of the entry's (kinds `yes-no` and `monot5`)
 
     Raises ToolkitError for a kind that is no pointwise reranker, a parameter that the kind has not, a checkpoint that
     cannot be had or does not fit, and weights that are not a reranker's.

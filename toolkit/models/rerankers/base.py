@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.batches import by_length
 
@@ -32,9 +33,11 @@ class Row(NamedTuple):
 class Reranker(ABC):
     """A pointwise reranker.
 
-    facts  what a run's metadata say of it: device, precision, prompt
+    spec   the system's entry: its templates say what the two texts of a pair are
+    facts  what a run's metadata say of how it was run: device, precision, prompt
     """
 
+    spec: SystemSpec
     facts: dict[str, Any]
 
     @property
@@ -71,7 +74,8 @@ class BatchedReranker(Reranker):
     batch_size  see `toolkit.models.batches`
     """
 
-    def __init__(self, *, batch_size: int, facts: dict[str, Any]):
+    def __init__(self, spec: SystemSpec, *, batch_size: int, facts: dict[str, Any]):
+        self.spec = spec
         self.facts = facts
         self._batch_size = batch_size
         self._cut = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import torch
 from toolkit.core.specs import SystemSpec
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
-from toolkit.models.rerankers.prompts import PromptEncoder, load_prompt, prompt_facts
+from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt, prompt_facts
 from toolkit.models.rerankers.settings import YesNoParameters, parameters
 
 END_OF_THOUGHT = "</think>"
@@ -78,10 +77,10 @@ def ended(thought: str) -> str:
     return before + end if end else f"{before}\n{END_OF_THOUGHT}"
 
 
-def load(spec: SystemSpec, *, batch_size: int, prompt: Path | None = None, **where: Any) -> YesNo:
+def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **where: Any) -> YesNo:
     """The yes/no language model of a system's entry."""
     settings = parameters(YesNoParameters, spec)
-    said = load_prompt(settings.prompt, prompt)
+    said = pointwise_prompt(prompt or settings.prompt)
     loaded = loading.load("AutoModelForCausalLM", spec, what="language model", **where)
     chat = bool(loaded.tokenizer.chat_template) if settings.chat is None else settings.chat
     length = loaded.length(settings.length)
@@ -91,7 +90,7 @@ def load(spec: SystemSpec, *, batch_size: int, prompt: Path | None = None, **whe
         loading.token_ids(loaded, spec, settings.tokens),
         settings.activation,
     )
-    facts = {**loaded.facts, **prompt_facts(spec, said, settings.prompt, prompt)}
+    facts = {**loaded.facts, **prompt_facts(spec, said)}
     if settings.reasoning:
-        return Reasoning(*given, most=settings.reasoning, batch_size=batch_size, facts=facts)
-    return YesNo(*given, batch_size=batch_size, facts=facts)
+        return Reasoning(*given, most=settings.reasoning, spec=spec, batch_size=batch_size, facts=facts)
+    return YesNo(*given, spec=spec, batch_size=batch_size, facts=facts)

@@ -23,8 +23,8 @@ class CrossEncoder(BatchedReranker):
     FlagEmbedding does it.
     """
 
-    def __init__(self, loaded: loading.Loaded, settings: CrossEncoderParameters, batch_size: int):
-        super().__init__(batch_size=batch_size, facts=loaded.facts)
+    def __init__(self, spec: SystemSpec, loaded: loading.Loaded, settings: CrossEncoderParameters, batch_size: int):
+        super().__init__(spec, batch_size=batch_size, facts=loaded.facts)
         self._loaded = loaded
         self._length = loaded.length(settings.length)
         self._activation = ACTIVATIONS[settings.activation]
@@ -63,4 +63,4 @@ def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> CrossEncoder:
     if loaded.model.config.num_labels != 1:
         labels = loaded.model.config.num_labels
         raise ToolkitError(f"{spec.name} has {labels} labels: a cross-encoder has one", "see --kind")
-    return CrossEncoder(loaded, settings, batch_size)
+    return CrossEncoder(spec, loaded, settings, batch_size)

@@ -22,7 +22,8 @@ ENCODED = 1024  # pairs whose documents' vectors are in memory together
 class LateInteraction(Reranker):
     """MaxSim of a multivector encoder. `tokens` has the query's ids, then the document's: they are encoded apart."""
 
-    def __init__(self, encoder: MultiVectorEncoder, facts: dict[str, Any]):
+    def __init__(self, spec: SystemSpec, encoder: MultiVectorEncoder, facts: dict[str, Any]):
+        self.spec = spec
         self.facts = facts
         self._encoder = encoder
 
@@ -63,4 +64,4 @@ class LateInteraction(Reranker):
 def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> LateInteraction:
     """The multivector system of an entry, as a reranker."""
     encoder = load_multivector(spec, batch_size=batch_size, **where)
-    return LateInteraction(encoder, facts={})
+    return LateInteraction(spec, encoder, facts={})

@@ -1,100 +1,54 @@
-"""Prompts as data: read from the registry or a user's file, and fitted around a query and a document."""
+"""A prompt fitted around a query and a document, so that all of it keeps within a model's length."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import open_input
 from toolkit.core.specs import SystemSpec
+from toolkit.models.llm.prompts import Prompt, load_prompt
 from toolkit.models.rerankers.base import Pair, Row
-from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml, to_spec
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-PROMPTS = FOLDER / "prompts"
 QUERY, DOCUMENT = "{query}", "{document}"
+KIND = "pointwise"
 # Llama's templates state a date: today's would change scores from one day to the next
 TEMPLATE_DATE = "26 Jul 2024"
 
 
-@dataclass(frozen=True)
-class Prompt:
-    """What is said to a model; `{query}` and `{document}` stand where the two filled templates go, once each.
-
-    system, user, assistant  the turns: `assistant` is how the answer is begun for the model; without a chat template they
-                             are sent one after the other as they are
-    description, source      what it is for, and where its structure is described
-    """
-
-    user: str
-    system: str = ""
-    assistant: str = ""
-    description: str = ""
-    source: str = ""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 over what is sent."""
-        said = [self.system, self.user, self.assistant]
-        return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
-
-    def skeleton(self, tokenizer: PreTrainedTokenizerBase | None) -> str:
-        """The text around query and document; in the tokenizer's chat template where one is given."""
-        if tokenizer is None:
-            return self.system + self.user + self.assistant
-        turns = [{"role": "system", "content": self.system}] if self.system else []
-        turns.append({"role": "user", "content": self.user})
-        text = tokenizer.apply_chat_template(
-            turns, tokenize=False, add_generation_prompt=True, date_string=TEMPLATE_DATE, enable_thinking=False
-        )
-        return text + self.assistant
-
-
-def load_prompt(name: str, file: Path | None = None) -> Prompt:
-    """The prompt of this name in the registry, or a user's file: YAML with the keys of `Prompt`, or the user turn as text.
-
-    Raises ToolkitError where there is none, and where a slot is missing or comes twice.
-    """
-    path = file or PROMPTS / f"{name}.yaml"
-    if file is None and not path.exists():
-        known = sorted(path.stem for path in PROMPTS.glob("*.yaml"))
-        raise ToolkitError(f"no prompt {name!r}", f"{did_you_mean(name, known)}known: {', '.join(known)}")
-    if path.suffix in (".yaml", ".yml"):
-        prompt = to_spec(Prompt, read_yaml(path), path)
-    else:
-        with open_input(path) as content:
-            prompt = Prompt(user=_decoded(content.read(), path))
-    said = prompt.system + prompt.user + prompt.assistant
-    if wrong := [slot for slot in (QUERY, DOCUMENT) if said.count(slot) != 1]:
-        raise ToolkitError(f"{path}: {' and '.join(wrong)} must stand in a prompt once", "see the prompts in toolkit/registry")
+def pointwise_prompt(name: str) -> Prompt:
+    """The prompt of a name or file (see `toolkit.models.llm.prompts`), its document once: what is too long is cut there."""
+    prompt = load_prompt(name, KIND)
+    if skeleton(prompt).count(DOCUMENT) != 1:
+        raise ToolkitError(f"prompt {prompt.name} has {DOCUMENT} more than once", "once, where the document goes")
     return prompt
 
 
-def _decoded(content: bytes, path: Path) -> str:
-    try:
-        return content.decode().removesuffix("\n")
-    except UnicodeDecodeError as error:
-        raise ToolkitError(f"{path}: not UTF-8 text", "save the file as UTF-8") from error
+def skeleton(prompt: Prompt, tokenizer: PreTrainedTokenizerBase | None = None) -> str:
+    """All that is said around query and document, their slots in place.
+
+    tokenizer  whose chat template is put around the turns; an assistant's turn at the end is how the answer is begun for the
+               model. Without one the turns follow each other as they are
+    """
+    turns = prompt.messages({"query": QUERY, "document": DOCUMENT})
+    if tokenizer is None:
+        return "".join(turn["content"] for turn in turns)
+    begun = turns.pop()["content"] if turns[-1]["role"] == "assistant" else ""
+    told = {"date_string": TEMPLATE_DATE, "enable_thinking": False}
+    return tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **told) + begun
 
 
-def prompt_facts(spec: SystemSpec, prompt: Prompt, name: str, file: Path | None) -> dict[str, Any]:
+def prompt_facts(spec: SystemSpec, prompt: Prompt) -> dict[str, Any]:
     """What a run's metadata say of its prompt.
 
-    `prompt: ours` marks a checkpoint that was trained on a fixed prompt (published at `prompt_source`) and was sent one of
-    ours: its run is not to be set beside a published row.
+    `trained_prompt` is where the prompt of its training, or of a paper's run, is published: with `prompt: ours` beside it
+    another one was sent, and the run is not to be set beside a published row.
     """
-    source = spec.parameters.get("prompt_source")
-    said = {"prompt_sha256": prompt.digest, **({"prompt_source": source} if source else {})}
-    if file is not None:
-        return {"prompt": file.name, **said}
-    return {"prompt": "ours", "prompt_name": name, **said} if source else {"prompt": name, **said}
+    published = spec.parameters.get("prompt_source")
+    return {"prompt": {**prompt.facts(), **({"trained_prompt": published} if published else {})}}
 
 
 class PromptEncoder:
@@ -105,7 +59,7 @@ class PromptEncoder:
     """
 
     def __init__(self, prompt: Prompt, tokenizer: PreTrainedTokenizerBase, *, length: int, chat: bool, cut: str):
-        self._before, self._after = prompt.skeleton(tokenizer if chat else None).split(DOCUMENT)
+        self._before, self._after = skeleton(prompt, tokenizer if chat else None).split(DOCUMENT)
         self._tokenizer = tokenizer
         self._length = length
         # a chat template writes the special tokens itself

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import torch
 from toolkit.core.specs import SystemSpec
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
-from toolkit.models.rerankers.prompts import PromptEncoder, load_prompt, prompt_facts
+from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt, prompt_facts
 from toolkit.models.rerankers.settings import PromptParameters, parameters
 
 
@@ -40,10 +39,10 @@ class MonoT5(BatchedReranker):
         return self._activation(positive - negative)
 
 
-def load(spec: SystemSpec, *, batch_size: int, prompt: Path | None = None, **where: Any) -> MonoT5:
+def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **where: Any) -> MonoT5:
     """The monoT5 of a system's entry."""
     settings = parameters(PromptParameters, spec)
-    said = load_prompt(settings.prompt, prompt)
+    said = pointwise_prompt(prompt or settings.prompt)
     loaded = loading.load("AutoModelForSeq2SeqLM", spec, what="monoT5 (an encoder-decoder)", **where)
     encoder = PromptEncoder(said, loaded.tokenizer, length=loaded.length(settings.length), chat=False, cut=settings.cut)
     return MonoT5(
@@ -51,6 +50,7 @@ def load(spec: SystemSpec, *, batch_size: int, prompt: Path | None = None, **whe
         encoder,
         loading.token_ids(loaded, spec, settings.tokens),
         settings.activation,
+        spec=spec,
         batch_size=batch_size,
-        facts={**loaded.facts, **prompt_facts(spec, said, settings.prompt, prompt)},
+        facts={**loaded.facts, **prompt_facts(spec, said)},
     )
