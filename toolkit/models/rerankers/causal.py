@@ -11,7 +11,7 @@ import torch
 from toolkit.core.specs import SystemSpec
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
-from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt, prompt_facts
+from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
 from toolkit.models.rerankers.settings import YesNoParameters, parameters
 
 END_OF_THOUGHT = "</think>"
@@ -90,7 +90,7 @@ def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **wher
         loading.token_ids(loaded, spec, settings.tokens),
         settings.activation,
     )
-    facts = {**loaded.facts, **prompt_facts(spec, said)}
+    facts = {**loaded.facts, **said.facts(spec)}
     if settings.reasoning:
         return Reasoning(*given, most=settings.reasoning, spec=spec, batch_size=batch_size, facts=facts)
     return YesNo(*given, spec=spec, batch_size=batch_size, facts=facts)

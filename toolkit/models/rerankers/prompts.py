@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import SystemSpec
 from toolkit.models.llm.prompts import Prompt, load_prompt
 from toolkit.models.rerankers.base import Pair, Row
 
@@ -39,16 +38,6 @@ def skeleton(prompt: Prompt, tokenizer: PreTrainedTokenizerBase | None = None) -
     begun = turns.pop()["content"] if turns[-1]["role"] == "assistant" else ""
     told = {"date_string": TEMPLATE_DATE, "enable_thinking": False}
     return tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **told) + begun
-
-
-def prompt_facts(spec: SystemSpec, prompt: Prompt) -> dict[str, Any]:
-    """What a run's metadata say of its prompt.
-
-    `trained_prompt` is where the prompt of its training, or of a paper's run, is published: with `prompt: ours` beside it
-    another one was sent, and the run is not to be set beside a published row.
-    """
-    published = spec.parameters.get("prompt_source")
-    return {"prompt": {**prompt.facts(), **({"trained_prompt": published} if published else {})}}
 
 
 class PromptEncoder:

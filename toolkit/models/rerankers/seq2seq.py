@@ -11,7 +11,7 @@ import torch
 from toolkit.core.specs import SystemSpec
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
-from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt, prompt_facts
+from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
 from toolkit.models.rerankers.settings import PromptParameters, parameters
 
 
@@ -52,5 +52,5 @@ def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **wher
         settings.activation,
         spec=spec,
         batch_size=batch_size,
-        facts={**loaded.facts, **prompt_facts(spec, said)},
+        facts={**loaded.facts, **said.facts(spec)},
     )

@@ -48,7 +48,7 @@ class PromptParameters(Parameters):
 
     activation: str = "sigmoid"
     tokens: tuple[str, str] = ("▁true", "▁false")
-    prompt: str = "monot5"
+    prompt: str = "pointwise-monot5.v1"
     cut: str = "document"
 
     def __post_init__(self):
@@ -69,7 +69,7 @@ class YesNoParameters(PromptParameters):
 
     length: int | None = 2048
     tokens: tuple[str, str] = ("yes", "no")
-    prompt: str = "yes-no"
+    prompt: str = "pointwise-yes-no.v1"
     chat: bool | None = None
     reasoning: int = 0
 
