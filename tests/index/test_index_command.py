@@ -25,10 +25,10 @@ def test_list_names_prebuilt_indexes_with_kind_size_and_documents():
     ("arguments", "error"),
     [
         (["corpus.jsonl"], "error: no folder for the index"),
-        (["no-such-corpus", "--output", "o"], "error: no topics 'no-such-corpus'"),
+        (["no-such-corpus", "--output", "o"], "error: no corpus 'no-such-corpus': neither a file"),
         (["a", "b", "--output", "o"], "error: 2 corpora"),
         (["fetch", "msmarco-v1-pasage"], "error: no index 'msmarco-v1-pasage'"),
-        (["verify", "nowhere"], "error: nowhere holds no Lucene index"),
+        (["verify", "nowhere"], "error: nowhere holds no index"),
     ],
 )
 def test_wrong_usage_is_one_error_line_and_status_2(arguments, error):

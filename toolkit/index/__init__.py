@@ -1,8 +1,10 @@
-"""Building, finding and checking Lucene indexes."""
+"""Building, finding and checking indexes: Lucene's, FAISS's, impact indexes and those of late interaction."""
 
 from toolkit.formats.documents import Corpus, corpus_from_docs, corpus_from_files
 from toolkit.formats.indexes import read_index_metadata
-from toolkit.index.build import Counts, build_index, is_index
+from toolkit.index.build import Counts, build_index
+from toolkit.index.dense import build_dense_index
+from toolkit.index.kinds import index_kind, is_index, kind_for
 from toolkit.index.locate import Index, Source, build_own, find_index, is_current, named_corpus, own, own_name
 from toolkit.index.verify import verify_index
 
@@ -11,13 +13,16 @@ __all__ = [
     "Counts",
     "Index",
     "Source",
+    "build_dense_index",
     "build_index",
     "build_own",
     "corpus_from_docs",
     "corpus_from_files",
     "find_index",
+    "index_kind",
     "is_current",
     "is_index",
+    "kind_for",
     "named_corpus",
     "own",
     "own_name",

@@ -15,6 +15,7 @@ from toolkit.core.progress import progress, say
 from toolkit.core.seen import SeenIds
 from toolkit.formats.corpus import Entry
 from toolkit.formats.documents import Corpus, is_empty
+from toolkit.index.kinds import is_index
 from toolkit.index.metadata import write_index_metadata
 from toolkit.store import new_folder
 
@@ -65,11 +66,6 @@ def check_output(output: Path) -> None:
     """Raise ToolkitError where `output` is something else than an index or an empty folder."""
     if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or is_index(output))):
         raise ToolkitError(f"{output} exists and is no index", "name another folder, or remove it")
-
-
-def is_index(folder: Path) -> bool:
-    """Whether a folder holds a Lucene index."""
-    return folder.is_dir() and any(folder.glob("segments_*"))
 
 
 def _index_all(corpus: Corpus, indexer: Indexer, skip: bool, counts: Counts) -> Iterator[int]:

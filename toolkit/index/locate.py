@@ -11,35 +11,43 @@ from toolkit import registry
 from toolkit.benchmarks import Collection, find, load, open_collection
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
+from toolkit.core.progress import say
 from toolkit.core.shipped import shipped
-from toolkit.core.specs import IndexSpec
+from toolkit.core.specs import IndexSpec, SystemSpec
 from toolkit.formats.documents import ContentDigest, Corpus, corpus_from_docs, corpus_from_files
-from toolkit.formats.indexes import read_index_metadata
-from toolkit.index.build import build_index, is_index
+from toolkit.formats.indexes import made_with, read_index_metadata
+from toolkit.index.build import build_index
+from toolkit.index.kinds import LUCENE, check_kind, index_kind, kind_for
 from toolkit.registry.loader import did_you_mean
 from toolkit.store import fetch_index, index_folder, lock
 
 DEFAULT_LANGUAGE = "en"
+# what a run's metadata say of an index, where the index's own say it
+FACTS = ("documents", "corpus", "system", "recipe", "template", "precision", "factory", "vectors")
+
+# (collection, group, folder, threads): makes the index of a group's own corpus in a folder
+Build = Callable[[Collection, str, Path, int], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Index:
     """An index that is there.
 
-    language  its analyzer's; None where nobody has recorded it
-    metadata  what `tandem.yaml` says; None for an index of Anserini's own
+    language  its analyzer's; None where nobody has recorded it, and where there is none
+    metadata  what `tandem.yaml` says; None for an index made elsewhere
+    kind      one of `toolkit.index.kinds.KINDS`
     """
 
     name: str
     folder: Path
     language: str | None
     metadata: dict[str, Any] | None
+    kind: str = LUCENE
 
     def facts(self) -> dict[str, Any]:
         """What a run's metadata say of it."""
-        if self.metadata is None:
-            return {"name": self.name}
-        return {"name": self.name, "documents": self.metadata["documents"], "corpus": self.metadata["corpus"]}
+        known = self.metadata or {}
+        return {"name": self.name} | {name: known[name] for name in FACTS if name in known}
 
 
 @dataclass(frozen=True)
@@ -55,22 +63,27 @@ class Source:
     open: Callable[[int], Index]
 
 
-def find_index(name: str) -> Callable[[str], Source]:
+def find_index(name: str, system: SystemSpec | None = None, build: Build | None = None) -> Callable[[str], Source]:
     """What a name of an index means: the function from a group of topics to where its index comes from.
+
+    system  what searches it; BM25 where none is named
+    build   makes an index that the system can search of a group's own corpus, called as `build_own` is; Lucene's is known
 
     A folder and a prebuilt index serve all groups; a benchmark has an index for each of its own.
 
-    Raises ToolkitError, with the nearest known name, where it is nothing of that.
+    Raises ToolkitError, with the nearest known name, where it is nothing of that, and where the index is of another kind
+    than the system searches or was made with another system, recipe, template or similarity.
     """
+    kind_for(system)
     if Path(name).is_dir():
-        return lambda group: in_folder(Path(name))
+        return lambda group: in_folder(Path(name), system)
     if name in registry.indexes() or name in registry.index_aliases():
-        return lambda group: prebuilt(registry.index(name))
+        return lambda group: prebuilt(registry.index(name), system)
     selection = find(name)
     if selection is not None:
         benchmark = load(selection.benchmark)
         only = selection.groups[0] if len(selection.groups) == 1 else None
-        return lambda group: own(benchmark, only or _same(benchmark, group))
+        return lambda group: own(benchmark, only or _same(benchmark, group), system, build)
     try:
         collection = open_collection(name)
     except ToolkitError as error:
@@ -79,7 +92,7 @@ def find_index(name: str) -> Callable[[str], Source]:
             f"no index {name!r}: neither a folder, nor a prebuilt index, nor a benchmark",
             f"{did_you_mean(name, known)}`tandem index list` names the prebuilt ones",
         ) from error
-    return lambda group: own(collection, collection.groups[0])
+    return lambda group: own(collection, collection.groups[0], system, build)
 
 
 def _same(benchmark: Collection, group: str) -> str:
@@ -90,66 +103,80 @@ def _same(benchmark: Collection, group: str) -> str:
     return group
 
 
-def in_folder(folder: Path) -> Source:
+def in_folder(folder: Path, system: SystemSpec | None = None) -> Source:
     """The index in a folder."""
-    if not is_index(folder):
-        raise ToolkitError(f"{folder} holds no Lucene index", "`tandem index CORPUS --output DIR` makes one")
-    return Source(folder.resolve().name, f"the index in {folder}", lambda threads: _index(folder.resolve().name, folder))
+    kind, name = kind_for(system), folder.resolve().name
+    check_kind(folder, system)
+    return Source(name, f"the index in {folder}", lambda threads: _index(name, folder, kind, system))
 
 
-def prebuilt(spec: IndexSpec) -> Source:
+def prebuilt(spec: IndexSpec, system: SystemSpec | None = None) -> Source:
     """An index of the registry, under TANDEM_HOME or downloaded."""
-    if spec.kind != "lucene":
-        raise ToolkitError(f"index {spec.name} is of kind {spec.kind}", "BM25 searches indexes of kind lucene")
+    kind = kind_for(system)
+    if spec.kind != kind:
+        searcher = system.name if system else "BM25"
+        raise ToolkitError(f"index {spec.name} is of kind {spec.kind}", f"{searcher} searches indexes of kind {kind}")
     there = index_folder(spec).exists()
     plan = f"the prebuilt index {spec.name}" + ("" if there else f", downloaded first ({spec.size / 1e9:.1f} GB)")
-    return Source(spec.name, plan, lambda threads: _index(spec.name, fetch_index(spec)))
+    return Source(spec.name, plan, lambda threads: _index(spec.name, fetch_index(spec), kind, system))
 
 
-def own(collection: Collection, group: str) -> Source:
+def own(collection: Collection, group: str, system: SystemSpec | None = None, build: Build | None = None) -> Source:
     """The index of a benchmark's own corpus: the one that comes with Tandem, or one built on first use."""
-    name = own_name(collection, group)
-    folder = home() / "indexes" / "own" / name
-    ready = next(
-        (there for there in (shipped("indexes", "lucene", name), folder) if is_current(there, collection, group)), None
-    )
+    kind, name, place = kind_for(system), own_name(collection, group), own_name(collection, group, system)
+    folder = home() / "indexes" / "own" / place
+    candidates = (shipped("indexes", kind, place), folder)
+    ready = next((there for there in candidates if is_current(there, collection, group, system)), None)
     if ready:
-        return Source(name, f"the index of {name} in {ready}", lambda threads: _index(name, ready))
+        return Source(name, f"the index of {name} in {ready}", lambda threads: _index(name, ready, kind, system))
+    make = build or (build_own if kind == LUCENE else None)
+    if make is None:
+        hint = f"make one with `tandem index {name} --type {kind} --system {system.name} --output DIR`"
+        raise ToolkitError(f"there is no index of {name} for {system.name} yet", hint)
 
-    def build(threads: int) -> Index:
-        with lock(f"index {name}"):
-            if not is_current(folder, collection, group):  # another process may have built it meanwhile
-                build_own(collection, group, folder, threads=threads)
-        return _index(name, folder)
+    def open_built(threads: int) -> Index:
+        with lock(f"index {place}"):
+            if not is_current(folder, collection, group, system):  # another process may have built it meanwhile
+                make(collection, group, folder, threads)
+        return _index(name, folder, kind, system)
 
-    return Source(name, f"an index of {name}, built first in {folder}", build)
+    return Source(name, f"an index of {name}, built first in {folder}", open_built)
 
 
-def own_name(collection: Collection, group: str) -> str:
-    """`infosearch-mini-audience`; the name alone where there are no groups."""
+def own_name(collection: Collection, group: str, system: SystemSpec | None = None) -> str:
+    """`infosearch-mini-audience`; the name alone where there are no groups.
+
+    `.<system>[.<recipe>]` follows where an index is one system's own: it is what the folder is called.
+    """
     name = collection.spec.name if len(collection.groups) == 1 else f"{collection.spec.name}-{group}"
-    return name.replace("/", "-")
+    maker = [system.name, system.recipe] if system and kind_for(system) != LUCENE else []
+    return ".".join(filter(None, [name, *maker])).replace("/", "-")
 
 
-def build_own(collection: Collection, group: str, folder: Path, *, threads: int = 1, command: str = "") -> None:
+def build_own(collection: Collection, group: str, folder: Path, threads: int = 1, command: str = "") -> None:
     """Index a group's own corpus into `folder`, with the language that the registry states for it."""
     corpus = corpus_from_docs(own_name(collection, group), collection.docs(group))
     build_index(corpus, folder, language=_language(collection, group), threads=threads, command=command)
 
 
-def is_current(folder: Path, collection: Collection, group: str) -> bool:
-    """Whether a folder holds an index of just these documents. Those of ir_datasets do not change: they are not read for it."""
-    metadata = read_index_metadata(folder) if is_index(folder) else None
-    if metadata is None:
+def is_current(folder: Path, collection: Collection, group: str, system: SystemSpec | None = None) -> bool:
+    """Whether a folder holds an index of just these documents, made with just this system where vectors depend on it.
+
+    The documents of ir_datasets do not change: they are not read for it.
+    """
+    metadata = read_index_metadata(folder) if index_kind(folder) == kind_for(system) else None
+    if metadata is None or not (kind_for(system) == LUCENE or made_with(metadata, system)):
         return False
     if collection.spec.layout == "ir_datasets":
         return True
     return metadata["corpus"].get("content") == ContentDigest(collection.docs(group)).hexdigest()
 
 
-def _index(name: str, folder: Path) -> Index:
+def _index(name: str, folder: Path, kind: str, system: SystemSpec | None) -> Index:
     metadata = read_index_metadata(folder)
-    return Index(name, folder, metadata["language"] if metadata else None, metadata)
+    if metadata is None and kind != LUCENE:
+        say(f"note: nothing in {name} says which system made its vectors; that it was {system.name} is your word")
+    return Index(name, folder, metadata.get("language") if metadata else None, metadata, kind)
 
 
 def named_corpus(name: str) -> tuple[Corpus, str]:
@@ -160,10 +187,18 @@ def named_corpus(name: str) -> tuple[Corpus, str]:
     if name == "-" or Path(name).exists():
         return corpus_from_files(name), DEFAULT_LANGUAGE
     selection = find(name)
-    collection = load(selection.benchmark) if selection else open_collection(name)
+    collection = load(selection.benchmark) if selection else _foreign_corpus(name)
     groups = selection.groups if selection else collection.groups
     group = groups[0] if len(groups) == 1 else _same(collection, "")
     return corpus_from_docs(own_name(collection, group), collection.docs(group)), _language(collection, group)
+
+
+def _foreign_corpus(name: str) -> Collection:
+    try:
+        return open_collection(name)
+    except ToolkitError as error:
+        message = f"no corpus {name!r}: neither a file or folder, nor a benchmark's corpus, nor an id of ir_datasets"
+        raise ToolkitError(message, error.hint) from error
 
 
 def _language(collection: Collection, group: str) -> str:

@@ -3,37 +3,57 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.documents import ContentDigest
 from toolkit.formats.indexes import read_index_metadata
-from toolkit.index.build import is_index
+from toolkit.index.kinds import FAISS, LUCENE, index_kind
 from toolkit.index.metadata import verify_files
 
 
 def verify_index(folder: Path) -> list[str]:
     """What is not as the metadata say, a line each; empty where all is well.
 
-    The files are compared with their SHA-256. Where they are whole, Lucene's statistics are compared with those recorded,
-    and the documents, read back, with the content digest where one is recorded.
+    The files are compared with their SHA-256. Where they are whole, a Lucene index's statistics are compared with those
+    recorded, and its documents, read back, with the content digest where one is recorded; a FAISS index is opened, and its
+    number of vectors and their dimension compared.
 
     Raises ToolkitError where the folder holds no index or the index has no metadata.
     """
-    if not is_index(folder):
-        raise ToolkitError(f"{folder} holds no Lucene index", "`tandem index CORPUS --output DIR` makes one")
+    kind = index_kind(folder)
+    if kind is None:
+        raise ToolkitError(f"{folder} holds no index", "`tandem index CORPUS --output DIR` makes one")
     metadata = read_index_metadata(folder)
     if metadata is None:
         raise ToolkitError(f"{folder} has no metadata to compare it with", "only indexes that Tandem made have them")
-    problems = verify_files(folder, metadata)
-    if problems:
-        return problems
+    return verify_files(folder, metadata) or CONTENTS.get(kind, _none)(folder, metadata)
+
+
+def _lucene(folder: Path, metadata: dict[str, Any]) -> list[str]:
     from toolkit.models.anserini_index import StoredTexts
 
-    texts = StoredTexts(folder)
+    texts, problems = StoredTexts(folder), []
     content = metadata["corpus"].get("content")
     if content and ContentDigest(texts).hexdigest() != content:
         problems.append("the documents are not those that were indexed")
-    for name, value in texts.statistics().items():
-        if value != metadata["statistics"][name]:
-            problems.append(f"{name}: {value}, recorded {metadata['statistics'][name]}")
-    return problems
+    return problems + _different(texts.statistics(), metadata["statistics"])
+
+
+def _faiss(folder: Path, metadata: dict[str, Any]) -> list[str]:
+    from toolkit.models.vectors import FaissIndex
+
+    index = FaissIndex.open(folder)
+    return _different({"documents": len(index), "dimension": index.dimension}, metadata)
+
+
+def _none(folder: Path, metadata: dict[str, Any]) -> list[str]:
+    """Of the other kinds all that is known is in their files' digests."""
+    return []
+
+
+def _different(found: dict[str, int], recorded: dict[str, Any]) -> list[str]:
+    return [f"{name}: {value}, recorded {recorded[name]}" for name, value in found.items() if value != recorded[name]]
+
+
+CONTENTS = {LUCENE: _lucene, FAISS: _faiss}

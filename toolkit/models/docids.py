@@ -46,6 +46,11 @@ class DocIds:
         return pyarrow.compute.utf8_rtrim(self._ids.take(positions), "\r\n").cast(pyarrow.string())
 
 
+def has_ids(folder: Path) -> bool:
+    """Whether one of the known files is there."""
+    return any((folder / name).is_file() for name in READERS)
+
+
 def id_file(folder: Path) -> Path:
     """The file of ids in a folder. Raises ToolkitError where there is none, and says why a pickle is not read."""
     for name in READERS:

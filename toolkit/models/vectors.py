@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -49,40 +49,41 @@ def faiss_module() -> Any:
     return faiss
 
 
-def build_faiss(vectors: np.ndarray, factory: str = "Flat", *, threads: int = 1, seed: int = SEED) -> faiss.Index:
-    """An index over vectors, by position: (n, d) float32, may be mapped from a file; n and d from 1 on.
+def build_faiss(arrays: Sequence[np.ndarray], factory: str = "Flat", *, threads: int = 1, seed: int = SEED) -> faiss.Index:
+    """An index over vectors, by position: the rows of these arrays, one below the other.
 
+    arrays   each (n, d) float32, may be mapped from a file; finite; one row at least
     factory  as FAISS's index_factory reads it (`Flat`, `HNSW32`, `IVF1024,SQ8`); the metric is the inner product
     seed     of the sample that trains it; with one thread the same vectors give the same index
 
-    Raises ToolkitError for a factory string that FAISS does not know or cannot train with so few vectors, and for a vector
-    with a number that is none.
+    Raises ToolkitError for a factory string that FAISS does not know or cannot train with so few vectors.
     """
     faiss = faiss_module()
     faiss.omp_set_num_threads(threads)
-    with _said(f"no FAISS index {factory!r} of dimension {vectors.shape[1]}", "see FAISS's page on the index factory"):
-        index = faiss.index_factory(vectors.shape[1], factory, faiss.METRIC_INNER_PRODUCT)
-    with _said(f"cannot build {factory!r} over {len(vectors)} vectors", "name a smaller index with --factory, or Flat"):
+    total, dimension = sum(map(len, arrays)), arrays[0].shape[1]
+    with _said(f"no FAISS index {factory!r} for vectors of dimension {dimension}", "see FAISS's page on its index factory"):
+        index = faiss.index_factory(dimension, factory, faiss.METRIC_INNER_PRODUCT)
+    with _said(f"cannot build a FAISS index {factory!r} of {total} vectors", "name another one with --factory"):
         if not index.is_trained:
-            index.train(_sample(index, vectors, seed))
-        with progress("indexing", len(vectors), "vectors") as advance:
-            for start in range(0, len(vectors), BLOCK):
-                block = np.ascontiguousarray(vectors[start : start + BLOCK], np.float32)
-                if not np.isfinite(block).all():
-                    row = start + int(np.flatnonzero(~np.isfinite(block).all(axis=1))[0])
-                    raise ToolkitError(f"vector {row} has a number that is none", "encode the corpus anew")
-                index.add(block)
-                advance(len(block))
+            index.train(_sample(index, arrays, seed))
+        with progress("indexing", total, "vectors") as advance:
+            for array in arrays:
+                for start in range(0, len(array), BLOCK):
+                    block = np.ascontiguousarray(array[start : start + BLOCK], np.float32)
+                    index.add(block)
+                    advance(len(block))
     return index
 
 
-def _sample(index: faiss.Index, vectors: np.ndarray, seed: int) -> np.ndarray:
-    """What the index is trained with: all vectors, or a seeded choice in their order."""
-    lists = faiss_module().try_extract_index_ivf(index)
-    wanted = max(SAMPLE, A_LIST * lists.nlist if lists else 0)
-    if len(vectors) > wanted:
-        vectors = vectors[np.sort(np.random.default_rng(seed).choice(len(vectors), wanted, replace=False))]
-    return np.ascontiguousarray(vectors, np.float32)
+def _sample(index: faiss.Index, arrays: Sequence[np.ndarray], seed: int) -> np.ndarray:
+    """What the index is trained with: all vectors, or a seeded choice of them in their order."""
+    lists, total = faiss_module().try_extract_index_ivf(index), sum(map(len, arrays))
+    wanted = min(total, max(SAMPLE, A_LIST * lists.nlist if lists else 0))
+    chosen = np.sort(np.random.default_rng(seed).choice(total, wanted, replace=False))
+    starts = np.cumsum([0, *map(len, arrays)])
+    places = np.searchsorted(chosen, starts)
+    parts = zip(arrays, starts, places, places[1:], strict=False)
+    return np.concatenate([array[chosen[first:last] - start] for array, start, first, last in parts])
 
 
 def write_faiss(index: faiss.Index, path: Path) -> None:

@@ -1,0 +1,71 @@
+"""From encoded vectors to a FAISS index with metadata, complete or not there."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from toolkit import __version__
+from toolkit.core.errors import ToolkitError
+from toolkit.core.seen import SeenIds
+from toolkit.formats.vectors import Vectors, open_vectors
+from toolkit.index.build import Counts, check_output
+from toolkit.index.kinds import FAISS
+from toolkit.index.metadata import write_index_metadata
+from toolkit.models.docids import DOCID
+from toolkit.models.vectors import INDEX, build_faiss, faiss_module, write_faiss
+from toolkit.store import new_folder
+
+OF_THE_FOLDER = ("format", "kind", "complete", "side", "rows", "digest", "shards")  # not of the vectors themselves
+
+
+def build_dense_index(
+    vectors: Path, output: Path, factory: str = "Flat", *, threads: int = 1, command: str = "", seconds: float = 0
+) -> Counts:
+    """Build a FAISS index into the folder `output`, which is there when it is complete and not before.
+
+    vectors  a folder of encoded passages, see `toolkit.formats.vectors`
+    factory  FAISS's name for what is built, see `toolkit.models.vectors.build_faiss`
+    command  what rebuilds it, for the metadata
+    seconds  that the encoding took
+
+    The files have Pyserini's names: `index`, and `docid` with an id a line. Raises ToolkitError for vectors of queries, an id
+    that comes twice, and what `open_vectors`, `build_faiss` and `check_output` refuse.
+    """
+    check_output(output)
+    started, passages = time.time(), open_vectors(vectors)
+    _check(passages)
+    with new_folder(output) as part:
+        write_faiss(build_faiss(passages.arrays, factory, threads=threads), part / INDEX)
+        (part / DOCID).write_bytes("".join(f"{doc_id}\n" for doc_id in passages.ids).encode())
+        write_index_metadata(part, _metadata(passages, factory, command, seconds + time.time() - started))
+    return Counts(len(passages), passages.metadata.get("empty", 0))
+
+
+def _check(vectors: Vectors) -> None:
+    if vectors.metadata["side"] != "passage":
+        raise ToolkitError(f"{vectors.folder} holds vectors of topics", "an index is built from those of documents")
+    if not len(vectors):
+        raise ToolkitError(f"{vectors.folder} holds no vectors to index", "encode a corpus that has documents")
+    again = SeenIds().add(vectors.ids)
+    if again:
+        raise ToolkitError(f"{vectors.folder}: id {vectors.ids[again[0]]!r} comes a second time", "encode the corpus anew")
+
+
+def _metadata(vectors: Vectors, factory: str, command: str, seconds: float) -> dict[str, Any]:
+    facts = {name: value for name, value in vectors.metadata.items() if name not in OF_THE_FOLDER}
+    counts = {"documents": len(vectors), "empty": facts.pop("empty", 0), "skipped": facts.pop("skipped", 0)}
+    return {
+        "kind": FAISS,
+        **facts,
+        **counts,
+        "factory": factory,
+        "vectors": vectors.digest,
+        "implementation": {
+            "command": command,
+            "tandem-ir": __version__,
+            "faiss": faiss_module().__version__,
+            "wall time": round(seconds, 1),
+        },
+    }

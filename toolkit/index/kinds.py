@@ -1,0 +1,76 @@
+"""What kinds of indexes there are, and which of them a folder holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.formats.indexes import NAME, check_made_with, read_index_metadata
+from toolkit.models.docids import has_ids, id_file
+from toolkit.models.vectors import index_file
+
+LUCENE, IMPACT, FAISS, MULTIVECTOR = KINDS = ("lucene", "impact", "faiss", "multivector")
+TITLES = {LUCENE: "Lucene", IMPACT: "impact", FAISS: "FAISS", MULTIVECTOR: "multivector"}
+SEARCHED = {"bm25": LUCENE, "impact": IMPACT, "dense": FAISS, "multivector": MULTIVECTOR}  # by which kind of system
+
+
+def _has_faiss(folder: Path) -> bool:
+    """The file alone is not enough: many folders hold a file named `index`."""
+    return index_file(folder) is not None and ((folder / NAME).is_file() or has_ids(folder))
+
+
+HOLDS: dict[str, Callable[[Path], bool]] = {
+    LUCENE: lambda folder: any(folder.glob("segments_*")),
+    FAISS: _has_faiss,
+    MULTIVECTOR: lambda folder: (folder / "vectors.f16").is_file(),
+}
+
+
+def is_index(folder: Path) -> bool:
+    """Whether a folder holds an index of any kind, by its files."""
+    return folder.is_dir() and any(holds(folder) for holds in HOLDS.values())
+
+
+def index_kind(folder: Path) -> str | None:
+    """The kind of the index in a folder: what its metadata say, or its files do; None where it holds none.
+
+    Impact indexes are Lucene's: one without metadata is `lucene`. Raises ToolkitError for metadata that cannot be read.
+    """
+    if not is_index(folder):
+        return None
+    metadata = read_index_metadata(folder)
+    if metadata and metadata.get("kind") in KINDS:
+        return metadata["kind"]
+    return next(kind for kind, holds in HOLDS.items() if holds(folder))
+
+
+def kind_for(system: SystemSpec | None) -> str:
+    """The kind of index that a system searches; Lucene's where no system is named. ToolkitError for one that searches none."""
+    if system is None:
+        return LUCENE
+    if system.kind not in SEARCHED:
+        hint = f"kinds that search one: {', '.join(SEARCHED)}"
+        raise ToolkitError(f"system {system.name} is of kind {system.kind}, which cannot search an index", hint)
+    return SEARCHED[system.kind]
+
+
+def check_kind(folder: Path, system: SystemSpec | None) -> None:
+    """Raise ToolkitError where a folder holds no index that the system searches, or one made with another system.
+
+    Indexes made elsewhere do not say what made them: that is for the user to know.
+    """
+    wanted, found = kind_for(system), index_kind(folder)
+    if wanted == FAISS and found is None and folder.is_dir() and index_file(folder):
+        id_file(folder)  # says what is missing
+    if found is None or (found != wanted and system is None):
+        hint = f"`tandem index CORPUS {'' if wanted == LUCENE else f'--type {wanted} '}--output DIR` makes one"
+        raise ToolkitError(f"{folder} holds no {TITLES[wanted]} index", hint)
+    metadata = read_index_metadata(folder)
+    if metadata is None and (wanted, found) == (IMPACT, LUCENE):
+        return
+    if found != wanted:
+        raise ToolkitError(f"index {folder} is of kind {found}", f"{system.name} searches indexes of kind {wanted}")
+    if metadata is not None and wanted != LUCENE:
+        check_made_with(folder, metadata, system)
