@@ -14,6 +14,7 @@ from toolkit.models.listwise.permutations import IDS, read_permutation
 from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
 
 DEFAULTS = {"length": 4096, "passage_words": 300, "ids": "brackets", "system": "keep", "temperature": 0}
+DEFAULT_PROMPT = "listwise.v1"
 SPARE = 32  # tokens an answer may have beyond the ids themselves
 SYSTEM_TURNS = ("keep", "merge", "drop")
 
@@ -103,15 +104,9 @@ class ListwiseRanker:
         return order, one.tokens
 
     def facts(self) -> dict[str, Any]:
-        """For metadata: model, prompt, what was repaired and shortened, what was asked.
-
-        `prompt` says `ours` where the prompt is one of this project's; a system with `trained_prompt` was trained on the one
-        published there, so such a run stands beside no published number.
-        """
+        """For metadata: model, prompt (see `Prompt.facts`), what was repaired and shortened (`Counts`), what was asked (`Usage`)."""
         counts = {**vars(self.counts), "repairs": dict(self.counts.repairs)}
-        trained = self.settings.get("prompt_source")
-        prompt = {**self.prompt.facts(), **({"trained_prompt": trained} if trained else {})}
-        return {**self.llm.facts(), "prompt": prompt, "windows": counts, "usage": self.llm.usage.facts()}
+        return {**self.llm.facts(), **self.prompt.facts(self.spec), "windows": counts, "usage": self.llm.usage.facts()}
 
     def _count(self, window: Window, one: _Fitted, repairs: dict[str, int]) -> None:
         counts = self.counts
@@ -156,10 +151,10 @@ class ListwiseRanker:
 def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> ListwiseRanker:
     """The ranker of a system of kind `listwise`.
 
-    prompt  a name or a file instead of the entry's (`listwise` where it names none)
+    prompt  a name or a file instead of the entry's (`listwise.v1` where it names none)
     how     goes to `toolkit.models.llm.load_llm`
 
     Raises ToolkitError for what cannot be looked up or loaded; asks nothing yet.
     """
-    chosen = load_prompt(prompt or spec.parameters.get("prompt", "listwise"), "listwise")
+    chosen = load_prompt(prompt or spec.parameters.get("prompt", DEFAULT_PROMPT), "listwise")
     return ListwiseRanker(spec, load_llm(spec, **how), chosen)

@@ -115,17 +115,20 @@ class Endpoint:
                 return _read(_post(session, f"{url}/chat/completions", body, self.timeout), server_of(url), tried)
             except _Again as error:
                 why, after = error, error.after
-            if tried == self.retries:
-                break
+            if after > PATIENCE:
+                raise _refused(url, f"it asks to wait {after:.0f} seconds ({why})", "run again then: what was answered is kept")
             if tried == 1:
                 say(f"{server_of(url)}: {why}; trying again")
-            pause = max(min(BACKOFF * 2**tried, LONGEST) * random.uniform(0.5, 1), after)
-            if after > PATIENCE:
-                raise ToolkitError(f"{server_of(url)} asks to wait {after:.0f} seconds: {why}", "run again then", status=1)
-            if stop.wait(pause):  # another request has failed for good
+            # the wait ends early where another request has failed for good
+            if tried == self.retries or stop.wait(pause(tried, after)):
                 break
-        message = f"{server_of(url)} did not answer in {tried + 1} attempts: {why}"
-        raise ToolkitError(message, "see to the server and run again: what was answered is kept", status=1) from None
+        hint = "see to the server and run again: what was answered is kept"
+        raise _refused(url, f"no answer in {tried + 1} attempts: {why}", hint)
+
+
+def pause(tried: int, after: float) -> float:
+    """Seconds to wait after attempt `tried` (from 0): doubled each time, with jitter, and at least what the server asks for."""
+    return max(min(BACKOFF * 2**tried, LONGEST) * random.uniform(0.5, 1), after)
 
 
 def server_of(url: str) -> str:

@@ -34,9 +34,9 @@ def load_llm(
     concurrency  requests at the same time, for a server
     device, precision, batch_size, trust_remote_code   for a checkpoint on this machine
     """
-    loader = loader or spec.loader
+    loader = loader or spec.loader or "transformers"
     if loader not in LOADERS:
-        raise ToolkitError(f"{spec.name} is not loaded by {loader or 'anything'} here", f"known: {', '.join(LOADERS)}")
+        raise ToolkitError(f"{spec.name} is loaded by {loader}, which cannot write texts here", f"known: {', '.join(LOADERS)}")
     if loader == "endpoint":
         model = spec.parameters.get("model") or spec.checkpoint
         if not model:
