@@ -1,0 +1,128 @@
+"""Late interaction from documents to a run."""
+
+import numpy as np
+import pytest
+import yaml
+from tiny import TEXTS, tiny_colbert, tiny_spec
+
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.templates import Input, doc_input, topic_input
+from toolkit.core.topics import Topic
+from toolkit.formats.documents import corpus_from_docs
+from toolkit.index.late import build_late_index
+from toolkit.index.metadata import verify_files
+from toolkit.models.encoders.multivector import load_multivector
+from toolkit.models.late import maxsim
+from toolkit.search.late import search_late
+
+pytestmark = pytest.mark.model
+
+TITLES = ["", "cat", "", "", "dog"]
+DOCS = [Doc(f"d{number}", TITLES[number], text) for number, text in enumerate(TEXTS)]
+TOPICS = [
+    Topic("q1", "a cat in the house"),
+    Topic("q2", "long river", query="long river", instruction="find a short passage"),
+    Topic("q3", "a cat in the house"),
+]
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory):
+    folder = tiny_colbert(tmp_path_factory.mktemp("checkpoint") / "tiny")
+    return tiny_spec(folder, "multivector", templates={"query": "{instruction} {query}", "plain": "{query}"})
+
+
+@pytest.fixture(scope="module")
+def encoder(spec):
+    return load_multivector(spec, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def index(encoder, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("built") / "index"
+    counts = build_late_index(corpus_from_docs("small", [*DOCS, Doc("none", "", " ")]), encoder, folder, command="made by hand")
+    assert (counts.documents, counts.empty) == (5, 1)
+    return folder
+
+
+def expected(spec, encoder, topic):
+    query = encoder.encode([topic_input(spec.templates, topic)], "query")[0]
+    scores = maxsim(query, encoder.encode([doc_input(spec.templates, doc) for doc in DOCS], "passage"))
+    return {doc.doc_id: float(score) for doc, score in zip(DOCS, scores, strict=True)}
+
+
+def test_a_run_has_the_scores_of_the_vectors(spec, encoder, index):
+    run = search_late(TOPICS, index, spec, encoder)
+    assert run.tag == "tiny"
+    assert run.query_ids == ("q1", "q2", "q3")
+    assert run.to_dict() == {topic.query_id: expected(spec, encoder, topic) for topic in TOPICS}
+
+
+def test_the_best_come_first_and_only_so_many(spec, encoder, index):
+    run = search_late(TOPICS, index, spec, encoder, hits=2, threads=2, tag="mine")
+    whole = search_late(TOPICS, index, spec, encoder)
+    assert run.tag == "mine"
+    assert dict(run.rankings()) == {query_id: ranking[:2] for query_id, ranking in whole.rankings()}
+
+
+def test_metadata_say_what_the_index_was_made_of(spec, index):
+    metadata = yaml.safe_load((index / "tandem.yaml").read_text(encoding="utf-8"))
+    assert (metadata["kind"], metadata["system"], metadata["documents"], metadata["empty"]) == ("multivector", "tiny", 5, 1)
+    assert metadata["corpus"]["name"] == "small"
+    assert metadata["implementation"]["command"] == "made by hand"
+    assert metadata["cut"] == 2  # documents of more than 17 tokens
+    assert (metadata["dimension"], metadata["centroids"]) == (16, 0)
+    assert metadata["vectors"] == np.load(index / "offsets.npy")[-1]
+    assert verify_files(index, metadata) == []
+
+
+def test_a_run_over_centroids_scores_the_same(spec, encoder, tmp_path):
+    build_late_index(corpus_from_docs("small", DOCS), encoder, tmp_path / "index", centroids=8)
+    exact = search_late(TOPICS, tmp_path / "index", spec, encoder, probes=0)
+    assert search_late(TOPICS, tmp_path / "index", spec, encoder).to_dict() == exact.to_dict()  # eight cells: all of them
+    few = search_late(TOPICS, tmp_path / "index", spec, encoder, probes=1).to_dict()
+    assert all(exact.to_dict()[query_id][doc_id] == score for query_id in few for doc_id, score in few[query_id].items())
+
+
+def test_another_system_is_refused(spec, encoder, index):
+    other = tiny_spec(spec.checkpoint, "multivector", name="other")
+    with pytest.raises(ToolkitError, match="was made with system tiny, not other"):
+        search_late(TOPICS, index, other, encoder)
+
+
+def test_a_folder_without_an_index_is_an_error(spec, encoder, tmp_path):
+    with pytest.raises(ToolkitError, match="is no index of token vectors"):
+        search_late(TOPICS, tmp_path, spec, encoder)
+
+
+def test_what_stops_leaves_nothing(spec, encoder, tmp_path):
+    class Interrupted:
+        def __init__(self):
+            self.spec, self.cut = spec, {"passage": 0}
+
+        def encode(self, inputs, side):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_late_index(corpus_from_docs("small", DOCS), Interrupted(), tmp_path / "index")
+    with pytest.raises(ToolkitError, match="id 'd0' comes a second time"):
+        build_late_index(corpus_from_docs("small", [*DOCS, DOCS[0]]), encoder, tmp_path / "index")
+    with pytest.raises(ToolkitError, match="small has no documents to index"):
+        build_late_index(corpus_from_docs("small", []), encoder, tmp_path / "index")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_folder_is_not_replaced(encoder, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").touch()
+    with pytest.raises(ToolkitError, match="exists and is no index"):
+        build_late_index(corpus_from_docs("small", DOCS), encoder, tmp_path / "mine")
+
+
+def test_candidates_are_scored_as_in_the_index(spec, encoder, index):
+    run = search_late(TOPICS, index, spec, encoder).to_dict()
+    query = encoder.encode([Input("", "a cat in the house")], "query")[0]
+    [vectors] = encoder.encode([doc_input(spec.templates, DOCS[3])], "passage")
+    # another batch: the last bits of a vector may differ
+    assert maxsim(query, [vectors]).tolist() == [pytest.approx(run["q1"]["d3"], abs=1e-3)]
