@@ -1,0 +1,146 @@
+"""encode a corpus or topics: vectors on disk, resumable
+
+examples:
+  tandem encode infosearch-mini-audience --system all-minilm-l6-v2 --output vectors   an interrupted one goes on
+  tandem encode corpus.jsonl --system e5-large-v2 --output vectors --dry-run
+  tandem encode --topics infosearch-mini-ins --system all-minilm-l6-v2 --output queries
+  tandem encode verify vectors                                                        compare a folder with its metadata
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.core.errors import ToolkitError
+from toolkit.shell import command, guard, note
+
+if TYPE_CHECKING:
+    from toolkit.core.specs import SystemSpec
+    from toolkit.models.encoders import Encoder
+
+SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = command("encode", SUMMARY, EXAMPLES)
+    what = parser.add_argument_group("what to encode")
+    what.add_argument(
+        "what",
+        nargs="*",
+        metavar="CORPUS",
+        help="a file or folder (JSONL, TSV, TREC text), a benchmark's corpus, an id of ir_datasets, -; or verify DIR",
+    )
+    what.add_argument("--topics", metavar="T", help="topics instead: a benchmark's, an ir_datasets id, a file, or -")
+    how = parser.add_argument_group("how")
+    how.add_argument("--system", metavar="S", help="a dense system of the registry, a folder, or a Hugging Face id")
+    how.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
+    how.add_argument("--recipe", metavar="R", help="one of the system's recipes (default: its model card's)")
+    how.add_argument("--batch-size", type=int, default=32, metavar="N", help="in texts of 128 tokens (default: 32)")
+    how.add_argument("--device", metavar="D", help="cpu, cuda, cuda:0,cuda:1 (default: the first GPU, or the CPU)")
+    how.add_argument("--precision", metavar="P", help="fp32, bf16, fp16 (default: the system's on a GPU, fp32 on a CPU)")
+    how.add_argument("--trust-remote-code", action="store_true", help="run the code that the checkpoint's repository brings")
+    out = parser.add_argument_group("output")
+    out.add_argument("--output", metavar="DIR", help="the folder; what was begun in it is gone on with")
+    out.add_argument("--shard-size", type=int, metavar="N", help="documents a shard (default: 16384)")
+    out.add_argument("--dry-run", action="store_true", help="say what would be done and its size, and do nothing")
+    return parser
+
+
+def main(args: argparse.Namespace) -> int:
+    if args.what[:1] == ["verify"] and len(args.what) == 2:
+        return _verify(Path(args.what[1]))
+    if (len(args.what) == 1) == (args.topics is not None):
+        raise ToolkitError(
+            f"{len(args.what)} corpora and {'' if args.topics else 'no '}topics", "name one corpus, or --topics T"
+        )
+    if not args.output:
+        raise ToolkitError("no folder for the vectors", "name one with --output")
+    if not args.system:
+        raise ToolkitError("no system to encode with", "name one with --system, such as all-minilm-l6-v2")
+    if args.batch_size < 1:
+        raise ToolkitError(f"batch size is {args.batch_size}", "a whole number from 1 on")
+    from toolkit.registry import choose_system
+
+    spec = choose_system(args.system, files=args.systems, recipe=args.recipe)
+    return _encode_topics(spec, args) if args.topics else _encode_corpus(spec, args)
+
+
+def _encode_corpus(spec: SystemSpec, args: argparse.Namespace) -> int:
+    from toolkit.encode import SHARD, encode_corpus
+    from toolkit.formats.documents import is_empty
+    from toolkit.index import named_corpus
+
+    corpus, _ = named_corpus(args.what[0])
+    if args.dry_run:
+        count = sum(not is_empty(doc) for doc in corpus.documents())
+        return _say_plan(f"encode {count:,} documents of {corpus.name}", count, spec, args)
+    encoder, precision = _load(spec, args)
+    size = SHARD if args.shard_size is None else args.shard_size
+    counts = encode_corpus(corpus, encoder, spec, args.output, precision=precision, shard_size=size)
+    left_out = f", {counts.empty} empty ones left out" if counts.empty else ""
+    note(f"{args.output}: {counts.documents} documents{left_out}, {encoder.dimension} dimensions")
+    return 0
+
+
+def _encode_topics(spec: SystemSpec, args: argparse.Namespace) -> int:
+    from toolkit.benchmarks import resolve_topics
+    from toolkit.encode import write_topics_vectors
+
+    found = resolve_topics(args.topics)
+    if args.dry_run:
+        return _say_plan(f"encode {len(found.topics):,} topics of {found.name}", len(found.topics), spec, args)
+    encoder, precision = _load(spec, args)
+    queries = write_topics_vectors(found.name, found.topics, encoder, spec, args.output, precision=precision)
+    note(f"{args.output}: {queries} topics, {encoder.dimension} dimensions")
+    return 0
+
+
+def _load(spec: SystemSpec, args: argparse.Namespace) -> tuple[Encoder, str]:
+    """The encoder, and the precision that it computes with."""
+    from toolkit.models.encoders import load_encoder
+
+    precision = _precision(spec, args)
+    encoder = load_encoder(
+        spec,
+        device=args.device,
+        precision=precision,
+        batch_size=args.batch_size,
+        trust_remote_code=args.trust_remote_code,
+    )
+    return encoder, precision
+
+
+def _precision(spec: SystemSpec, args: argparse.Namespace) -> str:
+    """As the encoder will choose it, by name."""
+    from toolkit.models.checkpoints import PRECISIONS, pick_device, pick_dtype
+
+    dtype = str(pick_dtype(spec, args.precision, pick_device(args.device))).removeprefix("torch.")
+    return next(name for name, its in PRECISIONS.items() if its == dtype)
+
+
+def _say_plan(what: str, count: int, spec: SystemSpec, args: argparse.Namespace) -> int:
+    from toolkit.encode.estimate import estimate
+
+    recipe = f" (recipe {spec.recipe})" if spec.recipe else ""
+    print(
+        "\n".join([what, f"system {spec.name}{recipe}", *estimate(spec, count, _precision(spec, args)), f"write {args.output}"])
+    )
+    return 0
+
+
+def _verify(folder: Path) -> int:
+    from toolkit.formats.vectors import verify_vectors
+
+    problems = verify_vectors(folder)
+    for problem in problems:
+        print(f"{folder}: {problem}")
+    if not problems:
+        note(f"{folder}: as its metadata say")
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

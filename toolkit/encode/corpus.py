@@ -1,0 +1,149 @@
+"""A corpus to vectors on disk, shard by shard: what was interrupted goes on at the next shard."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import progress, say
+from toolkit.core.templates import Input, doc_input
+from toolkit.encode.facts import encoding_facts, implementation
+from toolkit.formats.documents import Corpus, content, is_empty
+from toolkit.formats.vectors import Shard, VectorStore
+from toolkit.store import lock
+
+if TYPE_CHECKING:
+    from toolkit.core.specs import SystemSpec
+    from toolkit.models.encoders import Encoder
+
+SHARD = 16384  # documents
+AT_ONCE = 4096  # documents given to the encoder, which sorts them by length; progress moves in such steps
+
+
+@dataclass
+class Counts:
+    """How many documents were encoded, and how many were empty (nothing to encode: left out)."""
+
+    documents: int = 0
+    empty: int = 0
+
+
+def encode_corpus(
+    corpus: Corpus,
+    encoder: Encoder,
+    spec: SystemSpec,
+    folder: str | Path,
+    *,
+    precision: str = "fp32",
+    shard_size: int = SHARD,
+) -> Counts:
+    """Encode every document of a corpus as a passage, into a folder that `toolkit.formats.vectors.open_vectors` opens.
+
+    A folder that holds the beginning is gone on with: documents of its shards are read again and compared with the digest of
+    what was encoded. A folder that is complete is compared too, and left as it is.
+
+    precision   that the encoder was loaded with
+    shard_size  documents a shard; what is lost at most when encoding is interrupted
+
+    Raises ToolkitError for another system, recipe, template, revision or precision than the folder's, for documents that are
+    not those that were encoded, for a document that is broken, an id that comes twice, and a corpus without text.
+    """
+    if shard_size < 1:
+        raise ToolkitError(f"shard size is {shard_size}", "a whole number of documents from 1 on")
+    counts, folder = Counts(), Path(folder)
+    facts = encoding_facts(spec, encoder, "passage", precision) | {"shard_size": shard_size}
+    with lock(lock_name(folder)):
+        store = VectorStore(folder, facts)
+        if store.shards:
+            rows = sum(shard.rows for shard in store.shards)
+            say(f"{folder}: {rows:,} documents are encoded already" + ("" if store.complete else ", going on"))
+        with progress(f"encoding {corpus.name}", unit="documents") as advance:
+            for number, docs in enumerate(_shards(corpus, shard_size, counts)):
+                _encode_shard(store, number, docs, encoder, spec, advance)
+        if counts.documents < sum(shard.rows for shard in store.shards):
+            _refuse_changed(folder, len(store.shards) - 1)
+        if not counts.documents:
+            raise ToolkitError(f"{corpus.name} has no documents to encode", "see `tandem index --help` for the forms it reads")
+        if not store.complete:
+            store.finish({"corpus": corpus.facts(), "empty": counts.empty, "implementation": implementation()})
+    say_cut(store.shards, "passage")
+    return counts
+
+
+def encode_in_steps(
+    encoder: Encoder, inputs: Sequence[Input], side: str, advance: Callable[[int], None] = lambda done: None
+) -> np.ndarray:
+    """(n, d) float32, some thousand inputs at a time."""
+    parts = []
+    for start in range(0, len(inputs), AT_ONCE):
+        parts.append(encoder.encode(inputs[start : start + AT_ONCE], side))
+        advance(len(parts[-1]))
+    return np.concatenate(parts) if parts else np.empty((0, encoder.dimension), np.float32)
+
+
+def lock_name(folder: Path) -> str:
+    """Of a folder while vectors are written into it: its name, and the beginning of a digest of its place."""
+    place = str(folder.resolve())
+    return f"vectors {folder.resolve().name} {hashlib.sha256(place.encode()).hexdigest()[:12]}"
+
+
+def say_cut(shards: Sequence[Shard], side: str) -> None:
+    """Say how many inputs were cut at the model's limit, and how many queries have nothing of their core query left."""
+    what, rows = ("queries" if side == "query" else "passages"), sum(shard.rows for shard in shards)
+    if cut := sum(shard.cut for shard in shards):
+        say(f"note: {cut:,} of {rows:,} {what} are longer than the model's limit and were cut")
+    if lost := sum(shard.lost for shard in shards):
+        say(f"note: {lost:,} of {rows:,} queries lost their core query altogether")
+
+
+def _shards(corpus: Corpus, size: int, counts: Counts) -> Iterator[list[Doc]]:
+    """The documents that have a text, so many at a time; all are counted as they pass."""
+
+    def filled() -> Iterator[Doc]:
+        for doc in corpus.documents():
+            empty = is_empty(doc)
+            counts.empty += empty
+            counts.documents += not empty
+            if not empty:
+                yield doc
+
+    docs = filled()
+    while shard := list(itertools.islice(docs, size)):
+        yield shard
+
+
+def _encode_shard(
+    store: VectorStore, number: int, docs: list[Doc], encoder: Encoder, spec: SystemSpec, advance: Callable[[int], None]
+) -> None:
+    """Encode the documents of a shard that is not there yet; compare them with those of one that is."""
+    digest = _digest(docs)
+    if number < len(store.shards):
+        if store.shards[number].documents != digest:
+            _refuse_changed(store.folder, number)
+        advance(len(docs))
+        return
+    if store.complete or (store.shards and store.shards[-1].rows < store.facts["shard_size"]):
+        _refuse_changed(store.folder, number)
+    cut = encoder.cut["passage"]
+    vectors = encode_in_steps(encoder, [doc_input(spec.templates, doc) for doc in docs], "passage", advance)
+    store.add([doc.doc_id for doc in docs], vectors, digest, cut=encoder.cut["passage"] - cut)
+
+
+def _refuse_changed(folder: Path, number: int) -> None:
+    message = f"the corpus is not the one that was encoded into {folder}: documents of shard {number} differ"
+    raise ToolkitError(message, "name another folder, or remove it to encode anew")
+
+
+def _digest(docs: list[Doc]) -> str:
+    digest = hashlib.sha256()
+    for doc in docs:
+        digest.update(hashlib.sha256(content(doc)).digest())
+    return digest.hexdigest()

@@ -1,0 +1,42 @@
+"""What encoding will take, before anything is loaded or downloaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toolkit.core.specs import SystemSpec
+from toolkit.store import shown
+
+FLOAT32 = 4  # bytes
+
+
+def estimate(spec: SystemSpec, count: int, precision: str) -> list[str]:
+    """Lines on the memory that the weights need and the room that so many vectors need on disk.
+
+    A checkpoint that is not a folder of this machine is not looked at: what is known is its published size.
+    """
+    from toolkit.models.checkpoints import BYTES, PACKAGE, count_parameters, locate
+
+    if not (spec.checkpoint.startswith(PACKAGE) or Path(spec.checkpoint).expanduser().is_dir()):
+        size = f", {spec.size} parameters" if spec.size else ""
+        return [f"checkpoint {spec.checkpoint}{size}", f"vectors: {count:,} times the model's dimension times {FLOAT32} bytes"]
+    folder = locate(spec, side="passage", trust_remote_code=True)
+    weights = shown(count_parameters(folder) * BYTES[precision])
+    lines = [f"checkpoint {spec.checkpoint}: {weights} of memory for the weights in {precision}"]
+    dimension = vector_size(folder)
+    if dimension is None:
+        return lines
+    return [*lines, f"vectors: {count:,} x {dimension} float32, {shown(count * dimension * FLOAT32)} on disk"]
+
+
+def vector_size(folder: Path) -> int | None:
+    """The dimension of what a checkpoint gives, from its configuration; None where that does not say it."""
+    from toolkit.models.checkpoints import read_json
+    from toolkit.models.encoders.modules import read_modules
+
+    modules = read_modules(folder)
+    for kind, layer in reversed(modules.layers):
+        if kind == "Dense":
+            return read_json(layer / "config.json")["out_features"]
+    config = read_json(modules.folder / "config.json", {})
+    return config.get("hidden_size") or config.get("d_model")

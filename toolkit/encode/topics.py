@@ -1,0 +1,63 @@
+"""Topics to vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import progress
+from toolkit.core.templates import topic_input
+from toolkit.core.topics import Topic
+from toolkit.encode.corpus import encode_in_steps, lock_name, say_cut
+from toolkit.encode.facts import encoding_facts, implementation
+from toolkit.formats.provenance import topics_digest
+from toolkit.formats.vectors import VectorStore
+from toolkit.store import lock
+
+if TYPE_CHECKING:
+    from toolkit.core.specs import SystemSpec
+    from toolkit.models.encoders import Encoder
+
+
+def encode_topics(topics: Sequence[Topic], encoder: Encoder, spec: SystemSpec) -> tuple[list[str], np.ndarray]:
+    """(query ids, (n, d) float32), in the order of the topics. Raises ToolkitError where two topics have one id."""
+    ids = [topic.query_id for topic in topics]
+    if len(set(ids)) < len(ids):
+        again = next(one for position, one in enumerate(ids) if one in ids[:position])
+        raise ToolkitError(f"query id {again!r} comes twice in the topics", "give each query its own id")
+    with progress("encoding topics", len(topics), "topics") as advance:
+        return ids, encode_in_steps(encoder, [topic_input(spec.templates, topic) for topic in topics], "query", advance)
+
+
+def write_topics_vectors(
+    name: str,
+    topics: Sequence[Topic],
+    encoder: Encoder,
+    spec: SystemSpec,
+    folder: str | Path,
+    *,
+    precision: str = "fp32",
+) -> int:
+    """Encode topics into a folder of vectors, as `encode_corpus` does documents; how many there are.
+
+    Raises ToolkitError where the folder holds other vectors, of other topics among them, and where there are no topics.
+    """
+    if not topics:
+        raise ToolkitError(f"{name} has no topics", "check the file")
+    folder, digest = Path(folder), topics_digest(topics)
+    facts = encoding_facts(spec, encoder, "query", precision)
+    facts["topics"] = {"name": name, "queries": len(topics), "sha256": digest}
+    with lock(lock_name(folder)):
+        store = VectorStore(folder, facts)
+        if not store.shards:
+            cut, lost = encoder.cut["query"], encoder.lost
+            ids, vectors = encode_topics(topics, encoder, spec)
+            store.add(ids, vectors, digest, cut=encoder.cut["query"] - cut, lost=encoder.lost - lost)
+        if not store.complete:
+            store.finish({"implementation": implementation()})
+    say_cut(store.shards, "query")
+    return len(topics)

@@ -1,0 +1,244 @@
+"""Vectors on disk: a folder of shards that grows one by one and is either complete or says that it is not.
+
+A shard is `vectors-00000.npy`, (n, d) float32, and `ids-00000.txt`, one id a line; `tandem.yaml` says what they are of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import atomic_path, open_output
+from toolkit.formats.ids import check_ids
+from toolkit.formats.indexes import FORMAT, NAME, read_index_metadata
+
+KIND = "vectors"
+CHECKED_AT_ONCE = 1 << 16  # rows
+GO_ON = "run the same `tandem encode` again: it goes on where it was"
+MAKE_ANEW = "remove the folder and encode again"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What is known of a shard.
+
+    documents     SHA-256 of what was encoded
+    vectors, ids  SHA-256 of its two files
+    cut           how many of its inputs were cut at the model's limit
+    lost          how many of its queries lost their core query altogether
+    """
+
+    rows: int
+    documents: str
+    vectors: str
+    ids: str
+    cut: int = 0
+    lost: int = 0
+
+
+class VectorStore:
+    """A folder of vectors while it is made: what is there is kept, what is added is there to stay.
+
+    Only one process may have it open (`toolkit.store.lock`).
+
+    facts     what the vectors are of
+    shards    those that are there
+    complete  whether there will be more
+    """
+
+    def __init__(self, folder: str | Path, facts: Mapping[str, Any]):
+        """Open a folder to go on with it, or make it.
+
+        facts  what the vectors are of: system, side, precision, ... (plain values)
+
+        Raises ToolkitError where the folder holds something else, or vectors of which another thing is said in `facts`.
+        """
+        self.folder, self.facts = Path(folder), dict(facts)
+        self.shards: list[Shard] = []
+        self.complete = False
+        if not self.folder.exists():
+            self.folder.mkdir(parents=True)
+        if not (self.folder / NAME).exists():
+            if any(self.folder.iterdir()):
+                raise ToolkitError(f"{self.folder} exists and holds no vectors", "name another folder, or remove it")
+            self._write({})
+            return
+        metadata = read_vectors_metadata(self.folder)
+        for name, value in self.facts.items():
+            if metadata.get(name) != value:
+                message = f"{self.folder} holds vectors of {name} {metadata.get(name)!r}, not {value!r}"
+                raise ToolkitError(message, "name another folder, or remove it")
+        self.shards = [Shard(**shard) for shard in metadata["shards"]]
+        self.complete = metadata["complete"]
+        for left in self.folder.glob(".*.part"):  # of a process that was killed
+            left.unlink()
+
+    def add(self, ids: Sequence[str], vectors: np.ndarray, documents: str, *, cut: int = 0, lost: int = 0) -> None:
+        """Write the next shard; its files are there before anything speaks of them.
+
+        vectors    (n, d) float32, parallel to `ids`
+        documents  SHA-256 of what was encoded
+
+        Raises ToolkitError for a vector that is not finite, and an id that could not stand in a run.
+        """
+        assert vectors.dtype == np.float32
+        assert vectors.shape == (len(ids), self.facts["dimension"])
+        check_ids("query_id" if self.facts["side"] == "query" else "doc_id", ids)
+        _refuse_infinite(self.folder, vectors, ids)
+        vectors_path, ids_path = _paths(self.folder, len(self.shards))
+        with atomic_path(vectors_path) as part, part.open("wb") as file:
+            np.save(file, vectors, allow_pickle=False)
+        with atomic_path(ids_path) as part:
+            part.write_bytes("".join(f"{one}\n" for one in ids).encode())
+        self.shards.append(Shard(len(ids), documents, _sha256(vectors_path), _sha256(ids_path), cut, lost))
+        self._write({})
+
+    def finish(self, facts: Mapping[str, Any]) -> None:
+        """Say that all shards are there, and what else there is to say now (plain values)."""
+        self.complete = True
+        self._write(facts)
+
+    def _write(self, more: Mapping[str, Any]) -> None:
+        import yaml
+
+        metadata = {
+            "format": FORMAT,
+            "kind": KIND,
+            "complete": self.complete,
+            **self.facts,
+            **more,
+            "rows": sum(shard.rows for shard in self.shards),
+            "digest": _digest(self.shards),
+            "shards": [asdict(shard) for shard in self.shards],
+        }
+        with open_output(self.folder / NAME) as out:
+            out.write(yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=1 << 16).encode())
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """The vectors of a folder, complete and in the order in which they were encoded.
+
+    ids       one for each vector
+    arrays    those of the shards, (n, d) float32, memory-mapped and read-only
+    metadata  what `tandem.yaml` says: system, recipe, revision, template, similarity; side, precision, dimension, corpus
+    """
+
+    folder: Path
+    ids: list[str]
+    arrays: list[np.ndarray]
+    metadata: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def dimension(self) -> int:
+        """Of each vector."""
+        return self.metadata["dimension"]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all vectors and ids, shard by shard."""
+        return self.metadata["digest"]
+
+    @cached_property
+    def array(self) -> np.ndarray:
+        """All of them, (n, d) float32: the file itself where there is one shard, a copy in memory where there are more."""
+        return self.arrays[0] if len(self.arrays) == 1 else np.concatenate(self.arrays)
+
+
+def open_vectors(folder: str | Path) -> Vectors:
+    """The vectors of a folder; only shapes are compared with what was written, see `verify_vectors`.
+
+    Raises ToolkitError where there are none, where they are not complete, where a shard is missing, truncated or of another
+    shape, and for a vector that is not finite.
+    """
+    folder = Path(folder)
+    metadata = read_vectors_metadata(folder)
+    if not metadata["complete"]:
+        raise ToolkitError(f"the vectors in {folder} are not complete: {metadata['rows']} are there", GO_ON)
+    ids: list[str] = []
+    arrays = []
+    for number, shard in enumerate(metadata["shards"]):
+        own, array = _read_shard(folder, number, Shard(**shard), metadata["dimension"])
+        _refuse_infinite(folder, array, own)
+        ids += own
+        arrays.append(array)
+    return Vectors(folder, ids, arrays, metadata)
+
+
+def verify_vectors(folder: str | Path) -> list[str]:
+    """What is not as it was when it was written, a line each; empty where all is well.
+
+    Raises ToolkitError where the folder holds no vectors.
+    """
+    folder = Path(folder)
+    metadata = read_vectors_metadata(folder)
+    shards = [Shard(**shard) for shard in metadata["shards"]]
+    problems = [] if metadata["complete"] else ["not complete"]
+    for number, shard in enumerate(shards):
+        for path, expected in zip(_paths(folder, number), (shard.vectors, shard.ids), strict=True):
+            if not path.exists():
+                problems.append(f"{path.name}: missing")
+            elif _sha256(path) != expected:
+                problems.append(f"{path.name}: changed")
+    expected = {NAME, *(path.name for number in range(len(shards)) for path in _paths(folder, number))}
+    problems += [f"{path.name}: not part of it" for path in sorted(folder.iterdir()) if path.name not in expected]
+    return problems if _digest(shards) == metadata["digest"] else [*problems, f"{NAME}: changed"]
+
+
+def read_vectors_metadata(folder: str | Path) -> dict[str, Any]:
+    """What `tandem.yaml` says of a folder of vectors. ToolkitError where it holds none or cannot be read."""
+    metadata = read_index_metadata(Path(folder))
+    if metadata is None or metadata.get("kind") != KIND:
+        raise ToolkitError(f"{folder} holds no vectors", "`tandem encode CORPUS --system S --output DIR` makes them")
+    return metadata
+
+
+def _read_shard(folder: Path, number: int, shard: Shard, dimension: int) -> tuple[list[str], np.ndarray]:
+    vectors_path, ids_path = _paths(folder, number)
+    for path in (vectors_path, ids_path):
+        if not path.exists():
+            raise ToolkitError(f"{path} is missing", MAKE_ANEW)
+    try:
+        array = np.load(vectors_path, mmap_mode="r", allow_pickle=False)
+        ids = ids_path.read_bytes().decode().split("\n")[:-1]
+    except (ValueError, EOFError) as error:
+        raise ToolkitError(f"{folder}: shard {number} is damaged ({error})", MAKE_ANEW) from error
+    if array.shape != (shard.rows, dimension) or array.dtype != np.float32 or len(ids) != shard.rows:
+        found = f"{' x '.join(map(str, array.shape))} {array.dtype} and {len(ids)} ids"
+        expected = f"{shard.rows} x {dimension} float32 and {shard.rows} ids"
+        raise ToolkitError(f"{folder}: shard {number} has {found}, {NAME} says {expected}", MAKE_ANEW)
+    return ids, array
+
+
+def _paths(folder: Path, number: int) -> tuple[Path, Path]:
+    return folder / f"vectors-{number:05d}.npy", folder / f"ids-{number:05d}.txt"
+
+
+def _refuse_infinite(folder: Path, vectors: np.ndarray, ids: Sequence[str]) -> None:
+    for start in range(0, len(vectors), CHECKED_AT_ONCE):
+        bad = np.flatnonzero(~np.isfinite(vectors[start : start + CHECKED_AT_ONCE]).all(axis=1))
+        if len(bad):
+            message = f"{folder}: the vector of {ids[start + bad[0]]} is not finite"
+            raise ToolkitError(message, "encode with --precision fp32: fp16 ends at 65504", status=1)
+
+
+def _digest(shards: Sequence[Shard]) -> str:
+    digest = hashlib.sha256()
+    for shard in shards:
+        digest.update(f"{shard.rows} {shard.vectors} {shard.ids}\n".encode())
+    return digest.hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
