@@ -1,0 +1,52 @@
+"""Texts of documents by id, from a Lucene index that stores them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import progress
+from toolkit.models.anserini import open_reader
+from toolkit.models.jvm import java_class
+
+TEXT_FIELDS = ("contents", "text", "passage", "body")  # as Pyserini's collections call it
+
+
+def stored_docs(index: Path, doc_ids: Iterable[str]) -> dict[str, Doc]:
+    """The documents of these ids that the index has, by id.
+
+    Anserini stores a document as it was indexed (`raw`: a JSON object, or text) or its text alone (`contents`).
+
+    Raises ToolkitError where the folder holds no index, or the index stores no texts.
+    """
+    reader = open_reader(index)
+    searcher = java_class("org.apache.lucene.search.IndexSearcher")(reader)
+    term, query = java_class("org.apache.lucene.index.Term"), java_class("org.apache.lucene.search.TermQuery")
+    fields, found = searcher.storedFields(), {}
+    doc_ids = list(doc_ids)
+    with progress(f"reading texts from {index.name}", total=len(doc_ids), unit="documents") as advance:
+        for doc_id in doc_ids:
+            hits = searcher.search(query(term("id", doc_id)), 1).scoreDocs
+            if len(hits):
+                document = fields.document(hits[0].doc)
+                found[doc_id] = _to_doc(index, doc_id, document.get("raw"), document.get("contents"))
+            advance(1)
+    return found
+
+
+def _to_doc(index: Path, doc_id: str, raw: str | None, contents: str | None) -> Doc:
+    if raw is None and contents is None:
+        raise ToolkitError(f"{index} does not store the texts of its documents", "name them with --docs")
+    if raw is None or not raw.startswith("{"):
+        return Doc(doc_id, "", contents if raw is None else raw)
+    row = json.loads(raw)
+    text = next((row[field] for field in TEXT_FIELDS if field in row), None)
+    if text is None:
+        known = ", ".join(row)
+        raise ToolkitError(f"{index}: document {doc_id} has no text among its fields ({known})", "name the texts with --docs")
+    title = row.get("title") or ""
+    # what Tandem indexes has the title at the beginning of its contents
+    return Doc(doc_id, title, text.removeprefix(f"{title} ")) if title else Doc(doc_id, "", text)

@@ -1,0 +1,143 @@
+"""Pointwise reranking: every pair of a query and one of its best documents gets the model's own score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import progress, say
+from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.templates import doc_input, topic_input
+from toolkit.core.topics import Topic
+from toolkit.rerank.candidates import Candidates, read_candidates
+from toolkit.rerank.kept import KeptScores, identity, pair_key
+
+if TYPE_CHECKING:
+    from toolkit.models.rerankers.base import Pair, Reranker
+
+SCORES, TAILS = ("own", "rank", "candidates"), ("keep", "drop")
+
+
+def rerank(
+    run: Run,
+    topics: Sequence[Topic],
+    texts: Mapping[str, Doc],
+    reranker: Reranker,
+    *,
+    depth: int = 100,
+    tail: str = "keep",
+    scores: str = "own",
+    tag: str = "",
+    place: str = "the texts given",
+    kept: Path | None = None,
+) -> Run:
+    """The run with the best `depth` documents of each query in the order of the model's scores.
+
+    topics  of all queries of the run
+    texts   doc_id -> document, of all documents down to `depth`; `place` is where they come from, for a message
+    scores  `own`: the model's, the same in every mode; `rank`: 1 / rank; `candidates`: the document at rank r takes the score
+            that the run had at rank r, lowered by the least step where it would tie with the one before
+    tail    `keep` the documents below `depth` behind the others in their order (with `own` scores: 1, 2, ... below the lowest
+            of the query, which say nothing but the order), or `drop` them
+    tag     the reranker's name where there is none
+    kept    a file where scores are kept as they are made: a second call goes on where the first one was interrupted. It is
+            removed when all are made
+
+    Pairs of equal texts, as in two modes that share a query, are scored once. Equal scores come in the one tie order. Raises
+    ToolkitError for values without meaning, for topics and texts that are missing, and for a model that gives no number.
+    """
+    for name, value, known in (("scores", scores, SCORES), ("tail", tail, TAILS)):
+        if value not in known:
+            raise ToolkitError(f"{name} is {value!r}", f"known: {', '.join(known)}")
+    lists = read_candidates(run, topics, texts, depth, place)
+    pairs, positions = distinct_pairs(lists, texts, reranker)
+    found = score_pairs(pairs, reranker, kept)
+    starts = np.cumsum([0, *(len(one.head) for one in lists)])
+    rows = [
+        row
+        for one, start in zip(lists, starts, strict=False)
+        for row in _rows(one, found[positions[start : start + len(one.head)]], scores, tail)
+    ]
+    return Run.from_rows(rows, tag=tag or reranker.spec.name, source=run.source)
+
+
+def distinct_pairs(lists: Sequence[Candidates], texts: Mapping[str, Doc], reranker: Reranker) -> tuple[list[Pair], np.ndarray]:
+    """The different pairs that are to be scored, and for each document of each head, list after list, which of them it is."""
+    templates, known = reranker.spec.templates, {}
+    documents = {doc.doc_id: doc_input(templates, texts[doc.doc_id]) for one in lists for doc in one.head}
+    positions = []
+    for one in lists:
+        query = topic_input(templates, one.topic)
+        positions += [known.setdefault((query, documents[doc.doc_id]), len(known)) for doc in one.head]
+    return list(known), np.array(positions, np.int64)
+
+
+def score_pairs(pairs: Sequence[Pair], reranker: Reranker, kept: Path | None = None) -> np.ndarray:
+    """The score of each pair, (n,) float64, from the kept ones where there are some; see `rerank`."""
+    found = np.full(len(pairs), np.nan)
+    with closing(KeptScores(kept, identity(reranker))) as store:
+        keys = [pair_key(pair) for pair in pairs] if kept else []
+        done = store.known(keys)
+        found[list(done)] = list(done.values())
+        if done:
+            say(f"going on with {len(done):,} of {len(pairs):,} scores that an interrupted run kept in {kept}")
+        with progress(f"reranking with {reranker.spec.name}", len(pairs), "pairs") as advance:
+            advance(len(done))
+            for batch, scores in reranker.batches(pairs, done):
+                _check(pairs, batch, scores, reranker)
+                fresh = len(batch) - sum(position in done for position in batch)
+                found[batch] = scores
+                if kept:
+                    store.add([keys[position] for position in batch], scores)
+                advance(fresh)
+        store.remove()
+    if reranker.cut:
+        say(f"note: {reranker.cut:,} of {len(pairs):,} pairs did not fit into {reranker.spec.name} and were cut")
+    return found
+
+
+def _check(pairs: Sequence[Pair], batch: Sequence[int], scores: np.ndarray, reranker: Reranker) -> None:
+    if np.isfinite(scores).all():
+        return
+    query, _ = pairs[batch[int(np.argmin(np.isfinite(scores)))]]
+    precision = reranker.facts.get("precision", "its precision")
+    message = f"{reranker.spec.name} gave a pair no finite score, in {precision} (query: {query.text[:60]!r})"
+    raise ToolkitError(message, "numbers overflow in fp16: try --precision bf16 or fp32", status=1)
+
+
+def _rows(one: Candidates, own: np.ndarray, scores: str, tail: str) -> Iterator[ScoredDoc]:
+    """The query's lines, best first; documents of equal scores by id, descending, as everywhere."""
+    # two sorts, the second of which keeps the order of equals: scores compare as 32-bit floats, as trec_eval reads them
+    order = sorted(range(len(own)), key=lambda position: one.head[position].doc_id, reverse=True)
+    order.sort(key=lambda position: -np.float32(own[position]))
+    behind = one.tail if tail == "keep" else []
+    ranked = [one.head[position].doc_id for position in order] + [doc.doc_id for doc in behind]
+    given = {
+        "own": lambda: [*own[order].tolist(), *below(own.min(), len(behind))],
+        "rank": lambda: [1 / rank for rank in range(1, len(ranked) + 1)],
+        "candidates": lambda: falling([doc.score for doc in one.head + behind]),
+    }[scores]()
+    return (ScoredDoc(one.topic.query_id, doc_id, score) for doc_id, score in zip(ranked, given, strict=True))
+
+
+def below(lowest: float, count: int) -> list[float]:
+    """`count` scores that fall in steps of 1 below `lowest` (of more where a 32-bit float does not hold steps of 1)."""
+    first = np.float64(np.float32(lowest))
+    step = max(1.0, 2 * float(np.spacing(np.float32(abs(first) + count))))
+    return [float(np.float32(first - step * place)) for place in range(1, count + 1)]
+
+
+def falling(scores: Sequence[float]) -> list[float]:
+    """The same scores, each that is not below the one before (as a 32-bit float) set to the next smaller one."""
+    fallen: list[float] = []
+    for score in scores:
+        if fallen and np.float32(score) >= np.float32(fallen[-1]):
+            score = float(np.nextafter(np.float32(fallen[-1]), np.float32(-np.inf)))
+        fallen.append(score)
+    return fallen
