@@ -8,11 +8,11 @@ from toolkit.core.templates import Input
 
 def _pointwise(spec: SystemSpec, query: Input, passage: Input) -> str:
     """The prompt with both filled in; without the chat template, which is the checkpoint's."""
-    from toolkit.models.rerankers.prompts import DOCUMENT, QUERY, load_prompt
+    from toolkit.models.rerankers.prompts import DOCUMENT, QUERY, pointwise_prompt, skeleton
     from toolkit.models.rerankers.settings import PromptParameters, YesNoParameters, parameters
 
     settings = parameters({"monot5": PromptParameters, "yes-no": YesNoParameters}[spec.kind], spec)
-    before, after = load_prompt(settings.prompt).skeleton(None).split(DOCUMENT)
+    before, after = skeleton(pointwise_prompt(settings.prompt)).split(DOCUMENT)
     return before.replace(QUERY, query.whole) + passage.whole + after.replace(QUERY, query.whole)
 
 
@@ -20,7 +20,7 @@ def _listwise(spec: SystemSpec, query: Input, passage: Input) -> str:
     """The turns for a window of this one passage."""
     from toolkit.models.llm import load_prompt
 
-    prompt = load_prompt(spec.parameters.get("prompt", "listwise"), "listwise")
+    prompt = load_prompt(spec.parameters.get("prompt", "listwise.v1"), "listwise")
     shown = [{"number": "1", "passage": passage.whole}]
     turns = prompt.messages({"query": query.whole, "count": "1"}, shown, system=spec.parameters.get("system", "keep"))
     return "\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)

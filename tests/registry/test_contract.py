@@ -1,0 +1,109 @@
+"""What each system of the registry is sent, against golden files that were written by hand and not from the registry."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from toolkit import registry
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.templates import check_template, doc_input, topic_input
+from toolkit.core.topics import Topic
+from toolkit.systems.prompts import PROMPTED, asked
+
+pytestmark = pytest.mark.unit
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "systems"
+RETRIEVERS, RERANKERS = (yaml.safe_load((GOLDEN / f"{name}.yaml").read_text()) for name in ("retrievers", "rerankers"))
+EXAMPLE = RETRIEVERS["example"]
+SYSTEMS = {**RETRIEVERS["systems"], **RERANKERS["systems"]}
+LATER = ("judge", "expander")  # their facts are collected, their entries may come later
+OURS = "Tandem's own"  # recipes that no paper and no model card has
+
+INSTRUCTED = Topic(
+    "q-ins", f"{EXAMPLE['query']} {EXAMPLE['instruction']}", query=EXAMPLE["query"], instruction=EXAMPLE["instruction"]
+)
+PLAIN = Topic("q-ori", EXAMPLE["query"], query=EXAMPLE["query"], released=EXAMPLE["released"])
+DOC = Doc("d", EXAMPLE["title"], EXAMPLE["text"])
+
+
+def cases():
+    """(system, recipe or nothing, what is wanted of it)."""
+    for name, golden in SYSTEMS.items():
+        if golden.get("kind") not in LATER or name in registry.systems():
+            yield name, "", {key: value for key, value in golden.items() if key != "recipes"}
+            yield from ((name, recipe, wanted) for recipe, wanted in golden.get("recipes", {}).items())
+
+
+def of(spec, key, wanted):
+    """What the registry makes of one key of a golden entry; what is right comes back as it is wanted."""
+    query, passage = topic_input(spec.templates, INSTRUCTED).whole, doc_input(spec.templates, DOC).whole
+    if key in ("kind", "remote_code", "gated"):
+        return getattr(spec, key)
+    if key in ("starts", "ends", "lacks", "parts", "pair"):
+        return of_prompt(asked(spec, topic_input(spec.templates, INSTRUCTED), doc_input(spec.templates, DOC)), key, wanted)
+    if key == "length":
+        return spec.parameters["length"] + spec.parameters.get("reasoning", 0)
+    texts = {"query": query, "plain": topic_input(spec.templates, PLAIN).whole, "passage": passage}
+    if key.endswith("_ends"):
+        return texts[key.removesuffix("_ends")][-len(wanted) :]
+    return texts[key] if key in texts else spec.parameters.get(key)
+
+
+def of_prompt(text, key, wanted):
+    if key == "pair":
+        return text
+    if key in ("starts", "ends"):
+        return text[: len(wanted)] if key == "starts" else text[-len(wanted) :]
+    if key == "lacks":
+        return [part for part in wanted if part not in text]
+    places = [text.find(part) for part in wanted]
+    return wanted if -1 not in places and places == sorted(places) else text
+
+
+@pytest.mark.parametrize(("name", "recipe", "wanted"), cases(), ids=lambda value: value if isinstance(value, str) else "")
+def test_a_system_is_sent_what_the_facts_say(name, recipe, wanted):
+    spec = registry.system(name)
+    if "unknown" in wanted:
+        with pytest.raises(ToolkitError, match=f"recipe {recipe} of {name} is unknown: "):
+            spec.with_recipe(recipe)
+        return
+    spec = spec.with_recipe(recipe) if recipe else spec
+    assert {key: of(spec, key, value) for key, value in wanted.items()} == wanted
+
+
+def test_both_golden_files_have_one_example():
+    assert RERANKERS["example"] == EXAMPLE
+    assert not RETRIEVERS["systems"].keys() & RERANKERS["systems"].keys()
+
+
+def test_the_registry_has_every_system_of_the_papers_and_no_other():
+    judges = {name for name, golden in SYSTEMS.items() if golden.get("kind") in LATER}
+    assert len(SYSTEMS) == 81
+    assert registry.systems().keys() - judges == SYSTEMS.keys() - judges
+
+
+def test_every_recipe_has_its_golden_entry_or_is_our_own():
+    registered = {
+        (name, recipe)
+        for name, spec in registry.systems().items()
+        for recipe, content in spec.recipes.items()
+        if not content.get("source", "").startswith(OURS)
+    }
+    assert registered == {(name, recipe) for name, recipe, _ in cases() if recipe}
+
+
+@pytest.mark.parametrize("spec", registry.systems().values(), ids=lambda spec: spec.name)
+def test_an_entry_says_where_it_was_read_and_fills_its_slots(spec):
+    assert spec.source
+    assert spec.verified in ("run", "tiny checkpoint", "facts only")
+    assert not spec.revision or len(spec.revision) == 40
+    for name in ("", *(name for name, recipe in spec.recipes.items() if "unknown" not in recipe)):
+        used = spec.with_recipe(name) if name else spec
+        assert not name or spec.recipes[name]["source"]
+        assert set(used.templates) <= {"query", "plain", "passage"}
+        for kind, template in used.templates.items():
+            check_template(kind, template)
+        if used.kind in PROMPTED:
+            assert EXAMPLE["query"] in asked(used, topic_input(used.templates, PLAIN), doc_input(used.templates, DOC))
