@@ -17,7 +17,16 @@ from toolkit.models.docids import DOCID
 from toolkit.models.vectors import INDEX, build_faiss, faiss_module, write_faiss
 from toolkit.store import new_folder
 
-OF_THE_FOLDER = ("format", "kind", "complete", "side", "rows", "digest", "shards")  # not of the vectors themselves
+OF_THE_FOLDER = (
+    "format",
+    "kind",
+    "complete",
+    "side",
+    "rows",
+    "digest",
+    "shards",
+    "shard_size",
+)  # not of the vectors themselves
 
 
 def build_dense_index(
@@ -55,7 +64,8 @@ def _check(vectors: Vectors) -> None:
 
 def _metadata(vectors: Vectors, factory: str, command: str, seconds: float) -> dict[str, Any]:
     facts = {name: value for name, value in vectors.metadata.items() if name not in OF_THE_FOLDER}
-    counts = {"documents": len(vectors), "empty": facts.pop("empty", 0), "skipped": facts.pop("skipped", 0)}
+    counts = {"documents": len(vectors), "empty": facts.pop("empty", 0)}
+    encoded_with = facts.pop("implementation", {})
     return {
         "kind": FAISS,
         **facts,
@@ -63,6 +73,7 @@ def _metadata(vectors: Vectors, factory: str, command: str, seconds: float) -> d
         "factory": factory,
         "vectors": vectors.digest,
         "implementation": {
+            **encoded_with,
             "command": command,
             "tandem-ir": __version__,
             "faiss": faiss_module().__version__,
