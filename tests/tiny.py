@@ -131,13 +131,14 @@ def tiny_decoder(folder, family="Mistral", head="Model", seed=0, tokenizer=None,
     return save(random_model(getattr(transformers, family + head), settings, seed), tokenizer, folder)
 
 
-def tiny_lora(folder, base, seed=1):
-    """A LoRA adapter of a decoder in the folder `base`, with weights that change what it computes."""
+def tiny_lora(folder, base, seed=1, kind=None):
+    """A LoRA adapter of a decoder in the folder `base` (loaded as AutoModel or as `kind`), which changes what it computes."""
     import torch
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModel
 
-    model = get_peft_model(AutoModel.from_pretrained(base), LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"]))
+    model = (kind or AutoModel).from_pretrained(base)
+    model = get_peft_model(model, LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"]))
     torch.manual_seed(seed)
     with torch.no_grad():
         for name, weights in model.named_parameters():

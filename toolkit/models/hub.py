@@ -1,4 +1,4 @@
-"""Checkpoints of the Hugging Face hub, at one revision, in TANDEM_HOME: safetensors, configuration and tokenizer, no pickles."""
+"""Checkpoints of the Hugging Face hub, at one revision, in TANDEM_HOME: safetensors, configuration, tokenizer; no pickles."""
 
 from __future__ import annotations
 

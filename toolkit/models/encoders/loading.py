@@ -21,7 +21,7 @@ from toolkit.models.encoders.modules import Modules, load_layers, read_modules
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
     from toolkit.models.encoders import Encoder
     from toolkit.models.encoders.towers import Tower
@@ -91,6 +91,7 @@ def _model(spec: SystemSpec, folder: Path, pooling: str, device: str, dtype: tor
     config = transformers.AutoConfig.from_pretrained(weights, trust_remote_code=trust)
     if spec.parameters.get("attention") == "bidirectional":
         config.is_causal = False
+    config.use_cache = False
     told = {"dtype": dtype, "use_safetensors": True, "trust_remote_code": trust, "output_loading_info": True}
     model, report = _class(config).from_pretrained(weights, config=config, **told)
     missing = sorted(key for key in report["missing_keys"] if pooling == "pooler" or not key.startswith("pooler."))
@@ -99,18 +100,17 @@ def _model(spec: SystemSpec, folder: Path, pooling: str, device: str, dtype: tor
         raise ToolkitError(message, "they would be random: is it another architecture's checkpoint?")
     if spec.base:
         model = _merged(spec, model, folder)
-    if spec.parameters.get("attention") == "bidirectional":
-        _look_both_ways(model)
     return model.to(device).eval()
 
 
-def _class(config: transformers.PretrainedConfig) -> type:
+def _class(config: PretrainedConfig) -> type:
     """The class of transformers that computes the states of a text's tokens."""
     transformers = import_transformers()
     if config.model_type == "dpr":  # AutoModel takes the question tower's class for both
         return getattr(transformers, config.architectures[0])
-    # of an encoder with a decoder, T5's for one, the encoder
-    return transformers.AutoModelForTextEncoding if config.is_encoder_decoder else transformers.AutoModel
+    # AutoModel would load T5 with its decoder
+    encoders = transformers.MODEL_FOR_TEXT_ENCODING_MAPPING
+    return transformers.AutoModelForTextEncoding if type(config) in encoders else transformers.AutoModel
 
 
 def _merged(spec: SystemSpec, model: PreTrainedModel, folder: Path) -> PreTrainedModel:
@@ -124,13 +124,6 @@ def _merged(spec: SystemSpec, model: PreTrainedModel, folder: Path) -> PreTraine
         except (UserWarning, RuntimeError) as error:
             message = f"{spec.name}: the adapter in {folder} does not fit {type(model).__name__}"
             raise ToolkitError(message, "check the entry's base and base_revision") from error
-
-
-def _look_both_ways(model: PreTrainedModel) -> None:
-    """Bidirectional attention in every layer: without padding there is no mask, and the layer's own word counts then."""
-    for module in model.modules():
-        if hasattr(module, "is_causal"):
-            module.is_causal = False
 
 
 def _limit(spec: SystemSpec, side: str, own: int | None, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -120,14 +119,11 @@ class TowerEncoder:
 
         Vectors stay on their device until all are made: a copy after each batch would make the device wait.
         """
-        waiting: SimpleQueue[int] = SimpleQueue()
-        for number in range(len(batches)):
-            waiting.put(number)
+        waiting = iter(range(len(batches)))  # shared: each number goes to one thread
         made: list[torch.Tensor | None] = [None] * len(batches)
 
         def work(replica: int) -> None:
-            while not waiting.empty():
-                number = waiting.get()
+            for number in waiting:
                 made[number] = tower.vectors(replica, batches[number])
 
         replicas = range(len(tower.models))
