@@ -1,0 +1,148 @@
+"""Placebo instructions: what length and wording alone change.
+
+Every instruction gives way to neutral sentences of the same language, as many words (Chinese: characters) and as nearly as
+possible as many characters. What a run gains by the instruction, and not by its placebo, it gains by what the instruction
+says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.topics import Topic
+from toolkit.models.language_id import script
+from toolkit.registry import FOLDER
+from toolkit.registry.loader import read_yaml
+
+CHOICES = ("full", "none", "placebo")
+
+
+def with_instructions(topics: Sequence[Topic], how: str) -> list[Topic]:
+    """The topics with their instructions (`full`), without any (`none`), or with placebos in their place (`placebo`)."""
+    if how not in CHOICES:
+        raise ToolkitError(f"instructions cannot be {how!r}", f"known: {', '.join(CHOICES)}")
+    changed = {"full": list, "none": without_instructions, "placebo": placebo}
+    return changed[how](topics)
+
+
+def without_instructions(topics: Iterable[Topic]) -> list[Topic]:
+    """The topics with the core query alone in every mode, as if the benchmark had no instructions."""
+    return [replace(topic, text=topic.query or topic.text, instruction="", released="") for topic in topics]
+
+
+def placebo(topics: Iterable[Topic]) -> list[Topic]:
+    """The topics with neutral sentences in place of every instruction; a topic without one stays as it is.
+
+    The same instruction always gets the same placebo. Query and placebo are joined as query and instruction were.
+
+    Raises ToolkitError for an instruction in a script that there are no sentences for, and for a topic whose text is not
+    made of its query and instruction.
+    """
+    return [_treated(topic) if topic.instruction else topic for topic in topics]
+
+
+def _treated(topic: Topic) -> Topic:
+    before, after = _around(topic)
+    try:
+        text = neutral_text(topic.instruction)
+    except ToolkitError as error:
+        raise ToolkitError(f"query {topic.query_id}: {error.message}", error.hint) from error
+    return replace(topic, instruction=text, text=before + text + after)
+
+
+def _around(topic: Topic) -> tuple[str, str]:
+    """What a topic's text has before and after its instruction: one of them ends or begins with the query."""
+    text, query, instruction = topic.text, topic.query, topic.instruction
+    if len(text) >= len(query) + len(instruction):
+        if text.startswith(query) and text.endswith(instruction):
+            return text[: len(text) - len(instruction)], ""
+        if text.startswith(instruction) and text.endswith(query):
+            return "", text[len(instruction) :]
+    raise ToolkitError(
+        f"query {topic.query_id}: its text is not its query and its instruction, one after the other",
+        "a placebo needs topics with fields for both (`tandem benchmarks export` writes them)",
+    )
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    text: str
+    units: int
+    size: int  # characters, with what joins it to the next
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """The sentences of one script; `least` is the number of units below which a sentence stands alone."""
+
+    sentences: tuple[_Sentence, ...]
+    joined_by: str
+    unit: str
+    least: int
+
+    def units(self, text: str) -> int:
+        return len(text.split()) if self.unit == "words" else len(text)
+
+
+@cache
+def _pools() -> dict[str, _Pool]:
+    pools = {}
+    for name, row in read_yaml(FOLDER / "placebo.yaml").items():
+        pool = _Pool((), row["joined_by"], row["unit"], row["least"])
+        sentences = [_Sentence(text, pool.units(text), len(text + pool.joined_by)) for text in row["sentences"]]
+        pools[name] = replace(pool, sentences=tuple(sentences))
+    return pools
+
+
+@cache
+def neutral_text(instruction: str) -> str:
+    """Neutral sentences with the instruction's number of words (or the nearest) and nearly its number of characters."""
+    pools = _pools()
+    written_in = script(instruction)
+    if written_in not in pools:
+        known = ", ".join(pools)
+        raise ToolkitError(
+            f"there is no placebo for an instruction in {written_in or 'no'} script", f"there are sentences in: {known}"
+        )
+    pool = pools[written_in]
+    units, size = pool.units(instruction), len(instruction) + len(pool.joined_by)
+    sentences = [sentence for sentence in pool.sentences if sentence.units >= min(units, pool.least)]
+    # more sentences only where one round of them is too short
+    sentences *= 1 + units // sum(sentence.units for sentence in sentences)
+    random.Random(hashlib.sha256(instruction.encode()).digest()).shuffle(sentences)
+    return pool.joined_by.join(sentence.text for sentence in _chosen(sentences, units, size))
+
+
+def _chosen(sentences: Sequence[_Sentence], units: int, size: int) -> list[_Sentence]:
+    """Those of the sentences that add up to `units`, and most nearly to `size`.
+
+    Which sums can be reached is held as bits: in layer n, number u has bit s set where some of the first n sentences have
+    u units and s characters together.
+    """
+    layers = [[1] + [0] * units]
+    for sentence in sentences:
+        last = layers[-1]
+        taken = [0] * sentence.units + [sizes << sentence.size for sizes in last]
+        layers.append([old | new for old, new in zip(last, taken, strict=False)])
+    reached = next((number for number in range(units, 0, -1) if layers[-1][number]), 0)
+    if not reached:
+        return [min(sentences, key=lambda sentence: (sentence.units, sentence.size))]
+    size = _nearest(layers[-1][reached], size)
+    found = []
+    for sentence, (before, after) in reversed(list(zip(sentences, pairwise(layers), strict=True))):
+        assert after[reached] >> size & 1
+        if not before[reached] >> size & 1:
+            found.append(sentence)
+            reached, size = reached - sentence.units, size - sentence.size
+    return found
+
+
+def _nearest(bits: int, wanted: int) -> int:
+    """The number of the set bit that is nearest to `wanted`; the lower one of two."""
+    return min((place for place in range(bits.bit_length()) if bits >> place & 1), key=lambda place: abs(place - wanted))
