@@ -15,8 +15,8 @@ class Script:
 
     answer   (messages) -> text, or a whole body (dict), or raw bytes
     delay    seconds before each answer
-    faults   what goes wrong first, one a request, in this order: a status, (status, headers), `close` (half an answer, then the
-             connection goes), `silence` (nothing until the test ends), or bytes to be sent with status 200
+    faults   what goes wrong first, one a request, in this order: a status, (status, headers), (status, headers, body), `close`
+             (half an answer, then the connection goes), `silence` (nothing until the test ends), or bytes sent with status 200
     always   the same for every request, after the faults
     bodies   the requests as they came; `headers` theirs; `most` how many there were at the same time
     """
@@ -90,7 +90,10 @@ def _handler(script):
             self._send(200, json.dumps(completion(answer) if isinstance(answer, str) else answer).encode())
 
         def _fail(self, fault):
-            status, headers = fault if isinstance(fault, tuple) else (fault, {})
+            # a careless server tells what it was sent, the key too
+            careless = {"error": {"message": f"scripted failure for {self.headers.get('Authorization', 'nobody')}"}}
+            given = fault if isinstance(fault, tuple) else (fault,)
+            status, headers, body = (*given, *({}, careless)[len(given) - 1 :])
             if isinstance(status, bytes):
                 self._send(200, status)
             elif status == "silence":
@@ -101,9 +104,7 @@ def _handler(script):
                 self._send(200, data[: len(data) // 2], length=len(data))
                 self.close_connection = True
             else:
-                # a careless server tells what it was sent, the key too
-                message = f"scripted failure for {self.headers.get('Authorization', 'nobody')}"
-                self._send(status, json.dumps({"error": {"message": message}}).encode(), headers)
+                self._send(status, json.dumps(body).encode(), headers)
 
         def _send(self, status, data, headers=None, length=None):
             try:

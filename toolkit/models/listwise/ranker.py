@@ -104,7 +104,7 @@ class ListwiseRanker:
         return order, one.tokens
 
     def facts(self) -> dict[str, Any]:
-        """For metadata: model, prompt (see `Prompt.facts`), what was repaired and shortened (`Counts`), what was asked (`Usage`)."""
+        """For metadata: model and prompt, what was repaired and shortened (`Counts`), what was asked (`Usage`)."""
         counts = {**vars(self.counts), "repairs": dict(self.counts.repairs)}
         return {**self.llm.facts(), **self.prompt.facts(self.spec), "windows": counts, "usage": self.llm.usage.facts()}
 

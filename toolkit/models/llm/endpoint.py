@@ -230,8 +230,9 @@ def _read(response: requests.Response, server: str, retries: int) -> Answer:
     try:
         body = response.json()
         choice, usage = body["choices"][0], body.get("usage") or {}
+        text = "".join(choice["message"]["content"] or "")
         return Answer(
-            text="".join(choice["message"]["content"] or ""),
+            text=text.encode("utf-8", "replace").decode(),  # half a surrogate pair fits into no file
             finish=choice.get("finish_reason") or "",
             model=body.get("model") or "",
             server=server,

