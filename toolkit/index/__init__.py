@@ -5,7 +5,7 @@ from toolkit.formats.indexes import read_index_metadata
 from toolkit.index.build import Counts, build_index
 from toolkit.index.dense import build_dense_index
 from toolkit.index.kinds import index_kind, is_index, kind_for
-from toolkit.index.locate import Index, Source, build_own, find_index, is_current, named_corpus, own, own_name
+from toolkit.index.locate import Index, Source, build_own, download_of, find_index, is_current, named_corpus, own, own_name
 from toolkit.index.verify import verify_index
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "build_own",
     "corpus_from_docs",
     "corpus_from_files",
+    "download_of",
     "find_index",
     "index_kind",
     "is_current",

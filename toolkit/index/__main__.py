@@ -1,8 +1,12 @@
-"""build a Lucene index, or list, fetch and verify prebuilt ones
+"""build an index, or list, fetch and verify prebuilt ones
 
 usage:
   tandem index CORPUS --output DIR     CORPUS: a file or folder (JSONL, TSV, TREC text; .gz and .zst too), a benchmark's
                                        corpus (infosearch-mini-audience), an id of ir_datasets, or - for standard input
+  tandem index CORPUS --system S --output DIR
+                                       encode it with a dense, learned sparse or late interaction system first
+  tandem index VECTORS --type faiss --output DIR
+                                       from what `tandem encode` made
   tandem index list [WORD]             the prebuilt indexes, those whose name holds WORD
   tandem index fetch NAME              download one, or build a benchmark's own
   tandem index verify DIR              compare an index with its metadata
@@ -12,11 +16,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.shell import command, guard, note
+
+if TYPE_CHECKING:
+    from toolkit.core.specs import SystemSpec
+    from toolkit.index import Corpus, Counts
 
 SUMMARY, _, USAGE = (__doc__ or "").partition("\n\n")
 
@@ -29,10 +39,22 @@ def parser() -> argparse.ArgumentParser:
         "--output", metavar="DIR", help="the index's folder; an older index in it is replaced when the new one is complete"
     )
     build.add_argument(
-        "--language", metavar="XX", help="which of Anserini's analyzers (default: en, or what the benchmark states)"
+        "--type", metavar="T", help="lucene, impact, faiss, multivector (default: what the system searches, else lucene)"
     )
     build.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one a core")
-    build.add_argument("--skip-invalid", action="store_true", help="leave broken documents out, and say how many")
+    build.add_argument("--language", metavar="XX", help="Lucene's analyzer (default: en, or what the benchmark states)")
+    build.add_argument("--skip-invalid", action="store_true", help="leave broken documents out, and say how many (Lucene)")
+    model = parser.add_argument_group("encoding")
+    model.add_argument("--system", metavar="S", help="of the registry, a folder, or a Hugging Face id")
+    model.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
+    model.add_argument("--recipe", metavar="R", help="one of the system's recipes (default: its model card's)")
+    model.add_argument("--factory", default="Flat", metavar="F", help="what FAISS builds: Flat, HNSW32, IVF1024,SQ8, ...")
+    model.add_argument("--tuning", default="", metavar="T", help="how FAISS searches it: nprobe=32 (IVF), efSearch=256 (HNSW)")
+    model.add_argument("--keep-vectors", action="store_true", help="leave the encoded vectors in DIR.vectors (faiss)")
+    model.add_argument("--batch-size", type=int, default=32, metavar="N", help="in texts of 128 tokens (default: 32)")
+    model.add_argument("--device", metavar="D", help="cpu, cuda, cuda:0,cuda:1 (default: the first GPU, or the CPU)")
+    model.add_argument("--precision", metavar="P", help="fp32, bf16, fp16 (default: the system's on a GPU, fp32 on a CPU)")
+    model.add_argument("--trust-remote-code", action="store_true", help="run the code that the checkpoint's repository brings")
     parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     return parser
 
@@ -52,23 +74,129 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _build(name: str, args: argparse.Namespace) -> int:
-    from toolkit.formats.provenance import command_line
-    from toolkit.index import build_index, named_corpus
+    from toolkit.index import kind_for
     from toolkit.index.build import check_output
+    from toolkit.index.dense import holds_vectors
+    from toolkit.index.kinds import FAISS, LUCENE
+
+    _check(args)
+    check_output(Path(args.output))
+    spec = _system(args)
+    kind = args.type or kind_for(spec)
+    if spec and kind != kind_for(spec):
+        raise ToolkitError(f"system {spec.name} searches indexes of type {kind_for(spec)}, not {kind}", "leave --type out")
+    if holds_vectors(Path(name)):
+        if kind != FAISS or spec:
+            raise ToolkitError(f"{name} holds vectors, which say what made them", "name --type faiss, and no --system")
+        return _from_vectors(name, args)
+    if kind != LUCENE and spec is None:
+        raise ToolkitError(f"no system for an index of type {kind}", "name one with --system, such as all-minilm-l6-v2")
+    if kind != LUCENE and (args.language or args.skip_invalid):
+        raise ToolkitError("--language and --skip-invalid are Lucene's", f"leave them out of an index of type {kind}")
+    return _lucene(name, args) if kind == LUCENE else _encoded(name, kind, spec, args)
+
+
+def _check(args: argparse.Namespace) -> None:
+    from toolkit.index.kinds import KINDS
 
     if not args.output:
         raise ToolkitError("no folder for the index", "name one with --output")
-    if args.threads < 1:
-        raise ToolkitError(f"threads is {args.threads}", "a whole number from 1 on")
+    if args.threads < 1 or args.batch_size < 1:
+        raise ToolkitError(f"threads is {args.threads}, batch size is {args.batch_size}", "both are whole numbers from 1 on")
+    if args.type and args.type not in KINDS:
+        raise ToolkitError(f"no type of index {args.type!r}", f"known: {', '.join(KINDS)}")
+
+
+def _system(args: argparse.Namespace) -> SystemSpec | None:
+    from toolkit.registry import choose_system
+
+    return choose_system(args.system, files=args.systems, recipe=args.recipe) if args.system else None
+
+
+def _lucene(name: str, args: argparse.Namespace) -> int:
+    from toolkit.index import build_index, named_corpus
+
     corpus, language = named_corpus(name)
     language, output = args.language or language, Path(args.output)
-    check_output(output)
     if args.dry_run:
         print(f"index {corpus.name} ({', '.join(corpus.files) or 'its documents'}) for language {language} into {output}")
         return 0
-    counts = build_index(
-        corpus, output, language=language, threads=args.threads, skip_invalid=args.skip_invalid, command=command_line()
+    how = {"language": language, "threads": args.threads, "skip_invalid": args.skip_invalid}
+    return _say(output, build_index(corpus, output, **how, command=_command()))
+
+
+def _from_vectors(name: str, args: argparse.Namespace) -> int:
+    from toolkit.index import build_dense_index
+
+    output = Path(args.output)
+    if args.dry_run:
+        print(f"index the vectors in {name} as {args.factory} into {output}")
+        return 0
+    return _say(
+        output, build_dense_index(Path(name), output, args.factory, args.tuning, threads=args.threads, command=_command())
     )
+
+
+def _encoded(name: str, kind: str, spec: SystemSpec, args: argparse.Namespace) -> int:
+    from toolkit.index import named_corpus
+    from toolkit.index.kinds import FAISS, IMPACT
+
+    corpus, output = named_corpus(name)[0], Path(args.output)
+    if args.dry_run:
+        system = f"{spec.name}, recipe {spec.recipe}" if spec.recipe else spec.name
+        print(f"encode {corpus.name} with {system}; index it ({kind}{f', {args.factory}' * (kind == FAISS)}) into {output}")
+        return 0
+    how = {"device": args.device, "batch_size": args.batch_size, "trust_remote_code": args.trust_remote_code}
+    if kind == FAISS:
+        return _say(output, _dense(corpus, spec, output, how, args))
+    if kind == IMPACT:
+        from toolkit.index.impact import build_impact_index
+        from toolkit.models.encoders.sparse import load_sparse
+
+        encoder = load_sparse(spec, precision=args.precision, **how)
+        return _say(output, build_impact_index(corpus, encoder, output, threads=args.threads, command=_command()))
+    from toolkit.index.late import build_late_index
+    from toolkit.models.encoders.multivector import load_multivector
+
+    encoder = load_multivector(spec, precision=args.precision, **how)
+    return _say(output, build_late_index(corpus, encoder, output, command=_command()))
+
+
+def _dense(corpus: Corpus, spec: SystemSpec, output: Path, how: dict[str, Any], args: argparse.Namespace) -> Counts:
+    """Encode into DIR.vectors, where an interrupted command goes on, and index what lies there."""
+    from toolkit.encode import encode_corpus
+    from toolkit.formats.vectors import read_vectors_metadata
+    from toolkit.index import build_dense_index
+    from toolkit.index.dense import holds_vectors
+    from toolkit.models.encoders import load_encoder
+    from toolkit.models.vectors import empty_faiss
+
+    vectors, precision = output.with_name(f"{output.name}.vectors"), _precision(spec, args)
+    kept = args.keep_vectors or (holds_vectors(vectors) and read_vectors_metadata(vectors)["complete"])
+    encoder = load_encoder(spec, precision=precision, **how)
+    empty_faiss(args.factory, encoder.dimension, args.tuning)
+    encode_corpus(corpus, encoder, spec, vectors, precision=precision)
+    counts = build_dense_index(vectors, output, args.factory, args.tuning, threads=args.threads, command=_command())
+    if not kept:
+        shutil.rmtree(vectors)
+    return counts
+
+
+def _precision(spec: SystemSpec, args: argparse.Namespace) -> str:
+    """As the encoder will choose it, by name."""
+    from toolkit.models.checkpoints import PRECISIONS, pick_device, pick_dtype
+
+    dtype = str(pick_dtype(spec, args.precision, pick_device(args.device))).removeprefix("torch.")
+    return next(name for name, its in PRECISIONS.items() if its == dtype)
+
+
+def _command() -> str:
+    from toolkit.formats.provenance import command_line
+
+    return command_line()
+
+
+def _say(output: Path, counts: Counts) -> int:
     left_out = [f"{counts.empty} empty ones left out"] * bool(counts.empty)
     left_out += [f"{counts.skipped} invalid ones left out"] * bool(counts.skipped)
     note(f"{output}: {', '.join([f'{counts.documents} documents', *left_out])}")
@@ -88,10 +216,12 @@ def _list(word: str = "") -> int:
 
 
 def _fetch(name: str, args: argparse.Namespace) -> int:
+    from toolkit import registry
     from toolkit.benchmarks import find
-    from toolkit.index import find_index
+    from toolkit.index import download_of, find_index
 
-    where, selection = find_index(name), find(name)
+    selection, known = find(name), name in registry.indexes() or name in registry.index_aliases()
+    where = (lambda group: download_of(registry.index(name))) if known else find_index(name)
     for group in selection.groups if selection else ("all",):
         source = where(group)
         if args.dry_run:

@@ -9,7 +9,8 @@ from typing import Any
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 from toolkit.core.seen import SeenIds
-from toolkit.formats.vectors import Vectors, open_vectors
+from toolkit.formats.indexes import read_index_metadata
+from toolkit.formats.vectors import KIND, Vectors, open_vectors
 from toolkit.index.build import Counts, check_output
 from toolkit.index.kinds import FAISS
 from toolkit.index.metadata import write_index_metadata
@@ -30,14 +31,13 @@ OF_THE_FOLDER = (
 
 
 def build_dense_index(
-    vectors: Path, output: Path, factory: str = "Flat", *, threads: int = 1, command: str = "", seconds: float = 0
+    vectors: Path, output: Path, factory: str = "Flat", tuning: str = "", *, threads: int = 1, command: str = ""
 ) -> Counts:
     """Build a FAISS index into the folder `output`, which is there when it is complete and not before.
 
     vectors  a folder of encoded passages, see `toolkit.formats.vectors`
-    factory  FAISS's name for what is built, see `toolkit.models.vectors.build_faiss`
+    factory  FAISS's name for what is built; `tuning` for how it is searched, see `toolkit.models.vectors.build_faiss`
     command  what rebuilds it, for the metadata
-    seconds  that the encoding took
 
     The files have Pyserini's names: `index`, and `docid` with an id a line. Raises ToolkitError for vectors of queries, an id
     that comes twice, and what `open_vectors`, `build_faiss` and `check_output` refuse.
@@ -46,10 +46,15 @@ def build_dense_index(
     started, passages = time.time(), open_vectors(vectors)
     _check(passages)
     with new_folder(output) as part:
-        write_faiss(build_faiss(passages.arrays, factory, threads=threads), part / INDEX)
+        write_faiss(build_faiss(passages.arrays, factory, tuning, threads=threads), part / INDEX)
         (part / DOCID).write_bytes("".join(f"{doc_id}\n" for doc_id in passages.ids).encode())
-        write_index_metadata(part, _metadata(passages, factory, command, seconds + time.time() - started))
+        write_index_metadata(part, _metadata(passages, {"factory": factory, "tuning": tuning}, command, time.time() - started))
     return Counts(len(passages), passages.metadata.get("empty", 0))
+
+
+def holds_vectors(folder: Path) -> bool:
+    """Whether `tandem encode` made what a folder holds."""
+    return (read_index_metadata(folder) or {}).get("kind") == KIND
 
 
 def _check(vectors: Vectors) -> None:
@@ -62,7 +67,7 @@ def _check(vectors: Vectors) -> None:
         raise ToolkitError(f"{vectors.folder}: id {vectors.ids[again[0]]!r} comes a second time", "encode the corpus anew")
 
 
-def _metadata(vectors: Vectors, factory: str, command: str, seconds: float) -> dict[str, Any]:
+def _metadata(vectors: Vectors, made: dict[str, str], command: str, seconds: float) -> dict[str, Any]:
     facts = {name: value for name, value in vectors.metadata.items() if name not in OF_THE_FOLDER}
     counts = {"documents": len(vectors), "empty": facts.pop("empty", 0)}
     encoded_with = facts.pop("implementation", {})
@@ -70,7 +75,7 @@ def _metadata(vectors: Vectors, factory: str, command: str, seconds: float) -> d
         "kind": FAISS,
         **facts,
         **counts,
-        "factory": factory,
+        **made,
         "vectors": vectors.digest,
         "implementation": {
             **encoded_with,

@@ -23,7 +23,7 @@ from toolkit.store import fetch_index, index_folder, lock
 
 DEFAULT_LANGUAGE = "en"
 # what a run's metadata say of an index, where the index's own say it
-FACTS = ("documents", "corpus", "system", "recipe", "template", "precision", "factory", "vectors")
+FACTS = ("documents", "corpus", "system", "recipe", "template", "precision", "factory", "tuning", "vectors")
 
 # (collection, group, folder, threads): makes the index of a group's own corpus in a folder
 Build = Callable[[Collection, str, Path, int], None]
@@ -111,14 +111,19 @@ def in_folder(folder: Path, system: SystemSpec | None = None) -> Source:
 
 
 def prebuilt(spec: IndexSpec, system: SystemSpec | None = None) -> Source:
-    """An index of the registry, under TANDEM_HOME or downloaded."""
+    """An index of the registry that the system searches, under TANDEM_HOME or downloaded."""
     kind = kind_for(system)
     if spec.kind != kind:
         searcher = system.name if system else "BM25"
         raise ToolkitError(f"index {spec.name} is of kind {spec.kind}", f"{searcher} searches indexes of kind {kind}")
+    return download_of(spec, system)
+
+
+def download_of(spec: IndexSpec, system: SystemSpec | None = None) -> Source:
+    """The same, whatever searches it."""
     there = index_folder(spec).exists()
     plan = f"the prebuilt index {spec.name}" + ("" if there else f", downloaded first ({spec.size / 1e9:.1f} GB)")
-    return Source(spec.name, plan, lambda threads: _index(spec.name, fetch_index(spec), kind, system))
+    return Source(spec.name, plan, lambda threads: _index(spec.name, fetch_index(spec), spec.kind, system))
 
 
 def own(collection: Collection, group: str, system: SystemSpec | None = None, build: Build | None = None) -> Source:
@@ -174,7 +179,7 @@ def is_current(folder: Path, collection: Collection, group: str, system: SystemS
 
 def _index(name: str, folder: Path, kind: str, system: SystemSpec | None) -> Index:
     metadata = read_index_metadata(folder)
-    if metadata is None and kind != LUCENE:
+    if metadata is None and system and kind != LUCENE:
         say(f"note: nothing in {name} says which system made its vectors; that it was {system.name} is your word")
     return Index(name, folder, metadata.get("language") if metadata else None, metadata, kind)
 

@@ -49,20 +49,22 @@ def faiss_module() -> Any:
     return faiss
 
 
-def build_faiss(arrays: Sequence[np.ndarray], factory: str = "Flat", *, threads: int = 1, seed: int = SEED) -> faiss.Index:
+def build_faiss(
+    arrays: Sequence[np.ndarray], factory: str = "Flat", tuning: str = "", *, threads: int = 1, seed: int = SEED
+) -> faiss.Index:
     """An index over vectors, by position: the rows of these arrays, one below the other.
 
     arrays   each (n, d) float32, may be mapped from a file; finite; one row at least
     factory  as FAISS's index_factory reads it (`Flat`, `HNSW32`, `IVF1024,SQ8`); the metric is the inner product
+    tuning   as FAISS's ParameterSpace reads it (`nprobe=32`, `efSearch=256`): how it is searched, kept in it
     seed     of the sample that trains it; with one thread the same vectors give the same index
 
-    Raises ToolkitError for a factory string that FAISS does not know or cannot train with so few vectors.
+    Raises ToolkitError for what FAISS does not know, and an index that it cannot train with so few vectors.
     """
     faiss = faiss_module()
     faiss.omp_set_num_threads(threads)
     total, dimension = sum(map(len, arrays)), arrays[0].shape[1]
-    with _said(f"no FAISS index {factory!r} for vectors of dimension {dimension}", "see FAISS's page on its index factory"):
-        index = faiss.index_factory(dimension, factory, faiss.METRIC_INNER_PRODUCT)
+    index = empty_faiss(factory, dimension, tuning)
     with _said(f"cannot build a FAISS index {factory!r} of {total} vectors", "name another one with --factory"):
         if not index.is_trained:
             index.train(_sample(index, arrays, seed))
@@ -72,6 +74,16 @@ def build_faiss(arrays: Sequence[np.ndarray], factory: str = "Flat", *, threads:
                     block = np.ascontiguousarray(array[start : start + BLOCK], np.float32)
                     index.add(block)
                     advance(len(block))
+    return index
+
+
+def empty_faiss(factory: str, dimension: int, tuning: str = "") -> faiss.Index:
+    """The index that a factory string names, without vectors. ToolkitError where FAISS does not know it or its tuning."""
+    faiss = faiss_module()
+    with _said(f"no FAISS index {factory!r} for vectors of dimension {dimension}", "see FAISS's page on its index factory"):
+        index = faiss.index_factory(dimension, factory, faiss.METRIC_INNER_PRODUCT)
+    with _said(f"a FAISS index {factory!r} cannot be tuned by {tuning!r}", "such as nprobe=32 for IVF, efSearch=256 for HNSW"):
+        faiss.ParameterSpace().set_index_parameters(index, tuning)
     return index
 
 
