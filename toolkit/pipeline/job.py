@@ -17,8 +17,9 @@ from toolkit.formats import write_metadata, write_run
 from toolkit.formats.provenance import metadata_of, topics_facts
 from toolkit.fuse import fuse, parse_method
 from toolkit.index import Index, own_name
-from toolkit.pipeline.engines import Engine, Options, engine
+from toolkit.pipeline.engines import Engine, engine
 from toolkit.pipeline.method import DEFAULT_HITS, Method, check_fusion, choose
+from toolkit.pipeline.options import Options
 
 BM25_DECIMALS = 6  # as Anserini writes them: 4 decimals, ties made strict in the 6th
 
@@ -139,6 +140,7 @@ def plan_run(
     hits: int = DEFAULT_HITS,
     threads: int | None = None,
     device: str | None = None,
+    precision: str | None = None,
     batch_size: int | None = None,
     trust_remote_code: bool = False,
     output: str | Path | None = None,
@@ -162,7 +164,7 @@ def plan_run(
     how = {"files": systems, "recipe": recipe, "query_template": query_template, "pooling": pooling}
     chosen = choose(names, parameters, **how)
     method = Method(chosen, hits=hits, fusion=fuse)
-    options = Options(hits, threads or os.cpu_count() or 1, language, device, batch_size, trust_remote_code)
+    options = Options(hits, threads or os.cpu_count() or 1, language, device, precision, batch_size, trust_remote_code)
     found = resolve_topics(topics)
     name = index or (found.benchmark.spec.name if found.benchmark else None)
     if name is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from toolkit import registry
@@ -120,7 +120,8 @@ def choose(names: Sequence[str], given: Mapping[str, Any], **how: Any) -> tuple[
 def _chosen(spec: SystemSpec, given: Mapping[str, Any], rules: bool) -> Chosen:
     own = {name: value for name, value in given.items() if name in spec.parameters}
     changed = {name: value for name, value in own.items() if value != spec.parameters[name]}
-    return Chosen(spec, {**spec.parameters, **own}, changed, rules)
+    complete = {**spec.parameters, **own}
+    return Chosen(replace(spec, parameters=complete), complete, changed, rules)
 
 
 def check_fusion(systems: Sequence[str], fusion: str, recipe: str | None) -> None:

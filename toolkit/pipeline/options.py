@@ -1,0 +1,32 @@
+"""How to search, whatever is searched for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every engine takes.
+
+    hits                documents a query
+    threads             of the search; models take all cores
+    language            for an index that does not record its own
+    device, precision, batch_size
+                        of models; None where they are to choose
+    trust_remote_code   whether a checkpoint may bring code that is run
+    """
+
+    hits: int
+    threads: int
+    language: str | None = None
+    device: str | None = None
+    precision: str | None = None
+    batch_size: int | None = None
+    trust_remote_code: bool = False
+
+    def model(self) -> dict[str, Any]:
+        """What the loaders of models take."""
+        how = {"device": self.device, "precision": self.precision, "trust_remote_code": self.trust_remote_code}
+        return how | ({"batch_size": self.batch_size} if self.batch_size else {})
