@@ -185,3 +185,24 @@ def test_the_index_of_fields_is_built_once_and_again_for_other_documents(tmp_pat
     with pytest.raises(ToolkitError, match="no documents"):
         search_fields(topics, list, tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.lucene
+def test_fields_are_searched_as_anserini_searches_them(tmp_path: Path):
+    from toolkit.models.jvm import java_class
+    from toolkit.search.fields import search_fields
+
+    queries = ["wind power", "the strong wind of storms", "coal power stations burn", "cats"]
+    run = search_fields(
+        [Topic(query, query, query) for query in queries], lambda: DOCS, tmp_path / "index", title=2.0
+    ).to_dict()
+    weights, string, number = (java_class(f"java.{name}") for name in ("util.HashMap", "lang.String", "lang.Float"))
+    weights = weights()
+    weights.put(string("contents"), number(1.0))
+    weights.put(string("title"), number(2.0))
+    searcher = java_class("io.anserini.search.SimpleSearcher")(str(tmp_path / "index"))
+    searcher.set_bm25(0.9, 0.4)
+    for query in queries:
+        theirs = {hit.docid: hit.score for hit in searcher.search_fields(query, weights, 1000)}
+        assert list(run[query]) == list(theirs)
+        assert run[query] == pytest.approx(theirs, abs=1e-4)
