@@ -30,11 +30,8 @@ def read_candidates(
     """
     if depth < 1:
         raise ToolkitError(f"depth is {depth}", "a whole number from 1 on")
-    known = _by_id(topics)
+    known = check_queries(run, topics)
     name = run.source or "the run"
-    if unknown := [query_id for query_id in run.query_ids if query_id not in known]:
-        message = f"{name}: {len(unknown)} of {len(run.query_ids)} queries are not among the topics ({three(unknown)})"
-        raise ToolkitError(message, "name the topics that the run was made with")
     lists = [Candidates(known[query_id], docs[:depth], docs[depth:]) for query_id, docs in run.rankings()]
     for one in lists:
         repeated = [doc_id for doc_id, count in Counter(doc.doc_id for doc in one.head + one.tail).items() if count > 1]
@@ -48,14 +45,18 @@ def read_candidates(
     return lists
 
 
-def wanted_ids(run: Run, depth: int) -> list[str]:
-    """The documents down to `depth` of any query, in bytewise order."""
-    return sorted({doc.doc_id for _, docs in run.rankings() for doc in docs[:depth]})
-
-
-def _by_id(topics: Sequence[Topic]) -> dict[str, Topic]:
+def check_queries(run: Run, topics: Sequence[Topic]) -> dict[str, Topic]:
+    """The topics by id; ToolkitError for two of one id, and for queries of the run that are not among them."""
     known: dict[str, Topic] = {}
     for topic in topics:
         if known.setdefault(topic.query_id, topic) is not topic:
             raise ToolkitError(f"query id {topic.query_id!r} comes twice in the topics", "give each query its own id")
+    if unknown := [query_id for query_id in run.query_ids if query_id not in known]:
+        message = f"{len(unknown)} of {len(run.query_ids)} queries are not among the topics ({three(unknown)})"
+        raise ToolkitError(f"{run.source or 'the run'}: {message}", "name the topics that the run was made with")
     return known
+
+
+def wanted_ids(run: Run, depth: int) -> list[str]:
+    """The documents down to `depth` of any query, in bytewise order."""
+    return sorted({doc.doc_id for _, docs in run.rankings() for doc in docs[:depth]})

@@ -47,20 +47,17 @@ def _stamps(checkpoint: str) -> list[tuple[str, int, int]]:
 
 
 class KeptScores:
-    """A file of scores by the digests of their pairs. Without a path nothing is kept.
+    """A file of scores by the digests of their pairs.
 
     Scores that another model, prompt or setting made are thrown away, which is said. Raises ToolkitError where the file is
     something else.
     """
 
-    def __init__(self, path: Path | None, identity: str):
-        self._path = path
-        self._database: sqlite3.Connection | None = None
-        if path is None:
-            return
+    def __init__(self, path: Path, identity: str):
         path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._database = sqlite3.connect(path)
         try:
-            self._database = sqlite3.connect(path)
             self._open(identity)
         except sqlite3.DatabaseError as error:
             self.close()
@@ -71,17 +68,16 @@ class KeptScores:
             database.execute("create table if not exists made_by (identity text)")
             database.execute("create table if not exists scores (pair blob primary key, score real) without rowid")
             before = database.execute("select identity from made_by").fetchone()
-            if before and before[0] != identity:
+            if before == (identity,):
+                return
+            if before:
                 say(f"note: the scores kept in {self._path} were made otherwise; they are made anew")
                 database.execute("delete from scores")
                 database.execute("delete from made_by")
-            if not before or before[0] != identity:
-                database.execute("insert into made_by values (?)", (identity,))
+            database.execute("insert into made_by values (?)", (identity,))
 
     def known(self, keys: Sequence[bytes]) -> dict[int, float]:
         """Positions of the keys that have a score, and it."""
-        if self._database is None:
-            return {}
         found: dict[bytes, float] = {}
         for start in range(0, len(keys), AT_ONCE):
             part = keys[start : start + AT_ONCE]
@@ -94,14 +90,6 @@ class KeptScores:
         with self._database as database:
             database.executemany("insert or replace into scores values (?, ?)", zip(keys, scores.tolist(), strict=True))
 
-    def remove(self) -> None:
-        """All are made: nothing is to be kept."""
-        self.close()
-        if self._path:
-            self._path.unlink(missing_ok=True)
-
     def close(self) -> None:
         """What was kept stays."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+        self._database.close()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +14,7 @@ from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.rerank.candidates import Candidates, read_candidates
-from toolkit.rerank.kept import KeptScores, identity, pair_key
+from toolkit.rerank.kept import KeptScores, pair_key
 
 if TYPE_CHECKING:
     from toolkit.models.rerankers.base import Pair, Reranker
@@ -33,9 +31,8 @@ def rerank(
     depth: int = 100,
     tail: str = "keep",
     scores: str = "own",
-    tag: str = "",
     place: str = "the texts given",
-    kept: Path | None = None,
+    kept: KeptScores | None = None,
 ) -> Run:
     """The run with the best `depth` documents of each query in the order of the model's scores.
 
@@ -45,9 +42,7 @@ def rerank(
             that the run had at rank r, lowered by the least step where it would tie with the one before
     tail    `keep` the documents below `depth` behind the others in their order (with `own` scores: 1, 2, ... below the lowest
             of the query, which say nothing but the order), or `drop` them
-    tag     the reranker's name where there is none
-    kept    a file where scores are kept as they are made: a second call goes on where the first one was interrupted. It is
-            removed when all are made
+    kept    where scores are kept as they are made: a second call goes on where the first one was interrupted
 
     Pairs of equal texts, as in two modes that share a query, are scored once. Equal scores come in the one tie order. Raises
     ToolkitError for values without meaning, for topics and texts that are missing, and for a model that gives no number.
@@ -64,7 +59,7 @@ def rerank(
         for one, start in zip(lists, starts, strict=False)
         for row in _rows(one, found[positions[start : start + len(one.head)]], scores, tail)
     ]
-    return Run.from_rows(rows, tag=tag or reranker.spec.name, source=run.source)
+    return Run.from_rows(rows, tag=reranker.spec.name, source=run.source)
 
 
 def distinct_pairs(lists: Sequence[Candidates], texts: Mapping[str, Doc], reranker: Reranker) -> tuple[list[Pair], np.ndarray]:
@@ -78,27 +73,24 @@ def distinct_pairs(lists: Sequence[Candidates], texts: Mapping[str, Doc], rerank
     return list(known), np.array(positions, np.int64)
 
 
-def score_pairs(pairs: Sequence[Pair], reranker: Reranker, kept: Path | None = None) -> np.ndarray:
+def score_pairs(pairs: Sequence[Pair], reranker: Reranker, kept: KeptScores | None = None) -> np.ndarray:
     """The score of each pair, (n,) float64, from the kept ones where there are some; see `rerank`."""
-    found = np.full(len(pairs), np.nan)
-    with closing(KeptScores(kept, identity(reranker))) as store:
-        keys = [pair_key(pair) for pair in pairs] if kept else []
-        done = store.known(keys)
-        found[list(done)] = list(done.values())
-        if done:
-            say(f"going on with {len(done):,} of {len(pairs):,} scores that an interrupted run kept in {kept}")
-        with progress(f"reranking with {reranker.spec.name}", len(pairs), "pairs") as advance:
-            advance(len(done))
-            for batch, scores in reranker.batches(pairs, done):
-                _check(pairs, batch, scores, reranker)
-                fresh = len(batch) - sum(position in done for position in batch)
-                found[batch] = scores
-                if kept:
-                    store.add([keys[position] for position in batch], scores)
-                advance(fresh)
-        store.remove()
-    if reranker.cut:
-        say(f"note: {reranker.cut:,} of {len(pairs):,} pairs did not fit into {reranker.spec.name} and were cut")
+    found, cut = np.full(len(pairs), np.nan), reranker.cut
+    keys = [pair_key(pair) for pair in pairs] if kept else []
+    done = kept.known(keys) if kept else {}
+    found[list(done)] = list(done.values())
+    if done:
+        say(f"going on: {len(done):,} of {len(pairs):,} scores were made before")
+    with progress(f"reranking with {reranker.spec.name}", len(pairs), "pairs") as advance:
+        advance(len(done))
+        for batch, scores in reranker.batches(pairs, done):
+            _check(pairs, batch, scores, reranker)
+            found[batch] = scores
+            if kept:
+                kept.add([keys[position] for position in batch], scores)
+            advance(sum(position not in done for position in batch))
+    if reranker.cut > cut:
+        say(f"note: {reranker.cut - cut:,} of {len(pairs):,} pairs did not fit into {reranker.spec.name} and were cut")
     return found
 
 

@@ -83,7 +83,7 @@ def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **wher
     said = pointwise_prompt(prompt or settings.prompt)
     loaded = loading.load("AutoModelForCausalLM", spec, what="language model", **where)
     chat = bool(loaded.tokenizer.chat_template) if settings.chat is None else settings.chat
-    length = loaded.length(settings.length)
+    length = loaded.length(settings.length) - settings.reasoning
     given = (
         loaded,
         PromptEncoder(said, loaded.tokenizer, length=length, chat=chat, cut=settings.cut),

@@ -11,7 +11,7 @@ from toolkit.core.specs import SystemSpec
 Settings = TypeVar("Settings", bound="Parameters")
 
 # of the stage and of the checkpoint's loading: read elsewhere
-OTHERS = ("depth", "tail", "run", "precision", "prompt_source")
+OTHERS = ("depth", "tail", "run", "scores", "precision", "prompt_source")
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class YesNoParameters(PromptParameters):
     """Of decoders.
 
     chat       whether the checkpoint's chat template is put around the prompt; None: where it has one
-    reasoning  how many tokens it may write before it answers; 0: it answers at once
+    reasoning  how many tokens of `length` it may write before it answers; 0: it answers at once
     """
 
     length: int | None = 2048
@@ -72,6 +72,9 @@ class YesNoParameters(PromptParameters):
     prompt: str = "pointwise-yes-no.v1"
     chat: bool | None = None
     reasoning: int = 0
+
+
+PROMPTED = {"monot5": PromptParameters, "yes-no": YesNoParameters}
 
 
 def parameters(kind: type[Settings], spec: SystemSpec) -> Settings:

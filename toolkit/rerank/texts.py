@@ -1,0 +1,80 @@
+"""Where the texts of documents come from: the benchmark, an index that stores them, or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from toolkit import registry
+from toolkit.benchmarks import TopicSet, find, load
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.formats.documents import corpus_from_files
+from toolkit.models.stored_texts import stored_docs
+from toolkit.registry.loader import did_you_mean
+from toolkit.store import fetch_index
+
+
+class TextSource(NamedTuple):
+    """The texts of one group of topics.
+
+    place  what to call it in a message
+    find   the documents of these ids that it has, by id
+    """
+
+    place: str
+    find: Callable[[Collection[str]], dict[str, Doc]]
+
+
+Texts = Callable[[str], TextSource]
+
+
+def texts_from(topics: TopicSet, *, index: str | None = None, docs: str | None = None) -> Texts:
+    """The function from a group of topics to where its documents' texts come from.
+
+    index  a folder, a prebuilt index's name or a benchmark
+    docs   a file or folder of documents (JSONL, TSV or TREC text)
+
+    Without either, the corpora of the topics' own benchmark. Raises ToolkitError where there is none, and for an index that
+    nobody knows.
+    """
+    if docs is not None and index is not None:
+        raise ToolkitError("texts come from --docs or from --index, not from both", "leave one of them out")
+    if docs is not None:
+        if not Path(docs).exists():
+            raise ToolkitError(f"no file {docs}", "check the path")
+        return lambda group: TextSource(docs, lambda ids: _pick(corpus_from_files(docs).documents(), ids))
+    if index is not None:
+        return _indexed(index)
+    if topics.benchmark is None:
+        raise ToolkitError(f"{topics.name} names no corpus", "name one with --index or --docs")
+    return _own(topics.benchmark)
+
+
+def _indexed(name: str) -> Texts:
+    if Path(name).is_dir():
+        return lambda group: TextSource(name, lambda ids: stored_docs(Path(name), ids))
+    if name in registry.indexes() or name in registry.index_aliases():
+        spec = registry.index(name)
+        if spec.kind == "faiss":
+            raise ToolkitError(f"index {name} has vectors, not texts", "name the texts with --docs, or a Lucene index")
+        return lambda group: TextSource(spec.name, lambda ids: stored_docs(fetch_index(spec), ids))
+    selection = find(name)
+    if selection is None:
+        known = [*registry.indexes(), *registry.index_aliases(), *registry.benchmarks()]
+        hint = f"{did_you_mean(name, known)}`tandem index list` names the prebuilt ones"
+        raise ToolkitError(f"no index {name!r}: neither a folder, nor a prebuilt index, nor a benchmark", hint)
+    return _own(load(selection.benchmark))
+
+
+def _own(benchmark) -> Texts:
+    def of_group(group: str) -> TextSource:
+        return TextSource(f"the documents of {benchmark.spec.name} {group}", lambda ids: _pick(benchmark.docs(group), ids))
+
+    return of_group
+
+
+def _pick(docs: Iterable[Doc], ids: Collection[str]) -> dict[str, Doc]:
+    wanted = set(ids)
+    return {doc.doc_id: doc for doc in docs if doc.doc_id in wanted}
