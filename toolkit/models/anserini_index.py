@@ -22,7 +22,7 @@ from typing import Any
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.models import jvm
-from toolkit.models.anserini import LUCENE, analyzer, open_reader
+from toolkit.models.anserini import ENGLISH, LUCENE, analyzer, open_reader
 from toolkit.models.jvm import java_class
 
 BATCH = 512  # documents handed over at once
@@ -74,10 +74,11 @@ class Indexer:
 
 
 @contextmanager
-def indexing(folder: Path, *, language: str, threads: int) -> Iterator[Indexer]:
+def indexing(folder: Path, *, language: str = ENGLISH, threads: int, impact: bool = False) -> Iterator[Indexer]:
     """Index into an empty folder what is added within the block.
 
     language  picks the analyzer, by Anserini's own map (ToolkitError for a code that it has not)
+    impact    documents are JSON lines with the weights of their terms, `vector`, and these are what is searched
 
     Raises ToolkitError, or OSError for a full disk, where Anserini did not take every document.
     """
@@ -86,7 +87,11 @@ def indexing(folder: Path, *, language: str, threads: int) -> Iterator[Indexer]:
         paths = [Path(pipes, f"{number}.jsonl") for number in range(threads)]
         for path in paths:
             os.mkfifo(path)
-        collection = java_class("io.anserini.index.IndexCollection")(_settings(folder, pipes, language, threads))
+        settings = _settings(folder, pipes, language, threads)
+        if impact:
+            settings.collectionClass = "JsonVectorCollection"
+            settings.impact = settings.pretokenized = True
+        collection = java_class("io.anserini.index.IndexCollection")(settings)
         java = threading.Thread(target=_run, args=(collection,), daemon=True)
         waiting: queue.Queue[bytes | None] = queue.Queue(threads * WAITING)
         feeders = [threading.Thread(target=_feed, args=(path, waiting), daemon=True) for path in paths]

@@ -1,14 +1,21 @@
-"""Models that sentence-transformers loads."""
+"""What encoders have in common whose model sentence-transformers loads: one result a text that is no single vector."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.errors import missing_extra
+from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import Input
+from toolkit.models.batches import by_length
 from toolkit.models.checkpoints import import_transformers, pick_device, pick_dtype
+from toolkit.models.encoders import SIDES
+from toolkit.models.encoders.tokens import Framing
+
+TASKS = {"query": "query", "passage": "document"}  # as sentence-transformers calls the sides
 
 
 def load_model(
@@ -32,3 +39,76 @@ def load_model(
         str(folder), device=device, trust_remote_code=trust_remote_code, local_files_only=True, model_kwargs=told
     )
     return model.to(dtype)
+
+
+class SentenceEncoder:
+    """Texts through a model of sentence-transformers.
+
+    limits  side -> tokens, special ones counted
+    cut     side -> how many of the encoded inputs the limit cost tokens
+    lost    how many queries lost their core query altogether
+    """
+
+    def __init__(self, spec: SystemSpec, model: Any, batch_size: int):
+        self.spec, self.model = spec, model
+        self.limits = set_limits(spec, model[0])
+        self.cut = dict.fromkeys(SIDES, 0)
+        self.lost = 0
+        self._batch_size = batch_size
+        self._framing = Framing(model.tokenizer)
+
+    def encode(self, inputs: Sequence[Input], side: str) -> list:
+        """One result an input, in the inputs' order; equal inputs are encoded once."""
+        unique = list(dict.fromkeys(inputs))
+        marker = self.model.prompts.get(TASKS[side]) or ""
+        sent = self._framing([each._replace(prefix=marker + each.prefix) for each in unique], self.limits[side])
+        fate = dict(zip(unique, sent, strict=True))
+        self.cut[side] += sum(fate[each].cut for each in inputs)
+        if side == "query":
+            self.lost += sum(fate[each].lost(len(self._framing.tail)) for each in inputs)
+        expansion = self.model[0].query_expansion if side == "query" else None
+        filled = expansion["length"] if expansion else 0
+        made: dict[Input, Any] = {}
+        for batch in by_length([max(len(each.ids), filled) for each in sent], self._batch_size):
+            results = self._results([unique[position].whole for position in batch], side)
+            made |= {unique[position]: result for position, result in zip(batch, results, strict=True)}
+        return [made[each] for each in inputs]
+
+    def token_ids(self, input: Input, side: str) -> list[int]:
+        """What the model sees of an input: markers, special tokens and what queries are filled with, too."""
+        task = TASKS[side]
+        features = self.model.preprocess([input.whole], prompt=self.model.prompts.get(task), task=task)
+        return features["input_ids"][0].tolist()
+
+    def _run(self, texts: list[str], side: str, **options: Any) -> Any:
+        run = self.model.encode_query if side == "query" else self.model.encode_document
+        return run(texts, batch_size=len(texts), show_progress_bar=False, **options)
+
+    def _results(self, texts: list[str], side: str) -> list:
+        """The results of one batch."""
+        raise NotImplementedError
+
+
+def set_limits(spec: SystemSpec, transformer: Any) -> dict[str, int]:
+    """Set the entry's lengths where it has any, and return those in force: side -> tokens, special ones counted.
+
+    Raises ToolkitError for more than the model has positions for.
+    """
+    query, passage = (spec.parameters.get(f"{side}_length") for side in SIDES)
+    expansion = transformer.query_expansion
+    if query and expansion and expansion["strategy"] == "fixed":
+        transformer.query_length = None
+        transformer.query_expansion = {**expansion, "length": query}
+    elif query:
+        transformer.query_length = query
+    if passage:
+        transformer.document_length = passage
+    expansion = transformer.query_expansion
+    fixed = expansion["length"] if expansion and expansion["strategy"] == "fixed" else None
+    own = transformer.max_seq_length
+    limits = {"query": fixed or transformer.query_length or own, "passage": transformer.document_length or own}
+    positions = getattr(transformer.config, "max_position_embeddings", None)
+    for side, limit in limits.items():
+        if positions and limit > positions:
+            raise ToolkitError(f"{spec.name} has {positions} positions, {side}_length is {limit}", f"at most {positions}")
+    return limits

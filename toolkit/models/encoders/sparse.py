@@ -1,0 +1,61 @@
+"""Learned sparse retrieval: weights over a vocabulary, by sentence-transformers' SparseEncoder (SPLADE and its kin)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import Input
+from toolkit.models.checkpoints import locate
+from toolkit.models.encoders.sentence import SentenceEncoder, load_model
+
+
+def load_sparse(
+    spec: SystemSpec,
+    *,
+    device: str | None = None,
+    precision: str | None = None,
+    batch_size: int = 32,
+    trust_remote_code: bool = False,
+) -> SparseEncoder:
+    """The encoder of a system of kind `impact`; arguments as of `toolkit.models.encoders.load_encoder`.
+
+    Raises ToolkitError for anything but a masked language model whose logits are pooled: other weights would be random.
+    """
+    if spec.kind != "impact":
+        raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not impact", "take a system of kind impact")
+    folder = locate(spec, trust_remote_code=trust_remote_code)
+    how = {"device": device, "precision": precision, "trust_remote_code": trust_remote_code}
+    model = load_model("SparseEncoder", spec, folder, **how)
+    modules = [type(module).__name__ for module in model]
+    architectures = getattr(model[0].config, "architectures", None) if modules[1:] == ["SpladePooling"] else None
+    if not any(name.endswith("ForMaskedLM") for name in architectures or []):
+        raise ToolkitError(f"{folder} is no masked language model with SPLADE's pooling", "known are SPLADE and its kin")
+    return SparseEncoder(spec, model, batch_size)
+
+
+class SparseEncoder(SentenceEncoder):
+    """Texts to weights: of each term of the vocabulary the largest over all tokens of log(1 + relu(logit))."""
+
+    def __init__(self, spec: SystemSpec, model: Any, batch_size: int):
+        model.prompts = {}  # the entry's templates have all that is sent
+        super().__init__(spec, model, batch_size)
+        self._terms: list[str] = []
+
+    def encode(self, inputs: Sequence[Input], side: str) -> list[dict[str, float]]:
+        """Of each input the terms that have a weight, in the vocabulary's order; equal inputs are encoded once."""
+        return super().encode(inputs, side)
+
+    def _results(self, texts: list[str], side: str) -> list[dict[str, float]]:
+        rows = self._run(texts, side, convert_to_sparse_tensor=False).float().cpu().numpy()
+        self._terms = self._terms or _terms(self.model.tokenizer, rows.shape[1])
+        found = [(row.nonzero()[0], row) for row in rows]
+        return [{self._terms[column]: float(row[column]) for column in columns.tolist()} for columns, row in found]
+
+
+def _terms(tokenizer: Any, count: int) -> list[str]:
+    """A name for each column: the token; its number where there is none, or where white space would divide it."""
+    tokens = tokenizer.convert_ids_to_tokens(range(count))
+    return [token if token and token.split() == [token] else f"[{number}]" for number, token in enumerate(tokens)]

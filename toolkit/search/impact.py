@@ -1,0 +1,54 @@
+"""Learned sparse retrieval: topics and an impact index make a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import say
+from toolkit.core.runs import Run
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import topic_input
+from toolkit.core.topics import Topic
+from toolkit.formats.indexes import check_made_with, read_index_metadata
+from toolkit.search import check_ids
+
+if TYPE_CHECKING:
+    from toolkit.models.encoders.sparse import SparseEncoder
+
+KIND = "impact"
+
+
+def search_impact(
+    topics: Sequence[Topic],
+    index: Path,
+    spec: SystemSpec,
+    encoder: SparseEncoder,
+    *,
+    hits: int = 1000,
+    threads: int = 1,
+    tag: str = "",
+) -> Run:
+    """The best `hits` documents of each topic: the run of Anserini's SimpleImpactSearcher, digit for digit.
+
+    index  ours, or one of Pyserini's prebuilt ones, which does not say what made it
+
+    Raises ToolkitError where the folder holds no such index, where another system made it, and for two topics of one id.
+    """
+    from toolkit.models.impact import LEVELS, ImpactSearcher, quantise, repeated
+
+    check_ids(topics)
+    metadata = read_index_metadata(index)
+    if metadata is None:
+        say(f"note: {index} does not say what made it: that {spec.name} did is not checked")
+    elif metadata["kind"] != KIND:
+        raise ToolkitError(f"{index} is an index of kind {metadata['kind']}", "`tandem index --type impact` makes another")
+    else:
+        check_made_with(index, metadata, spec)
+    searcher, levels = ImpactSearcher(index), spec.parameters.get("quantization", LEVELS)
+    weights = encoder.encode([topic_input(spec.templates, topic) for topic in topics], "query")
+    asked = [replace(topic, text=repeated(quantise(its, levels))) for topic, its in zip(topics, weights, strict=True)]
+    return searcher.search(asked, hits=hits, threads=threads, tag=tag or spec.name)
