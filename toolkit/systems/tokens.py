@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.home import home
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
+from toolkit.registry.choice import HUB_ID
 
 # (query, passage if there is one) -> `query` and `passage`, or `pair`, -> ids
 TokenReader = Callable[[Input, Input | None], dict[str, list[int]]]
@@ -16,7 +19,11 @@ LOADERS = {
     "multivector": ("toolkit.models.encoders.multivector", "load_multivector"),
     "impact": ("toolkit.models.encoders.sparse", "load_sparse"),
 }
+WORDS = "words are cut by an analyzer, and have no ids"
 NONE = {
+    "bm25": WORDS,
+    "bm25-fields": WORDS,
+    "okapi": WORDS,
     "listwise": "a language model behind an address has a tokenizer of its own",
     "judge": "a judge is sent a perspective and a document",
     "expander": "an expander is sent a question, as words",
@@ -25,11 +32,21 @@ NONE = {
 
 def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
     """Raises ToolkitError where the system has no tokens, or its checkpoint is not on this machine or does not load."""
+    if spec.kind not in NONE:
+        _check_here(spec)
     if spec.kind in LOADERS:
         return _encoder(spec, trust_remote_code)
     if spec.kind in ("cross-encoder", "monot5", "yes-no"):
         return _reranker(spec, trust_remote_code)
-    raise ToolkitError(NONE.get(spec.kind, "Lucene's analyzer cuts words, and there are no ids"))
+    raise ToolkitError(NONE[spec.kind])
+
+
+def _check_here(spec: SystemSpec) -> None:
+    """ToolkitError for a checkpoint of the hub that is not here: gigabytes are not downloaded to be told token ids."""
+    for place in filter(None, (spec.checkpoint, spec.passage_checkpoint, spec.base)):
+        kept = home() / "models" / place.replace("/", "--")
+        if HUB_ID.fullmatch(place) and not Path(place).is_dir() and not kept.is_dir():
+            raise ToolkitError(f"{place} is not on this machine, and nothing is downloaded to tell them")
 
 
 def _encoder(spec: SystemSpec, trust: bool) -> TokenReader:

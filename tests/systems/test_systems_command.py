@@ -1,0 +1,186 @@
+"""`tandem systems`: what is listed and shown, and exactly what is sent."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from toolkit import registry
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import template_digest
+from toolkit.systems.facts import listing, overview, weights
+
+pytestmark = pytest.mark.unit
+
+MINE = """\
+- name: mine
+  description: a model of mine
+  kind: dense
+  checkpoint: me/mine
+  licence: mit
+  size: 1.5B
+  parameters: {pooling: cls, precision: bf16}
+  templates: {query: "For: {instruction}\\nQ:  {query}", plain: "Q:  {query}", passage: "{text}"}
+  recipes:
+    paper: {source: me 2026, templates: {query: "{query} {instruction}"}}
+    lost: {unknown: nobody wrote it down}
+"""
+TOPICS = [
+    {"query_id": "7-ori", "text": "wind power", "query": "wind power"},
+    {"query_id": "7-ins", "text": "wind power For experts.", "query": "wind power", "instruction": "For experts."},
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "my.yaml").write_text(MINE, encoding="utf-8")
+    (tmp_path / "topics.jsonl").write_text("".join(json.dumps(topic) + "\n" for topic in TOPICS), encoding="utf-8")
+    return tmp_path
+
+
+def tandem(*args, cwd=None, **env):
+    command = [sys.executable, "-m", "toolkit", "systems", *args]
+    done = subprocess.run(command, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def spec(**given):
+    return SystemSpec(**{"name": "x", "description": "d", "kind": "dense", "checkpoint": "a/x", **given})
+
+
+def test_the_list_says_how_far_each_was_verified():
+    status, out, _ = tandem("list")
+    header, *rows = [line.split("\t") for line in out.splitlines()]
+    assert status == 0
+    assert header == ["name", "kind", "size", "licence", "verified", "papers"]
+    assert len(rows) == len(registry.systems())
+    assert [row[0] for row in rows if row[4] == "run"] == ["bm25", "all-minilm-l6-v2"]
+    assert ["gtr-t5-xl", "dense", "1.24B", "apache-2.0"] in [row[:4] for row in rows]
+
+
+def test_kind_paper_and_the_users_file_choose_rows(folder):
+    _, out, _ = tandem("list", "--kind", "dense", "--paper", "berds")
+    assert [line.split("\t")[0] for line in out.splitlines()[1:]] == ["contriever-msmarco", "dpr-single-nq", "uae-large-v1"]
+    _, out, _ = tandem("list", "--kind", "dense", "--systems", "my.yaml", cwd=folder)
+    assert out.splitlines()[-1] == "mine\tdense\t1.5B\tmit\tfacts only\t-"
+    status, _, err = tandem("list", "--kind", "dens")
+    assert (status, err.splitlines()[0]) == (2, "error: no kind 'dens'")
+    assert err.splitlines()[1].startswith("hint:  did you mean 'dense'? known: bm25, ")
+
+
+def test_what_was_not_verified_is_a_question_mark():
+    rows = list(listing([spec(), spec(name="y", checkpoint="", kind="bm25", size="")]))
+    assert rows == [("x", "dense", "?", "?", "facts only", "-"), ("y", "bm25", "-", "-", "facts only", "-")]
+
+
+def test_weights_follow_from_size_and_precision():
+    assert weights(spec(size="22.7M"), "fp32") == 90_800_000
+    assert weights(spec(size="7.11B"), "bf16") == 14_220_000_000
+    assert weights(spec(size="110M x 2"), "fp16") == 440_000_000  # two towers
+    assert weights(spec(size="7.24B + LoRA r=64"), "bf16") == 14_480_000_000
+    assert weights(spec(), "fp32") is None
+
+
+def test_show_tells_all_with_its_recipes(folder):
+    status, out, _ = tandem("show", "mine", "--systems", "my.yaml", cwd=folder)
+    shown = registry.choose_system("mine", files=[folder / "my.yaml"])
+    assert status == 0
+    assert out.splitlines() == [
+        "mine: a model of mine",
+        "  kind         dense",
+        "  checkpoint   me/mine @ no revision verified",
+        "  licence      mit",
+        "  size         1.5B",
+        "  memory       2.8 GiB in bf16, 5.6 GiB in fp32 (weights alone; fp32 is what a CPU computes in)",
+        "  verified     facts only: put together from what is published; it was never run",
+        "sent, where its model card's way is taken:",
+        '  query        "For: {instruction}\\nQ:  {query}"',
+        '  passage      "{text}"',
+        '  plain        "Q:  {query}"',
+        "  parameters   pooling cls, precision bf16",
+        f"  digest       {template_digest(shown)}",
+        "recipe paper:",
+        "  source       me 2026",
+        '  query        "{query} {instruction}"',
+        f"  digest       {template_digest(shown.with_recipe('paper'))}",
+        "recipe lost:",
+        "  unknown      nobody wrote it down",
+    ]
+
+
+@pytest.mark.parametrize("spec", list(registry.systems().values()), ids=lambda spec: spec.name)
+def test_every_system_can_be_shown(spec):
+    lines = list(overview(spec))
+    assert lines[0] == f"{spec.name}: {spec.description}"
+    assert [line for line in lines if line.startswith("recipe ")] == [f"recipe {name}:" for name in spec.recipes]
+
+
+def test_gates_and_code_are_said():
+    text = "\n".join(overview(spec(gated=True, remote_code=True)))
+    assert "gated: wants HF_TOKEN" in text
+    assert "--trust-remote-code" in text
+
+
+def test_explain_shows_the_exact_string_in_every_mode(folder):
+    status, out, err = tandem("explain", "mine", "--systems", "my.yaml", "--topics", "topics.jsonl", "--query", "7", cwd=folder)
+    digest = template_digest(registry.choose_system("mine", files=[folder / "my.yaml"]))
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "mine, as its model card says",
+        "7-ori:",
+        '  plain    "Q:  {query}"',
+        '  prefix   "Q:  "',
+        '  text     "wind power"',
+        '  sent     "Q:  wind power"',
+        "  no token ids: me/mine is not on this machine, and nothing is downloaded to tell them",
+        "7-ins:",
+        '  query    "For: {instruction}\\nQ:  {query}"',
+        '  prefix   "For: For experts.\\nQ:  "',
+        '  text     "wind power"',
+        '  sent     "For: For experts.\\nQ:  wind power"',
+        "  no token ids: me/mine is not on this machine, and nothing is downloaded to tell them",
+        f"template digest {digest}",
+    ]
+
+
+def test_explain_follows_recipe_and_template(folder):
+    given = ("--systems", "my.yaml", "--topics", "topics.jsonl", "--query", "7-ins")
+    _, out, _ = tandem("explain", "mine", *given, "--recipe", "paper", cwd=folder)
+    assert out.splitlines()[:3] == ["mine, recipe paper", "7-ins:", '  query    "{query} {instruction}"']
+    _, out, _ = tandem("explain", "bge-m3", *given, "--query-template", "Q: {query}\\n", cwd=folder)
+    assert '  sent     "Q: wind power For experts.\\n"' in out.splitlines()
+    status, out, err = tandem("explain", "mine", *given, "--recipe", "lost", cwd=folder)
+    assert (status, out) == (2, "")
+    assert err.splitlines()[0] == "error: recipe lost of mine is unknown: nobody wrote it down"
+
+
+def test_a_document_is_of_the_topics_own_corpus():
+    given = ("--topics", "infosearch-mini", "--query", "audience-001-1-ins")
+    _, out, _ = tandem("explain", "bm25", *given, "--doc", "audience-001")
+    assert out.splitlines()[4].startswith('  passage  "{contents}"')
+    assert out.splitlines()[5].startswith('  sent     "')
+    status, _, err = tandem("explain", "bm25", *given, "--doc", "nothing")
+    assert (status, err.splitlines()[0]) == (2, "error: infosearch-mini has no document 'nothing' in audience")
+
+
+def test_a_document_wants_a_corpus(folder):
+    status, _, err = tandem("explain", "bm25", "--topics", "topics.jsonl", "--query", "7", "--doc", "d", cwd=folder)
+    assert (status, err.splitlines()[0]) == (2, "error: topics has no documents")
+
+
+def test_an_unknown_query_is_answered_with_the_nearest(folder):
+    status, _, err = tandem("explain", "bm25", "--topics", "topics.jsonl", "--query", "7-in", cwd=folder)
+    assert (status, err.splitlines()[0]) == (2, "error: topics has no query '7-in'")
+    assert err.splitlines()[1] == "hint:  did you mean '7-ins'? some of its: 7-ins, 7-ori"
+
+
+def test_a_reranker_is_sent_query_and_document_as_one():
+    given = ("--topics", "infosearch-mini", "--query", "audience-001-1-ins")
+    _, out, _ = tandem("explain", "monot5-base-msmarco-10k", *given, "--doc", "audience-001")
+    prompt = next(line for line in out.splitlines() if line.startswith("  prompt"))
+    assert prompt.startswith('  prompt   "Query: how do mRNA vaccines train')
+    assert prompt.endswith(' Relevant:"')
+    _, out, _ = tandem("explain", "gpt-4o", *given, "--doc", "audience-001")
+    assert "[1] " in next(line for line in out.splitlines() if line.startswith("  prompt"))
