@@ -52,20 +52,28 @@ def parser() -> argparse.ArgumentParser:
 def main(args: argparse.Namespace) -> int:
     if args.what[:1] == ["verify"] and len(args.what) == 2:
         return _verify(Path(args.what[1]))
-    if (len(args.what) == 1) == (args.topics is not None):
-        raise ToolkitError(
-            f"{len(args.what)} corpora and {'' if args.topics else 'no '}topics", "name one corpus, or --topics T"
-        )
-    if not args.output:
-        raise ToolkitError("no folder for the vectors", "name one with --output")
-    if not args.system:
-        raise ToolkitError("no system to encode with", "name one with --system, such as all-minilm-l6-v2")
-    if args.batch_size < 1:
-        raise ToolkitError(f"batch size is {args.batch_size}", "a whole number from 1 on")
+    _check(args)
     from toolkit.registry import choose_system
 
     spec = choose_system(args.system, files=args.systems, recipe=args.recipe)
+    if spec.kind != "dense":
+        raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "`tandem systems list` names the dense ones")
     return _encode_topics(spec, args) if args.topics else _encode_corpus(spec, args)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse what needs no look at anything."""
+    if args.topics and args.what:
+        raise ToolkitError("a corpus and topics", "encode one after the other, each into its folder")
+    if not args.topics and len(args.what) != 1:
+        raise ToolkitError(f"{len(args.what)} corpora" if args.what else "no corpus to encode", "name one, or --topics T")
+    if not args.system:
+        raise ToolkitError("no system to encode with", "name one with --system, such as all-minilm-l6-v2")
+    if not args.output:
+        raise ToolkitError("no folder for the vectors", "name one with --output")
+    for name, value in (("batch size", args.batch_size), ("shard size", args.shard_size)):
+        if value is not None and value < 1:
+            raise ToolkitError(f"{name} is {value}", "a whole number from 1 on")
 
 
 def _encode_corpus(spec: SystemSpec, args: argparse.Namespace) -> int:
