@@ -50,8 +50,12 @@ class LocalModel:
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
-        """Checkpoint, precision, and what tells its versions apart: the commit, or of a folder its files' sizes and times."""
+        """Checkpoint, precision, the entry's say in the chat's form, and what tells versions of the checkpoint apart.
+
+        That is the commit, or of a folder its files' sizes and times.
+        """
         facts = {"model": self.spec.checkpoint, "precision": str(self.dtype).removeprefix("torch.")}
+        facts |= {name: self.spec.parameters[name] for name in ("chat", "chat_template") if name in self.spec.parameters}
         if self.spec.revision:
             return {**facts, "revision": self.spec.revision}
         if not Path(self.spec.checkpoint).is_dir():  # of the hub or of a package: the folder is named after the commit
