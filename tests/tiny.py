@@ -107,6 +107,26 @@ def tiny_nomic(folder, seed=0):
     return save(random_model(transformers.NomicBertModel, config, seed), tokenizer, folder)
 
 
+def tiny_roberta(folder, kind="XLMRobertaForSequenceClassification", seed=0, **config):
+    """An XLM-RoBERTa: its positions are counted from behind the padding token's id."""
+    import transformers
+
+    tokenizer = roberta_tokenizer()
+    special = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "type_vocab_size": 1}
+    told = {**SIZES, **special, "max_position_embeddings": 66, "vocab_size": len(tokenizer), **config}
+    return save(random_model(getattr(transformers, kind), transformers.XLMRobertaConfig(**told), seed), tokenizer, folder)
+
+
+def tiny_deberta(folder, kind="DebertaV2ForSequenceClassification", seed=0, **config):
+    """A DeBERTa v2 with relative positions, as v3 has them."""
+    import transformers
+
+    tokenizer = bert_tokenizer()
+    relative = {"relative_attention": True, "position_buckets": 16, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0}
+    told = {**SIZES, **relative, "max_position_embeddings": 64, "vocab_size": len(tokenizer), **config}
+    return save(random_model(getattr(transformers, kind), transformers.DebertaV2Config(**told), seed), tokenizer, folder)
+
+
 def tiny_t5(folder, kind="T5EncoderModel", seed=0, **config):
     """A T5, its encoder alone unless another class is named (`T5ForConditionalGeneration`, `MT5ForConditionalGeneration`)."""
     import transformers
@@ -192,6 +212,15 @@ def bert_tokenizer():
     pieces = [*special, *WORDS, *sorted({letter.lower() for letter in LETTERS}), *(f"##{letter}" for letter in LETTERS[:26])]
     vocab = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
     return BertTokenizer(vocab=vocab, model_max_length=64)
+
+
+def roberta_tokenizer():
+    """Unigram over a few words and all letters; `<s> .. </s>`, and `</s></s>` between two texts."""
+    from transformers import XLMRobertaTokenizer
+
+    special = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -5.0)]
+    vocab = special + [(f"▁{word}", -3.0) for word in WORDS] + [(letter, -6.0) for letter in LETTERS]
+    return XLMRobertaTokenizer(vocab=[*dict(vocab).items()], model_max_length=64)
 
 
 def t5_tokenizer():

@@ -66,15 +66,16 @@ class Reasoning(YesNo):
                 tokenizer=tokenizer,
                 pad_token_id=tokenizer.pad_token_id or 0,
             )
-        thoughts = tokenizer.batch_decode(written[:, batch["input_ids"].shape[1] :], skip_special_tokens=True)
-        ends = tokenizer([ended(thought) for thought in thoughts], add_special_tokens=False)["input_ids"]
-        return super().forward([Row([*row.ids, *end], [], row.cut) for row, end in zip(rows, ends, strict=True)])
+        thoughts = written[:, batch["input_ids"].shape[1] :].tolist()
+        return super().forward([row._replace(ids=row.ids + self._ended(ids)) for row, ids in zip(rows, thoughts, strict=True)])
 
-
-def ended(thought: str) -> str:
-    """What was written, to the end of the thought; one that has no end gets one on a line of its own."""
-    before, end, _ = thought.partition(END_OF_THOUGHT)
-    return before + end if end else f"{before}\n{END_OF_THOUGHT}"
+    def _ended(self, ids: Sequence[int]) -> list[int]:
+        """The thought without padding, and with its end."""
+        tokenizer = self._loaded.tokenizer
+        ids = [token for token in ids if token not in tokenizer.all_special_ids]
+        if END_OF_THOUGHT in tokenizer.decode(ids):
+            return ids
+        return ids + tokenizer(f"\n{END_OF_THOUGHT}", add_special_tokens=False)["input_ids"]
 
 
 def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **where: Any) -> YesNo:
