@@ -126,3 +126,26 @@ def test_candidates_are_scored_as_in_the_index(spec, encoder, index):
     [vectors] = encoder.encode([doc_input(spec.templates, DOCS[3])], "passage")
     # another batch: the last bits of a vector may differ
     assert maxsim(query, [vectors]).tolist() == [pytest.approx(run["q1"]["d3"], abs=1e-3)]
+
+
+def test_queries_that_the_limit_cuts_are_said(spec, encoder, index, capsys):
+    long = "find the long document of the river and the house"
+    topics = [Topic("q1", f"{long} cat", "cat", long), Topic("q2", "cat"), Topic("q3", "dog " * 30)]
+    search_late(topics, index, spec, encoder)
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        "note: 2 of 3 different queries are longer than the model's limit and were cut",
+        "note: 1 of 3 different queries lost their core query altogether",
+    ]
+
+
+@pytest.mark.parametrize("options", [{"hits": 0}, {"threads": 0}])
+def test_a_search_for_nothing_is_refused(spec, encoder, index, options):
+    with pytest.raises(ToolkitError, match="hits is "):
+        search_late(TOPICS, index, spec, encoder, **options)
+
+
+def test_no_topics_and_two_of_one_id_are_refused(spec, encoder, index):
+    with pytest.raises(ToolkitError, match="there are no topics"):
+        search_late([], index, spec, encoder)
+    with pytest.raises(ToolkitError, match="query id 'q1' comes twice"):
+        search_late([TOPICS[0], TOPICS[0]], index, spec, encoder)

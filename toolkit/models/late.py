@@ -45,10 +45,11 @@ def maxsim(query: np.ndarray, documents: Sequence[np.ndarray]) -> np.ndarray:
     query      (q, dim) floats
     documents  each (t, dim) floats, t from 1 on
     """
-    if not documents:
-        return np.empty(0, np.float32)
-    ends = np.cumsum([len(vectors) for vectors in documents])
-    return _exact(_half(query), _half(np.concatenate(documents)), np.append(0, ends))
+    offsets = np.append(0, np.cumsum([len(vectors) for vectors in documents], dtype=np.int64))
+    query, scores = _half(query), np.empty(len(documents), np.float32)
+    for block in _blocks(offsets):
+        scores[block] = _exact(query, _half(np.concatenate(documents[block])), offsets[block.start : block.stop + 1])
+    return scores
 
 
 class LateWriter:
@@ -158,7 +159,7 @@ class LateIndex:
         ends = np.append(0, np.cumsum(lengths))
         for block in _blocks(ends):
             rows = np.concatenate([np.arange(self.offsets[one], self.offsets[one + 1]) for one in documents[block]])
-            scores[block] = _exact(query, self.vectors[rows], ends[block.start : block.stop + 1] - ends[block.start])
+            scores[block] = _exact(query, self.vectors[rows], ends[block.start : block.stop + 1])
         order = np.lexsort((-self._by_id[documents], -scores))[:hits]
         return Found(documents[order], scores[order])
 
@@ -184,8 +185,11 @@ def _half(vectors: np.ndarray) -> np.ndarray:
 
 
 def _exact(query: np.ndarray, vectors: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Scores (n,) float32 of documents whose vectors lie one below the other; query and vectors are float16."""
-    best = _best_products(query.astype(np.float64), vectors.astype(np.float64), offsets[:-1])
+    """Scores (n,) float32 of documents whose vectors lie one below the other; query and vectors are float16.
+
+    offsets  (n + 1,): the vectors are those from the first to the last
+    """
+    best = _best_products(query.astype(np.float64), vectors.astype(np.float64), offsets[:-1] - offsets[0])
     return best.sum(axis=0).astype(np.float32)
 
 

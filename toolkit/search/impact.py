@@ -14,7 +14,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
 from toolkit.formats.indexes import check_made_with, read_index_metadata
-from toolkit.search import check_ids
+from toolkit.search.queries import encode_queries
 
 if TYPE_CHECKING:
     from toolkit.models.encoders.sparse import SparseEncoder
@@ -36,11 +36,11 @@ def search_impact(
 
     index  ours, or one of Pyserini's prebuilt ones, which does not say what made it
 
-    Raises ToolkitError where the folder holds no such index, where another system made it, and for two topics of one id.
+    Raises ToolkitError where the folder holds no such index, where another system made it, and for what `encode_queries`
+    refuses.
     """
     from toolkit.models.impact import LEVELS, ImpactSearcher, quantise, repeated
 
-    check_ids(topics)
     metadata = read_index_metadata(index)
     if metadata is None:
         say(f"note: {index} does not say what made it: that {spec.name} did is not checked")
@@ -49,6 +49,10 @@ def search_impact(
     else:
         check_made_with(index, metadata, spec)
     searcher, levels = ImpactSearcher(index), spec.parameters.get("quantization", LEVELS)
-    weights = encoder.encode([topic_input(spec.templates, topic) for topic in topics], "query")
-    asked = [replace(topic, text=repeated(quantise(its, levels))) for topic, its in zip(topics, weights, strict=True)]
-    return searcher.search(asked, hits=hits, threads=threads, tag=tag or spec.name)
+    encoded = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
+    texts = {each: repeated(quantise(weights, levels)) for each, weights in encoded.items()}
+    asked = [replace(topic, text=texts[topic_input(spec.templates, topic)]) for topic in topics]
+    run = searcher.search(asked, hits=hits, threads=threads, tag=tag or spec.name)
+    if without := len(topics) - len(run.query_ids):
+        say(f"note: nothing was found in {index} for {without} of {len(topics)} topics")
+    return run

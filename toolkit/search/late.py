@@ -12,7 +12,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
 from toolkit.formats.indexes import check_made_with, read_index_metadata
-from toolkit.search import check_ids
+from toolkit.search.queries import encode_queries
 
 if TYPE_CHECKING:
     from toolkit.models.encoders.multivector import MultiVectorEncoder
@@ -37,12 +37,11 @@ def search_late(
             None is the default of `toolkit.models.centroids`
 
     Equal queries are searched once. Raises ToolkitError where the folder holds no such index, where another system made it,
-    and for two topics of one id.
+    and for what `encode_queries` refuses.
     """
     from toolkit.models.centroids import PROBES, Centroids
     from toolkit.models.late import LateIndex
 
-    check_ids(topics)
     metadata = read_index_metadata(index)
     if metadata is None or metadata["kind"] != KIND:
         raise ToolkitError(f"{index} is no index of token vectors", "`tandem index --type multivector` makes one")
@@ -50,15 +49,13 @@ def search_late(
     probes = PROBES if probes is None else probes
     centroids = Centroids(index, probes) if metadata["centroids"] and probes else None
     opened = LateIndex(index)
-    inputs = [topic_input(spec.templates, topic) for topic in topics]
-    vectors = encoder.encode(inputs, "query")
-    queries = dict(zip(inputs, vectors, strict=True))
+    queries = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
     found = opened.search(list(queries.values()), hits=hits, threads=threads, centroids=centroids)
     answers = dict(zip(queries, found, strict=True))
     names = {each: opened.names(answer.documents) for each, answer in answers.items()}
     rows = (
         ScoredDoc(topic.query_id, doc_id, score)
-        for topic, each in zip(topics, inputs, strict=True)
+        for topic, each in ((topic, topic_input(spec.templates, topic)) for topic in topics)
         for doc_id, score in zip(names[each], answers[each].scores.tolist(), strict=True)
     )
     return Run.from_rows(rows, tag=tag or spec.name)

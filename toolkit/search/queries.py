@@ -1,0 +1,43 @@
+"""Topics to what a model makes of them, one result a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import say
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import Input, topic_input
+from toolkit.core.topics import Topic
+from toolkit.search import check_ids
+
+
+class Encoder(Protocol):
+    """Late interaction or learned sparse, see `toolkit.models.encoders.sentence`."""
+
+    cut: dict[str, int]
+    lost: int
+
+    def encode(self, inputs: Sequence[Input], side: str) -> list[Any]:
+        """One result an input."""
+
+
+def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, *, hits: int, threads: int) -> dict[Input, Any]:
+    """What the model makes of each different query, by what it was sent; how many its limit cut is said.
+
+    Raises ToolkitError for no topics, two of one id, and a search without hits or threads.
+    """
+    if not topics:
+        raise ToolkitError("there are no topics to search for", "check the file")
+    check_ids(topics)
+    if hits < 1 or threads < 1:
+        raise ToolkitError(f"hits is {hits}, threads is {threads}", "both are whole numbers from 1 on")
+    cut, lost = encoder.cut["query"], encoder.lost
+    inputs = list(dict.fromkeys(topic_input(spec.templates, topic) for topic in topics))
+    queries = dict(zip(inputs, encoder.encode(inputs, "query"), strict=True))
+    if cut := encoder.cut["query"] - cut:
+        say(f"note: {cut} of {len(inputs)} different queries are longer than the model's limit and were cut")
+    if lost := encoder.lost - lost:
+        say(f"note: {lost} of {len(inputs)} different queries lost their core query altogether")
+    return queries
