@@ -1,0 +1,168 @@
+"""What reranking does with a model's scores: order, tail, ties, what is scored once, what is kept, what is refused."""
+
+import numpy as np
+import pytest
+import tiny
+
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.core.topics import Topic
+from toolkit.rerank import rerank
+from toolkit.rerank.kept import KeptScores
+from toolkit.rerank.pointwise import below, falling
+
+pytestmark = pytest.mark.unit
+
+TEXTS = {
+    name: Doc(name, "", text) for name, text in {"a": "one", "b": "two two", "c": "three", "d": "four", "e": "five"}.items()
+}
+TOPICS = [Topic("q1", "red", query="red"), Topic("q2", "blue", query="blue")]
+RUN = Run.from_dict({"q1": {"a": 9, "b": 8, "c": 7, "d": 6, "e": 5}, "q2": {"e": 2, "a": 1}}, source="first")
+
+
+class Told:
+    """A reranker that gives documents the scores it is told, in batches of two, and counts what it was asked."""
+
+    cut = 0
+
+    def __init__(self, scores, batch=2, fails_after=None):
+        self.spec = tiny.tiny_spec("", "cross-encoder", name="told", templates={"query": "{query}!"})
+        self.facts = {"precision": "fp16"}
+        self.asked, self.batch, self.fails_after = [], batch, fails_after
+        self.scores = {TEXTS[name].text: score for name, score in scores.items()}
+
+    def batches(self, pairs, done=()):
+        for start in range(0, len(pairs), self.batch):
+            positions = list(range(start, min(start + self.batch, len(pairs))))
+            if not set(positions) <= set(done):
+                if self.fails_after == len(self.asked):
+                    raise RuntimeError("killed")
+                self.asked += [(pairs[place][0].whole, pairs[place][1].whole) for place in positions]
+                yield positions, np.array([self.scores[pairs[place][1].whole] for place in positions])
+
+
+SCORES = {"a": 0.5, "b": 2.5, "c": 1.5, "d": -1.0, "e": 0.25}
+
+
+def test_the_best_documents_come_in_the_order_of_the_models_scores():
+    run = rerank(RUN, TOPICS, TEXTS, Told(SCORES), depth=5)
+    assert run.to_dict() == {"q1": {"b": 2.5, "c": 1.5, "a": 0.5, "e": 0.25, "d": -1.0}, "q2": {"a": 0.5, "e": 0.25}}
+    assert [doc.doc_id for doc in next(run.rankings())[1]] == ["b", "c", "a", "e", "d"]
+    assert run.tag == "told"
+
+
+def test_what_is_below_the_depth_keeps_its_order_behind():
+    run = rerank(RUN, TOPICS, TEXTS, Told(SCORES), depth=2)
+    assert run.to_dict()["q1"] == {"b": 2.5, "a": 0.5, "c": -0.5, "d": -1.5, "e": -2.5}
+
+
+def test_the_tail_is_left_out_where_that_is_asked_for():
+    assert rerank(RUN, TOPICS, TEXTS, Told(SCORES), depth=2, tail="drop").to_dict()["q1"] == {"b": 2.5, "a": 0.5}
+
+
+def test_ranks_for_scores():
+    run = rerank(RUN, TOPICS, TEXTS, Told(SCORES), depth=2, scores="rank")
+    assert run.to_dict()["q1"] == {"b": 1, "a": 1 / 2, "c": 1 / 3, "d": 1 / 4, "e": 1 / 5}
+
+
+def test_the_candidates_scores_go_by_the_new_ranks():
+    run = rerank(RUN, TOPICS, TEXTS, Told(SCORES), depth=2, scores="candidates")
+    assert run.to_dict()["q1"] == {"b": 9, "a": 8, "c": 7, "d": 6, "e": 5}
+
+
+def test_equal_scores_come_by_document_id_descending_whatever_scores_are_written():
+    tied = Told({**SCORES, "a": 1.0, "b": 1.0 + 1e-9, "c": 1.0})  # one 32-bit float
+    for scores in ("own", "rank", "candidates"):
+        ranking = next(rerank(RUN, TOPICS, TEXTS, tied, depth=3, scores=scores).rankings())[1]
+        assert [doc.doc_id for doc in ranking] == ["c", "b", "a", "d", "e"]
+
+
+def test_candidates_with_equal_scores_stay_in_the_new_order():
+    run = Run.from_dict({"q1": {"a": 1.0, "b": 1.0, "c": 1.0}})
+    ranking = next(rerank(run, TOPICS, TEXTS, Told(SCORES), scores="candidates").rankings())[1]
+    assert [doc.doc_id for doc in ranking] == ["b", "c", "a"]
+    assert ranking[0].score == 1.0
+    assert 0.9999999 > ranking[2].score > 0.9999998  # two steps of a 32-bit float
+
+
+@pytest.mark.parametrize("lowest", [0.0, -3.25, 1e-30, -2.0e7, 4.0e9])
+def test_tail_scores_are_strictly_below_as_32_bit_floats(lowest):
+    scores = np.array([lowest, *below(lowest, 900)], np.float32)
+    assert (np.diff(scores) < 0).all()
+
+
+def test_falling_scores_are_left_as_they_are():
+    assert falling([3.0, 2.5, -1.0]) == [3.0, 2.5, -1.0]
+
+
+def test_pairs_of_equal_texts_are_scored_once():
+    modes = [Topic("q1-ori", "red", query="red", mode="ori"), Topic("q2-ori", "red", query="red", mode="ori")]
+    same = {**TEXTS, "e": Doc("e", "", "one")}  # the text of a
+    run = Run.from_dict({"q1-ori": {"a": 2, "b": 1}, "q2-ori": {"a": 1, "e": 3}})
+    model = Told({"a": 0.5, "b": 2.5})
+    done = rerank(run, modes, same, model)
+    assert model.asked == [("red!", "one"), ("red!", "two two")]
+    assert done.to_dict() == {"q1-ori": {"b": 2.5, "a": 0.5}, "q2-ori": {"e": 0.5, "a": 0.5}}
+
+
+def test_the_order_of_lines_in_the_run_changes_nothing():
+    rows = list(zip(RUN.to_frame()["query_id"], RUN.to_frame()["doc_id"], RUN.scores, strict=True))
+    turned = Run.from_rows(rows[::-1])
+    first, second = (rerank(run, TOPICS, TEXTS, Told(SCORES), depth=2).to_dict() for run in (RUN, turned))
+    assert first == second
+
+
+def test_an_interrupted_reranking_goes_on_where_it_was(tmp_path):
+    whole = rerank(RUN, TOPICS, TEXTS, Told(SCORES))
+    store = KeptScores(tmp_path / "kept", "model")
+    with pytest.raises(RuntimeError):
+        rerank(RUN, TOPICS, TEXTS, Told(SCORES, fails_after=4), kept=store)
+    store.close()
+    again = Told(SCORES)
+    resumed = rerank(RUN, TOPICS, TEXTS, again, kept=KeptScores(tmp_path / "kept", "model"))
+    assert again.asked == [("red!", "five"), ("blue!", "five"), ("blue!", "one")]  # four of seven pairs were kept
+    assert resumed.to_dict() == whole.to_dict()
+
+
+def test_scores_of_another_model_are_not_taken(tmp_path, capsys):
+    KeptScores(tmp_path / "kept", "one").add([b"pair"], np.array([1.0]))
+    assert KeptScores(tmp_path / "kept", "one").known([b"other", b"pair"]) == {1: 1.0}
+    assert KeptScores(tmp_path / "kept", "another").known([b"pair"]) == {}
+    assert capsys.readouterr().err == f"note: the scores kept in {tmp_path}/kept were made otherwise; they are made anew\n"
+
+
+def test_a_file_that_holds_no_scores_is_refused(tmp_path):
+    (tmp_path / "kept").write_text("something else, and long enough to be looked at" * 3)
+    with pytest.raises(ToolkitError, match="the scores kept there cannot be read"):
+        KeptScores(tmp_path / "kept", "one")
+    assert (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"depth": 0}, "depth is 0"),
+        ({"tail": "cut"}, "tail is 'cut'"),
+        ({"scores": "mine"}, "scores is 'mine'"),
+        ({"topics": TOPICS[:1]}, r"first: 1 of 2 queries are not among the topics \(q2\)"),
+        ({"topics": [*TOPICS, Topic("q2", "green")]}, "query id 'q2' comes twice in the topics"),
+        (
+            {"texts": {"a": TEXTS["a"]}, "place": "c.jsonl"},
+            r"no text for 4 of 5 documents \(b, c, d, \.\.\. \(4 in all\)\) in c.jsonl",
+        ),
+        ({"run": Run.from_rows([("q1", "a", 2.0), ("q1", "a", 1.0)])}, r"query q1 has documents more than once \(a\)"),
+    ],
+)
+def test_what_is_missing_or_without_meaning_is_refused_before_the_model_is_asked(change, message):
+    model = Told(SCORES)
+    given = {"run": RUN, "topics": TOPICS, "texts": TEXTS, **change}
+    with pytest.raises(ToolkitError, match=message):
+        rerank(given.pop("run"), given.pop("topics"), given.pop("texts"), model, **given)
+    assert model.asked == []
+
+
+def test_a_score_that_is_no_number_is_a_failure():
+    with pytest.raises(ToolkitError, match=r"told gave a pair no finite score, in fp16 \(query: 'red!'\)") as caught:
+        rerank(RUN, TOPICS, TEXTS, Told({**SCORES, "c": float("nan")}))
+    assert caught.value.status == 1
