@@ -8,8 +8,9 @@ import yaml
 from toolkit import registry
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.core.templates import check_template, doc_input, topic_input
+from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
+from toolkit.registry.kinds import check_system
 from toolkit.systems.prompts import PROMPTED, asked
 
 pytestmark = pytest.mark.unit
@@ -41,8 +42,6 @@ def of(spec, key, wanted):
         return getattr(spec, key)
     if key in ("starts", "ends", "lacks", "parts", "pair"):
         return of_prompt(asked(spec, topic_input(spec.templates, INSTRUCTED), doc_input(spec.templates, DOC)), key, wanted)
-    if key == "length":
-        return spec.parameters["length"] + spec.parameters.get("reasoning", 0)
     texts = {"query": query, "plain": topic_input(spec.templates, PLAIN).whole, "passage": passage}
     if key.endswith("_ends"):
         return texts[key.removesuffix("_ends")][-len(wanted) :]
@@ -99,8 +98,6 @@ def test_an_entry_says_where_it_was_read_and_fills_its_slots(spec):
     for name in ("", *(name for name, recipe in spec.recipes.items() if "unknown" not in recipe)):
         used = spec.with_recipe(name) if name else spec
         assert not name or spec.recipes[name]["source"]
-        assert set(used.templates) <= {"query", "plain", "passage"}
-        for kind, template in used.templates.items():
-            check_template(kind, template)
+        check_system(used)
         if used.kind in PROMPTED:
             assert EXAMPLE["query"] in asked(used, topic_input(used.templates, PLAIN), doc_input(used.templates, DOC))

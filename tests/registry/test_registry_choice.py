@@ -108,8 +108,53 @@ def test_the_users_templates_and_pooling_stand_before_the_entrys(mine):
     assert spec.parameters == {"pooling": "last", "similarity": "dot"}
 
 
-def test_what_a_kind_cannot_take_is_refused(mine):
-    assert refusal("theirs", files=[mine], pooling="cls").message == "theirs is of kind cross-encoder: it has no pooling"
-    error = refusal("mine", files=[mine], query_template="{title}")
-    assert error.message == "template query has an unknown slot {title}"
-    assert refusal("mine", files=[mine], pooling="max").hint == "known: cls, mean, last, pooler, own"
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"query_template": "{title}"},
+            "template query has an unknown slot {title} (known: query, question, instruction, released)",
+        ),
+        ({"pooling": "max"}, "pooling is 'max', not cls or mean or last or pooler or own"),
+    ],
+)
+def test_what_an_option_cannot_be_is_refused(mine, options, message):
+    assert refusal("mine", files=[mine], **options).message == f"system mine: {message}"
+
+
+def test_only_dense_systems_pool(mine):
+    error = refusal("theirs", files=[mine], pooling="cls")
+    assert error.message == "system theirs: kind cross-encoder has no parameter 'pooling'"
+
+
+def test_all_problems_of_an_entry_are_told_together(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text(
+        """\
+name: mine
+description: d
+kind: dense
+parameters: {poolling: cls, query_length: long, eos: 1, similarity: l2}
+templates: {passages: "{text}"}
+recipes: {other: {templats: {}}}
+""",
+        encoding="utf-8",
+    )
+    error = refusal("mine", files=[path])
+    assert error.message == "system mine has 6 problems"
+    assert error.problems == (
+        "kind dense has no parameter 'poolling' did you mean 'pooling'?",
+        "query_length is 'long', not a whole number",
+        "eos is 1, not true or false",
+        "similarity is 'l2', not cos or dot",
+        "no template 'passages': query, plain, passage",
+        "recipe other has an unknown key 'templats'",
+    )
+
+
+def test_an_unknown_kind_is_answered_with_the_nearest(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text("{name: mine, description: d, kind: cross-encode}", encoding="utf-8")
+    error = refusal("mine", files=[path])
+    assert error.message == "system mine is of unknown kind 'cross-encode'"
+    assert error.hint.startswith("did you mean 'cross-encoder'? known: bm25, ")

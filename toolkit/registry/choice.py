@@ -6,15 +6,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.templates import check_template
+from toolkit.registry.kinds import check_system
 from toolkit.registry.loader import did_you_mean, entries, read_entries
 
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
-POOLINGS = ("cls", "mean", "last", "pooler", "own")
 OWN = "sent as the checkpoint's own configuration says, where that says anything"
 
 
@@ -43,14 +41,16 @@ def choose_system(
     query_template, passage_template, pooling
             instead of the entry's; in a template `\\\\n` stands for a line feed
 
-    Raises ToolkitError for an unknown name or recipe, a recipe that was never published, and what the kind cannot take.
+    Raises ToolkitError for an unknown name or recipe, a recipe that was never published, and what the kind does not know.
     """
     spec = _find(name, known_systems(files), kind)
     if recipe:
         spec = spec.with_recipe(recipe)
     if pooling:
-        spec = replace(spec, parameters=_pooled(spec, pooling))
-    return replace(spec, templates=_templates(spec.templates, query_template, passage_template))
+        spec = replace(spec, parameters={**spec.parameters, "pooling": pooling})
+    spec = replace(spec, templates=_templates(spec.templates, query_template, passage_template))
+    check_system(spec)
+    return spec
 
 
 def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> SystemSpec:
@@ -78,14 +78,6 @@ def _unlisted(name: str, checkpoint: str, kind: str | None) -> SystemSpec:
     return SystemSpec(name=name, description=OWN, kind=kind, checkpoint=checkpoint, parameters=parameters)
 
 
-def _pooled(spec: SystemSpec, pooling: str) -> dict[str, Any]:
-    if spec.kind != "dense":
-        raise ToolkitError(f"{spec.name} is of kind {spec.kind}: it has no pooling", "leave --pooling out")
-    if pooling not in POOLINGS:
-        raise ToolkitError(f"no pooling {pooling!r}", f"known: {', '.join(POOLINGS)}")
-    return {**spec.parameters, "pooling": pooling}
-
-
 def _templates(known: Mapping[str, str], query: str | None, passage: str | None) -> dict[str, str]:
     """The system's templates with the user's in their place; the user's query template is for every mode."""
     templates = dict(known)
@@ -94,5 +86,4 @@ def _templates(known: Mapping[str, str], query: str | None, passage: str | None)
     for name, template in (("query", query), ("passage", passage)):
         if template:
             templates[name] = template.replace("\\n", "\n")
-            check_template(name, templates[name])
     return templates
