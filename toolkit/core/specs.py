@@ -49,7 +49,8 @@ class SystemSpec:
     loader              what loads it: `anserini`, `sentence-transformers`, `transformers`, `peft`, `rerankers`, `endpoint`
     parameters          what the class takes, with defaults; what a user changes enters the run's name
     templates           what is sent, see `toolkit.core.templates`
-    recipes             name -> `source`, and what differs: `kind`, `loader`, `parameters`, `templates`, `notes`;
+    recipes             name -> `source`, and what differs: `kind` (with all of its parameters), `loader`, `parameters`,
+                        `templates`, `notes`;
                         or `unknown`, why it cannot be followed
     recipe              the recipe that was chosen; empty for the model card's
     papers              the benchmarks' papers that report it
@@ -86,11 +87,12 @@ class SystemSpec:
         recipe = self.recipes[name]
         if "unknown" in recipe:
             raise ToolkitError(f"recipe {name} of {self.name} is unknown: {recipe['unknown']}", "leave --recipe out")
+        usual = {} if "kind" in recipe else self.parameters  # another class has other parameters
         return replace(
             self,
             kind=recipe.get("kind", self.kind),
             loader=recipe.get("loader", self.loader),
-            parameters={**self.parameters, **recipe.get("parameters", {})},
+            parameters={**usual, **recipe.get("parameters", {})},
             templates={**self.templates, **recipe.get("templates", {})},
             recipe=name,
         )

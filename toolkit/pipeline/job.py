@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import TopicSet, resolve_topics
+from toolkit.benchmarks import TopicPart, TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.runs import Run, join_runs
@@ -20,6 +20,11 @@ from toolkit.index import Index, own_name
 from toolkit.pipeline.engines import Engine, engine
 from toolkit.pipeline.method import DEFAULT_HITS, Method, check_fusion, choose
 from toolkit.pipeline.options import Options
+from toolkit.registry.choice import choose_system
+from toolkit.rerank.method import reranking
+from toolkit.rerank.texts import Texts, texts_from
+from toolkit.search.placebo import with_instructions
+from toolkit.search.rules import apply_rules
 
 BM25_DECIMALS = 6  # as Anserini writes them: 4 decimals, ties made strict in the 6th
 
@@ -28,18 +33,23 @@ BM25_DECIMALS = 6  # as Anserini writes them: 4 decimals, ties made strict in th
 class Job:
     """A run to make: everything is looked up and checked, nothing is searched, built or downloaded yet.
 
+    topics      as their source has them
+    asked       the same as the systems are given them (`method.instruction`)
     engines     parallel to `method.systems`
+    texts       where a document's text comes from, for rules and rerankers
     index_name  as the run's file name has it
     output      the run's file; None where it is not written
     metadata    the metadata's file without `.yaml`; None where they are not written
     """
 
     topics: TopicSet
+    asked: TopicSet
     engines: tuple[Engine, ...]
     index_name: str
     method: Method
     options: Options
     tag: str
+    texts: Texts | None = None
     output: Path | None = None
     metadata: Path | None = None
 
@@ -67,36 +77,55 @@ class Job:
             raise ToolkitError(f"{self.topics.name} has no topics", "check the file")
         opened = [one.open() for one in self.engines]
         runs = [self._search(one, indexes) for one, indexes in zip(self.engines, opened, strict=True)]
-        run = runs[0]
+        run, facts, kept = runs[0], self.method.facts(), self._kept()
         if self.method.fusion:
             run = fuse(runs, **parse_method(self.method.fusion), hits=self.options.hits, tag=self.tag)
+        if self.method.reranker:
+            run, report = self.method.reranker.apply(run, self.asked, self.texts, tag=self.tag, kept=kept)
+            facts["reranking"] = [report]
         self._say_unjudged()
         if self.output:
             self._write(run)
         if self.metadata:
             indexes = [index for its in opened for index in its]
-            write_metadata(self.metadata, self._facts(run, indexes, time.time() - started))
+            write_metadata(self.metadata, self._facts(run, facts, indexes, time.time() - started))
+        if kept:
+            kept.unlink(missing_ok=True)
         return run
 
+    def _kept(self) -> Path | None:
+        """Where a reranker keeps its scores as they are made: an interrupted run goes on with them."""
+        if self.method.reranker is None or self.output is None or str(self.output) == "-":
+            return None
+        return self.output.with_name(f".{self.output.name}.scores")
+
     def _search(self, one: Engine, indexes: list[Index]) -> Run:
-        parts = zip(self.topics.parts, indexes, strict=True)
-        runs = [one.search(part.topics, index) for part, index in parts if part.topics]
+        runs = []
+        for asked, part, index in zip(self.asked.parts, self.topics.parts, indexes, strict=True):
+            if part.topics:
+                run = one.search(asked.topics, index)
+                # rules read the instructions themselves, whatever the system was given in their place
+                runs.append(self._by_rules(run, part) if one.chosen.rules else run)
         return join_runs(runs, tag=self.tag if len(self.engines) == 1 else one.chosen.tag, source=self.topics.name)
 
+    def _by_rules(self, run: Run, part: TopicPart) -> Run:
+        source = self.texts(part.group)
+        return apply_rules(run, part.topics, source.find(run.doc_ids.to_pylist()))
+
     def _write(self, run: Run) -> None:
-        kinds = {system.spec.kind for system in self.method.systems}
+        anserinis = len(self.method.systems) == 1 and self.method.systems[0].is_anserinis and not self.method.reranker
         # BM25 keeps Anserini's order: two scores may differ in 32 bits and not in 6 decimals; all others round-trip
-        how = {"decimals": BM25_DECIMALS, "ties": "file"} if kinds == {"bm25"} and not self.method.fusion else {}
+        how = {"decimals": BM25_DECIMALS, "ties": "file"} if anserinis else {}
         write_run(run, self.output, tag=self.tag, **how)
 
-    def _facts(self, run: Run, indexes: Sequence[Index], seconds: float) -> dict[str, Any]:
+    def _facts(self, run: Run, method: dict[str, Any], indexes: Sequence[Index], seconds: float) -> dict[str, Any]:
         data = {
             **({"test collection": collection} if (collection := self._collection()) else {}),
             "topics": topics_facts(self.topics.name, self.topics.topics),
             "indexes": [dict(facts) for facts in {index.name: index.facts() for index in indexes}.values()],
         }
         file = None if str(self.output) == "-" else self.output
-        return metadata_of(run, tag=self.tag, method=self.method.facts(), data=data, file=file, seconds=seconds)
+        return metadata_of(run, tag=self.tag, method=method, data=data, file=file, seconds=seconds)
 
     def _collection(self) -> dict[str, str]:
         """The test collection in ir_metadata's words."""
@@ -143,6 +172,11 @@ def plan_run(
     precision: str | None = None,
     batch_size: int | None = None,
     trust_remote_code: bool = False,
+    instruction: str = "full",
+    rerank: str | None = None,
+    rerank_recipe: str | None = None,
+    depth: int | None = None,
+    docs: str | None = None,
     output: str | Path | None = None,
     metadata: str | Path | None = None,
     tag: str | None = None,
@@ -154,6 +188,8 @@ def plan_run(
     recipe    of the one system: not its model card's way but a paper's
     systems   the user's own YAML files with entries
     fuse      how the runs of several systems become one: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`
+    instruction  `full`; `placebo` and `none` are `toolkit.search.placebo`'s
+    rerank    a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched
     output    may be `-`
     metadata  the metadata's file; beside the run where none is named
     """
@@ -163,24 +199,38 @@ def plan_run(
         parse_method(fuse)
     how = {"files": systems, "recipe": recipe, "query_template": query_template, "pooling": pooling}
     chosen = choose(names, parameters, **how)
-    method = Method(chosen, hits=hits, fusion=fuse)
+    models = {"device": device, "precision": precision, "batch_size": batch_size}
+    method = Method(chosen, hits=hits, fusion=fuse, instruction=instruction)
+    if rerank:
+        spec = choose_system(rerank, files=systems, recipe=rerank_recipe)
+        method = replace(method, reranker=reranking(spec, depth=depth, trust_remote_code=trust_remote_code or None, **models))
+    elif depth or rerank_recipe:
+        raise ToolkitError("a depth or recipe of reranking without a reranker", "name one with --rerank")
     options = Options(hits, threads or os.cpu_count() or 1, language, device, precision, batch_size, trust_remote_code)
     found = resolve_topics(topics)
     name = index or (found.benchmark.spec.name if found.benchmark else None)
     if name is None:
         raise ToolkitError(f"{topics} names no corpus to search", "name one with --index")
+    needs_texts = method.reranker or any(one.rules for one in chosen)
     if metadata is None and output is not None and str(output) != "-":
         metadata = output
     return Job(
         topics=found,
+        asked=replace(found, parts=[replace(part, topics=with_instructions(part.topics, instruction)) for part in found.parts]),
         engines=tuple(engine(one, found, name, options) for one in chosen),
         index_name=Path(name).resolve().name if Path(name).is_dir() else name.replace("/", "-"),
         method=method,
         options=options,
         tag=tag or method.tag,
+        texts=_texts(found, index, docs) if needs_texts else None,
         output=None if output is None else Path(output),
         metadata=None if metadata is None else Path(str(metadata).removesuffix(".yaml")),
     )
+
+
+def _texts(topics: TopicSet, index: str | None, docs: str | None) -> Texts:
+    """Of the documents that are searched: those named, or those that the index stores."""
+    return texts_from(topics, docs=docs) if docs else texts_from(topics, index=index)
 
 
 def run_name(job: Job) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,10 +13,10 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
 from toolkit.registry.choice import choose_system
 from toolkit.registry.loader import did_you_mean
+from toolkit.rerank.method import Reranking
 
 RULES = "+rules"
 DEFAULT_HITS = 1000
-DEFAULT_DEPTH = 100
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class Chosen:
         changed = [name if value is True else f"{name}-{value}" for name, value in self.changed.items()]
         return ".".join([self.tag, *filter(None, [self.spec.recipe]), *changed])
 
+    @property
+    def is_anserinis(self) -> bool:
+        """Whether its runs are rounded as Anserini rounds them."""
+        return self.spec.kind in ("bm25", "bm25-fields") and not self.rules
+
     def facts(self) -> dict[str, Any]:
         """What a run's metadata say of it."""
         spec, facts = self.spec, {"name": self.tag, "method": self.spec.kind}
@@ -61,41 +67,37 @@ class Method:
     systems      one, or several whose runs are fused
     fusion       how they are: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`; empty for one system
     instruction  `full`; or `placebo` (another sentence of the same length), `none`
-    reranker     reads the best `depth` documents of each query again
+    reranker     reads the best documents of each query again
     """
 
     systems: tuple[Chosen, ...]
     hits: int = DEFAULT_HITS
     fusion: str = ""
     instruction: str = "full"
-    reranker: Chosen | None = None
-    depth: int = DEFAULT_DEPTH
+    reranker: Reranking | None = None
 
     @property
     def tag(self) -> str:
         """The names of its systems: `a+b.rrf`, `bm25.rerank-NAME`."""
-        return self._joined([system.tag for system in self.systems], self.reranker.tag if self.reranker else "")
+        rerank = [f"rerank-{self.reranker.spec.name}"] if self.reranker else []
+        return ".".join([*self._fused([system.tag for system in self.systems]), *rerank])
 
     @property
     def name(self) -> str:
         """The same with all that is not as it would be without a word: the part of a run's file name."""
-        joined = self._joined([system.name for system in self.systems], self.reranker.name if self.reranker else "")
-        depth = [f"depth-{self.depth}"] if self.reranker and self.depth != DEFAULT_DEPTH else []
         instruction = [self.instruction] if self.instruction != "full" else []
         hits = [f"hits-{self.hits}"] if self.hits != DEFAULT_HITS else []
-        return ".".join([joined, *depth, *instruction, *hits])
+        rerank = [self.reranker.name] if self.reranker else []
+        return ".".join([*self._fused([system.name for system in self.systems]), *instruction, *hits, *rerank])
 
-    def _joined(self, systems: list[str], reranker: str) -> str:
-        parts = ["+".join(systems)]
-        parts += [self.fusion.replace(":", "-").replace("=", "-").replace(",", "-")] if self.fusion else []
-        return ".".join([*parts, *([f"rerank-{reranker}"] if reranker else [])])
+    def _fused(self, systems: list[str]) -> list[str]:
+        return ["+".join(systems), *([re.sub("[:=,]", "-", self.fusion)] if self.fusion else [])]
 
     def facts(self) -> dict[str, Any]:
-        """The part `method` of a run's metadata."""
+        """The part `method` of a run's metadata, but for the reranking, which reports itself."""
         facts: dict[str, Any] = {"retrieval": [{**system.facts(), "hits": self.hits} for system in self.systems]}
         facts |= {"instruction": self.instruction} if self.instruction != "full" else {}
-        facts |= {"fusion": self.fusion} if self.fusion else {}
-        return facts | ({"reranking": [{**self.reranker.facts(), "depth": self.depth}]} if self.reranker else {})
+        return facts | ({"fusion": self.fusion} if self.fusion else {})
 
 
 def choose(names: Sequence[str], given: Mapping[str, Any], **how: Any) -> tuple[Chosen, ...]:

@@ -3,6 +3,7 @@
 examples:
   tandem search --topics infosearch-mini                    every mode, each dimension over its own corpus
   tandem search --topics infosearch-ins --index msmarco     over a prebuilt index
+  tandem search --topics infosearch-mini --system bm25 --system all-minilm-l6-v2 --fuse rrf
   tandem search --topics topics.tsv --index DIR --k1 1.2 --b 0.75 --hits 100 --output - | head
 """
 
@@ -43,6 +44,14 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--rm3", action="store_true", default=None, help="expand queries with RM3")
     how.add_argument("--hits", type=int, default=1000, metavar="N", help="documents a query (default: 1000)")
     how.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one a core")
+    how.add_argument(
+        "--instruction", choices=("full", "placebo", "none"), default="full", help="what the topics' instructions become"
+    )
+    second = parser.add_argument_group("reranking")
+    second.add_argument("--rerank", metavar="S", help="a reranker for the best documents of each query")
+    second.add_argument("--rerank-recipe", metavar="R", help="a recipe of the reranker")
+    second.add_argument("--depth", type=int, metavar="N", help="documents of each query that it reads (default: 100)")
+    second.add_argument("--docs", metavar="F", help="their texts in files (default: what is searched)")
     models = parser.add_argument_group("models")
     models.add_argument("--query-template", metavar="T", help="what is sent of a topic, e.g. 'query: {query} {instruction}'")
     models.add_argument("--pooling", metavar="P", help="cls, mean, last, pooler, or own: as the checkpoint says")
@@ -74,6 +83,11 @@ def main(args: argparse.Namespace) -> int:
         query_template=args.query_template,
         pooling=args.pooling,
         fuse=args.fuse,
+        instruction=args.instruction,
+        rerank=args.rerank,
+        rerank_recipe=args.rerank_recipe,
+        depth=args.depth,
+        docs=args.docs,
         device=args.device,
         batch_size=args.batch_size,
         trust_remote_code=args.trust_remote_code,
