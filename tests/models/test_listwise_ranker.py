@@ -4,7 +4,7 @@ from endpoint import Script, serving, shown
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models.listwise import ListwiseRanker, Window, load_ranker
-from toolkit.models.listwise.passages import Passage, longest_that_fits, plain
+from toolkit.models.listwise.passages import longest_that_fits, passage, plain
 from toolkit.models.llm import LLM, Answer, load_prompt
 
 pytestmark = pytest.mark.unit
@@ -110,7 +110,7 @@ def test_a_system_turn_is_merged_where_the_entry_says_so():
     ],
 )
 def test_words_are_what_blanks_divide_and_characters_where_a_script_has_none(text, words, cut):
-    assert Passage.of(text, 5).first(words) == cut
+    assert passage(text, 5).first(words) == cut
 
 
 def test_numbers_in_brackets_would_be_taken_for_passages():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 NUMBER = re.compile(r"\[(\d+)\]")
@@ -23,17 +25,18 @@ class Passage(NamedTuple):
     """A passage to be cut. ends: where each of its words ends, as far as it may be shown and one more."""
 
     text: str
-    ends: list[int]
-
-    @classmethod
-    def of(cls, text: str, most: int) -> Passage:
-        """A plain text of which at most `most` words will be shown."""
-        text = plain(text)
-        return cls(text, [word.end() for word in itertools.islice(WORD.finditer(text), most + 1)])
+    ends: Sequence[int]
 
     def first(self, words: int) -> str:
         """Its beginning, up to its `words`-th word."""
         return self.text if len(self.ends) <= words else self.text[: self.ends[words - 1]]
+
+
+@lru_cache(maxsize=10_000)  # windows overlap, passes are repeated, and the modes of a query share their documents
+def passage(text: str, most: int) -> Passage:
+    """A text as it is shown, of which at most `most` words will be."""
+    text = plain(text)
+    return Passage(text, array("I", (word.end() for word in itertools.islice(WORD.finditer(text), most + 1))))
 
 
 def longest_that_fits(most: int, fits: Callable[[int], bool]) -> int:

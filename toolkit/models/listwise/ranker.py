@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.models.listwise.passages import Passage, longest_that_fits, plain
+from toolkit.models.listwise.passages import longest_that_fits, passage, plain
 from toolkit.models.listwise.permutations import IDS, read_permutation
 from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
 
@@ -122,7 +122,7 @@ class ListwiseRanker:
     def _fit(self, window: Window) -> _Fitted:
         """The request with the longest passages for which prompt and answer keep within `length`."""
         most = self.settings["passage_words"]
-        passages = [Passage.of(text, most) for text in window.passages]
+        passages = [passage(text, most) for text in window.passages]
         count = len(passages)
         answer = self.settings.get("output") or SPARE + self.llm.backend.count_text(
             " > ".join(f"[{number}]" for number in range(1, count + 1))

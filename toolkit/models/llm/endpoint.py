@@ -70,7 +70,8 @@ class Endpoint:
         from multiprocessing.pool import ThreadPool  # its threads do not outlive an interrupted process
 
         stop, failures = threading.Event(), []
-        session, url = self._session(), self.address()
+        url = self.address()
+        session = self._session(url)
 
         def attempt(task: tuple[int, Request]) -> tuple[int, Answer | None]:
             position, request = task
@@ -99,13 +100,17 @@ class Endpoint:
         """An estimate that errs upwards."""
         return estimate_tokens(text)
 
-    def _session(self) -> requests.Session:
+    def _session(self, url: str) -> requests.Session:
+        """Connections to be shared by threads; proxies and certificates are the environment's, looked up once."""
         import requests
         from requests.adapters import HTTPAdapter
 
         session = requests.Session()
         for scheme in ("http://", "https://"):
             session.mount(scheme, HTTPAdapter(pool_maxsize=self.concurrency))
+        settings = session.merge_environment_settings(url, {}, False, None, None)
+        session.proxies, session.verify = settings["proxies"], settings["verify"]
+        session.trust_env = False
         return session
 
     def _ask(self, session: requests.Session, url: str, request: Request, stop: threading.Event) -> Answer:
@@ -164,7 +169,7 @@ def _key() -> str:
 
 
 def _authorize(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """The key as a header. Given to `requests` as `auth`, so that it does not look for passwords in ~/.netrc."""
+    """The key as a header, put there at the last moment: no session, no settings and no log hold it."""
     if key := _key():
         request.headers["Authorization"] = f"Bearer {key}"
     return request
