@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,11 @@ from toolkit import registry
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
 from toolkit.systems.facts import listing, overview, weights
+from toolkit.systems.page import page
 
 pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).resolve().parents[2]
 
 MINE = """\
 - name: mine
@@ -132,13 +136,11 @@ def test_explain_shows_the_exact_string_in_every_mode(folder):
         "7-ori:",
         '  plain    "Q:  {query}"',
         '  prefix   "Q:  "',
-        '  text     "wind power"',
         '  sent     "Q:  wind power"',
         "  no token ids: me/mine is not on this machine, and nothing is downloaded to tell them",
         "7-ins:",
         '  query    "For: {instruction}\\nQ:  {query}"',
         '  prefix   "For: For experts.\\nQ:  "',
-        '  text     "wind power"',
         '  sent     "For: For experts.\\nQ:  wind power"',
         "  no token ids: me/mine is not on this machine, and nothing is downloaded to tell them",
         f"template digest {digest}",
@@ -154,6 +156,12 @@ def test_explain_follows_recipe_and_template(folder):
     status, out, err = tandem("explain", "mine", *given, "--recipe", "lost", cwd=folder)
     assert (status, out) == (2, "")
     assert err.splitlines()[0] == "error: recipe lost of mine is unknown: nobody wrote it down"
+
+
+def test_a_prefix_that_is_not_pooled_over_says_so(folder):
+    _, out, _ = tandem("explain", "gritlm-7b", "--topics", "topics.jsonl", "--query", "7-ins", cwd=folder)
+    prefix = '  prefix   "<|user|>\\nFor experts.\\n<|embed|>\\n" (kept out of the pooling)'
+    assert out.splitlines()[3:5] == [prefix, '  sent     "<|user|>\\nFor experts.\\n<|embed|>\\nwind power"']
 
 
 def test_a_document_is_of_the_topics_own_corpus():
@@ -184,3 +192,7 @@ def test_a_reranker_is_sent_query_and_document_as_one():
     assert prompt.endswith(' Relevant:"')
     _, out, _ = tandem("explain", "gpt-4o", *given, "--doc", "audience-001")
     assert "[1] " in next(line for line in out.splitlines() if line.startswith("  prompt"))
+
+
+def test_the_page_of_the_docs_is_what_the_registry_says():
+    assert (ROOT / "docs" / "systems.md").read_text(encoding="utf-8") == page(registry.systems().values())

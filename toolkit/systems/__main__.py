@@ -23,7 +23,6 @@ from toolkit.shell import command, guard, subcommands
 if TYPE_CHECKING:
     from toolkit.benchmarks import TopicPart, TopicSet
     from toolkit.core.documents import Doc
-    from toolkit.core.specs import SystemSpec
     from toolkit.core.topics import Topic
     from toolkit.systems import Sent
 
@@ -94,18 +93,14 @@ def explain(args: argparse.Namespace) -> None:
 
     from toolkit.systems import explain
 
-    print("\n".join(_heading(spec)))
+    print(f"{spec.name}, {f'recipe {spec.recipe}' if spec.recipe else 'as its model card says'}")
     for each in explain(spec, topics, doc, trust_remote_code=args.trust_remote_code):
         print(f"{each.topic.query_id}:")
         for sent in each.sent:
-            print("\n".join(_lines(sent)))
+            print("\n".join(_lines(sent, spec.parameters.get("mask_prefix", False))))
         if each.without:
             print(f"  no token ids: {each.without}")
     print(f"template digest {template_digest(spec)}")
-
-
-def _heading(spec: SystemSpec) -> Iterator[str]:
-    yield f"{spec.name}, {f'recipe {spec.recipe}' if spec.recipe else 'as its model card says'}"
 
 
 def _topics(found: TopicSet, query: str) -> tuple[TopicPart, list[Topic]]:
@@ -126,15 +121,14 @@ def _doc(found: TopicSet, part: TopicPart, doc_id: str) -> Doc:
     raise ToolkitError(f"{found.name} has no document {doc_id!r} in {part.group}", "see the corpus, or a run")
 
 
-def _lines(sent: Sent) -> Iterator[str]:
+def _lines(sent: Sent, masked: bool) -> Iterator[str]:
     """Texts are quoted, so that every blank is to be seen."""
     from toolkit.systems.facts import quoted
 
     if sent.template:
         yield f"  {sent.part:<9}{quoted(sent.template)}"
     if sent.input.prefix:
-        yield f"  {'prefix':<9}{quoted(sent.input.prefix)}"
-        yield f"  {'text':<9}{quoted(sent.input.text)}"
+        yield f"  {'prefix':<9}{quoted(sent.input.prefix)}{' (kept out of the pooling)' if masked else ''}"
     yield f"  {'sent' if sent.template else sent.part:<9}{quoted(sent.input.whole)}"
     if sent.ids is not None:
         yield f"  {'ids':<9}{' '.join(map(str, sent.ids))} ({len(sent.ids)})"
