@@ -45,7 +45,8 @@ class Fake:
 
     dimension, similarity = 4, "cos"
 
-    def __init__(self, before="", do=lambda: None):
+    def __init__(self, before="", do=lambda: None, precision="fp32"):
+        self.precision = precision
         self.cut, self.lost, self.seen = {"query": 0, "passage": 0}, 0, []
         self.before, self.do = before, do
 
@@ -59,9 +60,9 @@ class Fake:
         return np.array([vector(text) for text in texts])
 
 
-def encode(folder, docs=DOCS, encoder=None, spec=SPEC, shard_size=3, precision="fp32"):
+def encode(folder, docs=DOCS, encoder=None, spec=SPEC, shard_size=3):
     corpus = corpus_from_docs("c", iter(docs))
-    return encode_corpus(corpus, encoder or Fake(), spec, folder, shard_size=shard_size, precision=precision)
+    return encode_corpus(corpus, encoder or Fake(), spec, folder, shard_size=shard_size)
 
 
 def stopped(folder):
@@ -201,7 +202,7 @@ def test_a_corpus_that_grew_by_whole_shards_is_refused_when_it_was_complete(tmp_
         ({"spec": SPEC.with_recipe("other")}, "recipe"),
         ({"spec": replace(SPEC, templates={**SPEC.templates, "passage": "{text}"})}, "template"),
         ({"spec": replace(SPEC, checkpoint="org/other")}, "checkpoint"),
-        ({"precision": "bf16"}, "precision"),
+        ({"encoder": Fake(precision="bf16")}, "precision"),
         ({"shard_size": 4}, "shard_size"),
     ],
 )

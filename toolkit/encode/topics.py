@@ -39,8 +39,6 @@ def write_topics_vectors(
     encoder: Encoder,
     spec: SystemSpec,
     folder: str | Path,
-    *,
-    precision: str = "fp32",
 ) -> int:
     """Encode topics into a folder of vectors, as `encode_corpus` does documents; how many there are.
 
@@ -49,7 +47,7 @@ def write_topics_vectors(
     if not topics:
         raise ToolkitError(f"{name} has no topics", "check the file")
     folder, digest = Path(folder), topics_digest(topics)
-    facts = encoding_facts(spec, encoder, "query", precision)
+    facts = encoding_facts(spec, encoder, "query")
     facts["topics"] = {"name": name, "queries": len(topics), "sha256": digest}
     with lock(lock_name(folder)):
         store = VectorStore(folder, facts)

@@ -171,23 +171,15 @@ def _dense(corpus: Corpus, spec: SystemSpec, output: Path, how: dict[str, Any], 
     from toolkit.models.encoders import load_encoder
     from toolkit.models.vectors import empty_faiss
 
-    vectors, precision = output.with_name(f"{output.name}.vectors"), _precision(spec, args)
+    vectors = output.with_name(f"{output.name}.vectors")
     kept = args.keep_vectors or (holds_vectors(vectors) and read_vectors_metadata(vectors)["complete"])
-    encoder = load_encoder(spec, precision=precision, **how)
+    encoder = load_encoder(spec, precision=args.precision, **how)
     empty_faiss(args.factory, encoder.dimension, args.tuning)
-    encode_corpus(corpus, encoder, spec, vectors, precision=precision)
+    encode_corpus(corpus, encoder, spec, vectors)
     counts = build_dense_index(vectors, output, args.factory, args.tuning, threads=args.threads, command=_command())
     if not kept:
         shutil.rmtree(vectors)
     return counts
-
-
-def _precision(spec: SystemSpec, args: argparse.Namespace) -> str:
-    """As the encoder will choose it, by name."""
-    from toolkit.models.checkpoints import PRECISIONS, pick_device, pick_dtype
-
-    dtype = str(pick_dtype(spec, args.precision, pick_device(args.device))).removeprefix("torch.")
-    return next(name for name, its in PRECISIONS.items() if its == dtype)
 
 
 def _command() -> str:

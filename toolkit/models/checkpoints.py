@@ -48,7 +48,7 @@ def base_of(spec: SystemSpec) -> Path | None:
 
 def check_memory(spec: SystemSpec, folder: Path, device: str, precision: str | None = None) -> None:
     """ToolkitError where the weights in `folder` do not fit into what is free of the device's memory."""
-    precision = _precision(spec, precision, device)
+    precision = pick_precision(spec, precision, device)
     parameters = count_parameters(folder)
     needed, free = parameters * BYTES[precision], free_memory(device)
     if needed > free:
@@ -99,9 +99,22 @@ def pick_device(name: str | None) -> str:
     return pick_devices(name)[0]
 
 
+def pick_precision(spec: SystemSpec, precision: str | None, device: str) -> str:
+    """The numbers to compute with, by name: as asked, else as the entry says on a GPU, and fp32 on a CPU."""
+    precision = precision or (spec.parameters.get("precision", "fp32") if device != "cpu" else "fp32")
+    if precision not in PRECISIONS:
+        raise ToolkitError(f"no precision {precision!r}", f"known: {', '.join(PRECISIONS)}")
+    return precision
+
+
 def pick_dtype(spec: SystemSpec, precision: str | None, device: str) -> torch.dtype:
-    """The numbers to compute with: as asked, else as the entry says on a GPU, and fp32 on a CPU."""
-    return getattr(import_torch(), PRECISIONS[_precision(spec, precision, device)])
+    """The same as torch has them."""
+    return getattr(import_torch(), PRECISIONS[pick_precision(spec, precision, device)])
+
+
+def precision_of(dtype: torch.dtype) -> str:
+    """The name of what `pick_dtype` gave."""
+    return next(name for name, its in PRECISIONS.items() if its == str(dtype).removeprefix("torch."))
 
 
 def import_torch() -> ModuleType:
@@ -132,13 +145,6 @@ def read_json(path: Path, absent: Any = None) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ToolkitError(f"{path} is no JSON: {error}", "is the checkpoint complete?") from error
-
-
-def _precision(spec: SystemSpec, precision: str | None, device: str) -> str:
-    precision = precision or (spec.parameters.get("precision", "fp32") if device != "cpu" else "fp32")
-    if precision not in PRECISIONS:
-        raise ToolkitError(f"no precision {precision!r}", f"known: {', '.join(PRECISIONS)}")
-    return precision
 
 
 def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False) -> Path:

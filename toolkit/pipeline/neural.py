@@ -71,8 +71,7 @@ class Dense(Neural):
         from toolkit.index.dense import build_dense_index
 
         vectors = home() / "vectors" / folder.name
-        how = {"precision": self.options.precision} if self.options.precision else {}
-        encode_corpus(corpus, self.encoder, self.chosen.spec, vectors, **how)
+        encode_corpus(corpus, self.encoder, self.chosen.spec, vectors)
         build_dense_index(vectors, folder, threads=threads, command=command_line())
         shutil.rmtree(vectors)
 

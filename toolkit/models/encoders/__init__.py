@@ -20,12 +20,14 @@ class Encoder(Protocol):
 
     dimension   of the vectors
     similarity  `cos` or `dot`: how its vectors are compared
+    precision   `fp32`, `bf16` or `fp16`: the numbers it computes with
     cut         side -> how many of the encoded inputs the limit cost tokens
     lost        how many queries lost their core query altogether
     """
 
     dimension: int
     similarity: str
+    precision: str
     cut: dict[str, int]
     lost: int
 

@@ -11,6 +11,7 @@ import numpy as np
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
+from toolkit.models.checkpoints import precision_of
 from toolkit.models.encoders.tokens import Framing
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class ForeignEncoder:
         told = {"model_kwargs": {"dtype": dtype, "use_safetensors": True}, "local_files_only": True}
         self.model = SentenceTransformer(str(folder), device=device, trust_remote_code=trust, **told)
         self.similarity, self.batch_size = spec.parameters.get("similarity", "cos"), batch_size
+        self.precision = precision_of(dtype)
         self.framing = Framing(self.model.tokenizer)
         own = self.model.max_seq_length
         self.limits = {side: spec.parameters.get(f"{side}_length") or own for side in ("query", "passage")}

@@ -13,6 +13,7 @@ from torch.nn.functional import layer_norm, normalize
 
 from toolkit.core.templates import Input
 from toolkit.models.batches import by_length
+from toolkit.models.checkpoints import precision_of
 from toolkit.models.encoders.pooling import POOLINGS
 from toolkit.models.encoders.tokens import Framing, Sent
 
@@ -79,6 +80,7 @@ class TowerEncoder:
 
     def __init__(self, towers: dict[str, Tower], similarity: str, batch_size: int):
         self.towers, self.similarity, self.batch_size = towers, similarity, batch_size
+        self.precision = precision_of(towers["query"].models[0].dtype)
         self.cut = dict.fromkeys(towers, 0)
         self.lost = 0
         # the layers decide, so one text tells best
