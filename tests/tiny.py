@@ -107,6 +107,17 @@ def tiny_nomic(folder, seed=0):
     return save(random_model(transformers.NomicBertModel, config, seed), tokenizer, folder)
 
 
+def tiny_modernbert(folder, seed=0):
+    """A ModernBERT with a local and a global layer."""
+    import transformers
+
+    tokenizer = bert_tokenizer()
+    special = {"pad_token_id": 0, "bos_token_id": 2, "cls_token_id": 2, "eos_token_id": 3, "sep_token_id": 3}
+    told = {**SIZES, **special, "local_attention": 8, "global_attn_every_n_layers": 2, "vocab_size": len(tokenizer)}
+    config = transformers.ModernBertConfig(**told, max_position_embeddings=256)
+    return save(random_model(transformers.ModernBertModel, config, seed), tokenizer, folder)
+
+
 def tiny_roberta(folder, kind="XLMRobertaForSequenceClassification", seed=0, **config):
     """An XLM-RoBERTa: its positions are counted from behind the padding token's id."""
     import transformers
