@@ -127,7 +127,7 @@ def test_pruning_scores_exactly_and_finds_most_of_the_best(tmp_path):
     assert all(exact[number][doc_id] == score for number, found in enumerate(pruned) for doc_id, score in found)
     kept = sum(len({doc_id for doc_id, _ in a} & {doc_id for doc_id, _ in b}) for a, b in zip(best, pruned, strict=True))
     assert kept >= 95  # of 100
-    assert max(len(Centroids(index.folder, 1).documents(query)) for query in queries) < 1000
+    assert max(len(Centroids(index.folder, 4).documents(query, 10)) for query in queries) == 40
 
 
 def test_looking_into_every_cell_is_the_exact_search(tmp_path):

@@ -5,6 +5,7 @@ import json
 import pytest
 from tiny import llama_tokenizer, tiny_bert, tiny_decoder, tiny_spec
 
+from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.models.listwise import Window, load_ranker
 from toolkit.models.llm import AnswerCache, Request, load_llm
@@ -132,3 +133,13 @@ def test_a_window_is_ranked_within_the_models_tokens(folder, tmp_path, home):
     assert 200 < facts["usage"]["prompt_tokens"] <= 240
     assert facts["usage"]["completion_tokens"] <= 10
     assert AnswerCache(tmp_path / "answers.sqlite").path.exists()
+
+
+def test_vicuna_gets_its_form_of_a_chat():
+    tokenizer = llama_tokenizer()
+    tokenizer.chat_template = registry.system("rank-vicuna-7b").parameters["chat_template"]
+    turns = [
+        {"role": role, "content": text} for role, text in (("system", "S."), ("user", "U"), ("assistant", "A"), ("user", "V"))
+    ]
+    sent = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    assert sent == "<s>S. USER: U ASSISTANT: A</s>USER: V ASSISTANT:"

@@ -49,12 +49,9 @@ class LLM:
         cached = sum(wanted[key] for key in found)
         missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in found}
         if missing and self.replay:
-            message = (
-                f"{len(missing)} of {len(requests)} answers of {self.model} are not in the cache ({min(missing)[:12]} ...)"
-            )
-            raise ToolkitError(
-                message, "replay asks nothing: run without it first, or name the cache that was published", status=1
-            )
+            place = self.cache.path if self.cache else "any cache"
+            message = f"{len(missing)} of {len(requests)} answers of {self.model} are not in {place}"
+            raise ToolkitError(message, "replay asks nothing: run without it, or put the published answers there", status=1)
         self.usage.requests += len(requests)
         self.usage.cached += cached
         advance(cached)
