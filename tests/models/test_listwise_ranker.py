@@ -86,10 +86,24 @@ def test_a_query_that_leaves_no_room_is_named():
     assert "tiny takes 200 in all" in caught.value.hint
 
 
-@pytest.mark.parametrize(("name", "value"), [("ids", "letters"), ("system", "shout")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("ids", "letters"), ("system", "shout"), ("length", "4096"), ("passage_words", 0), ("output", True)]
+)
 def test_a_parameter_without_meaning_is_refused(name, value):
-    with pytest.raises(ToolkitError, match=f"tiny: {name} is '{value}'"):
+    with pytest.raises(ToolkitError, match=f"^tiny: {name} is {value!r}$"):
         ranker(**{name: value})
+
+
+def test_an_unknown_parameter_is_answered_with_the_nearest():
+    with pytest.raises(ToolkitError, match="tiny: a listwise reranker has no parameter 'lenght'") as caught:
+        ranker(lenght=4096)
+    assert caught.value.hint.startswith("did you mean 'length'?")
+
+
+def test_sampling_is_sent_as_the_entry_says():
+    made = ranker(temperature=None, top_p=0.9, seed=7)
+    made.rank([Window("q", "cats", ("a", "b"))])
+    assert made.llm.backend.requests[0].options == {"max_tokens": 35, "top_p": 0.9, "seed": 7}
 
 
 def test_a_system_turn_is_merged_where_the_entry_says_so():
@@ -147,3 +161,5 @@ def test_a_checkpoint_may_be_asked_through_a_server():
     assert load_ranker(spec, loader="endpoint").llm.model == "castorini/x"
     with pytest.raises(ToolkitError, match="s is loaded by peft"):
         load_ranker(spec, loader="peft")
+    with pytest.raises(ToolkitError, match="concurrency is 0"):
+        load_ranker(spec, loader="endpoint", concurrency=0)

@@ -172,6 +172,8 @@ def test_a_random_start_depends_on_seed_and_query_alone():
         ({"window": 1, "step": 1}, "window is 1, step is 1"),
         ({"step": 0}, "window is 20, step is 0"),
         ({"step": 21}, "window is 20, step is 21"),
+        ({"window": "20", "passes": 1.5}, "window is '20', passes is 1.5"),
+        ({"shuffle": "yes"}, "shuffle is 'yes'"),
         ({"scores": "ranks"}, "scores is 'ranks'"),
         ({"tail": "cut"}, "tail is 'cut'"),
     ],

@@ -9,14 +9,21 @@ from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import check_template
 from toolkit.models.listwise.passages import longest_that_fits, passage, plain
 from toolkit.models.listwise.permutations import IDS, read_permutation
 from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
+from toolkit.registry.loader import did_you_mean
 
 DEFAULTS = {"length": 4096, "passage_words": 300, "ids": "brackets", "system": "keep", "temperature": 0}
 DEFAULT_PROMPT = "listwise.v1"
 SPARE = 32  # tokens an answer may have beyond the ids themselves
-SYSTEM_TURNS = ("keep", "merge", "drop")
+CHOICES = {"ids": IDS, "system": ("keep", "merge", "drop")}
+COUNTS = ("length", "passage_words", "output")
+SAMPLING = ("temperature", "top_p", "seed")
+# of the stage, of the model's loading, and of the prompt: read elsewhere
+OTHERS = ("window", "step", "passes", "depth", "scores", "tail", "run", "titled_passage")
+OTHERS += ("model", "precision", "chat", "chat_template", "prompt", "prompt_source")
 
 
 class Window(NamedTuple):
@@ -66,16 +73,14 @@ class ListwiseRanker:
     prompt  of kind `listwise`
 
     What the system's entry says: `length` (tokens, prompt and answer), `passage_words` (the most of a passage that is
-    shown), `ids` (how answers are read), `system` (`keep`, `merge` or `drop` the prompt's system turn), `temperature`, `seed`
-    (sent to a server that knows it), `output` (tokens of an answer; what the ids need and 32 more where it is not said).
+    shown), `ids` (how answers are read), `system` (`keep`, `merge` or `drop` the prompt's system turn), `output` (tokens of an
+    answer; what the ids need and 32 more where it is not said), `temperature` (0 unless said), `top_p` and `seed` (sent as they
+    are; null leaves one out). ToolkitError for others, and for values without meaning.
     """
 
     def __init__(self, spec: SystemSpec, llm: LLM, prompt: Prompt):
         self.spec, self.llm, self.prompt = spec, llm, prompt
-        self.settings = {**DEFAULTS, **spec.parameters}
-        for name, known in (("ids", IDS), ("system", SYSTEM_TURNS)):
-            if self.settings[name] not in known:
-                raise ToolkitError(f"{spec.name}: {name} is {self.settings[name]!r}", f"known: {', '.join(known)}")
+        self.settings = _settings(spec)
         self.counts = Counts()
 
     def check(self) -> None:
@@ -143,9 +148,26 @@ class ListwiseRanker:
             message = f"{window.label}: {tokens[1]} tokens with passages of one word, and {answer} for the answer"
             hint = f"{self.spec.name} takes {self.settings['length']} in all: use a smaller window, or raise its `length`"
             raise ToolkitError(message, hint)
-        options = {name: self.settings[name] for name in ("temperature", "seed") if name in self.settings}
+        options = {name: self.settings[name] for name in SAMPLING if self.settings.get(name) is not None}
         request = Request(messages(words), {"max_tokens": answer, **options})
         return _Fitted(request, words, sum(len(one.ends) > words for one in passages), tokens[words])
+
+
+def _settings(spec: SystemSpec) -> dict[str, Any]:
+    """The entry's parameters over the defaults."""
+    known = (*CHOICES, *COUNTS, *SAMPLING, *OTHERS)
+    if unknown := [name for name in spec.parameters if name not in known]:
+        hint = f"{did_you_mean(unknown[0], known)}known: {', '.join(sorted(known))}"
+        raise ToolkitError(f"{spec.name}: a listwise reranker has no parameter {unknown[0]!r}", hint)
+    settings = {**DEFAULTS, **spec.parameters}
+    for name, choices in CHOICES.items():
+        if settings[name] not in choices:
+            raise ToolkitError(f"{spec.name}: {name} is {settings[name]!r}", f"known: {', '.join(choices)}")
+    for name in COUNTS:
+        if name in settings and not (type(settings[name]) is int and settings[name] > 0):
+            raise ToolkitError(f"{spec.name}: {name} is {settings[name]!r}", "a whole number from 1 on")
+    check_template("passage", settings.get("titled_passage", ""))
+    return settings
 
 
 def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> ListwiseRanker:

@@ -37,6 +37,8 @@ def load_llm(
     loader = loader or spec.loader or "transformers"
     if loader not in LOADERS:
         raise ToolkitError(f"{spec.name} is loaded by {loader}, which cannot write texts here", f"known: {', '.join(LOADERS)}")
+    if concurrency < 1:
+        raise ToolkitError(f"concurrency is {concurrency}", "a whole number from 1 on")
     if loader == "endpoint":
         model = spec.parameters.get("model") or spec.checkpoint
         if not model:
