@@ -1,7 +1,8 @@
 """Centroid pruning for late interaction: which documents have vectors near those of a query (PLAID, Santhanam et al. 2022).
 
-Only the documents are chosen here; `toolkit.models.late` then scores them exactly. What is lost are documents none of whose
-vectors lies in the cells that were looked into.
+Only the documents are chosen here; `toolkit.models.late` then scores them exactly. For each vector of a query a document counts
+with the best centroid of those looked at that one of its vectors belongs to, or with the next one where there is none (as XTR,
+Lee et al. 2023, fills in what it has not seen). What is lost are documents that this puts too low.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ ROUNDS = 10
 SEED = 1234
 BLOCK = 1 << 16  # vectors that are assigned at once
 PROBES = 8  # cells that are looked into for each vector of a query
+KEPT = 8  # documents that are scored for each one that is asked for
 
 
 class Centroids:
@@ -36,18 +38,31 @@ class Centroids:
         self._cells = np.load(folder / CELLS, mmap_mode="r")
         self._offsets = np.load(folder / CELL_OFFSETS)
         self._probes = min(probes, len(self._centroids))
+        self._documents = int(self._cells.max()) + 1
 
     @staticmethod
     def exist(folder: Path) -> bool:
         """Whether the index in a folder has centroids."""
         return (folder / CENTROIDS).exists()
 
-    def documents(self, query: np.ndarray) -> np.ndarray:
-        """The numbers of the documents to score for a query (q, dim), ascending."""
+    def documents(self, query: np.ndarray, hits: int) -> np.ndarray:
+        """The numbers of the documents to score for a query (q, dim), ascending: at most `KEPT` times as many as `hits`."""
         products = query.astype(np.float32) @ self._centroids.T
-        near = np.argpartition(-products, self._probes - 1, axis=1)[:, : self._probes]
-        cells = [self._cells[self._offsets[cell] : self._offsets[cell + 1]] for cell in np.unique(near)]
-        return np.unique(np.concatenate(cells)).astype(np.int64)
+        gains, gain = np.zeros((2, self._documents), np.float32)
+        for row in products:
+            cells = np.argsort(-row, kind="stable")[: self._probes + 1]
+            lowest = row[cells[self._probes]] if len(cells) > self._probes else row[cells[-1]] - 1
+            # the worst first: what a better cell says of a document overwrites it
+            cells = cells[: self._probes][::-1]
+            members = [self._cells[self._offsets[cell] : self._offsets[cell + 1]] for cell in cells]
+            documents = np.concatenate(members)
+            gain[documents] = np.repeat(row[cells] - lowest, [len(each) for each in members])
+            documents = np.unique(documents)
+            gains[documents] += gain[documents]
+        found = np.flatnonzero(gains)
+        if len(found) > KEPT * hits:
+            found = np.sort(found[np.argpartition(-gains[found], KEPT * hits)[: KEPT * hits]])
+        return found
 
 
 def count_for(vectors: int) -> int:

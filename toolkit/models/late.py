@@ -150,7 +150,7 @@ class LateIndex:
         return list(pool.map(finish, range(len(queries))))
 
     def _pruned(self, queries: list[np.ndarray], hits: int, pool: ThreadPoolExecutor, centroids: Centroids) -> list[Found]:
-        return list(pool.map(lambda query: self._best(query, centroids.documents(query), hits), queries))
+        return list(pool.map(lambda query: self._best(query, centroids.documents(query, hits), hits), queries))
 
     def _best(self, query: np.ndarray, documents: np.ndarray, hits: int) -> Found:
         """The best of some documents (m,), by their exact scores."""
@@ -158,7 +158,8 @@ class LateIndex:
         lengths = self.offsets[documents + 1] - self.offsets[documents]
         ends = np.append(0, np.cumsum(lengths))
         for block in _blocks(ends):
-            rows = np.concatenate([np.arange(self.offsets[one], self.offsets[one + 1]) for one in documents[block]])
+            rows = np.arange(ends[block.start], ends[block.stop])
+            rows += np.repeat(self.offsets[documents[block]] - ends[block], lengths[block])
             scores[block] = _exact(query, self.vectors[rows], ends[block.start : block.stop + 1])
         order = np.lexsort((-self._by_id[documents], -scores))[:hits]
         return Found(documents[order], scores[order])
