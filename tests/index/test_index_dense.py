@@ -148,18 +148,31 @@ def test_an_index_in_a_folder_opens_for_the_system_that_made_it(built):
     ("change", "message"),
     [
         ({"name": "large"}, "made with system small, not large"),
-        ({"recipe": "paper"}, "made with recipe none, not paper"),
         ({"revision": "2"}, "made with revision 1, not 2"),
-        ({"templates": {"query": "query: {query}"}}, "made with template [0-9a-f]{12}, not [0-9a-f]{12}"),
-        ({"parameters": {"similarity": "dot"}}, "made with template"),
+        ({"parameters": {"similarity": "dot"}}, "made with similarity cos, not dot"),
+        ({"templates": {"passage": "passage: {text}"}}, "made with template [0-9a-f]{12}, not [0-9a-f]{12}"),
+        ({"parameters": {"similarity": "cos", "pooling": "cls"}}, "made with template [0-9a-f]{12}, not [0-9a-f]{12}"),
+        ({"recipe": "paper", "templates": {"passage": "{text}"}}, "made with recipe none, not paper"),
     ],
 )
-def test_another_system_is_refused_in_one_line_before_anything_is_opened(built, change, message):
+def test_a_system_that_would_encode_otherwise_is_refused_in_one_line_before_anything_is_opened(built, change, message):
     (built / "index").write_bytes(b"nobody looks into it")
     with pytest.raises(ToolkitError, match=message) as refused:
         in_folder(built, replace(SPEC, **change))
     assert "\n" not in refused.value.message
     assert "search it with small" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"templates": {"query": "query: {query}", "plain": "{query}"}},
+        {"recipe": "paper", "templates": {"query": "{query} {instruction}"}},
+        {"parameters": {"similarity": "cos", "query_length": 12}},
+    ],
+)
+def test_how_queries_are_sent_is_free(built, change):
+    assert in_folder(built, replace(SPEC, **change)).open(1).kind == "faiss"
 
 
 def test_a_system_of_another_kind_is_refused(built, tmp_path):
@@ -248,7 +261,7 @@ def test_a_benchmarks_own_index_is_built_once_for_each_system(home):
 def test_a_system_that_changed_gets_its_own_index_built_anew(home):
     benchmark, calls = load("infosearch-mini"), []
     own(benchmark, "audience", SPEC, own_build(calls)).open(1)
-    changed = replace(SPEC, templates={"query": "find {query}"})
+    changed = replace(SPEC, templates={"passage": "find {text}"})
     source = own(benchmark, "audience", changed, own_build(calls, changed))
     assert "built first" in source.plan
     assert is_current(source.open(1).folder, benchmark, "audience", changed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,35 +32,54 @@ def read_index_metadata(folder: Path) -> dict[str, Any] | None:
 
 
 def system_facts(spec: SystemSpec) -> dict[str, str]:
-    """What an index records of the system that made its vectors, and what a system that searches it must share.
+    """What vectors and indexes record of the system that made them.
 
-    system, recipe, revision; template: the digest of templates and parameters (similarity among them)
+    system, recipe, revision, similarity
+    template   the digest of all its templates and parameters
+    passages   of those alone that shape the vectors of documents: indexes that agree in it have the same vectors
     """
     return {
         "system": spec.name,
         "recipe": spec.recipe,
         "revision": spec.revision,
         "template": template_digest(spec),
+        "passages": _passage_digest(spec),
         "similarity": str(spec.parameters.get("similarity", "")),
     }
 
 
+def _passage_digest(spec: SystemSpec) -> str:
+    templates = {name: template for name, template in spec.templates.items() if name not in ("query", "plain")}
+    parameters = {name: value for name, value in spec.parameters.items() if not name.startswith("query_")}
+    return template_digest(replace(spec, templates=templates, parameters=parameters))
+
+
 def made_with(metadata: Mapping[str, Any], spec: SystemSpec) -> bool:
-    """Whether an index with these metadata holds the vectors of just this system."""
-    return all(metadata.get(name, "") == value for name, value in system_facts(spec).items())
+    """Whether an index with these metadata holds the vectors that this system makes of its documents."""
+    return not _differences(metadata, spec)
 
 
 def check_made_with(index: str | Path, metadata: Mapping[str, Any], spec: SystemSpec) -> None:
-    """Raise ToolkitError where an index holds the vectors of another system, recipe, revision, template or similarity.
+    """Raise ToolkitError where an index holds the vectors of another system, revision or similarity, or of a recipe or
+    template that sends documents otherwise. How queries are sent is free.
 
     index  what to call it
     """
-    for name, asked in system_facts(spec).items():
-        found = metadata.get(name, "")
-        if found != asked:
-            maker = " with recipe ".join(filter(None, (metadata.get("system", "an unknown system"), metadata.get("recipe"))))
-            hint = f"search it with {maker}, or index the corpus with {spec.name}"
-            raise ToolkitError(f"index {index} was made with {name} {_shown(found)}, not {_shown(asked)}", hint)
+    for name, found, asked in _differences(metadata, spec):
+        maker = " with recipe ".join(filter(None, (metadata.get("system", "an unknown system"), metadata.get("recipe"))))
+        raise ToolkitError(
+            f"index {index} was made with {name} {_shown(found)}, not {_shown(asked)}",
+            f"search it with {maker} as it was then, or index the documents anew",
+        )
+
+
+def _differences(metadata: Mapping[str, Any], spec: SystemSpec) -> list[tuple[str, str, str]]:
+    """(name, found, asked) of what keeps a system from searching an index; a recipe before the digests that follow from it."""
+    asked = system_facts(spec)
+    same = any(metadata.get(name) == asked[name] for name in ("passages", "template"))
+    names = ("system", "revision", "similarity", *(() if same else ("recipe", "template")))
+    differ = [(name, str(metadata.get(name, "")), asked[name]) for name in names]
+    return [(name, found, wanted) for name, found, wanted in differ if found != wanted]
 
 
 def _shown(value: str) -> str:

@@ -48,6 +48,7 @@ def parser() -> argparse.ArgumentParser:
     model.add_argument("--system", metavar="S", help="of the registry, a folder, or a Hugging Face id")
     model.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
     model.add_argument("--recipe", metavar="R", help="one of the system's recipes (default: its model card's)")
+    model.add_argument("--pooling", metavar="P", help="cls, mean, last, pooler, or own: as the checkpoint says")
     model.add_argument("--factory", default="Flat", metavar="F", help="what FAISS builds: Flat, HNSW32, IVF1024,SQ8, ...")
     model.add_argument("--tuning", default="", metavar="T", help="how FAISS searches it: nprobe=32 (IVF), efSearch=256 (HNSW)")
     model.add_argument("--keep-vectors", action="store_true", help="leave the encoded vectors in DIR.vectors (faiss)")
@@ -110,7 +111,9 @@ def _check(args: argparse.Namespace) -> None:
 def _system(args: argparse.Namespace) -> SystemSpec | None:
     from toolkit.registry import choose_system
 
-    return choose_system(args.system, files=args.systems, recipe=args.recipe) if args.system else None
+    if not args.system:
+        return None
+    return choose_system(args.system, files=args.systems, recipe=args.recipe, pooling=args.pooling)
 
 
 def _lucene(name: str, args: argparse.Namespace) -> int:
@@ -146,19 +149,20 @@ def _encoded(name: str, kind: str, spec: SystemSpec, args: argparse.Namespace) -
         system = f"{spec.name}, recipe {spec.recipe}" if spec.recipe else spec.name
         print(f"encode {corpus.name} with {system}; index it ({kind}{f', {args.factory}' * (kind == FAISS)}) into {output}")
         return 0
-    how = {"device": args.device, "batch_size": args.batch_size, "trust_remote_code": args.trust_remote_code}
+    how = {"device": args.device, "batch_size": args.batch_size, "precision": args.precision}
+    how["trust_remote_code"] = args.trust_remote_code
     if kind == FAISS:
         return _say(output, _dense(corpus, spec, output, how, args))
     if kind == IMPACT:
         from toolkit.index.impact import build_impact_index
         from toolkit.models.encoders.sparse import load_sparse
 
-        encoder = load_sparse(spec, precision=args.precision, **how)
+        encoder = load_sparse(spec, **how)
         return _say(output, build_impact_index(corpus, encoder, output, threads=args.threads, command=_command()))
     from toolkit.index.late import build_late_index
     from toolkit.models.encoders.multivector import load_multivector
 
-    encoder = load_multivector(spec, precision=args.precision, **how)
+    encoder = load_multivector(spec, **how)
     return _say(output, build_late_index(corpus, encoder, output, command=_command()))
 
 
@@ -173,7 +177,7 @@ def _dense(corpus: Corpus, spec: SystemSpec, output: Path, how: dict[str, Any], 
 
     vectors = output.with_name(f"{output.name}.vectors")
     kept = args.keep_vectors or (holds_vectors(vectors) and read_vectors_metadata(vectors)["complete"])
-    encoder = load_encoder(spec, precision=args.precision, **how)
+    encoder = load_encoder(spec, **how)
     empty_faiss(args.factory, encoder.dimension, args.tuning)
     encode_corpus(corpus, encoder, spec, vectors)
     counts = build_dense_index(vectors, output, args.factory, args.tuning, threads=args.threads, command=_command())

@@ -72,7 +72,7 @@ def find_index(name: str, system: SystemSpec | None = None, build: Build | None 
     A folder and a prebuilt index serve all groups; a benchmark has an index for each of its own.
 
     Raises ToolkitError, with the nearest known name, where it is nothing of that, and where the index is of another kind
-    than the system searches or was made with another system, recipe, template or similarity.
+    than the system searches or holds the vectors of another one (see `toolkit.formats.indexes.check_made_with`).
     """
     kind_for(system)
     if Path(name).is_dir():

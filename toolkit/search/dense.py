@@ -38,8 +38,8 @@ def search_dense(
     Scores are 32-bit floats as FAISS has them, see `toolkit.models.vectors`. Equal inputs are encoded and searched once.
     Queries that the model's limit cuts are said. Where passages of an index share their document's id, the best one counts.
 
-    Raises ToolkitError for no topics, two of one id, an index that is none or was made with another system, recipe, template
-    or similarity, and one of another dimension.
+    Raises ToolkitError for no topics, two of one id, an index that is none or holds the vectors of another system, and one of
+    another dimension.
     """
     from toolkit.models.vectors import FaissIndex
 
