@@ -160,8 +160,11 @@ def test_explain_follows_recipe_and_template(folder):
 
 def test_a_prefix_that_is_not_pooled_over_says_so(folder):
     _, out, _ = tandem("explain", "gritlm-7b", "--topics", "topics.jsonl", "--query", "7-ins", cwd=folder)
-    prefix = '  prefix   "<|user|>\\nFor experts.\\n<|embed|>\\n" (kept out of the pooling)'
-    assert out.splitlines()[3:5] == [prefix, '  sent     "<|user|>\\nFor experts.\\n<|embed|>\\nwind power"']
+    assert out.splitlines()[3:6] == [
+        '  prefix   "<|user|>\\nFor experts.\\n<|embed|>\\n"',
+        '  sent     "<|user|>\\nFor experts.\\n<|embed|>\\nwind power"',
+        "  note     the prefix is kept out of the pooling",
+    ]
 
 
 def test_a_document_is_of_the_topics_own_corpus():
@@ -190,6 +193,12 @@ def test_a_reranker_is_sent_query_and_document_as_one():
     prompt = next(line for line in out.splitlines() if line.startswith("  prompt"))
     assert prompt.startswith('  prompt   "Query: how do mRNA vaccines train')
     assert prompt.endswith(' Relevant:"')
+    assert "chat template" not in out
+    _, out, _ = tandem("explain", "followir-7b", *given, "--doc", "audience-001")
+    assert "\\n\\nQuery: how do mRNA vaccines train" in out
+    assert "chat template" not in out  # its markup is written out
+    _, out, _ = tandem("explain", "mistral-7b-instruct-v0.2-pointwise", *given, "--doc", "audience-001")
+    assert "  note     the checkpoint's chat template goes around it" in out.splitlines()
     _, out, _ = tandem("explain", "gpt-4o", *given, "--doc", "audience-001")
     assert "[1] " in next(line for line in out.splitlines() if line.startswith("  prompt"))
 

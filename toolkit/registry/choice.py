@@ -13,7 +13,8 @@ from toolkit.registry.kinds import check_system
 from toolkit.registry.loader import did_you_mean, entries, read_entries
 
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
-OWN = "sent as the checkpoint's own configuration says, where that says anything"
+UNLISTED = "a checkpoint that no entry knows"
+PLAIN = "Texts are sent as they are, without the prompts that the checkpoint may name; templates and entries say otherwise."
 
 
 def known_systems(files: Iterable[str | Path] = ()) -> dict[str, SystemSpec]:
@@ -75,7 +76,7 @@ def _unlisted(name: str, checkpoint: str, kind: str | None) -> SystemSpec:
     """A checkpoint of which only the place is known."""
     kind = kind or "dense"
     parameters = {"pooling": "own", "similarity": "cos"} if kind == "dense" else {}
-    return SystemSpec(name=name, description=OWN, kind=kind, checkpoint=checkpoint, parameters=parameters)
+    return SystemSpec(name=name, description=UNLISTED, kind=kind, checkpoint=checkpoint, parameters=parameters, notes=PLAIN)
 
 
 def _templates(known: Mapping[str, str], query: str | None, passage: str | None) -> dict[str, str]:

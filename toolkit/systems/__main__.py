@@ -97,7 +97,7 @@ def explain(args: argparse.Namespace) -> None:
     for each in explain(spec, topics, doc, trust_remote_code=args.trust_remote_code):
         print(f"{each.topic.query_id}:")
         for sent in each.sent:
-            print("\n".join(_lines(sent, spec.parameters.get("mask_prefix", False))))
+            print("\n".join(_lines(sent)))
         if each.without:
             print(f"  no token ids: {each.without}")
     print(f"template digest {template_digest(spec)}")
@@ -121,15 +121,17 @@ def _doc(found: TopicSet, part: TopicPart, doc_id: str) -> Doc:
     raise ToolkitError(f"{found.name} has no document {doc_id!r} in {part.group}", "see the corpus, or a run")
 
 
-def _lines(sent: Sent, masked: bool) -> Iterator[str]:
+def _lines(sent: Sent) -> Iterator[str]:
     """Texts are quoted, so that every blank is to be seen."""
     from toolkit.systems.facts import quoted
 
     if sent.template:
         yield f"  {sent.part:<9}{quoted(sent.template)}"
     if sent.input.prefix:
-        yield f"  {'prefix':<9}{quoted(sent.input.prefix)}{' (kept out of the pooling)' if masked else ''}"
+        yield f"  {'prefix':<9}{quoted(sent.input.prefix)}"
     yield f"  {'sent' if sent.template else sent.part:<9}{quoted(sent.input.whole)}"
+    if sent.note:
+        yield f"  {'note':<9}{sent.note}"
     if sent.ids is not None:
         yield f"  {'ids':<9}{' '.join(map(str, sent.ids))} ({len(sent.ids)})"
 

@@ -10,7 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import DEFAULTS, Input, doc_input, topic_input
 from toolkit.core.topics import Topic
-from toolkit.systems.prompts import PROMPTED, asked
+from toolkit.systems.prompts import PROMPTED, asked, in_chat
 from toolkit.systems.tokens import token_reader
 
 
@@ -21,12 +21,14 @@ class Sent(NamedTuple):
               language model is asked
     template  empty for a pair and a prompt
     ids       the token ids, special ones and all; None where there are none
+    note      what the text alone does not tell
     """
 
     part: str
     template: str
     input: Input
     ids: list[int] | None = None
+    note: str = ""
 
 
 class Explained(NamedTuple):
@@ -55,11 +57,13 @@ def _explained(
     side = "plain" if not topic.instruction and "plain" in templates else "query"
     query, passage = topic_input(templates, topic), doc_input(templates, doc) if doc else None
     ids = read(query, passage) if read else {}
-    sent = [Sent(side, templates[side], query, ids.get("query"))]
+    masked = "the prefix is kept out of the pooling" if spec.parameters.get("mask_prefix") else ""
+    sent = [Sent(side, templates[side], query, ids.get("query"), masked if query.prefix else "")]
     if passage:
-        sent.append(Sent("passage", templates["passage"], passage, ids.get("passage")))
+        sent.append(Sent("passage", templates["passage"], passage, ids.get("passage"), masked if passage.prefix else ""))
         if spec.kind in PROMPTED:
-            sent.append(Sent("prompt", "", Input("", asked(spec, query, passage)), ids.get("pair")))
+            around = "the checkpoint's chat template goes around it" if in_chat(spec) else ""
+            sent.append(Sent("prompt", "", Input("", asked(spec, query, passage)), ids.get("pair"), around))
         elif "pair" in ids:
             sent.append(Sent("pair", "", Input("", query.whole + "\n" + passage.whole), ids["pair"]))
     if read and not ids:

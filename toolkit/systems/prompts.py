@@ -32,3 +32,8 @@ PROMPTED = {"monot5": _pointwise, "yes-no": _pointwise, "listwise": _listwise}
 def asked(spec: SystemSpec, query: Input, passage: Input) -> str:
     """What a system of a kind in `PROMPTED` is asked."""
     return PROMPTED[spec.kind](spec, query, passage)
+
+
+def in_chat(spec: SystemSpec) -> bool:
+    """Whether the prompt goes into the checkpoint's chat template; a yes/no model's that says nothing does where it has one."""
+    return spec.kind != "monot5" and spec.parameters.get("chat") is not False
