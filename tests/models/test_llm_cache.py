@@ -214,5 +214,5 @@ def test_an_interrupted_process_ends_though_the_server_is_silent(path):
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        assert b"KeyboardInterrupt" in process.communicate(timeout=30)[1]  # the server would be waited for 120 seconds
+        assert b"KeyboardInterrupt" in process.communicate(timeout=30)[1]  # the server would be waited for ten minutes
     assert kept() == 5

@@ -233,6 +233,19 @@ def test_an_address_that_is_none_is_refused_without_being_quoted(url):
         Endpoint("m", base_url=url).check()
 
 
+@pytest.mark.parametrize("key", ["sk-two\nlines", "sk-two words", "sk-beyond-ascii-\u2026"])
+def test_a_key_that_no_header_can_hold_is_refused_without_being_quoted(monkeypatch, key):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(ToolkitError, match=r"^OPENAI_API_KEY is no key: it has blanks or characters beyond ASCII$"):
+        Endpoint("m", base_url="http://localhost/v1").check()
+
+
+def test_a_server_that_fails_is_told_once(capfd):
+    with serving(Script(faults=[500] * 17)) as script:
+        complete(script, [ask(str(number)) for number in range(8)], retries=50)
+    assert capfd.readouterr().err.count("trying again") == 1
+
+
 def test_a_server_is_told_of_without_user_path_and_query():
     assert server_of("https://user:secret@host.example:8443/key/abc/v1?token=1") == "https://host.example:8443"
 

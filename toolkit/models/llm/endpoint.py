@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 OPENAI = "https://api.openai.com/v1"  # where a key alone leads
 BUSY = (408, 409, 425, 429)  # worth another try, as is everything from 500 on
 BACKOFF, LONGEST = 0.5, 60.0  # seconds before the first retry, doubled each time; the longest pause
+CONNECT = 10.0  # seconds to reach a server
 PATIENCE = 300.0  # seconds that a server may ask us to wait (Retry-After)
 SHOWN = 200  # characters of a server's message
 TURN_TOKENS = 8  # what a chat template adds to a turn
@@ -44,14 +45,15 @@ class Endpoint:
     concurrency  requests at the same time
     retries      how often a request is repeated after 408, 409, 425, 429, 5xx, a broken connection, silence, or an answer
                  that is no chat completion; pauses grow exponentially, with jitter, and are never shorter than Retry-After
-    timeout      seconds to connect, and without a byte
+    timeout      seconds without a byte: until all of an answer is written, which is sent as a whole
     """
 
     def __init__(
-        self, model: str, *, base_url: str | None = None, concurrency: int = 16, retries: int = 6, timeout: float = 120.0
+        self, model: str, *, base_url: str | None = None, concurrency: int = 16, retries: int = 6, timeout: float = 600.0
     ):
         self.facts = {"model": model}
         self.base_url, self.concurrency, self.retries, self.timeout = base_url, concurrency, retries, timeout
+        self._warned = False
 
     def address(self) -> str:
         """Where requests go; ToolkitError where nothing says so."""
@@ -61,6 +63,8 @@ class Endpoint:
             raise ToolkitError(f"no server to ask {self.facts['model']}", hint)
         if not _is_address(url):
             raise ToolkitError("OPENAI_BASE_URL is no address of a server", "it looks like http://localhost:8000/v1")
+        if not (_key().isascii() and _key().isprintable() and " " not in _key()):  # libraries would quote it in their errors
+            raise ToolkitError("OPENAI_API_KEY is no key: it has blanks or characters beyond ASCII", "set it again")
         return url.rstrip("/")
 
     check = address
@@ -122,7 +126,8 @@ class Endpoint:
                 why, after = error, error.after
             if after > PATIENCE:
                 raise _refused(url, f"it asks to wait {after:.0f} seconds ({why})", "run again then: what was answered is kept")
-            if tried == 1:
+            if tried == 1 and not self._warned:
+                self._warned = True
                 say(f"{server_of(url)}: {why}; trying again")
             # the wait ends early where another request has failed for good
             if tried == self.retries or stop.wait(pause(tried, after)):
@@ -183,10 +188,10 @@ def _post(session: requests.Session, url: str, body: dict[str, Any], timeout: fl
     import requests
 
     try:
-        response = session.post(url, json=body, timeout=timeout, auth=_authorize, allow_redirects=False)
+        response = session.post(url, json=body, timeout=(CONNECT, timeout), auth=_authorize, allow_redirects=False)
     except requests.exceptions.SSLError:
         raise _refused(url, "its certificate cannot be trusted", "check OPENAI_BASE_URL") from None
-    except requests.exceptions.Timeout:
+    except requests.exceptions.ReadTimeout:
         raise _Again(f"no answer within {timeout:g} seconds") from None
     except requests.exceptions.RequestException as error:
         raise _Again(reason(error)) from None
