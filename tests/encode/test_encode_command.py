@@ -50,18 +50,17 @@ def test_documents_and_topics_meet_in_one_space(place):
     assert metadata["implementation"]["command"].startswith("python -m toolkit.encode c.jsonl --system")
 
 
-def test_the_same_bytes_in_another_process_and_after_an_interruption(place):
-    done = encode("c.jsonl", *SYSTEM, "--output", "again", "--shard-size", 2, "--quiet", folder=place)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert open_vectors(place / "again").digest == open_vectors(place / "v").digest
-    # as it is when killed in the second shard
-    metadata = yaml.safe_load((place / "again" / "tandem.yaml").read_text())
+def test_an_interrupted_one_goes_on_in_another_process_to_the_same_bytes(place, tmp_path):
+    shutil.copytree(place / "v", tmp_path / "v")  # and as it is when killed in the second shard:
+    metadata = yaml.safe_load((tmp_path / "v" / "tandem.yaml").read_text())
     metadata = {**metadata, "complete": False, "shards": metadata["shards"][:1]}
-    (place / "again" / "tandem.yaml").write_text(yaml.safe_dump(metadata))
-    (place / "again" / "vectors-00001.npy").unlink()
-    done = encode("c.jsonl", *SYSTEM, "--output", "again", "--shard-size", 2, folder=place)
-    assert done.stderr.splitlines()[0] == "again: 2 documents are encoded already, going on"
-    assert open_vectors(place / "again").digest == open_vectors(place / "v").digest
+    (tmp_path / "v" / "tandem.yaml").write_text(yaml.safe_dump(metadata))
+    (tmp_path / "v" / "vectors-00001.npy").unlink()
+    done = encode("c.jsonl", *SYSTEM, "--output", tmp_path / "v", "--shard-size", 2, folder=place)
+    assert done.stderr.splitlines()[0] == f"{tmp_path / 'v'}: 2 documents are encoded already, going on"
+    for name in ("vectors-00000.npy", "vectors-00001.npy", "ids-00001.txt"):
+        assert (tmp_path / "v" / name).read_bytes() == (place / "v" / name).read_bytes()
+    assert open_vectors(tmp_path / "v").digest == open_vectors(place / "v").digest
 
 
 def test_another_precision_is_refused(place):

@@ -238,11 +238,13 @@ def test_a_broken_document_is_refused_and_placed(tmp_path):
     path.write_text('{"id": "a", "text": "one"}\n{"id": "b"}\n')
     with pytest.raises(ToolkitError, match=r"c\.jsonl, line 2: no field 'text'"):
         encode_corpus(corpus_from_files(path), Fake(), SPEC, tmp_path / "v")
+    assert not (tmp_path / "v").exists()
 
 
 def test_a_corpus_without_text_and_a_shard_without_documents_are_refused(tmp_path):
     with pytest.raises(ToolkitError, match="c has no documents to encode"):
         encode(tmp_path / "v", docs=[Doc("a", "", "")])
+    assert not (tmp_path / "v").exists()
     with pytest.raises(ToolkitError, match="shard size is 0"):
         encode(tmp_path / "w", shard_size=0)
     assert not (tmp_path / "w").exists()

@@ -94,15 +94,31 @@ def test_a_folder_is_gone_on_with_and_complete_at_the_end_only(tmp_path):
 
 
 def test_files_that_nothing_speaks_of_yet_are_written_again(tmp_path):
-    # killed after the vectors of a shard were written, before tandem.yaml was
-    VectorStore(tmp_path / "v", FACTS)
-    np.save(tmp_path / "v" / "vectors-00000.npy", FIRST)
-    (tmp_path / "v" / ".vectors-00001.npy.x.part").write_bytes(b"half")
     store = VectorStore(tmp_path / "v", FACTS)
     store.add(["a"], SECOND, "0")
+    # killed after the vectors of the next shard were written, while its ids were
+    np.save(tmp_path / "v" / "vectors-00001.npy", FIRST)
+    (tmp_path / "v" / ".ids-00001.txt.x.part").write_bytes(b"half")
+    store = VectorStore(tmp_path / "v", FACTS)
+    store.add(["b"], SECOND, "1")
     store.finish({})
-    assert open_vectors(tmp_path / "v").array.tolist() == SECOND.tolist()
+    assert open_vectors(tmp_path / "v").array.tolist() == [*SECOND.tolist(), *SECOND.tolist()]
     assert verify_vectors(tmp_path / "v") == []
+
+
+def test_killed_in_the_first_shard_it_begins_anew(tmp_path, monkeypatch):
+    def killed(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "save", killed)
+        with pytest.raises(KeyboardInterrupt):
+            VectorStore(tmp_path / "v", FACTS).add(["a"], SECOND, "0")
+    np.save(tmp_path / "v" / "vectors-00000.npy", FIRST)
+    store = VectorStore(tmp_path / "v", FACTS)
+    assert (store.shards, store.complete) == ([], False)
+    store.add(["a"], SECOND, "0")
+    assert VectorStore(tmp_path / "v", FACTS).shards == store.shards
 
 
 def test_other_facts_are_refused_and_named(folder):
@@ -117,13 +133,15 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path):
     with pytest.raises(ToolkitError, match="holds no vectors"):
         open_vectors(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    with pytest.raises(ToolkitError, match="exists and holds no vectors"):
+        VectorStore(tmp_path / "mine.txt", FACTS)
 
 
 @pytest.mark.parametrize("bad", ["a\nb", "", "a b", "a\r"])
 def test_an_id_that_could_not_be_read_back_is_refused(tmp_path, bad):
     with pytest.raises(ToolkitError, match="doc_id"):
         VectorStore(tmp_path / "v", FACTS).add([bad], SECOND, "0")
-    assert [path.name for path in (tmp_path / "v").iterdir()] == ["tandem.yaml"]
+    assert not (tmp_path / "v").exists()
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])

@@ -13,14 +13,15 @@ FLOAT32 = 4  # bytes
 def estimate(spec: SystemSpec, count: int, precision: str) -> list[str]:
     """Lines on the memory that the weights need and the room that so many vectors need on disk.
 
-    A checkpoint that is not a folder of this machine is not looked at: what is known is its published size.
+    Of an adapter, and of a checkpoint that is no folder of this machine, only the published size is known.
     """
     from toolkit.models.checkpoints import BYTES, PACKAGE, count_parameters, locate
 
-    if not (spec.checkpoint.startswith(PACKAGE) or Path(spec.checkpoint).expanduser().is_dir()):
+    here = spec.checkpoint.startswith(PACKAGE) or Path(spec.checkpoint).expanduser().is_dir()
+    if spec.base or not here:
         size = f", {spec.size} parameters" if spec.size else ""
         return [f"checkpoint {spec.checkpoint}{size}", f"vectors: {count:,} times the model's dimension times {FLOAT32} bytes"]
-    folder = locate(spec, side="passage", trust_remote_code=True)
+    folder = locate(spec, side="passage", trust_remote_code=True)  # no code is run: only sizes are read
     weights = shown(count_parameters(folder) * BYTES[precision])
     lines = [f"checkpoint {spec.checkpoint}: {weights} of memory for the weights in {precision}"]
     dimension = vector_size(folder)

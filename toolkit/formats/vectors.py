@@ -54,7 +54,7 @@ class VectorStore:
     """
 
     def __init__(self, folder: str | Path, facts: Mapping[str, Any]):
-        """Open a folder to go on with it, or make it.
+        """Open a folder to go on with it; one that is not there yet is made with the first shard.
 
         facts  what the vectors are of: system, side, precision, ... (plain values)
 
@@ -63,12 +63,9 @@ class VectorStore:
         self.folder, self.facts = Path(folder), dict(facts)
         self.shards: list[Shard] = []
         self.complete = False
-        if not self.folder.exists():
-            self.folder.mkdir(parents=True)
         if not (self.folder / NAME).exists():
-            if any(self.folder.iterdir()):
+            if self.folder.exists() and not (self.folder.is_dir() and not any(self.folder.iterdir())):
                 raise ToolkitError(f"{self.folder} exists and holds no vectors", "name another folder, or remove it")
-            self._write({})
             return
         metadata = read_vectors_metadata(self.folder)
         for name, value in self.facts.items():
@@ -92,6 +89,8 @@ class VectorStore:
         assert vectors.shape == (len(ids), self.facts["dimension"])
         check_ids("query_id" if self.facts["side"] == "query" else "doc_id", ids)
         _refuse_infinite(self.folder, vectors, ids)
+        if not self.shards:
+            self._write({})  # first of all: a folder that has only a shard in it would be taken for someone else's
         vectors_path, ids_path = _paths(self.folder, len(self.shards))
         with atomic_path(vectors_path) as part, part.open("wb") as file:
             np.save(file, vectors, allow_pickle=False)
