@@ -56,7 +56,7 @@ class Framing:
         """
         prefixes = list(dict.fromkeys(each.prefix for each in inputs))
         sizes = {prefix: len(ids) for prefix, ids in zip(prefixes, self._tokens(prefixes), strict=True)}
-        room = limit - len(self.head) - len(self.tail)
+        room = max(0, limit - len(self.head) - len(self.tail))
         sent = []
         for each, body in zip(inputs, self._tokens([each.whole for each in inputs]), strict=True):
             ids = [*self.head, *body[:room], *self.tail]
