@@ -1,4 +1,5 @@
-"""The same bytes again: search and evaluate do not depend on threads, on the order of lines and files, on hashes or locales."""
+"""The same bytes again: search and evaluate do not depend on threads, on the order of lines and files, on hashes or locales;
+models give the same bytes for the same input, batch size and machine."""
 
 import os
 import random
@@ -90,3 +91,20 @@ def test_a_written_run_and_its_compressed_form_hold_the_same_bytes_again(tmp_pat
     for form in ("gz", "zst"):
         first, second = ((tmp_path / f"{name}.trec.{form}").read_bytes() for name in ("first", "second"))
         assert first == second
+
+
+def test_encode_and_rerank_give_the_same_bytes_whatever_surrounds_them(tmp_path):
+    from tiny import tiny_bert
+
+    model = tiny_bert(tmp_path / "cross", "BertForSequenceClassification", num_labels=1)
+    what = ["--topics", "infosearch-mini-language-ins", "--system", "all-minilm-l6-v2"]
+    rerank = ["--topics", "infosearch-mini-language-ins", "--system", str(model), "--kind", "cross-encoder"]
+    vectors, runs, reranked = set(), set(), set()
+    for number, surroundings in enumerate(SURROUNDINGS[:2]):
+        encoded, run = tmp_path / f"vectors{number}", tmp_path / f"{number}.trec"
+        tandem(tmp_path, surroundings, "encode", "infosearch-mini-language", *what[2:], "--output", str(encoded))
+        vectors.add((encoded / "vectors-00000.npy").read_bytes())
+        tandem(tmp_path, surroundings, "search", *what, "--threads", str(number + 1), "--output", str(run))
+        runs.add(run.read_bytes())
+        reranked.add(tandem(tmp_path, surroundings, "rerank", "--run", str(run), *rerank, "--output", "-"))
+    assert len(vectors) == len(runs) == len(reranked) == 1
