@@ -136,19 +136,24 @@ description: d
 kind: dense
 parameters: {poolling: cls, query_length: long, eos: 1, similarity: l2}
 templates: {passages: "{text}"}
-recipes: {other: {templats: {}}}
+recipes: {a: {templats: {}}, b: {parameters: 5}, c: {kind: impact, parameters: {pooling: cls}}, d: {templates: {query: 1}}}
+verified: maybe
 """,
         encoding="utf-8",
     )
     error = refusal("mine", files=[path])
-    assert error.message == "system mine has 6 problems"
+    assert error.message == "system mine has 10 problems"
     assert error.problems == (
         "kind dense has no parameter 'poolling' did you mean 'pooling'?",
         "query_length is 'long', not a whole number",
         "eos is 1, not true or false",
         "similarity is 'l2', not cos or dot",
-        "no template 'passages': query, plain, passage",
-        "recipe other has an unknown key 'templats'",
+        "template 'passages' is '{text}': text for query or plain or passage",
+        "recipe a: unknown key 'templats'",
+        "recipe b: parameters is 5",
+        "recipe c: kind impact has no parameter 'pooling'",
+        "recipe d: template 'query' is 1: text for query or plain or passage",
+        "verified is 'maybe', not run or tiny checkpoint or facts only",
     )
 
 

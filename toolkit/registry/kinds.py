@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
@@ -14,7 +14,8 @@ from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml
 TYPES = {"int": int, "float": (int, float), "bool": bool, "str": str, "list": list}
 WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text", "list": "a list"}
 TEMPLATES = ("query", "plain", "passage")
-RECIPE = ("source", "kind", "loader", "parameters", "templates", "notes", "unknown")
+VERIFIED = ("run", "tiny checkpoint", "facts only")
+RECIPE = {**dict.fromkeys(("source", "kind", "loader", "notes", "unknown"), str), "parameters": dict, "templates": dict}
 
 
 @functools.cache
@@ -27,7 +28,9 @@ def check_system(spec: SystemSpec) -> None:
     """Raise ToolkitError, with every problem, for a kind, parameter, value, template or slot that there is not."""
     if spec.kind not in kinds():
         raise ToolkitError(f"system {spec.name} is of unknown kind {spec.kind!r}", _known(spec.kind, kinds()))
-    problems = [*_parameters(spec), *_templates(spec), *_recipes(spec)]
+    problems = [*_problems(spec.kind, spec.parameters, spec.templates), *_recipes(spec)]
+    if spec.verified not in VERIFIED:
+        problems.append(f"verified is {spec.verified!r}, not {values(VERIFIED)}")
     if problems:
         known = f"parameters of kind {spec.kind}: {', '.join(kinds()[spec.kind]['parameters'])}"
         if len(problems) == 1:
@@ -35,19 +38,16 @@ def check_system(spec: SystemSpec) -> None:
         raise ToolkitError(f"system {spec.name} has {len(problems)} problems", known, problems=problems)
 
 
-def _parameters(spec: SystemSpec) -> Iterator[str]:
-    known = kinds()[spec.kind]["parameters"]
-    for name, value in spec.parameters.items():
+def _problems(kind: str, parameters: Mapping[str, Any], templates: Mapping[str, Any]) -> Iterator[str]:
+    known = kinds()[kind]["parameters"]
+    for name, value in parameters.items():
         if name not in known:
-            yield f"kind {spec.kind} has no parameter {name!r} {did_you_mean(name, known)}".rstrip()
+            yield f"kind {kind} has no parameter {name!r} {did_you_mean(name, known)}".rstrip()
         elif not _fits(value, known[name]["of"]):
             yield f"{name} is {value!r}, not {values(known[name]['of'])}"
-
-
-def _templates(spec: SystemSpec) -> Iterator[str]:
-    for name, template in spec.templates.items():
-        if name not in TEMPLATES:
-            yield f"no template {name!r}: {', '.join(TEMPLATES)}"
+    for name, template in templates.items():
+        if name not in TEMPLATES or not isinstance(template, str):
+            yield f"template {name!r} is {template!r}: text for {values(TEMPLATES)}"
             continue
         try:
             check_template(name, template)
@@ -56,19 +56,25 @@ def _templates(spec: SystemSpec) -> Iterator[str]:
 
 
 def _recipes(spec: SystemSpec) -> Iterator[str]:
-    for recipe, content in spec.recipes.items():
-        yield from (f"recipe {recipe} has an unknown key {key!r}" for key in content if key not in RECIPE)
+    for name, recipe in spec.recipes.items():
+        odd = [f"unknown key {key!r}" for key in recipe if key not in RECIPE]
+        odd += [f"{key} is {value!r}" for key, value in recipe.items() if not isinstance(value, RECIPE.get(key, object))]
+        if not odd:
+            kind = recipe.get("kind", spec.kind)
+            changed = recipe.get("parameters", {}), recipe.get("templates", {})
+            odd += _problems(kind, *changed) if kind in kinds() else [f"unknown kind {kind!r}"]
+        yield from (f"recipe {name}: {problem}" for problem in odd)
 
 
-def _fits(value: Any, of: str | list[str]) -> bool:
-    if isinstance(of, list):
+def _fits(value: Any, of: str | Sequence[str]) -> bool:
+    if not isinstance(of, str):
         return value in of
     return isinstance(value, TYPES[of]) and (of == "bool" or not isinstance(value, bool))
 
 
-def values(of: str | list[str]) -> str:
+def values(of: str | Sequence[str]) -> str:
     """What a parameter may be, in words."""
-    return " or ".join(of) if isinstance(of, list) else WORDS[of]
+    return WORDS[of] if isinstance(of, str) else " or ".join(of)
 
 
 def _known(name: str, known: dict[str, Any]) -> str:
