@@ -9,7 +9,8 @@ from toolkit.benchmarks import load
 from toolkit.core.errors import ToolkitError
 from toolkit.models.llm import LLM, AnswerCache, Endpoint, Request
 from toolkit.models.llm import endpoint as module
-from toolkit.models.llm.endpoint import estimate_tokens, pause, server_of
+from toolkit.models.llm.endpoint import pause, server_of
+from toolkit.models.llm.estimate import estimate_tokens
 
 pytestmark = pytest.mark.unit
 

@@ -119,6 +119,19 @@ def test_sampling_is_refused_here(folder, tmp_path, home):
     load(folder, tmp_path).complete(requests(["query"], temperature=0))
 
 
+def test_looking_downloads_nothing(home, monkeypatch):
+    def forbidden(*args, **told):
+        raise AssertionError("a dry run asked the hub")
+
+    monkeypatch.setattr("toolkit.models.checkpoints.fetch_checkpoint", forbidden)
+    ranker = load_ranker(registry.system("rank-zephyr-7b"))
+    order, tokens = ranker.peek(Window("q", "cats", ("the cat is in the house", "a dog")))
+    assert order is None
+    assert tokens > 50
+    with pytest.raises(AssertionError):
+        ranker.check()
+
+
 def test_a_window_is_ranked_within_the_models_tokens(folder, tmp_path, home):
     """Random weights answer nonsense: it is repaired, counted, and the prompt keeps within `length`."""
     prompt = tmp_path / "short.yaml"

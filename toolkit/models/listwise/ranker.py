@@ -13,6 +13,8 @@ from toolkit.core.templates import check_template
 from toolkit.models.listwise.passages import longest_that_fits, passage, plain
 from toolkit.models.listwise.permutations import IDS, read_permutation
 from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
+from toolkit.models.llm.estimate import Estimate
+from toolkit.models.llm.exchange import Backend
 from toolkit.registry.loader import did_you_mean
 
 DEFAULTS = {"length": 4096, "passage_words": 300, "ids": "brackets", "system": "keep", "temperature": 0}
@@ -92,7 +94,7 @@ class ListwiseRanker:
 
         advance  is told how many windows more are answered
         """
-        fitted = [self._fit(window) for window in windows]
+        fitted = [self._fit(window, self.llm.backend) for window in windows]
         answers = self.llm.complete([one.request for one in fitted], advance)
         orders = []
         for window, one, answer in zip(windows, fitted, answers, strict=True):
@@ -102,9 +104,13 @@ class ListwiseRanker:
         return orders
 
     def peek(self, window: Window) -> tuple[tuple[int, ...] | None, int]:
-        """(the order if its answer is in the cache, tokens of the prompt); asks and counts nothing."""
-        one = self._fit(window)
-        answer = self.llm.peek(one.request)
+        """(the order if its answer is in the cache, tokens of the prompt); asks, counts and downloads nothing.
+
+        The tokens are an estimate where the checkpoint is not on this machine yet.
+        """
+        here = self.llm.backend.here
+        one = self._fit(window, self.llm.backend if here else Estimate())
+        answer = self.llm.peek(one.request) if here else None
         order = read_permutation(answer.text, len(window.passages), ids=self.settings["ids"])[0] if answer else None
         return order, one.tokens
 
@@ -124,14 +130,13 @@ class ListwiseRanker:
             counts.shortened += 1
             counts.fewest_words = min(one.words, counts.fewest_words or one.words)
 
-    def _fit(self, window: Window) -> _Fitted:
-        """The request with the longest passages for which prompt and answer keep within `length`."""
+    def _fit(self, window: Window, counter: Backend | Estimate) -> _Fitted:
+        """The request with the longest passages for which prompt and answer keep within `length` tokens, as `counter` has them."""
         most = self.settings["passage_words"]
         passages = [passage(text, most) for text in window.passages]
         count = len(passages)
-        answer = self.settings.get("output") or SPARE + self.llm.backend.count_text(
-            " > ".join(f"[{number}]" for number in range(1, count + 1))
-        )
+        ids = " > ".join(f"[{number}]" for number in range(1, count + 1))
+        answer = self.settings.get("output") or SPARE + counter.count_text(ids)
         values = {"query": plain(window.query), "count": str(count)}
         tokens = {}
 
@@ -140,7 +145,7 @@ class ListwiseRanker:
             return self.prompt.messages(values, shown, system=self.settings["system"])
 
         def fits(words: int) -> bool:
-            tokens[words] = self.llm.backend.count_tokens(messages(words))
+            tokens[words] = counter.count_tokens(messages(words))
             return tokens[words] + answer <= self.settings["length"]
 
         words = longest_that_fits(most, fits)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import string
 import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,8 @@ from urllib.parse import urlsplit
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
-from toolkit.models.llm.exchange import Answer, Message, Request
+from toolkit.models.llm.estimate import Estimate
+from toolkit.models.llm.exchange import Answer, Request
 from toolkit.store import reason
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ BACKOFF, LONGEST = 0.5, 60.0  # seconds before the first retry, doubled each tim
 CONNECT = 10.0  # seconds to reach a server
 PATIENCE = 300.0  # seconds that a server may ask us to wait (Retry-After)
 SHOWN = 200  # characters of a server's message
-TURN_TOKENS = 8  # what a chat template adds to a turn
-ASCII, LETTERS = bytes(range(128)), string.ascii_letters.encode() + b" \n\t"
-FIRST_BYTES = bytes(range(0xC0, 0x100))  # of the characters beyond ASCII, in UTF-8
 
 
 class _Again(Exception):
@@ -37,7 +34,7 @@ class _Again(Exception):
         self.after = after
 
 
-class Endpoint:
+class Endpoint(Estimate):
     """One model at one address. Address and key come from OPENAI_BASE_URL and OPENAI_API_KEY, and go nowhere else.
 
     model        as the server calls it
@@ -47,6 +44,8 @@ class Endpoint:
                  that is no chat completion; pauses grow exponentially, with jitter, and are never shorter than Retry-After
     timeout      seconds without a byte: until all of an answer is written, which is sent as a whole
     """
+
+    here = True
 
     def __init__(
         self, model: str, *, base_url: str | None = None, concurrency: int = 16, retries: int = 6, timeout: float = 600.0
@@ -96,14 +95,6 @@ class Endpoint:
         if failures:
             raise failures[0]
 
-    def count_tokens(self, messages: Sequence[Message]) -> int:
-        """An estimate that errs upwards, see `estimate_tokens`; 8 more a turn for what the server's template adds."""
-        return sum(estimate_tokens(message["content"]) + TURN_TOKENS for message in messages)
-
-    def count_text(self, text: str) -> int:
-        """An estimate that errs upwards."""
-        return estimate_tokens(text)
-
     def _session(self, url: str) -> requests.Session:
         """Connections to be shared by threads; proxies and certificates are the environment's, looked up once."""
         import requests
@@ -145,20 +136,6 @@ def server_of(url: str) -> str:
     """Scheme, host and port of an address: user, password, path and query may be secrets."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
-
-
-def estimate_tokens(text: str) -> int:
-    """Tokens of a text for a model whose tokenizer is not at hand; meant to err upwards.
-
-    A token for each 3 ASCII letters and blanks (English prose has 4 to 5 a token), one for each digit and other ASCII
-    sign, and for each character beyond ASCII one less than its bytes in UTF-8 (Cyrillic and Persian 1, Chinese 2).
-    """
-    raw = text.encode("utf-8", "surrogatepass")
-    rest = raw.translate(None, LETTERS)
-    wide = rest.translate(None, ASCII)
-    # a character beyond ASCII has one first byte (11xxxxxx) and further ones (10xxxxxx): these are what counts
-    further = len(wide.translate(None, FIRST_BYTES))
-    return -(-(len(raw) - len(rest)) // 3) + len(rest) - len(wide) + further
 
 
 def _is_address(url: str) -> bool:

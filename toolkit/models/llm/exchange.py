@@ -85,9 +85,11 @@ class Backend(Protocol):
     """What answers.
 
     facts  what enters the key of every request beside the request itself, `model` among it
+    here   whether facts and token counts are known without downloading anything
     """
 
     facts: Mapping[str, Any]
+    here: bool
 
     def check(self) -> None:
         """Raise ToolkitError where nothing could be asked; asks nothing."""

@@ -12,6 +12,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
 from toolkit.models.batches import by_length
 from toolkit.models.llm.exchange import Answer, Message, Request
+from toolkit.store import home
 
 if TYPE_CHECKING:
     import transformers
@@ -42,6 +43,13 @@ class LocalModel:
         self.chat = spec.parameters.get("chat", True)
         self.device = checkpoints.pick_device(device)
         self.dtype = checkpoints.pick_dtype(spec, precision, self.device)
+
+    @property
+    def here(self) -> bool:
+        """Whether the checkpoint is on this machine."""
+        checkpoint = self.spec.checkpoint
+        kept = home() / "models" / checkpoint.replace("/", "--")
+        return checkpoint.startswith(checkpoints.PACKAGE) or Path(checkpoint).expanduser().is_dir() or kept.is_dir()
 
     @cached_property
     def folder(self) -> Path:
