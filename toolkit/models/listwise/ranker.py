@@ -131,7 +131,7 @@ class ListwiseRanker:
             counts.fewest_words = min(one.words, counts.fewest_words or one.words)
 
     def _fit(self, window: Window, counter: Backend | Estimate) -> _Fitted:
-        """The request with the longest passages for which prompt and answer keep within `length` tokens, as `counter` has them."""
+        """The request with the longest passages with which prompt and answer keep within `length` tokens of `counter`."""
         most = self.settings["passage_words"]
         passages = [passage(text, most) for text in window.passages]
         count = len(passages)
