@@ -173,12 +173,18 @@ def test_a_document_is_of_the_topics_own_corpus():
     assert out.splitlines()[4].startswith('  passage  "{contents}"')
     assert out.splitlines()[5].startswith('  sent     "')
     status, _, err = tandem("explain", "bm25", *given, "--doc", "nothing")
-    assert (status, err.splitlines()[0]) == (2, "error: infosearch-mini has no document 'nothing' in audience")
+    assert (status, err.splitlines()[0]) == (2, "error: no document 'nothing' in infosearch-mini, audience")
 
 
 def test_a_document_wants_a_corpus(folder):
     status, _, err = tandem("explain", "bm25", "--topics", "topics.jsonl", "--query", "7", "--doc", "d", cwd=folder)
     assert (status, err.splitlines()[0]) == (2, "error: topics has no documents")
+    (folder / "docs.tsv").write_text("d\tT\tText.\n", encoding="utf-8")
+    given = ("--topics", "topics.jsonl", "--query", "7-ins", "--docs", "docs.tsv")
+    _, out, _ = tandem("explain", "bm25", *given, "--doc", "d", cwd=folder)
+    assert '  sent     "T Text."' in out.splitlines()
+    status, _, err = tandem("explain", "bm25", *given, cwd=folder)
+    assert (status, err.splitlines()[0]) == (2, "error: --docs without --doc")
 
 
 def test_an_unknown_query_is_answered_with_the_nearest(folder):

@@ -46,7 +46,8 @@ def parser() -> argparse.ArgumentParser:
     what = explain_parser.add_argument_group("what is sent")
     what.add_argument("--topics", required=True, metavar="T", help="a benchmark's topics, an ir_datasets id, a file, or -")
     what.add_argument("--query", required=True, metavar="ID", help="a query id; without its mode: in every mode")
-    what.add_argument("--doc", metavar="ID", help="a document of the topics' own corpus, too")
+    what.add_argument("--doc", metavar="ID", help="a document, too; of the topics' own corpus or of --docs")
+    what.add_argument("--docs", metavar="F", help="documents in files: JSONL, TSV or TREC text")
     what.add_argument("--query-template", metavar="TEXT", help="instead of the system's ({query}, {instruction}; \\n)")
     what.add_argument("--passage-template", metavar="TEXT", help="instead of the system's ({contents}, {title}, {text})")
     what.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint brings")
@@ -88,7 +89,9 @@ def explain(args: argparse.Namespace) -> None:
     spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind, **templates)
     found = resolve_topics(args.topics)
     part, topics = _topics(found, args.query)
-    doc = _doc(found, part, args.doc) if args.doc else None
+    if args.docs and not args.doc:
+        raise ToolkitError("--docs without --doc", "say which document with --doc ID")
+    doc = _doc(found, part, args.doc, args.docs) if args.doc else None
     os.environ["HF_HUB_OFFLINE"] = "1"  # a checkpoint of many gigabytes is not downloaded to be told token ids
 
     from toolkit.systems import explain
@@ -112,13 +115,17 @@ def _topics(found: TopicSet, query: str) -> tuple[TopicPart, list[Topic]]:
     raise ToolkitError(f"{found.name} has no query {query!r}", f"{near}some of its: {three(t.query_id for t in found.topics)}")
 
 
-def _doc(found: TopicSet, part: TopicPart, doc_id: str) -> Doc:
-    if found.benchmark is None:
-        raise ToolkitError(f"{found.name} has no documents", "--doc wants the topics of a benchmark")
-    for doc in found.benchmark.docs(part.group):
+def _doc(found: TopicSet, part: TopicPart, doc_id: str, files: str | None) -> Doc:
+    """The document of an id, from files or from the topics' own corpus."""
+    from toolkit.formats.documents import corpus_from_files
+
+    if files is None and found.benchmark is None:
+        raise ToolkitError(f"{found.name} has no documents", "name some with --docs, or take the topics of a benchmark")
+    docs = corpus_from_files(files).documents() if files else found.benchmark.docs(part.group)
+    for doc in docs:
         if doc.doc_id == doc_id:
             return doc
-    raise ToolkitError(f"{found.name} has no document {doc_id!r} in {part.group}", "see the corpus, or a run")
+    raise ToolkitError(f"no document {doc_id!r} in {files or f'{found.name}, {part.group}'}", "see the corpus, or a run")
 
 
 def _lines(sent: Sent) -> Iterator[str]:
