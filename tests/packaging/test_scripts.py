@@ -28,16 +28,16 @@ def test_quickstart_prints_the_table_and_names_its_files_twice_over(checkout):
     first = subprocess.run(["./scripts/quickstart"], cwd=checkout, capture_output=True, text=True)
     assert first.returncode == 0, first.stdout + first.stderr
     assert "WISE" in first.stdout
-    named = [line for line in first.stdout.splitlines() if line.startswith("written: ")]
-    assert len(named) == 1
-    run = checkout / "runs" / "quickstart.infosearch-mini.bm25.trec"
-    assert run.is_file()
-    assert Path(f"{run}.yaml").is_file()
-    content = run.read_bytes()
+    named = [line.split()[1] for line in first.stdout.splitlines() if line.startswith("written: ")]
+    assert named == [f"runs/quickstart.infosearch-mini.{system}.trec" for system in ("bm25", "all-minilm-l6-v2")]
+    assert all(f"\n{name.split('.')[-2]} " in first.stdout for name in named)
+    runs = [checkout / name for name in named]
+    assert all(Path(f"{run}.yaml").is_file() for run in runs)
+    content = [run.read_bytes() for run in runs]
     second = subprocess.run([checkout / "scripts" / "quickstart"], cwd="/", capture_output=True, text=True)
     assert second.returncode == 0, second.stdout + second.stderr
     assert second.stdout == first.stdout
-    assert run.read_bytes() == content
+    assert [run.read_bytes() for run in runs] == content
 
 
 def test_the_test_script_hands_its_arguments_to_pytest(checkout):
