@@ -175,6 +175,17 @@ def test_weights_that_would_be_random_are_refused(bert, tmp_path):
         encoder_of(wrong)
 
 
+def test_what_transformers_cannot_load_is_one_line(bert, tmp_path):
+    short = shutil.copytree(bert, tmp_path / "short")
+    weights = short / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    newer = copy_of(bert, tmp_path / "newer", "config.json", model_type="newest")
+    for folder in (short, newer):
+        with pytest.raises(ToolkitError, match=r"^tiny: transformers [\d.]+ cannot load ") as caught:
+            encoder_of(folder)
+        assert "\n" not in caught.value.message
+
+
 def test_an_adapter_of_another_class_is_refused(tmp_path):
     from transformers import AutoModelForCausalLM
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ from toolkit.models.checkpoints import (
     read_json,
 )
 from toolkit.models.encoders.modules import Modules, load_layers, read_modules
+from toolkit.store import reason
 
 if TYPE_CHECKING:
     import torch
@@ -81,19 +84,21 @@ def _tower(spec: SystemSpec, modules: Modules, devices: list[str], dtype: torch.
 def _tokenizer(spec: SystemSpec, folder: Path, trust: bool) -> tuple[PreTrainedTokenizerBase, dict]:
     """The tokenizer, an adapter's base's, and what its configuration says."""
     folder = base_of(spec) or folder
-    tokenizer = import_transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=trust)
+    with _explained(spec, folder):
+        tokenizer = import_transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=trust)
     return tokenizer, read_json(folder / "tokenizer_config.json", {})
 
 
 def _model(spec: SystemSpec, folder: Path, pooling: str, device: str, dtype: torch.dtype, trust: bool) -> PreTrainedModel:
     transformers = import_transformers()
     weights = base_of(spec) or folder
-    config = transformers.AutoConfig.from_pretrained(weights, trust_remote_code=trust)
-    if spec.parameters.get("attention") == "bidirectional":
-        config.is_causal = False
-    config.use_cache = False
     told = {"dtype": dtype, "use_safetensors": True, "trust_remote_code": trust, "output_loading_info": True}
-    model, report = _class(config).from_pretrained(weights, config=config, **told)
+    with _explained(spec, weights):
+        config = transformers.AutoConfig.from_pretrained(weights, trust_remote_code=trust)
+        if spec.parameters.get("attention") == "bidirectional":
+            config.is_causal = False
+        config.use_cache = False
+        model, report = _class(config).from_pretrained(weights, config=config, **told)
     missing = sorted(key for key in report["missing_keys"] if pooling == "pooler" or not key.startswith("pooler."))
     if missing:
         message = f"{spec.name}: {weights} lacks {len(missing)} weights of {type(model).__name__} ({missing[0]}, ...)"
@@ -101,6 +106,20 @@ def _model(spec: SystemSpec, folder: Path, pooling: str, device: str, dtype: tor
     if spec.base:
         model = _merged(spec, model, folder)
     return model.to(device).eval()
+
+
+@contextmanager
+def _explained(spec: SystemSpec, folder: Path) -> Iterator[None]:
+    """Whatever transformers, or a repository's own code, raises over a checkpoint, in one line."""
+    try:
+        yield
+    except ToolkitError:
+        raise
+    except Exception as error:
+        import transformers
+
+        message = f"{spec.name}: transformers {transformers.__version__} cannot load {folder} ({reason(error)})"
+        raise ToolkitError(message, "is the checkpoint complete, and made for this version?", status=1) from error
 
 
 def _class(config: PretrainedConfig) -> type:
