@@ -52,6 +52,7 @@ class Endpoint(Estimate):
     ):
         self.facts = {"model": model}
         self.base_url, self.concurrency, self.retries, self.timeout = base_url, concurrency, retries, timeout
+        self._kept: requests.Session | None = None
         self._warned = False
 
     def address(self) -> str:
@@ -96,7 +97,9 @@ class Endpoint(Estimate):
             raise failures[0]
 
     def _session(self, url: str) -> requests.Session:
-        """Connections to be shared by threads; proxies and certificates are the environment's, looked up once."""
+        """Connections to be shared by threads and kept between calls; proxies and certificates are the environment's."""
+        if self._kept:
+            return self._kept
         import requests
         from requests.adapters import HTTPAdapter
 
@@ -105,7 +108,8 @@ class Endpoint(Estimate):
             session.mount(scheme, HTTPAdapter(pool_maxsize=self.concurrency))
         settings = session.merge_environment_settings(url, {}, False, None, None)
         session.proxies, session.verify = settings["proxies"], settings["verify"]
-        session.trust_env = False
+        session.trust_env = False  # or it would look them up for every request, and for passwords in ~/.netrc
+        self._kept = session
         return session
 
     def _ask(self, session: requests.Session, url: str, request: Request, stop: threading.Event) -> Answer:
