@@ -88,6 +88,16 @@ def tiny_colbert(folder, layout="stanford", query_length=12, passage_length=20, 
     return folder
 
 
+def tiny_encoder(folder, family, seed=0):
+    """Another encoder with BERT's tokenizer: family `XLMRoberta`, `ModernBert`, ..."""
+    import transformers
+
+    tokenizer = bert_tokenizer()
+    told = {**SIZES, "max_position_embeddings": 80, "vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
+    config = getattr(transformers, f"{family}Config")(**told)
+    return save(random_model(getattr(transformers, f"{family}Model"), config, seed), tokenizer, folder)
+
+
 def tiny_dpr(folder, side="question", seed=0):
     """One tower of DPR: `question` or `ctx`."""
     import transformers

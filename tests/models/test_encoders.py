@@ -82,6 +82,14 @@ def test_bert(made, pooling):
     check(tiny.tiny_spec(folder, parameters={"pooling": pooling, "similarity": "cos"}), literal)
 
 
+@pytest.mark.parametrize("family", ["XLMRoberta", "ModernBert"])
+def test_encoders_that_count_positions_or_attend_in_windows(made, family):
+    folder = made(family, tiny.tiny_encoder, family=family)
+    model, tokenizer = plain(folder)
+    spec = tiny.tiny_spec(folder, parameters={"pooling": "cls", "similarity": "cos"})
+    check(spec, lambda each: states(model, tokenizer(each.whole)["input_ids"])[0])
+
+
 def test_contriever_is_the_mean_as_it_is_compared_by_dot_product(made):
     folder = made("bert", tiny.tiny_bert)
     model, tokenizer = plain(folder)
