@@ -16,7 +16,7 @@ from toolkit.formats.documents import Corpus
 from toolkit.formats.indexes import system_facts
 from toolkit.index.build import Counts, check_output
 from toolkit.index.kinds import IMPACT
-from toolkit.index.late import shards
+from toolkit.index.late import say_cut, shards
 from toolkit.index.metadata import write_index_metadata
 from toolkit.store import new_folder
 
@@ -68,4 +68,5 @@ def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, 
             "wall time": round(time.time() - started, 1),
         }
         write_index_metadata(part, about)
+    say_cut(encoder, counts)
     return counts

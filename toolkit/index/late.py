@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from toolkit import __version__
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import progress
+from toolkit.core.progress import progress, say
 from toolkit.core.templates import doc_input
 from toolkit.formats.documents import Corpus, is_empty
 from toolkit.formats.indexes import system_facts
@@ -23,6 +23,7 @@ from toolkit.store import new_folder
 
 if TYPE_CHECKING:
     from toolkit.models.encoders.multivector import MultiVectorEncoder
+    from toolkit.models.encoders.sentence import SentenceEncoder
 
 SHARD = 1024  # documents that are encoded and written together
 PRUNED_FROM = 20_000_000  # vectors: an exact search of so many takes seconds a query and core
@@ -65,7 +66,14 @@ def build_late_index(
         about |= {"vectors": total, "dimension": width, "centroids": min(centroids, total)}
         about["implementation"] = {"command": command, "tandem-ir": __version__, "wall time": round(time.time() - started, 1)}
         write_index_metadata(part, about)
+    say_cut(encoder, counts)
     return counts
+
+
+def say_cut(encoder: SentenceEncoder, counts: Counts) -> None:
+    """Say how many passages the model's limit cut."""
+    if cut := encoder.cut["passage"]:
+        say(f"note: {cut:,} of {counts.documents:,} passages are longer than the model's limit and were cut")
 
 
 def shards(corpus: Corpus, counts: Counts) -> Iterator[list[Doc]]:
