@@ -174,7 +174,7 @@ def test_what_has_no_meaning_is_refused(runs, options, message):
 
 
 def test_methods_are_read_as_they_are_written_on_the_command_line():
-    assert parse_method("rrf") == {"method": "rrf"}
+    assert parse_method("rrf") == {"method": "rrf", "k": 60}
     assert parse_method("rrf:k=20") == {"method": "rrf", "k": 20}
     assert parse_method("minmax") == {"method": "minmax"}
     assert parse_method("minmax:0.7,0.3") == {"method": "minmax", "weights": (0.7, 0.3)}

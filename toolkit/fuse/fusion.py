@@ -15,13 +15,14 @@ from toolkit.core.runs import Run
 from toolkit.formats.runs import check_scores
 
 METHODS = ("rrf", "minmax")
+K = 60
 FORMS = "rrf, rrf:k=60, minmax, or minmax:w1,w2 with a weight for each run"
 
 
 def fuse(
     runs: Sequence[Run],
     method: str = "rrf",
-    k: float = 60,
+    k: float = K,
     weights: Sequence[float] | None = None,
     hits: int = 1000,
     *,
@@ -70,23 +71,25 @@ def parse_method(text: str) -> dict[str, Any]:
     Raises ToolkitError for what is neither.
     """
     name, colon, rest = text.partition(":")
-    readers: dict[str, Callable[[str], dict[str, Any]]] = {"rrf": _read_k, "minmax": _read_weights}
+    readers: dict[str, Callable[[str | None], dict[str, Any]]] = {"rrf": _read_k, "minmax": _read_weights}
     try:
         read = readers[name]
-        return {"method": name, **(read(rest) if colon else {})}
+        return {"method": name, **read(rest if colon else None)}
     except (KeyError, ValueError) as error:
         raise ToolkitError(f"no fusion method {text!r}", FORMS) from error
 
 
-def _read_k(text: str) -> dict[str, Any]:
+def _read_k(text: str | None) -> dict[str, Any]:
+    if text is None:
+        return {"k": K}
     key, _, value = text.partition("=")
     if key != "k":
         raise ValueError(text)
     return {"k": int(value) if value.isdecimal() else float(value)}
 
 
-def _read_weights(text: str) -> dict[str, Any]:
-    return {"weights": tuple(map(float, text.split(",")))}
+def _read_weights(text: str | None) -> dict[str, Any]:
+    return {} if text is None else {"weights": tuple(map(float, text.split(",")))}
 
 
 def _check(runs: Sequence[Run], method: str, k: float, weights: Sequence[float] | None, hits: int) -> Sequence[float]:
