@@ -66,8 +66,8 @@ def test_the_best_come_first_and_only_so_many(spec, encoder, index):
     assert dict(run.rankings()) == {query_id: ranking[:2] for query_id, ranking in whole.rankings()}
 
 
-def test_passages_that_the_limit_cuts_are_said(spec, tmp_path, capsys):
-    build_late_index(corpus_from_docs("small", DOCS), load_multivector(spec, device="cpu"), tmp_path / "index")
+def test_passages_that_the_limit_cuts_are_said(encoder, tmp_path, capsys):
+    build_late_index(corpus_from_docs("small", DOCS), encoder, tmp_path / "index")
     note = "note: 2 of 5 passages are longer than the model's limit and were cut"
     assert note in capsys.readouterr().err.splitlines()
 

@@ -39,7 +39,7 @@ def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, 
     from toolkit.models.impact import LEVELS, json_line, quantise
 
     check_output(output)
-    started, counts = time.time(), Counts()
+    started, counts, before = time.time(), Counts(), encoder.cut["passage"]
     levels = encoder.spec.parameters.get("quantization", LEVELS)
     with new_folder(output) as part:
         with (
@@ -57,7 +57,7 @@ def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, 
         if not counts.documents:
             raise ToolkitError(f"{corpus.name} has no documents to index", "see `tandem index --help` for the forms it reads")
         about = {"kind": IMPACT, **system_facts(encoder.spec), "checkpoint": encoder.spec.checkpoint}
-        about |= {"corpus": corpus.facts(), **asdict(counts), "cut": encoder.cut["passage"]}
+        about |= {"corpus": corpus.facts(), **asdict(counts), "cut": encoder.cut["passage"] - before}
         about["statistics"] = StoredTexts(part).statistics()
         about["implementation"] = {
             "command": command,
@@ -68,5 +68,5 @@ def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, 
             "wall time": round(time.time() - started, 1),
         }
         write_index_metadata(part, about)
-    say_cut(encoder, counts)
+    say_cut(about["cut"], counts)
     return counts

@@ -23,7 +23,6 @@ from toolkit.store import new_folder
 
 if TYPE_CHECKING:
     from toolkit.models.encoders.multivector import MultiVectorEncoder
-    from toolkit.models.encoders.sentence import SentenceEncoder
 
 SHARD = 1024  # documents that are encoded and written together
 PRUNED_FROM = 20_000_000  # vectors: an exact search of so many takes seconds a query and core
@@ -44,7 +43,7 @@ def build_late_index(
     from toolkit.models.late import LateIndex, LateWriter
 
     check_output(output)
-    started, counts = time.time(), Counts()
+    started, counts, before = time.time(), Counts(), encoder.cut["passage"]
     with new_folder(output) as part:
         writer = LateWriter(part)
         with progress(f"encoding {corpus.name}", unit="documents") as advance:
@@ -62,17 +61,17 @@ def build_late_index(
         if centroids:
             write_centroids(index, centroids)
         about = {"kind": MULTIVECTOR, **system_facts(encoder.spec), "checkpoint": encoder.spec.checkpoint}
-        about |= {"corpus": corpus.facts(), **asdict(counts), "cut": encoder.cut["passage"]}
+        about |= {"corpus": corpus.facts(), **asdict(counts), "cut": encoder.cut["passage"] - before}
         about |= {"vectors": total, "dimension": width, "centroids": min(centroids, total)}
         about["implementation"] = {"command": command, "tandem-ir": __version__, "wall time": round(time.time() - started, 1)}
         write_index_metadata(part, about)
-    say_cut(encoder, counts)
+    say_cut(about["cut"], counts)
     return counts
 
 
-def say_cut(encoder: SentenceEncoder, counts: Counts) -> None:
+def say_cut(cut: int, counts: Counts) -> None:
     """Say how many passages the model's limit cut."""
-    if cut := encoder.cut["passage"]:
+    if cut:
         say(f"note: {cut:,} of {counts.documents:,} passages are longer than the model's limit and were cut")
 
 
