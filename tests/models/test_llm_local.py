@@ -105,6 +105,25 @@ def test_a_tokenizer_that_knows_no_chat_is_refused(tmp_path, home):
         load(silent, tmp_path).check()
 
 
+def test_a_checkpoint_that_cannot_write_is_refused(tmp_path, home):
+    spec = tiny_spec(tiny_bert(tmp_path / "bert"), "listwise", parameters={"chat": False})
+    with pytest.raises(ToolkitError, match="tiny is no language model that writes: it lacks the weights"):
+        load_llm(spec).complete(requests(["query"]))
+
+
+def test_more_tokens_than_the_checkpoint_has_places_for_are_refused(folder, tmp_path, home):
+    with pytest.raises(ToolkitError, match=r"^prompt and answer have \d+ tokens, but tiny takes 256$"):
+        load(folder, tmp_path).complete(requests(["a dog " * 60]))
+
+
+def test_a_folder_without_a_tokenizer_is_refused(folder, tmp_path, home):
+    (tmp_path / "bare").mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / "bare" / name).write_bytes((folder / name).read_bytes())
+    with pytest.raises(ToolkitError, match="tiny: its tokenizer does not load"):
+        load_llm(tiny_spec(tmp_path / "bare", "listwise")).check()
+
+
 def test_a_template_that_refuses_the_system_turn_is_told(folder, tmp_path, home):
     strict = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system turns') }}{% endif %}x"
     ranker = load_ranker(tiny_spec(folder, "listwise", loader="transformers", parameters={"chat_template": strict}))

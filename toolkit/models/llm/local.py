@@ -12,7 +12,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
 from toolkit.models.batches import by_length
 from toolkit.models.llm.exchange import Answer, Message, Request
-from toolkit.store import home
+from toolkit.store import home, reason
 
 if TYPE_CHECKING:
     import transformers
@@ -75,9 +75,12 @@ class LocalModel:
     def tokenizer(self) -> transformers.PreTrainedTokenizerBase:
         """The checkpoint's, padded on the left; ToolkitError where it knows no chat."""
         transformers = checkpoints.import_transformers()
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            self.folder, padding_side="left", trust_remote_code=self.trust, local_files_only=True
-        )
+        told = {"padding_side": "left", "trust_remote_code": self.trust, "local_files_only": True}
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(self.folder, **told)
+        except (ValueError, KeyError, OSError) as error:
+            message = f"{self.spec.name}: its tokenizer does not load ({reason(error)})"
+            raise ToolkitError(message, "is the checkpoint complete?") from error
         tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
         if self.chat and not tokenizer.chat_template:
             raise ToolkitError(
@@ -90,25 +93,31 @@ class LocalModel:
 
     @cached_property
     def model(self) -> transformers.PreTrainedModel:
-        """The weights, on the device."""
-        transformers = checkpoints.import_transformers()
-        checkpoints.check_memory(self.spec, self.folder, self.device, self.precision)
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            self.folder, dtype=self.dtype, use_safetensors=True, trust_remote_code=self.trust, local_files_only=True
-        )
-        return model.eval().to(self.device)
+        """The weights, on the device; ToolkitError where they are not all there or do not fit."""
+        from toolkit.models.rerankers.loading import load
+
+        how = {"device": self.device, "precision": self.precision, "trust_remote_code": self.trust}
+        return load("AutoModelForCausalLM", self.spec, what="language model that writes", **how).model
 
     def check(self) -> None:
         """Look the tokenizer up."""
         _ = self.tokenizer
 
     def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """(position, answer), batch by batch. ToolkitError for options that greedy decoding has no use for."""
+        """(position, answer), batch by batch.
+
+        ToolkitError for options that greedy decoding has no use for, and for more tokens than the checkpoint has places for.
+        """
         for request in requests:
             if unknown := [name for name, value in request.options.items() if name != "max_tokens" and value]:
                 raise ToolkitError(f"{self.spec.name} answers greedily here: no {', '.join(unknown)}", "ask a server instead")
         texts = [self._text(request.messages) for request in requests]
         lengths = [self.count_text(text) for text in texts]
+        needed = max(length + request.options["max_tokens"] for length, request in zip(lengths, requests, strict=True))
+        places = getattr(self.model.config.get_text_config(), "max_position_embeddings", needed)
+        if needed > places:
+            message = f"prompt and answer have {needed} tokens, but {self.spec.name} takes {places}"
+            raise ToolkitError(message, "set `length` in the parameters of its entry")
         for batch in by_length(lengths, self.batch_size):
             longest = max(requests[position].options["max_tokens"] for position in batch)
             yield from zip(batch, self._generate([texts[position] for position in batch], longest), strict=True)
