@@ -76,14 +76,16 @@ def test_a_checkpoint_of_ones_own_reranks_a_run(place):
     assert metadata["data"]["run"]["sha256"] == hashlib.sha256((place / name).read_bytes()).hexdigest()
 
 
-def test_standard_output_has_the_run_and_nothing_else(place):
-    done = rerank(*WHAT, "--depth", "1", "--tail", "drop", "--output", "-", "--tag", "x", "--quiet", folder=place)
-    lines = [line.split() for line in done.stdout.splitlines()]
+def test_standard_output_has_the_run_and_nothing_else(place, monkeypatch, capfd):
+    monkeypatch.chdir(place)
+    main(parser().parse_args([*WHAT, "--depth", "1", "--tail", "drop", "--output", "-", "--tag", "x"]))
+    out, error = capfd.readouterr()
+    lines = [line.split() for line in out.splitlines()]
     assert [(line[0], line[2], line[3], line[5]) for line in lines] == [("1", "d0", "1", "x"), ("2", "d0", "1", "x")]
-    assert done.stderr == ""
+    assert error == ""
 
 
-def test_a_killed_reranking_goes_on_and_ends_with_the_same_bytes(place):
+def test_a_killed_reranking_goes_on_and_ends_with_the_same_bytes(place, monkeypatch):
     options = ("--depth", "150", "--batch-size", "1")
     process = subprocess.Popen(command(*WHAT, *options, "--output", "killed.trec"), cwd=place, stderr=subprocess.PIPE)
     kept = place / ".killed.trec.scores"
@@ -98,7 +100,8 @@ def test_a_killed_reranking_goes_on_and_ends_with_the_same_bytes(place):
     assert done.returncode == 0, done.stderr
     assert "scores were made before" in done.stderr
     assert not kept.exists()
-    rerank(*WHAT, *options, "--output", "whole.trec", folder=place)
+    monkeypatch.chdir(place)
+    main(parser().parse_args([*WHAT, *options, "--output", "whole.trec"]))
     assert (place / "killed.trec").read_bytes() == (place / "whole.trec").read_bytes()
 
 

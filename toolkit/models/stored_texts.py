@@ -32,12 +32,13 @@ def stored_docs(index: Path, doc_ids: Iterable[str]) -> dict[str, Doc]:
             hits = searcher.search(query(term("id", doc_id)), 1).scoreDocs
             if len(hits):
                 document = fields.document(hits[0].doc)
-                found[doc_id] = _to_doc(index, doc_id, document.get("raw"), document.get("contents"))
+                found[doc_id] = to_doc(index, doc_id, document.get("raw"), document.get("contents"))
             advance(1)
     return found
 
 
-def _to_doc(index: Path, doc_id: str, raw: str | None, contents: str | None) -> Doc:
+def to_doc(index: Path, doc_id: str, raw: str | None, contents: str | None) -> Doc:
+    """The document from what an index stores of it; see `stored_docs`."""
     if raw is None and contents is None:
         raise ToolkitError(f"{index} does not store the texts of its documents", "name them with --docs")
     if raw is None or not raw.startswith("{"):

@@ -45,12 +45,13 @@ class Job:
         documents = sum(len(found) for _, _, found, _ in parts)
         asked = ", ".join(f"{count:,} {what}" for what, count in method.plan(parts).items())
         recipe = f", recipe {spec.recipe}" if spec.recipe else ""
+        size = f", {spec.size} parameters" if spec.size else ""
         given = "".join(f", {name} {value}" for name, value in spec.parameters.items())
         queries = len(self.run.query_ids)
         return [
             f"rerank the best {method.depth} of each of {queries} queries of {self.source}, {method.tail} the tail",
             f"texts of {documents:,} documents from {', '.join(dict.fromkeys(place for *_, place in parts))}",
-            f"system {spec.name}{recipe} ({spec.kind}{given}): {asked}; scores: {method.scores}",
+            f"system {spec.name}{recipe} ({spec.kind}{size}{given}): {asked}; scores: {method.scores}",
             f"write {self.output}" if self.output else "write nothing",
         ]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from toolkit import registry
-from toolkit.benchmarks import TopicSet, find, load
+from toolkit.benchmarks import Collection, TopicSet, find, load
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.documents import corpus_from_files
@@ -24,7 +24,7 @@ class TextSource(NamedTuple):
     """
 
     place: str
-    find: Callable[[Collection[str]], dict[str, Doc]]
+    find: Callable[[Sequence[str]], dict[str, Doc]]
 
 
 Texts = Callable[[str], TextSource]
@@ -54,6 +54,8 @@ def texts_from(topics: TopicSet, *, index: str | None = None, docs: str | None =
 
 def _indexed(name: str) -> Texts:
     if Path(name).is_dir():
+        if not any(Path(name).glob("segments_*")):
+            raise ToolkitError(f"{name} stores no texts: it is no Lucene index", "name the texts with --docs")
         return lambda group: TextSource(name, lambda ids: stored_docs(Path(name), ids))
     if name in registry.indexes() or name in registry.index_aliases():
         spec = registry.index(name)
@@ -68,13 +70,13 @@ def _indexed(name: str) -> Texts:
     return _own(load(selection.benchmark))
 
 
-def _own(benchmark) -> Texts:
+def _own(benchmark: Collection) -> Texts:
     def of_group(group: str) -> TextSource:
         return TextSource(f"the documents of {benchmark.spec.name} {group}", lambda ids: _pick(benchmark.docs(group), ids))
 
     return of_group
 
 
-def _pick(docs: Iterable[Doc], ids: Collection[str]) -> dict[str, Doc]:
+def _pick(docs: Iterable[Doc], ids: Sequence[str]) -> dict[str, Doc]:
     wanted = set(ids)
     return {doc.doc_id: doc for doc in docs if doc.doc_id in wanted}
