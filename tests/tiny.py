@@ -52,17 +52,25 @@ def tiny_bert(folder, kind="BertModel", seed=0, **config):
 
 
 def tiny_colbert(folder, layout="stanford", query_length=12, passage_length=20, attend=False, seed=0):
-    """A BERT with a projection to 16 numbers a token, in the layout `stanford` or `pylate`, whose files state the lengths."""
+    """A BERT with a projection to 16 numbers a token, in a layout whose files state the lengths and markers.
+
+    layout  `stanford`; `pylate`, with Stanford's markers; `modern`: PyLate's with a ModernBERT and markers of its own
+    """
     import torch
     import transformers
     from safetensors.torch import load_file, save_file
 
-    folder = Path(folder)
+    folder, modern = Path(folder), layout == "modern"
     vocab = bert_tokenizer().get_vocab()
     vocab |= {f"[unused{number}]": len(vocab) + number for number in range(2)}
     tokenizer = transformers.BertTokenizer(vocab=vocab, model_max_length=64)
-    config = transformers.BertConfig(**SIZES, max_position_embeddings=64, vocab_size=len(vocab))
-    save(random_model(transformers.BertModel, config, seed), tokenizer, folder)
+    markers = ["[Q] ", "[D] "] if modern else ["[unused0] ", "[unused1] "]
+    if modern:
+        tokenizer.add_tokens(markers)
+    settings, kind = (getattr(transformers, f"{'Modern' * modern}Bert{part}") for part in ("Config", "Model"))
+    special = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3} if modern else {}
+    config = settings(**SIZES, max_position_embeddings=64, vocab_size=len(tokenizer), **special)
+    save(random_model(kind, config, seed), tokenizer, folder)
     torch.manual_seed(seed)
     projection = torch.randn(16, 32)
     if layout == "stanford":
@@ -70,9 +78,9 @@ def tiny_colbert(folder, layout="stanford", query_length=12, passage_length=20, 
         save_file({**weights, "linear.weight": projection}, folder / "model.safetensors", {"format": "pt"})
         told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         write_json(folder / "config.json", {**told, "architectures": ["HF_ColBERT"]})
-        lengths = {"query_maxlen": query_length, "doc_maxlen": passage_length}
-        markers = {"query_token_id": "[unused0]", "doc_token_id": "[unused1]"}
-        write_json(folder / "artifact.metadata", {**lengths, **markers, "attend_to_mask_tokens": attend})
+        told = {"query_maxlen": query_length, "doc_maxlen": passage_length, "attend_to_mask_tokens": attend}
+        told |= {"query_token_id": markers[0].strip(), "doc_token_id": markers[1].strip()}
+        write_json(folder / "artifact.metadata", told)
         return folder
     kinds = [("", "sentence_transformers.models.Transformer"), ("1_Dense", "pylate.models.Dense.Dense")]
     listed = [{"idx": i, "name": str(i), "path": path, "type": kind} for i, (path, kind) in enumerate(kinds)]
@@ -81,21 +89,10 @@ def tiny_colbert(folder, layout="stanford", query_length=12, passage_length=20, 
     told = {"in_features": 32, "out_features": 16, "bias": False, "activation_function": identity}
     write_json(folder / "1_Dense" / "config.json", told)
     save_file({"linear.weight": projection}, folder / "1_Dense" / "model.safetensors")
-    lengths = {"query_length": query_length, "document_length": passage_length}
-    markers = {"query_prefix": "[unused0] ", "document_prefix": "[unused1] "}
-    own = {**lengths, **markers, "attend_to_expansion_tokens": attend, "skiplist_words": list("!,.?:'-/<>|")}
-    write_json(folder / "config_sentence_transformers.json", own)
+    told = {"query_length": query_length, "document_length": passage_length, "attend_to_expansion_tokens": attend}
+    told |= {"query_prefix": markers[0], "document_prefix": markers[1], "skiplist_words": list("!,.?:'-/<>|")}
+    write_json(folder / "config_sentence_transformers.json", told)
     return folder
-
-
-def tiny_encoder(folder, family, seed=0):
-    """Another encoder with BERT's tokenizer: family `XLMRoberta`, `ModernBert`, ..."""
-    import transformers
-
-    tokenizer = bert_tokenizer()
-    told = {**SIZES, "max_position_embeddings": 80, "vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
-    config = getattr(transformers, f"{family}Config")(**told)
-    return save(random_model(getattr(transformers, f"{family}Model"), config, seed), tokenizer, folder)
 
 
 def tiny_dpr(folder, side="question", seed=0):

@@ -211,8 +211,13 @@ def test_other_modules_go_through_sentence_transformers(made):
     told = {"truncation": True, "max_length": 32}
     encoder = check(spec, lambda each: states(model, tokenizer(each.whole, **told)["input_ids"]).max(dim=0).values)
     assert encoder.token_ids(INPUTS[2], "query") == tokenizer(INPUTS[2].whole, **told)["input_ids"]
-    with pytest.raises(ToolkitError, match="has modules of its own"):
-        load_encoder(tiny.tiny_spec(folder, parameters={"pooling": "cls"}), device="cpu")
+    for told, device, hint in (
+        ({"pooling": "cls", "eos": True}, "cpu", "leave out eos, pooling"),
+        ({"pooling": "own"}, "cpu,cpu", "name a single --device"),
+    ):
+        with pytest.raises(ToolkitError, match="has modules of its own kind") as caught:
+            load_encoder(tiny.tiny_spec(folder, parameters=told), device=device)
+        assert caught.value.hint == hint
 
 
 def test_the_embedded_model_is_what_sentence_transformers_computes():

@@ -12,34 +12,42 @@ from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints import precision_of
-from toolkit.models.encoders.tokens import Framing
+from toolkit.models.encoders import SIDES
+from toolkit.models.encoders.tokens import FAR, Framing
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import torch
+
+# what only our own path does
+OURS = ("attention", "eos", "mask_prefix", "layer_norm", "padding")
 
 
 class ForeignEncoder:
     """An `Encoder` around a SentenceTransformer, which computes what the checkpoint's own modules say."""
 
-    def __init__(self, spec: SystemSpec, folder: Path, device: str, dtype: torch.dtype, batch_size: int, trust: bool):
-        try:
-            from sentence_transformers import SentenceTransformer
-        except ImportError as missing:
-            raise missing_extra(spec.name, "dense") from missing
-        ours = {name for name in ("attention", "eos", "mask_prefix", "layer_norm", "padding") if spec.parameters.get(name)}
-        if spec.parameters.get("pooling", "own") != "own" or ours:
-            message = (
-                f"{spec.name}: {folder} has modules of its own, beside which {', '.join(sorted(ours)) or 'pooling'} is not set"
-            )
-            raise ToolkitError(message, "leave it to the checkpoint: pooling: own")
-        told = {"model_kwargs": {"dtype": dtype, "use_safetensors": True}, "local_files_only": True}
-        self.model = SentenceTransformer(str(folder), device=device, trust_remote_code=trust, **told)
+    def __init__(self, spec: SystemSpec, folder: Path, devices: list[str], dtype: torch.dtype, batch_size: int, trust: bool):
+        """Raises ToolkitError for several devices and for parameters that would change what the modules compute."""
+        ours = [name for name in OURS if spec.parameters.get(name)]
+        if spec.parameters.get("pooling", "own") != "own":
+            ours.append("pooling")
+        if ours or len(devices) > 1:
+            message = f"{spec.name}: {folder} has modules of its own kind"
+            raise ToolkitError(message, f"leave out {', '.join(ours)}" if ours else "name a single --device")
+        self.model = _sentence_transformers(spec.name).SentenceTransformer(
+            str(folder),
+            device=devices[0],
+            trust_remote_code=trust,
+            local_files_only=True,
+            model_kwargs={"dtype": dtype, "use_safetensors": True},
+        )
         self.similarity, self.batch_size = spec.parameters.get("similarity", "cos"), batch_size
         self.precision = precision_of(dtype)
         self.framing = Framing(self.model.tokenizer)
-        own = self.model.max_seq_length
-        self.limits = {side: spec.parameters.get(f"{side}_length") or own for side in ("query", "passage")}
-        self.cut, self.lost = dict.fromkeys(self.limits, 0), 0
+        own = self.model.max_seq_length or FAR
+        self.limits = {side: spec.parameters.get(f"{side}_length") or own for side in SIDES}
+        self.cut, self.lost = dict.fromkeys(SIDES, 0), 0
         self.dimension = self.encode([Input("", "a")], "query").shape[1]
 
     def encode(self, inputs: Sequence[Input], side: str) -> np.ndarray:
@@ -63,3 +71,11 @@ class ForeignEncoder:
     def token_ids(self, input: Input, side: str) -> list[int]:
         """As `Encoder.token_ids`."""
         return self.framing([input], self.limits[side])[0].ids
+
+
+def _sentence_transformers(name: str) -> ModuleType:
+    try:
+        import sentence_transformers
+    except ImportError as missing:
+        raise missing_extra(name, "dense") from missing
+    return sentence_transformers

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,12 @@ from toolkit.models.checkpoints import (
     locate,
     pick_devices,
     pick_dtype,
+    precision_of,
     read_json,
 )
+from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.modules import Modules, load_layers, read_modules
+from toolkit.models.encoders.tokens import FAR
 from toolkit.store import reason
 
 if TYPE_CHECKING:
@@ -29,33 +33,43 @@ if TYPE_CHECKING:
     from toolkit.models.encoders import Encoder
     from toolkit.models.encoders.towers import Tower
 
-FAR = 1_000_000  # transformers' tokenizers say 10**30 where they know no limit
+
+@dataclass(frozen=True)
+class How:
+    """What the user chose: where to compute and with which numbers, and whether a repository's own code may run."""
+
+    devices: list[str]
+    dtype: torch.dtype
+    trust: bool
 
 
 def load(spec: SystemSpec, device: str | None, precision: str | None, batch_size: int, trust: bool) -> Encoder:
     """As `toolkit.models.encoders.load_encoder`."""
+    from toolkit.models.encoders.foreign import ForeignEncoder
     from toolkit.models.encoders.towers import TowerEncoder
 
     devices = pick_devices(device)
-    dtype = pick_dtype(spec, precision, devices[0])
-    similarity = spec.parameters.get("similarity", "cos")
-    towers, folders = {}, {}
-    for side in ("query", "passage"):
-        folders[side] = locate(spec, side=side, trust_remote_code=trust)
-        check_memory(spec, base_of(spec) or folders[side], devices[0], precision)
-        if side == "passage" and folders["passage"] == folders["query"]:
-            towers[side] = towers["query"]
-            continue
-        modules = read_modules(folders[side])
-        if not modules.simple:
-            from toolkit.models.encoders.foreign import ForeignEncoder
-
-            return ForeignEncoder(spec, folders[side], devices[0], dtype, batch_size, trust)
-        towers[side] = _tower(spec, modules, devices, dtype, trust)
-    return TowerEncoder(towers, similarity, batch_size)
+    how = How(devices, pick_dtype(spec, precision, devices[0]), trust)
+    folder = _place(spec, "query", how)
+    modules = read_modules(folder)
+    if not modules.simple:
+        with _explained(spec, folder):
+            return ForeignEncoder(spec, folder, devices, how.dtype, batch_size, trust)
+    query = passage = _tower(spec, modules, how)
+    if spec.passage_checkpoint:
+        passage = _tower(spec, read_modules(_place(spec, "passage", how)), how)
+    return TowerEncoder({"query": query, "passage": passage}, spec.parameters.get("similarity", "cos"), batch_size)
 
 
-def _tower(spec: SystemSpec, modules: Modules, devices: list[str], dtype: torch.dtype, trust: bool) -> Tower:
+def _place(spec: SystemSpec, side: str, how: How) -> Path:
+    """The folder of a side's checkpoint, if it may be loaded and fits into memory."""
+    folder = locate(spec, side=side, trust_remote_code=how.trust)
+    for device in how.devices:
+        check_memory(spec, base_of(spec) or folder, device, precision_of(how.dtype))
+    return folder
+
+
+def _tower(spec: SystemSpec, modules: Modules, how: How) -> Tower:
     from toolkit.models.encoders.tokens import Framing
     from toolkit.models.encoders.towers import Tower
 
@@ -64,47 +78,40 @@ def _tower(spec: SystemSpec, modules: Modules, devices: list[str], dtype: torch.
     if pooling == "own" and not (pooling := modules.pooling):
         hint = "say it: --pooling cls, mean or last"
         raise ToolkitError(f"{spec.name}: {modules.folder} does not say how it pools (no modules.json)", hint)
-    models = [_model(spec, modules.folder, pooling, name, dtype, trust) for name in devices]
-    tokenizer, told = _tokenizer(spec, modules.folder, trust)
-    framing = Framing(
-        tokenizer, bos=told.get("add_bos_token", False), eos=parameters.get("eos", told.get("add_eos_token", False))
-    )
+    whole = base_of(spec) or modules.folder  # an adapter has the tokenizer of its base
+    models = [_model(spec, whole, modules.folder, pooling, device, how) for device in how.devices]
+    with _explained(spec, whole):
+        tokenizer = import_transformers().AutoTokenizer.from_pretrained(whole, trust_remote_code=how.trust)
+    told = read_json(whole / "tokenizer_config.json", {})
+    eos = parameters.get("eos", told.get("add_eos_token", False))
     return Tower(
         models=models,
-        framing=framing,
-        limits={side: _limit(spec, side, modules.length, tokenizer, models[0]) for side in ("query", "passage")},
+        framing=Framing(tokenizer, bos=told.get("add_bos_token", False), eos=eos),
+        limits={side: _limit(spec, side, modules.length, tokenizer, models[0]) for side in SIDES},
         pooling=pooling,
         mask_prefix=parameters.get("mask_prefix", not modules.include_prompt),
         layer_norm=parameters.get("layer_norm", False),
-        layers=[load_layers(modules.layers, name, dtype) for name in devices],
+        layers=[load_layers(modules.layers, device, how.dtype) for device in how.devices],
         left=parameters.get("padding") == "left",
     )
 
 
-def _tokenizer(spec: SystemSpec, folder: Path, trust: bool) -> tuple[PreTrainedTokenizerBase, dict]:
-    """The tokenizer, an adapter's base's, and what its configuration says."""
-    folder = base_of(spec) or folder
-    with _explained(spec, folder):
-        tokenizer = import_transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=trust)
-    return tokenizer, read_json(folder / "tokenizer_config.json", {})
-
-
-def _model(spec: SystemSpec, folder: Path, pooling: str, device: str, dtype: torch.dtype, trust: bool) -> PreTrainedModel:
+def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: str, how: How) -> PreTrainedModel:
+    """The model in the folder `whole`, with the adapter merged into it where that is another folder."""
     transformers = import_transformers()
-    weights = base_of(spec) or folder
-    told = {"dtype": dtype, "use_safetensors": True, "trust_remote_code": trust, "output_loading_info": True}
-    with _explained(spec, weights):
-        config = transformers.AutoConfig.from_pretrained(weights, trust_remote_code=trust)
+    told = {"dtype": how.dtype, "use_safetensors": True, "trust_remote_code": how.trust, "output_loading_info": True}
+    with _explained(spec, whole):
+        config = transformers.AutoConfig.from_pretrained(whole, trust_remote_code=how.trust)
         if spec.parameters.get("attention") == "bidirectional":
             config.is_causal = False
         config.use_cache = False
-        model, report = _class(config).from_pretrained(weights, config=config, **told)
+        model, report = _class(config).from_pretrained(whole, config=config, **told)
     missing = sorted(key for key in report["missing_keys"] if pooling == "pooler" or not key.startswith("pooler."))
     if missing:
-        message = f"{spec.name}: {weights} lacks {len(missing)} weights of {type(model).__name__} ({missing[0]}, ...)"
+        message = f"{spec.name}: {whole} lacks {len(missing)} weights of {type(model).__name__} ({missing[0]}, ...)"
         raise ToolkitError(message, "they would be random: is it another architecture's checkpoint?")
     if spec.base:
-        model = _merged(spec, model, folder)
+        model = _merged(spec, model, adapter)
     return model.to(device).eval()
 
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
+FAR = 1_000_000  # no limit; transformers' tokenizers say 10**30 where they know none
+
+
 class Sent(NamedTuple):
     """One input as the model sees it.
 
