@@ -10,7 +10,7 @@ from toolkit.models.encoders.multivector import load_multivector
 
 pytestmark = pytest.mark.model
 
-LAYOUTS = ("stanford", "pylate")
+LAYOUTS = ("stanford", "pylate", "modern")
 PUNCTUATION = "!,.?:'-/<>|"
 INPUTS = [Input("", text) for text in [*TEXTS, *TEXTS[:2]]]
 
@@ -28,16 +28,17 @@ def literal(folder, text, side, length, attend=False):
     """ColBERT as its paper has it: marker after [CLS], queries filled with [MASK], projection, punctuation left out."""
     import torch
     from safetensors.torch import load_file
-    from transformers import BertConfig, BertModel, BertTokenizer
+    from transformers import AutoConfig, AutoModel, BertTokenizer
 
     tokenizer = BertTokenizer.from_pretrained(folder)
     number = tokenizer.convert_tokens_to_ids
     weights = load_file(folder / "model.safetensors")
     head = weights if "linear.weight" in weights else load_file(folder / "1_Dense" / "model.safetensors")
-    model = BertModel(BertConfig.from_pretrained(folder)).eval()
+    model = AutoModel.from_config(AutoConfig.from_pretrained(folder)).eval()
     model.load_state_dict({name.removeprefix("bert."): value for name, value in weights.items() if name != "linear.weight"})
     words = tokenizer(text, add_special_tokens=False)["input_ids"][: length - 3]
-    marker = number("[unused0]" if side == "query" else "[unused1]")
+    markers = ("[Q] ", "[D] ") if "[Q] " in tokenizer.get_vocab() else ("[unused0]", "[unused1]")
+    marker = number(markers[side == "passage"])
     ids = [number("[CLS]"), marker, *words, number("[SEP]")]
     mask = [1] * len(ids)
     if side == "query":
