@@ -191,7 +191,8 @@ def _exact(query: np.ndarray, vectors: np.ndarray, offsets: np.ndarray) -> np.nd
     offsets  (n + 1,): the vectors are those from the first to the last
     """
     best = _best_products(query.astype(np.float64), vectors.astype(np.float64), offsets[:-1] - offsets[0])
-    return best.sum(axis=0).astype(np.float32)
+    # a document's numbers side by side: numpy then adds them in one order, however many documents there are
+    return np.ascontiguousarray(best.T).sum(axis=1).astype(np.float32)
 
 
 def _best_products(query: np.ndarray, vectors: np.ndarray, starts: np.ndarray) -> np.ndarray:
