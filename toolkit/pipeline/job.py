@@ -18,10 +18,8 @@ from toolkit.formats.provenance import metadata_of, topics_facts
 from toolkit.fuse import fuse, parse_method
 from toolkit.index import Index, own_name
 from toolkit.pipeline.engines import Engine, engine
-from toolkit.pipeline.method import DEFAULT_HITS, Method, check_fusion, choose
+from toolkit.pipeline.method import DEFAULT_HITS, Method, check_fusion, choose, choose_reranker
 from toolkit.pipeline.options import Options
-from toolkit.registry.choice import choose_system
-from toolkit.rerank.method import reranking
 from toolkit.rerank.texts import Texts, texts_from
 from toolkit.search.placebo import with_instructions
 from toolkit.search.rules import apply_rules
@@ -195,37 +193,38 @@ def plan_run(
     """
     names = [system] if isinstance(system, str) else list(system)
     check_fusion(names, fuse, recipe)
-    if fuse:
-        parse_method(fuse)
     how = {"files": systems, "recipe": recipe, "query_template": query_template, "pooling": pooling}
-    chosen = choose(names, parameters, **how)
-    models = {"device": device, "precision": precision, "batch_size": batch_size}
-    method = Method(chosen, hits=hits, fusion=fuse, instruction=instruction)
-    if rerank:
-        spec = choose_system(rerank, files=systems, recipe=rerank_recipe)
-        method = replace(method, reranker=reranking(spec, depth=depth, trust_remote_code=trust_remote_code or None, **models))
-    elif depth or rerank_recipe:
-        raise ToolkitError("a depth or recipe of reranking without a reranker", "name one with --rerank")
+    chosen = choose(names, parameters, precision, **how)
     options = Options(hits, threads or os.cpu_count() or 1, language, device, precision, batch_size, trust_remote_code)
+    reranker = choose_reranker(rerank, options, depth, files=systems, recipe=rerank_recipe)
+    method = Method(chosen, hits=hits, fusion=fuse, instruction=instruction, reranker=reranker)
     found = resolve_topics(topics)
-    name = index or (found.benchmark.spec.name if found.benchmark else None)
-    if name is None:
-        raise ToolkitError(f"{topics} names no corpus to search", "name one with --index")
-    needs_texts = method.reranker or any(one.rules for one in chosen)
+    name = index or _own_corpora(found)
+    texts = _texts(found, index, docs) if method.needs_texts else None
     if metadata is None and output is not None and str(output) != "-":
         metadata = output
     return Job(
         topics=found,
-        asked=replace(found, parts=[replace(part, topics=with_instructions(part.topics, instruction)) for part in found.parts]),
+        asked=_asked(found, instruction),
         engines=tuple(engine(one, found, name, options) for one in chosen),
         index_name=Path(name).resolve().name if Path(name).is_dir() else name.replace("/", "-"),
         method=method,
         options=options,
         tag=tag or method.tag,
-        texts=_texts(found, index, docs) if needs_texts else None,
+        texts=texts,
         output=None if output is None else Path(output),
         metadata=None if metadata is None else Path(str(metadata).removesuffix(".yaml")),
     )
+
+
+def _own_corpora(topics: TopicSet) -> str:
+    if topics.benchmark is None:
+        raise ToolkitError(f"{topics.name} names no corpus to search", "name one with --index")
+    return topics.benchmark.spec.name
+
+
+def _asked(topics: TopicSet, instruction: str) -> TopicSet:
+    return replace(topics, parts=[replace(part, topics=with_instructions(part.topics, instruction)) for part in topics.parts])
 
 
 def _texts(topics: TopicSet, index: str | None, docs: str | None) -> Texts:

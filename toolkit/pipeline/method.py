@@ -11,9 +11,11 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
+from toolkit.fuse import parse_method
+from toolkit.pipeline.options import Options
 from toolkit.registry.choice import choose_system
 from toolkit.registry.loader import did_you_mean
-from toolkit.rerank.method import Reranking
+from toolkit.rerank.method import Reranking, reranking
 
 RULES = "+rules"
 DEFAULT_HITS = 1000
@@ -77,6 +79,11 @@ class Method:
     reranker: Reranking | None = None
 
     @property
+    def needs_texts(self) -> bool:
+        """Whether documents are read, by rules or a reranker."""
+        return self.reranker is not None or any(system.rules for system in self.systems)
+
+    @property
     def tag(self) -> str:
         """The names of its systems: `a+b.rrf`, `bm25.rerank-NAME`."""
         rerank = [f"rerank-{self.reranker.spec.name}"] if self.reranker else []
@@ -100,10 +107,11 @@ class Method:
         return facts | ({"fusion": self.fusion} if self.fusion else {})
 
 
-def choose(names: Sequence[str], given: Mapping[str, Any], **how: Any) -> tuple[Chosen, ...]:
+def choose(names: Sequence[str], given: Mapping[str, Any], precision: str | None = None, **how: Any) -> tuple[Chosen, ...]:
     """The systems of these names, `NAME+rules` too. A parameter goes to each that has it; None is as good as not given.
 
-    how  what `registry.choice.choose_system` takes: `files`, `recipe`, `query_template`, ...
+    precision  of the models among them
+    how        what `registry.choice.choose_system` takes: `files`, `recipe`, `query_template`, ...
 
     Raises ToolkitError for an unknown system, and for a parameter that none of them has.
     """
@@ -116,7 +124,15 @@ def choose(names: Sequence[str], given: Mapping[str, Any], **how: Any) -> tuple[
             systems = " and ".join(spec.name for spec in specs)
             hint = f"{did_you_mean(parameter, known)}known: {', '.join(sorted(known))}"
             raise ToolkitError(f"{systems} has no parameter {parameter!r}", hint)
-    return tuple(_chosen(spec, given, name != plain) for spec, name, plain in zip(specs, names, bare, strict=True))
+    chosen = [_chosen(spec, given, name != plain) for spec, name, plain in zip(specs, names, bare, strict=True)]
+    if precision and not any(spec.checkpoint for spec in specs):
+        raise ToolkitError(f"{names[0]} has no precision", "models have; leave --precision out")
+    # how exactly a model computes is no part of what it is sent: it says nothing of the index
+    exact = {"precision": precision} if precision else {}
+    return tuple(
+        replace(one, parameters={**one.parameters, **exact}, changed={**one.changed, **exact}) if one.spec.checkpoint else one
+        for one in chosen
+    )
 
 
 def _chosen(spec: SystemSpec, given: Mapping[str, Any], rules: bool) -> Chosen:
@@ -124,6 +140,20 @@ def _chosen(spec: SystemSpec, given: Mapping[str, Any], rules: bool) -> Chosen:
     changed = {name: value for name, value in own.items() if value != spec.parameters[name]}
     complete = {**spec.parameters, **own}
     return Chosen(replace(spec, parameters=complete), complete, changed, rules)
+
+
+def choose_reranker(name: str | None, options: Options, depth: int | None, **how: Any) -> Reranking | None:
+    """The reranker of this name for the best `depth` documents, `how` as for `choose`; None where no name is given.
+
+    Raises ToolkitError where something is said of a reranker, but none is named.
+    """
+    if name is None:
+        if depth or how.get("recipe"):
+            raise ToolkitError("a depth or recipe of reranking without a reranker", "name one with --rerank")
+        return None
+    models = {"device": options.device, "precision": options.precision, "batch_size": options.batch_size}
+    trust = options.trust_remote_code or None
+    return reranking(choose_system(name, **how), depth=depth, trust_remote_code=trust, **models)
 
 
 def check_fusion(systems: Sequence[str], fusion: str, recipe: str | None) -> None:
@@ -134,3 +164,5 @@ def check_fusion(systems: Sequence[str], fusion: str, recipe: str | None) -> Non
         raise ToolkitError(f"{len(systems)} systems ({', '.join(systems)}) make one run", "say how with --fuse rrf")
     if fusion and len(systems) < 2:
         raise ToolkitError(f"nothing to fuse with {systems[0]}", "name a second --system")
+    if fusion:
+        parse_method(fusion)

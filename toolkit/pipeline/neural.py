@@ -10,6 +10,7 @@ from typing import Any
 
 from toolkit.benchmarks import Collection, TopicSet
 from toolkit.core.home import home
+from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import Corpus, corpus_from_docs
@@ -52,6 +53,13 @@ class Neural:
 
 class Dense(Neural):
     """Bi-encoders over FAISS."""
+
+    def search(self, topics: Sequence[Topic], index: Index) -> Run:
+        """The run of one part of the topics; queries in another precision than the index's vectors are said."""
+        theirs, ours = (index.metadata or {}).get("precision"), self.encoder.precision
+        if theirs and theirs != ours:
+            say(f"note: {index.name} holds vectors in {theirs}, queries are in {ours}")
+        return super().search(topics, index)
 
     def load(self, *arguments: Any, **how: Any) -> Any:
         """An encoder."""
