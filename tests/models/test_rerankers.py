@@ -306,7 +306,7 @@ def test_the_facts_name_device_precision_and_prompt(folders, tmp_path):
     parameters = {"tokens": ["t", "f"], "prompt": "pointwise-followir.v1", "prompt_source": "their model card"}
     spec = tiny.tiny_spec(folders / "Mistral", "yes-no", parameters=parameters)
     ours, theirs = load_reranker(spec).facts, load_reranker(spec, prompt=prompt).facts
-    assert (ours["device"], ours["precision"]) == ("cpu", "float32")
+    assert (ours["device"], ours["precision"]) == ("cpu", "fp32")
     assert (ours["prompt"], ours["prompt_name"], ours["prompt_source"]) == ("ours", "pointwise-followir.v1", "their model card")
     assert theirs["prompt"] == "asked.yaml"
     assert theirs["prompt_sha256"] != ours["prompt_sha256"]

@@ -71,7 +71,7 @@ def test_a_checkpoint_of_ones_own_reranks_a_run(place):
         "drop",
         "own",
     )
-    assert (entry["device"], entry["precision"], entry["cut"]) == ("cpu", "float32", 0)
+    assert (entry["device"], entry["precision"], entry["cut"]) == ("cpu", "fp32", 0)
     assert metadata["data"]["candidates"]["sha256"] == hashlib.sha256((place / "first.trec").read_bytes()).hexdigest()
     assert metadata["data"]["run"]["sha256"] == hashlib.sha256((place / name).read_bytes()).hexdigest()
 

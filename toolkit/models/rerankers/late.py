@@ -9,6 +9,7 @@ import numpy as np
 
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
+from toolkit.models.checkpoints import precision_of
 from toolkit.models.encoders.multivector import load_multivector
 from toolkit.models.late import maxsim
 from toolkit.models.rerankers.base import Pair, Reranker
@@ -64,4 +65,5 @@ class LateInteraction(Reranker):
 def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> LateInteraction:
     """The multivector system of an entry, as a reranker."""
     encoder = load_multivector(spec, batch_size=batch_size, **where)
-    return LateInteraction(spec, encoder, facts={})
+    weights = next(encoder.model.parameters())
+    return LateInteraction(spec, encoder, {"device": weights.device.type, "precision": precision_of(weights.dtype)})

@@ -11,7 +11,7 @@ import torch
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.specs import SystemSpec
-from toolkit.models.checkpoints import check_memory, import_transformers, locate, pick_device, pick_dtype
+from toolkit.models.checkpoints import check_memory, import_transformers, locate, pick_device, pick_dtype, precision_of
 from toolkit.models.rerankers.base import Row
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Loaded:
     @property
     def facts(self) -> dict[str, Any]:
         """What a run's metadata say of how it was run."""
-        return {"device": self.device.type, "precision": str(self.model.dtype).removeprefix("torch.")}
+        return {"device": self.device.type, "precision": precision_of(self.model.dtype)}
 
     def length(self, wanted: int | None) -> int:
         """How many tokens of a pair it is sent at most."""
