@@ -1,0 +1,136 @@
+"""What a reranking is made of: what the entry, its recipe and the user say, candidates, topics, names."""
+
+import pytest
+
+from toolkit import registry
+from toolkit.benchmarks import TopicPart, TopicSet
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.core.specs import BenchmarkSpec
+from toolkit.core.topics import Topic
+from toolkit.formats import write_metadata, write_run
+from toolkit.formats.provenance import topics_facts
+from toolkit.rerank import job
+from toolkit.rerank.method import reranking, shown_prompt
+
+pytestmark = pytest.mark.unit
+
+TOPICS = {mode: [Topic(f"q{number}-{mode}", "red", mode=mode) for number in (1, 2)] for mode in ("ori", "ins")}
+SPEC = BenchmarkSpec("made-up", "", "", ("ori", "ins"), (), (), {})
+
+
+class Collection:
+    """A benchmark of one group; candidates of a mode are one document with the mode's name."""
+
+    spec, groups = SPEC, ("all",)
+
+    def __init__(self, modes=("ori", "ins")):
+        self.modes = modes
+
+    def scoreddocs(self, group, mode):
+        rows = [(topic.query_id, mode, 1.0) for topic in TOPICS[mode]]
+        return Run.from_rows(rows) if mode in self.modes else None
+
+    def docs(self, group):
+        return iter([Doc("ori", "", "one"), Doc("ins", "", "two")])
+
+
+def topic_set(*modes, benchmark=None):
+    topics = [topic for mode in modes for topic in TOPICS[mode]]
+    return TopicSet("made-up", [TopicPart("all", topics)], benchmark or Collection())
+
+
+@pytest.fixture
+def found(monkeypatch):
+    """Whatever topics are asked for, these are found."""
+    topics = topic_set("ori", "ins")
+    monkeypatch.setattr(job, "resolve_topics", lambda name: topics)
+    return topics
+
+
+def recipe(name, its):
+    return registry.system(name).with_recipe(its)
+
+
+@pytest.mark.parametrize(
+    ("spec", "given", "expected", "name"),
+    [
+        (registry.system("followir-7b"), {}, (100, "keep", "own"), "rerank-followir-7b"),
+        (recipe("followir-7b", "infosearch"), {}, (100, "drop", "own"), "rerank-followir-7b.infosearch"),
+        (recipe("followir-7b", "mfollowir"), {}, (1000, "keep", "own"), "rerank-followir-7b.mfollowir"),
+        (
+            recipe("followir-7b", "infosearch"),
+            {"depth": 20, "tail": "keep", "prompt": "mine/asked.yaml"},
+            (20, "keep", "own"),
+            "rerank-followir-7b.infosearch.depth-20.tail-keep.prompt-asked",
+        ),
+        (registry.system("rank-zephyr-7b"), {}, (100, "keep", "rank"), "rerank-rank-zephyr-7b"),
+        (
+            recipe("rank-zephyr-7b", "infosearch"),
+            {"passes": 3},
+            (100, "drop", "candidates"),
+            "rerank-rank-zephyr-7b.infosearch.passes-3",
+        ),
+    ],
+)
+def test_the_user_goes_before_the_recipe_and_the_recipe_before_what_is_usual(spec, given, expected, name):
+    method = reranking(spec, **given)
+    assert (method.depth, method.tail, method.scores) == expected
+    assert method.name == name
+
+
+def test_a_retriever_is_no_reranker():
+    with pytest.raises(ToolkitError, match="all-minilm-l6-v2 is of kind dense, no reranker"):
+        reranking(registry.system("all-minilm-l6-v2"))
+
+
+def test_the_candidates_are_those_of_the_topics_and_no_others():
+    assert job.benchmark_candidates(topic_set("ins")).to_dict() == {"q1-ins": {"ins": 1.0}, "q2-ins": {"ins": 1.0}}
+    assert set(job.benchmark_candidates(topic_set("ori", "ins")).query_ids) == {"q1-ori", "q2-ori", "q1-ins", "q2-ins"}
+
+
+def test_candidates_that_are_not_there_are_named():
+    with pytest.raises(ToolkitError, match="made-up has no candidates on this machine for all ins"):
+        job.benchmark_candidates(topic_set("ori", "ins", benchmark=Collection(modes=("ori",))))
+
+
+def test_a_recipe_takes_the_candidates_where_no_run_is_named(found):
+    method = reranking(recipe("followir-7b", "infosearch"))
+    planned = job.plan_rerank(None, method, topics="made-up")
+    assert planned.source == "candidates"
+    assert len(planned.run) == 4
+    assert str(planned.output) == "runs/run.made-up.candidates.rerank-followir-7b.infosearch.trec"
+    assert planned.metadata == planned.output
+    with pytest.raises(ToolkitError, match="no run to rerank"):
+        job.plan_rerank(None, reranking(registry.system("followir-7b")), topics="made-up")
+
+
+def test_the_topics_are_those_that_the_runs_metadata_name(found, tmp_path):
+    path = tmp_path / "run.x.bm25.trec.gz"
+    write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
+    method = reranking(registry.system("ms-marco-minilm-l6-v2"))
+    with pytest.raises(ToolkitError, match="nothing says which topics"):
+        job.plan_rerank(str(path), method)
+    write_metadata(path, {"data": {"topics": topics_facts("made-up", found.topics)}})
+    planned = job.plan_rerank(str(path), method)
+    assert planned.topics is found
+    assert planned.output.name == "run.x.bm25.rerank-ms-marco-minilm-l6-v2.trec"
+    write_metadata(path, {"data": {"topics": topics_facts("made-up", found.topics[:1])}})
+    with pytest.raises(ToolkitError, match="was made with other topics than made-up has now"):
+        job.plan_rerank(str(path), method)
+
+
+def test_queries_that_no_part_has_are_refused(found, tmp_path):
+    path = tmp_path / "run.trec"
+    write_run(Run.from_dict({"q1-ori": {"ori": 1.0}, "q3-ori": {"ori": 1.0}}), path)
+    planned = job.plan_rerank(str(path), reranking(registry.system("ms-marco-minilm-l6-v2")), topics="made-up")
+    with pytest.raises(ToolkitError, match=r"1 of 2 queries are not among the topics \(q3-ori\)"):
+        planned.describe()
+
+
+def test_prompts_are_shown_for_language_models_alone():
+    assert "{query}" in shown_prompt(registry.system("qwen3-reranker-0.6b"))
+    assert shown_prompt(registry.system("rank-zephyr-7b")).startswith("listwise.v1 ")
+    with pytest.raises(ToolkitError, match="it has no prompt"):
+        shown_prompt(registry.system("ms-marco-minilm-l6-v2"))
