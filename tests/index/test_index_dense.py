@@ -121,6 +121,8 @@ def test_verify_names_what_changed(built, tmp_path):
     metadata = yaml.safe_load((tmp_path / "other" / "tandem.yaml").read_text())
     (tmp_path / "other" / "tandem.yaml").write_text(yaml.safe_dump({**metadata, "documents": 5}))
     assert verify_index(tmp_path / "other") == ["documents: 4, recorded 5"]
+    (tmp_path / "other" / "tandem.yaml").write_text("format: 1\nkind: faiss\n")  # broken off
+    assert verify_index(tmp_path / "other") == ["tandem.yaml: says nothing of the files"]
 
 
 def test_the_kind_of_an_index_is_in_its_metadata_or_its_files(built, tmp_path):

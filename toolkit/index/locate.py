@@ -174,7 +174,7 @@ def is_current(folder: Path, collection: Collection, group: str, system: SystemS
         return False
     if collection.spec.layout == "ir_datasets":
         return True
-    return metadata["corpus"].get("content") == ContentDigest(collection.docs(group)).hexdigest()
+    return metadata.get("corpus", {}).get("content") == ContentDigest(collection.docs(group)).hexdigest()
 
 
 def _index(name: str, folder: Path, kind: str, system: SystemSpec | None) -> Index:

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.documents import ContentDigest
-from toolkit.formats.indexes import read_index_metadata
+from toolkit.formats.indexes import NAME, read_index_metadata
 from toolkit.index.kinds import FAISS, LUCENE, index_kind
 from toolkit.index.metadata import verify_files
 
@@ -27,6 +27,8 @@ def verify_index(folder: Path) -> list[str]:
     metadata = read_index_metadata(folder)
     if metadata is None:
         raise ToolkitError(f"{folder} has no metadata to compare it with", "only indexes that Tandem made have them")
+    if not isinstance(metadata.get("files"), dict):
+        return [f"{NAME}: says nothing of the files"]
     return verify_files(folder, metadata) or CONTENTS.get(kind, _none)(folder, metadata)
 
 
@@ -34,10 +36,10 @@ def _lucene(folder: Path, metadata: dict[str, Any]) -> list[str]:
     from toolkit.models.anserini_index import StoredTexts
 
     texts, problems = StoredTexts(folder), []
-    content = metadata["corpus"].get("content")
+    content = metadata.get("corpus", {}).get("content")
     if content and ContentDigest(texts).hexdigest() != content:
         problems.append("the documents are not those that were indexed")
-    return problems + _different(texts.statistics(), metadata["statistics"])
+    return problems + _different(texts.statistics(), metadata.get("statistics", {}))
 
 
 def _faiss(folder: Path, metadata: dict[str, Any]) -> list[str]:
@@ -53,7 +55,7 @@ def _none(folder: Path, metadata: dict[str, Any]) -> list[str]:
 
 
 def _different(found: dict[str, int], recorded: dict[str, Any]) -> list[str]:
-    return [f"{name}: {value}, recorded {recorded[name]}" for name, value in found.items() if value != recorded[name]]
+    return [f"{name}: {value}, recorded {recorded.get(name)}" for name, value in found.items() if value != recorded.get(name)]
 
 
 CONTENTS = {LUCENE: _lucene, FAISS: _faiss}
