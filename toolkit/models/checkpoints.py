@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ PACKAGE = "package:"
 PRECISIONS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 WEIGHTS = "*.safetensors"
+MEMINFO = Path("/proc/meminfo")
 
 
 def locate(spec: SystemSpec, *, side: str = "query", trust_remote_code: bool = False) -> Path:
@@ -76,8 +78,9 @@ def free_memory(device: str) -> int:
     """Bytes that are free for a model on `cpu` or a GPU."""
     if device != "cpu":
         return import_torch().cuda.mem_get_info(device)[0]
-    with open("/proc/meminfo", encoding="ascii") as file:
-        sizes = dict(line.split(":") for line in file)
+    if not MEMINFO.exists():  # elsewhere than on Linux only the whole is known
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    sizes = dict(line.split(":") for line in MEMINFO.read_text(encoding="ascii").splitlines())
     return int(sizes["MemAvailable"].split()[0]) * 1024
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 KEPT = re.compile(r"([^/]+/)?[^/]+\.(json|txt|model|jinja)")
 WEIGHTS = re.compile(r"([^/]+/)?[^/]+\.safetensors")
 CODE = re.compile(r".+\.py")
-# other formats of the same model, and a second copy of all weights that some repositories have
-OTHERS = re.compile(r"(onnx|openvino|original|gguf)/.*|consolidated.*\.safetensors")
+# other formats, states of the training, and a second copy of all weights that some repositories have
+OTHERS = re.compile(r"(onnx|openvino|coreml|original|gguf|checkpoint-\d+)/.*|consolidated.*\.safetensors")
 PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 TIMEOUT = 10  # seconds
