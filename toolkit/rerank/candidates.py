@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from toolkit.core.columns import to_arrow
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run, ScoredDoc
@@ -31,13 +33,8 @@ def read_candidates(
     if depth < 1:
         raise ToolkitError(f"depth is {depth}", "a whole number from 1 on")
     known = check_queries(run, topics)
-    name = run.source or "the run"
+    check_repeats(run)
     lists = [Candidates(known[query_id], docs[:depth], docs[depth:]) for query_id, docs in run.rankings()]
-    for one in lists:
-        repeated = [doc_id for doc_id, count in Counter(doc.doc_id for doc in one.head + one.tail).items() if count > 1]
-        if repeated:
-            message = f"{name}: query {one.topic.query_id} has documents more than once ({three(repeated)})"
-            raise ToolkitError(message, "keep one line for each document")
     wanted = {doc.doc_id for one in lists for doc in one.head}
     if absent := wanted - texts.keys():
         message = f"no text for {len(absent)} of {len(wanted)} documents ({three(absent)}) in {place}"
@@ -57,6 +54,17 @@ def check_queries(run: Run, topics: Sequence[Topic]) -> dict[str, Topic]:
     return known
 
 
+def check_repeats(run: Run) -> None:
+    """ToolkitError for a document twice in a query: which of its scores would stand?"""
+    lines = run.queries.astype(np.int64) * len(run.doc_ids) + run.docs
+    different, counts = np.unique(lines, return_counts=True)
+    if len(different) == len(lines):
+        return
+    query, doc = divmod(int(different[np.argmax(counts > 1)]), len(run.doc_ids))
+    message = f"query {run.query_ids[query]} has document {run.doc_ids[doc]} more than once"
+    raise ToolkitError(f"{run.source or 'the run'}: {message}", "keep one line for each document")
+
+
 def wanted_ids(run: Run, depth: int) -> list[str]:
     """The documents down to `depth` of any query, in bytewise order."""
-    return sorted({doc.doc_id for _, docs in run.rankings() for doc in docs[:depth]})
+    return sorted(run.doc_ids.take(to_arrow(np.unique(run.head(depth).docs))).to_pylist(), key=str.encode)
