@@ -76,3 +76,11 @@ def test_unfinished_and_changed_entries_are_found(filled):
         "benchmarks/infosearch\tkeyword: 100 cores expected, 2 found; 288 queries expected, 4 found; "
         "1152 documents expected, 16 found"
     )
+
+
+def test_own_indexes_and_checkpoints_stand_for_themselves_and_registered_runs_are_no_cache(home):
+    for place in ("indexes/own/mini.a", "indexes/own/mini.b", "models/org--one/abc", "models/org--one/def", "baselines"):
+        (home / place).mkdir(parents=True)
+        (home / place / "file").write_bytes(b"x")
+    listed = [line.split("\t")[0] for line in run("list").stdout.splitlines()]
+    assert listed == ["indexes/own/mini.a", "indexes/own/mini.b", "models/org--one/abc", "models/org--one/def"]

@@ -1,4 +1,4 @@
-"""What TANDEM_HOME holds: kept benchmarks, indexes, unfinished downloads."""
+"""What TANDEM_HOME holds: kept benchmarks, indexes, checkpoints, answers of language models, unfinished downloads."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
 from toolkit.registry.loader import did_you_mean
 
-# a user's own entries and the locks of running processes are no cache
-NOT_CACHED = ("registry", "locks")
-DEPTHS = {"benchmarks": 2, "indexes": 1, "downloads": 1, "hub": 1}  # folders whose entries, so deep, stand for themselves
+# a user's own entries and runs, and the locks of running processes, are no cache
+NOT_CACHED = ("registry", "baselines", "locks")
+# folders whose entries, so deep, stand for themselves
+DEPTHS = {"benchmarks": 2, "indexes": 1, "indexes/own": 1, "models": 2, "vectors": 1, "downloads": 1, "hub": 1}
 
 
 class Entry(NamedTuple):
@@ -29,9 +30,18 @@ def entries() -> list[Entry]:
     found = []
     for top in home().iterdir() if home().is_dir() else ():
         if top.name not in NOT_CACHED:
-            paths = top.glob("/".join("*" * DEPTHS[top.name])) if top.name in DEPTHS else [top]
-            found += [Entry(str(path.relative_to(home())), path, size_of(path)) for path in paths]
+            found += [Entry(str(path.relative_to(home())), path, size_of(path)) for path in _apart(top)]
     return sorted(found)
+
+
+def _apart(folder: Path) -> Iterator[Path]:
+    """What stands for itself in a folder of TANDEM_HOME: its entries, or the folder as a whole."""
+    depth = DEPTHS.get(str(folder.relative_to(home())))
+    for path in [folder] if depth is None else folder.glob("/".join("*" * depth)):
+        if depth is not None and str(path.relative_to(home())) in DEPTHS:
+            yield from _apart(path)
+        else:
+            yield path
 
 
 def size_of(path: Path) -> int:
