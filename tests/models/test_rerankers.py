@@ -271,6 +271,19 @@ def test_batches_whose_scores_are_known_are_left_out_and_the_others_stay(folders
     assert all(np.array_equal(one, other) for (_, one), (_, other) in zip(again, made[1:], strict=True))
 
 
+def test_a_batch_that_does_not_fit_into_the_gpu_is_a_failure_in_one_line(folders, monkeypatch):
+    import torch
+
+    def full(self, **batch):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    reranker = cross_encoder(folders / "bert")()
+    monkeypatch.setattr("transformers.BertForSequenceClassification.forward", full)
+    with pytest.raises(ToolkitError, match="a batch does not fit into the GPU's memory") as caught:
+        reranker.score(PAIRS)
+    assert caught.value.status == 1
+
+
 def test_no_pairs_have_no_scores(folders):
     assert cross_encoder(folders / "bert")().score([]).shape == (0,)
 

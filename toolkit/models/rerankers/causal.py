@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from toolkit.core.specs import SystemSpec
 from toolkit.models.rerankers import loading
@@ -37,7 +36,7 @@ class YesNo(BatchedReranker):
         if "attention_mask" in batch:
             # a token's place is counted from its text's first one, not from the padding's
             batch["position_ids"] = (batch["attention_mask"].cumsum(-1) - 1).clamp(min=0)
-        with torch.inference_mode():
+        with loading.inference():
             logits = self._loaded.model(**batch, use_cache=False, logits_to_keep=1).logits[:, -1, self._compared]
         positive, negative = loading.as_scores(logits).T
         return self._activation(positive - negative)
@@ -57,7 +56,7 @@ class Reasoning(YesNo):
         """The scores after what the model wrote."""
         tokenizer = self._loaded.tokenizer
         batch = loading.padded(rows, self._loaded, side="left")
-        with torch.inference_mode():
+        with loading.inference():
             written = self._loaded.model.generate(
                 **batch,
                 do_sample=False,

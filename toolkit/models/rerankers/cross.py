@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
@@ -51,7 +50,7 @@ class CrossEncoder(BatchedReranker):
 
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """One logit a row, through the activation."""
-        with torch.inference_mode():
+        with loading.inference():
             logits = self._loaded.model(**loading.padded(rows, self._loaded)).logits[:, 0]
         return self._activation(loading.as_scores(logits))
 

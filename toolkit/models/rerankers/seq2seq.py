@@ -33,7 +33,7 @@ class MonoT5(BatchedReranker):
         """The difference of the two logits at the first decoder position, through the activation."""
         model = self._loaded.model
         start = torch.full((len(rows), 1), model.config.decoder_start_token_id, device=self._loaded.device)
-        with torch.inference_mode():
+        with loading.inference():
             logits = model(**loading.padded(rows, self._loaded), decoder_input_ids=start).logits[:, 0, self._compared]
         positive, negative = loading.as_scores(logits).T
         return self._activation(positive - negative)
