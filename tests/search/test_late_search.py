@@ -1,5 +1,7 @@
 """Late interaction from documents to a run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import yaml
@@ -89,6 +91,14 @@ def test_a_run_over_centroids_scores_the_same(spec, encoder, tmp_path):
     assert search_late(TOPICS, tmp_path / "index", spec, encoder).to_dict() == exact.to_dict()  # eight cells: all of them
     few = search_late(TOPICS, tmp_path / "index", spec, encoder, probes=1).to_dict()
     assert all(exact.to_dict()[query_id][doc_id] == score for query_id in few for doc_id, score in few[query_id].items())
+
+
+def test_longer_queries_search_the_same_index(spec, index):
+    longer = replace(spec, parameters={"query_length": 40}, recipe="instructed")
+    wide = load_multivector(longer, device="cpu")
+    run = search_late(TOPICS, index, longer, wide)
+    assert wide.limits["query"] == 40
+    assert run.to_dict() == {topic.query_id: pytest.approx(expected(longer, wide, topic), abs=1e-2) for topic in TOPICS}
 
 
 def test_another_system_is_refused(spec, encoder, index):
