@@ -136,4 +136,3 @@ def test_looking_into_every_cell_is_the_exact_search(tmp_path):
     write_centroids(index, 16)
     queries = texts(rng, 3)
     assert answers(index, queries, hits=20, centroids=Centroids(index.folder, 16)) == answers(index, queries, hits=20)
-    assert Centroids.exist(index.folder)

@@ -40,11 +40,6 @@ class Centroids:
         self._probes = min(probes, len(self._centroids))
         self._documents = int(self._cells.max()) + 1
 
-    @staticmethod
-    def exist(folder: Path) -> bool:
-        """Whether the index in a folder has centroids."""
-        return (folder / CENTROIDS).exists()
-
     def documents(self, query: np.ndarray, hits: int) -> np.ndarray:
         """The numbers of the documents to score for a query (q, dim), ascending: at most `KEPT` times as many as `hits`."""
         products = query.astype(np.float32) @ self._centroids.T
