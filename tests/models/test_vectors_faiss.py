@@ -1,6 +1,7 @@
 """FAISS indexes: exact, in the one order of ties, the same bits however they are searched."""
 
 import json
+from pathlib import Path
 
 import faiss
 import numpy as np
@@ -192,10 +193,25 @@ def test_an_index_of_distances_is_asked_with_one_more_dimension(tmp_path):
     faiss.write_index(index, str(tmp_path / "index.faiss"))
     np.save(tmp_path / "ids.npy", np.arange(300))
     opened = FaissIndex.open(tmp_path)
-    assert opened.dimension == DIMENSION
     scores, positions = opened.search(query, 10)
     assert positions[0].tolist() == literal(vectors, query[0], 10)
     assert np.all(scores < 0)
+
+
+def test_an_index_of_distances_between_unit_vectors_is_searched_as_it_is(tmp_path):
+    vectors, query = unit_vectors(300), unit_vectors(1, seed=1)
+    index = faiss.IndexFlatL2(DIMENSION)
+    index.add(vectors)
+    faiss.write_index(index, str(tmp_path / "index"))
+    (tmp_path / "docid").write_text("".join(f"{number}\n" for number in range(300)))
+    scores, positions = FaissIndex.open(tmp_path).search(query, 10)
+    assert positions[0].tolist() == literal(vectors, query[0], 10)
+    assert np.allclose(scores[0], 2 * (vectors @ query[0])[positions[0]] - 2, atol=1e-5)
+
+
+def test_a_full_disk_is_an_error_of_the_system():
+    with pytest.raises(OSError, match="No space left on device"):
+        write_faiss(build_faiss([unit_vectors(5000)]), Path("/dev/full"))
 
 
 @pytest.mark.parametrize(

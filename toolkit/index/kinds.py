@@ -9,6 +9,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.formats.indexes import NAME, check_made_with, read_index_metadata
 from toolkit.models.docids import has_ids, id_file
+from toolkit.models.late import VECTORS
 from toolkit.models.vectors import index_file
 
 LUCENE, IMPACT, FAISS, MULTIVECTOR = KINDS = ("lucene", "impact", "faiss", "multivector")
@@ -24,7 +25,7 @@ def _has_faiss(folder: Path) -> bool:
 HOLDS: dict[str, Callable[[Path], bool]] = {
     LUCENE: lambda folder: any(folder.glob("segments_*")),
     FAISS: _has_faiss,
-    MULTIVECTOR: lambda folder: (folder / "vectors.f16").is_file(),
+    MULTIVECTOR: lambda folder: (folder / VECTORS).is_file(),
 }
 
 

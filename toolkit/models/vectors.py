@@ -112,18 +112,17 @@ class FaissIndex:
     """An index in a folder and the ids of its documents.
 
     ids        of the documents, by position
-    dimension  of the vectors that it is searched with
+    dimension  of its vectors
     """
 
     def __init__(self, index: faiss.Index, ids: DocIds, name: str):
         self.ids, self.name = ids, name
         self._faiss, self._index = faiss_module(), index
-        distances = index.metric_type == self._faiss.METRIC_L2
-        if not distances and index.metric_type != self._faiss.METRIC_INNER_PRODUCT:
+        self._distances = index.metric_type == self._faiss.METRIC_L2
+        if not self._distances and index.metric_type != self._faiss.METRIC_INNER_PRODUCT:
             raise ToolkitError(f"index {name} compares vectors by FAISS's metric {index.metric_type}", "0 and 1 are known")
-        # the inner product by L2: one more dimension fills all documents up to one length, queries have 0 there
-        self._distances, self.dimension = distances, index.d - distances
-        self._flat = not distances and type(index) in (self._faiss.IndexFlat, self._faiss.IndexFlatIP)
+        self.dimension = index.d
+        self._flat = not self._distances and type(index) in (self._faiss.IndexFlat, self._faiss.IndexFlatIP)
         if len(ids) != index.ntotal:
             raise ToolkitError(f"index {name} has {index.ntotal} vectors, {ids.path} {len(ids)} ids", "make the index anew")
 
@@ -150,29 +149,34 @@ class FaissIndex:
     def search(self, queries: np.ndarray, hits: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """The nearest documents: scores (m, k) float32 and positions (m, k) int64, best first, k at most `hits`.
 
-        queries  (m, dimension) float32
+        queries  (m, dimension) float32; one dimension less for the inner product by L2 distances
 
         Equal scores come in the order of `core.runs.Run.order`, at the end too. Where an approximate index finds fewer, a
         row ends with the position -1. A score is the inner product; for an index of L2 distances it is the negative square
         of the distance. On flat indexes nothing depends on the other queries or the number of threads.
         """
-        if queries.shape[1] != self.dimension:
-            raise ToolkitError(
-                f"index {self.name} has vectors of dimension {self.dimension}, the queries have {queries.shape[1]}",
-                "search it with the system that it was made with",
-            )
+        queries = self._prepared(queries)
         self._faiss.omp_set_num_threads(threads)
         width = min(hits, len(self))
         scores, positions = np.empty((len(queries), width), np.float32), np.empty((len(queries), width), np.int64)
         with progress("searching", len(queries), "queries") as advance:
             for start in range(0, len(queries), QUERIES):
                 part = slice(start, start + QUERIES)
-                scores[part], positions[part] = self._batch(self._prepared(queries[part]), width)
+                scores[part], positions[part] = self._batch(queries[part], width)
                 advance(len(queries[part]))
         return scores, positions
 
     def _prepared(self, queries: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(np.pad(queries, [(0, 0), (0, int(self._distances))]), np.float32)
+        lacking = self.dimension - queries.shape[1]
+        if lacking == 1 and self._distances:
+            # the inner product by L2: one more dimension fills all documents up to one length, queries have 0 there
+            queries, lacking = np.pad(queries, [(0, 0), (0, 1)]), 0
+        if lacking:
+            raise ToolkitError(
+                f"index {self.name} has vectors of dimension {self.dimension}, the queries have {queries.shape[1]}",
+                "search it with the system that it was made with",
+            )
+        return np.ascontiguousarray(queries, np.float32)
 
     def _batch(self, queries: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
         """The best `width` of each query; more candidates are fetched for those that others might still reach."""
