@@ -1,5 +1,7 @@
 """What a reranking is made of: what the entry, its recipe and the user say, candidates, topics, names."""
 
+from dataclasses import replace
+
 import pytest
 
 from toolkit import registry
@@ -61,9 +63,9 @@ def recipe(name, its):
         (recipe("followir-7b", "mfollowir"), {}, (1000, "keep", "own"), "rerank-followir-7b.mfollowir"),
         (
             recipe("followir-7b", "infosearch"),
-            {"depth": 20, "tail": "keep", "prompt": "mine/asked.yaml"},
+            {"depth": 20, "tail": "keep", "prompt": "pointwise-yes-no.v1"},
             (20, "keep", "own"),
-            "rerank-followir-7b.infosearch.depth-20.tail-keep.prompt-asked",
+            "rerank-followir-7b.infosearch.depth-20.tail-keep.prompt-pointwise-yes-no.v1",
         ),
         (registry.system("rank-zephyr-7b"), {}, (100, "keep", "rank"), "rerank-rank-zephyr-7b"),
         (
@@ -83,6 +85,14 @@ def test_the_user_goes_before_the_recipe_and_the_recipe_before_what_is_usual(spe
 def test_a_retriever_is_no_reranker():
     with pytest.raises(ToolkitError, match="all-minilm-l6-v2 is of kind dense, no reranker"):
         reranking(registry.system("all-minilm-l6-v2"))
+
+
+def test_what_is_wrong_with_an_entry_or_prompt_is_said_before_anything_is_loaded():
+    spec = registry.system("followir-7b")
+    with pytest.raises(ToolkitError, match=r"no prompt 'asked\.yaml'"):
+        reranking(spec, prompt="asked.yaml")
+    with pytest.raises(ToolkitError, match="kind yes-no has no parameter 'lenght'"):
+        reranking(replace(spec, parameters={**spec.parameters, "lenght": 512}))
 
 
 def test_the_candidates_are_those_of_the_topics_and_no_others():

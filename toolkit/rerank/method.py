@@ -17,7 +17,7 @@ from toolkit.models.listwise import load_ranker
 from toolkit.models.listwise.ranker import DEFAULT_PROMPT
 from toolkit.models.llm import load_prompt
 from toolkit.models.rerankers import KINDS as POINTWISE
-from toolkit.models.rerankers import load_reranker
+from toolkit.models.rerankers import check_reranker, load_reranker
 from toolkit.models.rerankers.settings import PROMPTED, parameters
 from toolkit.rerank.candidates import check_queries, read_candidates, wanted_ids
 from toolkit.rerank.kept import KeptScores, identity
@@ -57,7 +57,7 @@ class Reranking:
             f"{key}-{getattr(self, key)}" for key in ("depth", "tail", "scores") if getattr(self, key) != getattr(usual, key)
         ]
         odd += [f"{key}-{value}" for key, value in self.sliding.items() if value != usual.sliding.get(key)]
-        odd += [f"prompt-{Path(self.loading['prompt']).stem}"] if self.loading.get("prompt") else []
+        odd += [f"prompt-{Path(self.loading['prompt']).name.removesuffix('.yaml')}"] if self.loading.get("prompt") else []
         return ".".join([f"rerank-{self.spec.name}", *filter(None, [self.spec.recipe]), *odd])
 
     def apply(self, run: Run, topics: TopicSet, texts: Texts, *, tag: str = "", kept: Path | None = None) -> tuple[Run, dict]:
@@ -153,6 +153,8 @@ def reranking(spec: SystemSpec, **given: Any) -> Reranking:
     listwise = spec.kind == LISTWISE
     if not listwise and (odd := [name for name in (*SLIDING, *ASKING) if name in given]):
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}: it has no {', '.join(odd)}", "only listwise rerankers have")
+    if not listwise:
+        check_reranker(spec, given.get("prompt"))
     stage = ("depth", "tail", "scores", "run", *SLIDING)
     return Reranking(
         spec,

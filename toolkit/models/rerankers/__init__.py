@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
+from toolkit.models.rerankers.prompts import pointwise_prompt
+from toolkit.models.rerankers.settings import PROMPTED, SETTINGS, PromptParameters, parameters
 
 if TYPE_CHECKING:
     from toolkit.models.rerankers.base import Reranker
@@ -36,12 +38,7 @@ def load_reranker(
     Raises ToolkitError for a kind that is no pointwise reranker, a parameter that the kind has not, a checkpoint that
     cannot be had or does not fit, and weights that are not a reranker's.
     """
-    if spec.kind not in KINDS:
-        raise ToolkitError(
-            f"system {spec.name} is of kind {spec.kind}, no pointwise reranker", f"these are: {', '.join(KINDS)}"
-        )
-    if prompt is not None and spec.kind not in ("yes-no", "monot5"):
-        raise ToolkitError(f"system {spec.name} is of kind {spec.kind}: it has no prompt", "leave --prompt out")
+    check_reranker(spec, prompt)
     try:
         module = importlib.import_module(f"toolkit.models.rerankers.{KINDS[spec.kind]}")
     except ModuleNotFoundError as error:
@@ -52,3 +49,17 @@ def load_reranker(
     return module.load(
         spec, device=device, precision=precision, batch_size=batch_size, trust_remote_code=trust_remote_code, **given
     )
+
+
+def check_reranker(spec: SystemSpec, prompt: str | None = None) -> None:
+    """Raise ToolkitError for all that can be known to be wrong before a checkpoint is looked at; see `load_reranker`."""
+    if spec.kind not in KINDS:
+        raise ToolkitError(
+            f"system {spec.name} is of kind {spec.kind}, no pointwise reranker", f"these are: {', '.join(KINDS)}"
+        )
+    if prompt is not None and spec.kind not in PROMPTED:
+        raise ToolkitError(f"system {spec.name} is of kind {spec.kind}: it has no prompt", "leave --prompt out")
+    if spec.kind in SETTINGS:
+        settings = parameters(SETTINGS[spec.kind], spec)
+        if isinstance(settings, PromptParameters):
+            pointwise_prompt(prompt or settings.prompt)

@@ -75,6 +75,7 @@ class YesNoParameters(PromptParameters):
 
 
 PROMPTED = {"monot5": PromptParameters, "yes-no": YesNoParameters}
+SETTINGS = {"cross-encoder": CrossEncoderParameters, **PROMPTED}
 
 
 def parameters(kind: type[Settings], spec: SystemSpec) -> Settings:
