@@ -199,9 +199,11 @@ def test_the_papers_way_cuts_the_end_of_the_whole_prompt(folders, tmp_path):
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folders / "Mistral")
+    tokenizer.truncation_side = "left"  # whatever the checkpoint says of other uses
+    folder = tiny.tiny_decoder(tmp_path / "left", "Mistral", "ForCausalLM", tokenizer=tokenizer)
     prompt = prompt_file(tmp_path, ("user", "Q {query} D {document} R:"))
     parameters = {"tokens": ["t", "f"], "length": 50, "prompt": prompt, "cut": "prompt"}
-    reranker = load_reranker(tiny.tiny_spec(folders / "Mistral", "yes-no", parameters=parameters))
+    reranker = load_reranker(tiny.tiny_spec(folder, "yes-no", parameters=parameters))
     document = "the river " * 20
     assert reranker.tokens((Input("", "a cat"), Input("", document))) == tokenizer(f"Q a cat D {document}")["input_ids"][:50]
 

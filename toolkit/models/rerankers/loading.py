@@ -68,6 +68,7 @@ def load(
         raise ToolkitError(
             f"{spec.name}: its tokenizer does not say where tokens stand in a text", "add a tokenizer.json to it"
         )
+    tokenizer.truncation_side = "right"  # some checkpoints' say left, for their own generation
     return Loaded(model.to(place).eval(), tokenizer, torch.device(place))
 
 
