@@ -1,5 +1,7 @@
 """The system that a user names: registered, in a file of theirs, or a checkpoint that no entry knows."""
 
+import itertools
+
 import pytest
 
 from toolkit import registry
@@ -116,6 +118,9 @@ def test_the_users_templates_and_pooling_stand_before_the_entrys(mine):
             "template query has an unknown slot {title} (known: query, question, instruction, released)",
         ),
         ({"pooling": "max"}, "pooling is 'max', not cls or mean or last or pooler or own"),
+        ({"query_template": "find it"}, "template query is 'find it': it has no {query} or {question}"),
+        ({"query_template": ""}, "template query is '': it has no {query} or {question}"),
+        ({"passage_template": "a page"}, "template passage is 'a page': it has no {title} or {text} or {contents}"),
     ],
 )
 def test_what_an_option_cannot_be_is_refused(mine, options, message):
@@ -145,7 +150,7 @@ verified: maybe
     assert error.message == "system mine has 10 problems"
     assert error.problems == (
         "kind dense has no parameter 'poolling' did you mean 'pooling'?",
-        "query_length is 'long', not a whole number",
+        "query_length is 'long', not a whole number from 1 on",
         "eos is 1, not true or false",
         "similarity is 'l2', not cos or dot",
         "template 'passages' is '{text}': text for query or plain or passage",
@@ -163,3 +168,85 @@ def test_an_unknown_kind_is_answered_with_the_nearest(tmp_path):
     error = refusal("mine", files=[path])
     assert error.message == "system mine is of unknown kind 'cross-encode'"
     assert error.hint.startswith("did you mean 'cross-encoder'? known: bm25, ")
+
+
+@pytest.mark.parametrize("recipe", ["{parameters: 5}", "{templates: [a]}", "{kind: [dense]}", "{unknown: [a]}"])
+def test_a_recipe_is_checked_before_it_is_followed(tmp_path, recipe):
+    path = tmp_path / "my.yaml"
+    path.write_text(f"{{name: mine, description: d, kind: dense, recipes: {{r: {recipe}}}}}", encoding="utf-8")
+    assert refusal("mine", files=[path], recipe="r").message.startswith("system mine: recipe r: ")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "problem"),
+    [
+        ("query_length: 0", "query_length is 0, not a whole number from 1 on"),
+        ("passage_length: -5", "passage_length is -5, not a whole number from 1 on"),
+        ("query_length: true", "query_length is True, not a whole number from 1 on"),
+    ],
+)
+def test_lengths_are_counts(tmp_path, parameters, problem):
+    path = tmp_path / "my.yaml"
+    path.write_text(f"{{name: mine, description: d, kind: dense, parameters: {{{parameters}}}}}", encoding="utf-8")
+    assert refusal("mine", files=[path]).message == f"system mine: {problem}"
+
+
+@pytest.mark.parametrize("value", [".nan", ".inf", "text"])
+def test_a_number_is_one_that_can_be_reckoned_with(tmp_path, value):
+    path = tmp_path / "my.yaml"
+    path.write_text(f"{{name: mine, description: d, kind: bm25, parameters: {{k1: {value}}}}}", encoding="utf-8")
+    assert refusal("mine", files=[path]).message.endswith("not a number")
+
+
+@pytest.mark.parametrize("tokens", ["&t [*t]", "[[yes], no]", "[1.5, 2]"])
+def test_tokens_are_texts_or_numbers(tmp_path, tokens):
+    path = tmp_path / "my.yaml"
+    path.write_text(f"{{name: mine, description: d, kind: yes-no, parameters: {{tokens: {tokens}}}}}", encoding="utf-8")
+    assert refusal("mine", files=[path]).message.startswith("system mine: tokens is [")
+
+
+def test_values_of_any_size_are_told_in_a_line(tmp_path):
+    path = tmp_path / "my.yaml"
+    # each of nine of the one before: spelt out, gigabytes
+    layers = ["a: &a [x]"]
+    layers += [f"{name}: &{name} [{', '.join([f'*{last}'] * 9)}]" for last, name in itertools.pairwise("abcdefghij")]
+    path.write_text("\n".join([*layers, "name: *j"]), encoding="utf-8")
+    assert max(map(len, refusal("mine", files=[path]).problems)) < 500
+
+
+def test_a_key_that_comes_twice_is_refused(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text("name: mine\ndescription: d\nkind: dense\nparameters:\n  pooling: cls\n  pooling: mean\n", encoding="utf-8")
+    assert refusal("mine", files=[path]).message == f"{path}, line 6: the key 'pooling' comes twice"
+
+
+def test_a_key_may_stand_in_what_is_merged_and_again(tmp_path):
+    path = tmp_path / "my.yaml"
+    first = "- {name: one, description: d, kind: dense, parameters: &p {pooling: cls, similarity: dot}}\n"
+    second = "- {name: two, description: d, kind: dense, parameters: {<<: *p, pooling: mean}}\n"
+    path.write_text(first + second, encoding="utf-8")
+    assert choose_system("two", files=[path]).parameters == {"pooling": "mean", "similarity": "dot"}
+
+
+def test_an_entry_cannot_say_that_a_recipe_was_chosen(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text("{name: mine, description: d, kind: dense, recipe: infosearch}", encoding="utf-8")
+    assert refusal("mine", files=[path]).message == f"{path}: a recipe is chosen with --recipe; an entry has `recipes`"
+
+
+def test_a_folder_with_a_systems_name_does_not_pass_for_it(tmp_path):
+    folder = tmp_path / "bm25"
+    folder.mkdir()
+    named = choose_system(f"{folder}/")
+    assert named.checkpoint == str(folder)
+    assert named.name == str(folder).lstrip("/").replace("/", "-")
+    assert choose_system("someone/bge-m3").name == "someone-bge-m3"
+
+
+def test_the_root_of_the_disk_is_no_system():
+    assert refusal("/").message == "/ cannot name a system"
+
+
+def test_documents_of_an_index_of_words_are_sent_nowhere():
+    error = refusal("bm25", passage_template="{text}")
+    assert error.message == "system bm25: kind bm25 has no template 'passage': its documents are indexed as they are"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,9 +45,10 @@ def choose_system(
     Raises ToolkitError for an unknown name or recipe, a recipe that was never published, and what the kind does not know.
     """
     spec = _find(name, known_systems(files), kind)
+    check_system(spec)  # with all of its recipes, before one of them is followed
     if recipe:
         spec = spec.with_recipe(recipe)
-    if pooling:
+    if pooling is not None:
         spec = replace(spec, parameters={**spec.parameters, "pooling": pooling})
     spec = replace(spec, templates=_templates(spec.templates, query_template, passage_template))
     check_system(spec)
@@ -60,31 +61,39 @@ def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> Syste
             raise ToolkitError(f"{name} is of kind {known[name].kind}, not {kind}", "leave --kind out")
         return known[name]
     if Path(name).is_dir():
-        folder = Path(name).resolve()
-        return _unlisted(re.sub(r"[^\w.+-]", "-", folder.name).lstrip(".+-"), str(folder), kind)
+        return _unlisted(str(Path(name).resolve()), known, kind)
     if HUB_ID.fullmatch(name):
         same = [spec for spec in known.values() if spec.checkpoint == name and kind in (None, spec.kind)]
         if len(same) > 1:
             names = ", ".join(spec.name for spec in same)
             raise ToolkitError(f"{name} is the checkpoint of {len(same)} systems", f"name one of them: {names}")
-        return same[0] if same else _unlisted(name.rpartition("/")[2], name, kind)
+        return same[0] if same else _unlisted(name, known, kind)
     hint = "it may also be a folder, a Hugging Face id, or an entry of a file (--systems); `tandem systems list` has the names"
     raise ToolkitError(f"no system {name!r}", did_you_mean(name, known) + hint)
 
 
-def _unlisted(name: str, checkpoint: str, kind: str | None) -> SystemSpec:
-    """A checkpoint of which only the place is known."""
+def _unlisted(checkpoint: str, known: Container[str], kind: str | None) -> SystemSpec:
+    """A checkpoint of which only the place is known, named by its last part: by all of it where a system has that name."""
+    name = _as_name(checkpoint.rpartition("/")[2])
+    if not name or name in known:
+        name = _as_name(checkpoint)
+    if not name:
+        raise ToolkitError(f"{checkpoint} cannot name a system", "give the folder a name with letters or digits")
     kind = kind or "dense"
     parameters = {"pooling": "own", "similarity": "cos"} if kind == "dense" else {}
     return SystemSpec(name=name, description=UNLISTED, kind=kind, checkpoint=checkpoint, parameters=parameters, notes=PLAIN)
 
 
+def _as_name(place: str) -> str:
+    return re.sub(r"[^\w.+-]", "-", place).lstrip(".+-")
+
+
 def _templates(known: Mapping[str, str], query: str | None, passage: str | None) -> dict[str, str]:
     """The system's templates with the user's in their place; the user's query template is for every mode."""
     templates = dict(known)
-    if query:
+    if query is not None:
         templates.pop("plain", None)
     for name, template in (("query", query), ("passage", passage)):
-        if template:
+        if template is not None:
             templates[name] = template.replace("\\n", "\n")
     return templates

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.templates import check_template
-from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml
+from toolkit.core.templates import DOC_SLOTS, SLOT, check_template
+from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml, shown
 
-TYPES = {"int": int, "float": (int, float), "bool": bool, "str": str, "list": list}
-WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text", "list": "a list"}
-TEMPLATES = ("query", "plain", "passage")
+# what `of` may be but a list of values: whether a value is one, and what that is called
+TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "int": (lambda value: type(value) is int, "a whole number"),
+    "count": (lambda value: type(value) is int and value > 0, "a whole number from 1 on"),
+    "float": (lambda value: type(value) in (int, float) and -math.inf < value < math.inf, "a number"),
+    "bool": (lambda value: type(value) is bool, "true or false"),
+    "str": (lambda value: type(value) is str, "text"),
+    "list": (lambda value: type(value) is list and all(type(each) in (str, int) for each in value), "a list"),
+}
+# template -> the slots of which it needs one
+TEMPLATES = {"query": ("query", "question"), "plain": ("query", "question"), "passage": DOC_SLOTS}
 VERIFIED = ("run", "tiny checkpoint", "facts only")
 RECIPE = {**dict.fromkeys(("source", "kind", "loader", "notes", "unknown"), str), "parameters": dict, "templates": dict}
 
@@ -39,26 +48,32 @@ def check_system(spec: SystemSpec) -> None:
 
 
 def _problems(kind: str, parameters: Mapping[str, Any], templates: Mapping[str, Any]) -> Iterator[str]:
-    known = kinds()[kind]["parameters"]
+    known, sent = kinds()[kind]["parameters"], kinds()[kind].get("templates", TEMPLATES)
     for name, value in parameters.items():
         if name not in known:
             yield f"kind {kind} has no parameter {name!r} {did_you_mean(name, known)}".rstrip()
         elif not _fits(value, known[name]["of"]):
-            yield f"{name} is {value!r}, not {values(known[name]['of'])}"
+            yield f"{name} is {shown(value)}, not {values(known[name]['of'])}"
     for name, template in templates.items():
         if name not in TEMPLATES or not isinstance(template, str):
-            yield f"template {name!r} is {template!r}: text for {values(TEMPLATES)}"
+            yield f"template {name!r} is {shown(template)}: text for {values(TEMPLATES)}"
+            continue
+        if name not in sent:
+            yield f"kind {kind} has no template {name!r}: its documents are indexed as they are"
             continue
         try:
             check_template(name, template)
         except ToolkitError as error:
             yield f"{error.message} ({error.hint})"
+            continue
+        if not set(TEMPLATES[name]) & set(SLOT.findall(template)):
+            yield f"template {name} is {shown(template)}: it has no {' or '.join(f'{{{slot}}}' for slot in TEMPLATES[name])}"
 
 
 def _recipes(spec: SystemSpec) -> Iterator[str]:
     for name, recipe in spec.recipes.items():
         odd = [f"unknown key {key!r}" for key in recipe if key not in RECIPE]
-        odd += [f"{key} is {value!r}" for key, value in recipe.items() if not isinstance(value, RECIPE.get(key, object))]
+        odd += [f"{key} is {shown(value)}" for key, value in recipe.items() if not isinstance(value, RECIPE.get(key, object))]
         if not odd:
             kind = recipe.get("kind", spec.kind)
             changed = recipe.get("parameters", {}), recipe.get("templates", {})
@@ -67,14 +82,12 @@ def _recipes(spec: SystemSpec) -> Iterator[str]:
 
 
 def _fits(value: Any, of: str | Sequence[str]) -> bool:
-    if not isinstance(of, str):
-        return value in of
-    return isinstance(value, TYPES[of]) and (of == "bool" or not isinstance(value, bool))
+    return TYPES[of][0](value) if isinstance(of, str) else value in of
 
 
 def values(of: str | Sequence[str]) -> str:
     """What a parameter may be, in words."""
-    return WORDS[of] if isinstance(of, str) else " or ".join(of)
+    return TYPES[of][1] if isinstance(of, str) else " or ".join(of)
 
 
 def _known(name: str, known: dict[str, Any]) -> str:

@@ -5,21 +5,28 @@ from __future__ import annotations
 import difflib
 import functools
 import re
+import reprlib
 import typing
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
+
+if TYPE_CHECKING:
+    import yaml
 
 Spec = TypeVar("Spec")
 
 FOLDER = Path(__file__).resolve().parent
 SHOWN_NAMES = 20
 NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
+MERGE = "tag:yaml.org,2002:merge"
+_shortened = reprlib.Repr()
+_shortened.maxlevel, _shortened.maxstring, _shortened.maxother = 2, 100, 100
 
 
 def entries(kind: str, spec: type[Spec]) -> dict[str, Spec]:
@@ -66,6 +73,8 @@ def _problem(entry: Any) -> str:
         return f"{odd[0]!r} is no name (letters, digits and . _ + -, in parts divided by /)"
     if len(set(names[1:])) < len(groups):
         return "two of its groups have one name"
+    if getattr(entry, "recipe", ""):
+        return "a recipe is chosen with --recipe; an entry has `recipes`"
     urls = getattr(entry, "urls", ["x/y"])
     return "" if urls and all("/" in url and not url.endswith("/") for url in urls) else "urls must be addresses of files"
 
@@ -76,12 +85,41 @@ def read_yaml(path: Path) -> Any:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a PyYAML built without libyaml is ten times slower
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), loader)
+        reader = loader(path.read_text(encoding="utf-8"))
+        node = reader.get_single_node()
+        if node is None:
+            return None
+        _check_keys(node, path)
+        return reader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ToolkitError(f"{path}, line {line}: {error.problem}", "a value with a colon or quote wants quotes") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ToolkitError(f"{path} is no YAML file: {error}", "save it as UTF-8 text") from error
+
+
+def _check_keys(node: yaml.Node, path: Path) -> None:
+    """ToolkitError for a mapping that has a key twice: YAML's own reading would silently take the last one."""
+    rest, seen = [node], set()
+    while rest:
+        node = rest.pop()
+        if node.id == "scalar" or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.id == "sequence":
+            rest += node.value
+            continue
+        keys = [(key.tag, key.value) for key, _ in node.value if key.id == "scalar" and key.tag != MERGE]
+        for number, key in enumerate(keys):
+            if key in keys[:number]:
+                line = node.value[number][0].start_mark.line + 1
+                raise ToolkitError(f"{path}, line {line}: the key {key[1]!r} comes twice", "keep one of the two")
+        rest += [value for _, value in node.value]
+
+
+def shown(value: Any) -> str:
+    """A value for a message, however large or deep it is."""
+    return _shortened.repr(value)
 
 
 def to_spec(spec: type[Spec], row: Any, place: Path | str) -> Spec:
@@ -90,10 +128,10 @@ def to_spec(spec: type[Spec], row: Any, place: Path | str) -> Spec:
         raise ToolkitError(f"{place} is no mapping of keys to values", "see the entries in toolkit/registry")
     types = typing.get_type_hints(spec)
     needed = [field.name for field in fields(spec) if field.default is MISSING and field.default_factory is MISSING]
-    problems = [f"unknown key {key!r} {did_you_mean(str(key), types)}".rstrip() for key in row if key not in types]
+    problems = [f"unknown key {shown(key)} {did_you_mean(str(key), types)}".rstrip() for key in row if key not in types]
     problems += [f"missing key {key!r}" for key in needed if key not in row]
     problems += [
-        f"key {key!r}: expected {_wanted(types[key])}, found {value!r}"
+        f"key {key!r}: expected {_wanted(types[key])}, found {shown(value)}"
         for key, value in row.items()
         if key in types and not _fits(value, types[key])
     ]
