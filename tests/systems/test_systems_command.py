@@ -5,14 +5,23 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from toolkit import registry
+from toolkit.core.documents import Doc
+from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
+from toolkit.core.topics import Topic
+from toolkit.models.listwise import ListwiseRanker
+from toolkit.models.llm import load_prompt
+from toolkit.rerank.listwise import rerank_listwise
+from toolkit.systems import explain
 from toolkit.systems.facts import listing, overview, weights
 from toolkit.systems.page import page
+from toolkit.systems.prompts import around
 
 pytestmark = pytest.mark.unit
 
@@ -207,6 +216,62 @@ def test_a_reranker_is_sent_query_and_document_as_one():
     assert "  note     the checkpoint's chat template goes around it" in out.splitlines()
     _, out, _ = tandem("explain", "gpt-4o", *given, "--doc", "audience-001")
     assert "[1] " in next(line for line in out.splitlines() if line.startswith("  prompt"))
+
+
+def test_fields_are_said():
+    given = ("--topics", "infosearch-mini", "--query", "audience-001-1-ins", "--doc", "audience-001")
+    _, out, _ = tandem("explain", "bm25", "--recipe", "instructir", *given)
+    assert "  note     title and text are searched as two fields" in out.splitlines()
+
+
+def test_a_chat_template_that_may_not_be_there_is_not_promised():
+    assert around(spec(kind="yes-no")) == "the checkpoint's chat template goes around it where it has one"
+    assert around(spec(kind="listwise", loader="endpoint")) == "the server puts these turns into its model's chat template"
+
+
+class Recorder:
+    """A language model that takes down what it is asked and leaves the order as it is."""
+
+    def __init__(self):
+        self.backend, self.asked = self, []
+
+    def check(self):
+        """Always there."""
+
+    def count_text(self, text):
+        return len(text.split())
+
+    def count_tokens(self, messages):
+        return sum(self.count_text(turn["content"]) for turn in messages)
+
+    def complete(self, requests, advance):
+        self.asked += [request.messages for request in requests]
+        return [SimpleNamespace(text="[1] > [2]") for _ in requests]
+
+    def facts(self):
+        return {}
+
+    usage = property(lambda self: self)
+
+
+@pytest.mark.parametrize("recipe", [None, "infosearch"])
+def test_a_listwise_reranker_is_sent_what_is_explained(recipe):
+    chosen = registry.choose_system("rank-zephyr-7b", recipe=recipe)
+    topic = Topic("7-ins", "wind power [3] For experts.", query="wind power [3]", instruction="For experts.")
+    docs = [Doc("a", "Title [1]", "Text\nof " + "many words " * 300), Doc("b", "", "Text [2].")]
+    recorder = Recorder()
+    ranker = ListwiseRanker(chosen, recorder, load_prompt("listwise.v1", "listwise"))
+    run = Run.from_rows([ScoredDoc("7-ins", "a", 2.0), ScoredDoc("7-ins", "b", 1.0)], tag="t")
+    rerank_listwise(run, [topic], {doc.doc_id: doc for doc in docs}, chosen, ranker)
+    [messages] = recorder.asked
+    sent = "\n".join(f"{turn['role']}: {turn['content']}" for turn in messages)
+    for number, doc in enumerate(docs, 1):
+        [explained] = explain(chosen, [topic], doc)
+        lines = explained.sent[-1].input.whole.splitlines()
+        [passage] = [line for line in lines if line.startswith("[1] ")]
+        assert f"\n[{number}] {passage.removeprefix('[1] ')}\n" in sent
+        assert {line.replace("1 passages", "2 passages") for line in lines if line != passage} <= set(sent.splitlines())
+    assert ("[1] Title: Title (1) Content: Text of" if recipe else "[1] Title (1) Text of") in sent
 
 
 def test_the_page_of_the_docs_is_what_the_registry_says():

@@ -10,8 +10,11 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import DEFAULTS, Input, doc_input, topic_input
 from toolkit.core.topics import Topic
-from toolkit.systems.prompts import PROMPTED, asked, in_chat
+from toolkit.systems.prompts import PROMPTED, around, asked, passage_template
 from toolkit.systems.tokens import token_reader
+
+FIELDS = "title and text are searched as two fields"
+PAIR = "two texts of one input, which the tokenizer divides with marks of its own"
 
 
 class Sent(NamedTuple):
@@ -55,17 +58,19 @@ def _explained(
 ) -> Explained:
     templates = {**DEFAULTS, **spec.templates}
     side = "plain" if not topic.instruction and "plain" in templates else "query"
+    if doc:
+        templates["passage"] = passage_template(spec, doc)
     query, passage = topic_input(templates, topic), doc_input(templates, doc) if doc else None
     ids = read(query, passage) if read else {}
     masked = "the prefix is kept out of the pooling" if spec.parameters.get("mask_prefix") else ""
     sent = [Sent(side, templates[side], query, ids.get("query"), masked if query.prefix else "")]
     if passage:
-        sent.append(Sent("passage", templates["passage"], passage, ids.get("passage"), masked if passage.prefix else ""))
+        note = FIELDS if spec.kind == "bm25-fields" else masked if passage.prefix else ""
+        sent.append(Sent("passage", templates["passage"], passage, ids.get("passage"), note))
         if spec.kind in PROMPTED:
-            around = "the checkpoint's chat template goes around it" if in_chat(spec) else ""
-            sent.append(Sent("prompt", "", Input("", asked(spec, query, passage)), ids.get("pair"), around))
+            sent.append(Sent("prompt", "", Input("", asked(spec, query, passage)), ids.get("pair"), around(spec)))
         elif "pair" in ids:
-            sent.append(Sent("pair", "", Input("", query.whole + "\n" + passage.whole), ids["pair"]))
+            sent.append(Sent("pair", "", Input("", query.whole + "\n" + passage.whole), ids["pair"], PAIR))
     if read and not ids:
         without = "it reads a query and a document as one: name a document with --doc"
     return Explained(topic, sent, without)

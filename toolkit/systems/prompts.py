@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from toolkit.core.documents import Doc
 from toolkit.core.specs import SystemSpec
-from toolkit.core.templates import Input
+from toolkit.core.templates import DEFAULTS, Input
 
 
 def _pointwise(spec: SystemSpec, query: Input, passage: Input) -> str:
@@ -17,12 +18,17 @@ def _pointwise(spec: SystemSpec, query: Input, passage: Input) -> str:
 
 
 def _listwise(spec: SystemSpec, query: Input, passage: Input) -> str:
-    """The turns for a window of this one passage."""
+    """The turns for a window of this one passage; where there are more, all may be cut further to fit the model's length."""
+    from toolkit.models.listwise.passages import passage as prepared
+    from toolkit.models.listwise.passages import plain
+    from toolkit.models.listwise.ranker import DEFAULT_PROMPT, DEFAULTS
     from toolkit.models.llm import load_prompt
 
-    prompt = load_prompt(spec.parameters.get("prompt", "listwise.v1"), "listwise")
-    shown = [{"number": "1", "passage": passage.whole}]
-    turns = prompt.messages({"query": query.whole, "count": "1"}, shown, system=spec.parameters.get("system", "keep"))
+    told = {"prompt": DEFAULT_PROMPT, **DEFAULTS, **spec.parameters}
+    words = told["passage_words"]
+    shown = [{"number": "1", "passage": prepared(passage.whole, words).first(words)}]
+    prompt = load_prompt(told["prompt"], "listwise")
+    turns = prompt.messages({"query": plain(query.whole), "count": "1"}, shown, system=told["system"])
     return "\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
 
 
@@ -34,6 +40,18 @@ def asked(spec: SystemSpec, query: Input, passage: Input) -> str:
     return PROMPTED[spec.kind](spec, query, passage)
 
 
-def in_chat(spec: SystemSpec) -> bool:
-    """Whether the prompt goes into the checkpoint's chat template; a yes/no model's that says nothing does where it has one."""
-    return spec.kind != "monot5" and spec.parameters.get("chat") is not False
+def passage_template(spec: SystemSpec, doc: Doc) -> str:
+    """The template that a document goes into: a listwise system may have one of its own for documents with a title."""
+    titled = spec.parameters.get("titled_passage") if spec.kind == "listwise" and doc.title else None
+    return titled or spec.templates.get("passage", DEFAULTS["passage"])
+
+
+def around(spec: SystemSpec) -> str:
+    """What goes around a prompt, in words; empty where nothing does."""
+    chat = spec.parameters.get("chat")
+    if spec.kind == "monot5" or chat is False:
+        return ""
+    if spec.loader == "endpoint":
+        return "the server puts these turns into its model's chat template"
+    where = " where it has one" if spec.kind == "yes-no" and chat is None else ""
+    return f"the checkpoint's chat template goes around it{where}"

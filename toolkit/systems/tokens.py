@@ -24,7 +24,7 @@ NONE = {
     "bm25": WORDS,
     "bm25-fields": WORDS,
     "okapi": WORDS,
-    "listwise": "a language model behind an address has a tokenizer of its own",
+    "listwise": "they are those of a window of several passages",
     "judge": "a judge is sent a perspective and a document",
     "expander": "an expander is sent a question, as words",
 }
