@@ -33,6 +33,8 @@ BARE = Topic("1", "wind power?")  # of a file that knows no instructions
         ({"query": "query:  {question} {instruction}"}, INS, Input("query:  ", "wind power? For experts.")),
         ({"query": "query:  {question} {instruction}"}, ORI, Input("query:  ", "wind power?")),
         ({"query": "query:  {question} {instruction}"}, BARE, Input("query:  ", "wind power?")),
+        ({"query": "{instruction} {query}"}, INS, Input("For experts. ", "wind power")),
+        ({"query": "{instruction} {query}"}, ORI, Input("", "wind power")),
         ({"query": "{query}</s>"}, BARE, Input("", "wind power?</s>")),
     ],
 )
@@ -48,6 +50,8 @@ def test_a_topic_in_a_template(templates, topic, sent):
         ("passage: {contents}", Doc("d", "T", "Text."), Input("passage: ", "T Text.")),
         ("{text} {title}", Doc("d", "T", "Text."), Input("", "Text. T")),
         ("{text} {title}", Doc("d", "", "Text."), Input("", "Text.")),
+        ("{title} {text}", Doc("d", "", "Text."), Input("", "Text.")),
+        ("p: {title} {text}", Doc("d", "T", ""), Input("p: ", "T")),
         ("<|embed|>\n{contents}", Doc("d", "T", "Text."), Input("<|embed|>\n", "T Text.")),
     ],
 )

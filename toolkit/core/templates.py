@@ -73,10 +73,12 @@ def template_digest(spec: SystemSpec) -> str:
 
 
 def _fill(template: str, values: Mapping[str, str], own: tuple[str, ...]) -> Input:
-    """The filled template, cut before the first of its `own` slots; a blank at the end goes where a slot is empty."""
+    """The filled template, cut before the first of its `own` slots; blanks at both ends go where a slot is empty."""
     starts = [match.start() for match in SLOT.finditer(template) if match[1] in own]
     cut = min(starts, default=0)
     prefix = SLOT.sub(lambda match: values[match[1]], template[:cut])
     text = SLOT.sub(lambda match: values[match[1]], template[cut:])
-    left_blank = any(not values[slot] for slot in SLOT.findall(template))
-    return Input(prefix, text.rstrip(" ") if left_blank else text)
+    if any(not values[slot] for slot in SLOT.findall(template)):
+        prefix = prefix.lstrip(" ")
+        text = text.rstrip(" ") if prefix else text.strip(" ")
+    return Input(prefix, text)
