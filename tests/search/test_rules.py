@@ -1,12 +1,14 @@
 """Rules: what an instruction's words demand, which documents are so, and what that does to a run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from toolkit.benchmarks import load
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.core.runs import Run, join_runs
+from toolkit.core.runs import Run, ScoredDoc, join_runs
 from toolkit.core.topics import Topic
 from toolkit.evaluate import evaluate
 from toolkit.formats import read_run, write_run
@@ -107,6 +109,25 @@ def test_code_is_told_from_prose_about_code():
     post = "Somebody asked the same last week.\nI do it as follows, and it works for me.\nimport csv\nHope it helps.\n"
     assert [code_share(text) for text in (prose, post)] == [0, 0.25]
     assert code_share("") == 0
+
+
+@pytest.mark.unit
+def test_a_keyword_of_signs_alone_is_in_no_document():
+    assert not fits(Doc("d", "", "one & two"), Restriction("keyword", "&&"))
+    assert fits(Doc("d", "", "one & two"), Restriction("keyword", "&&", True))
+
+
+@pytest.mark.unit
+def test_only_the_words_of_the_instruction_are_read():
+    run = Run.from_rows([ScoredDoc("1-ins", "a", 2.0), ScoredDoc("1-ins", "b", 1.0)], tag="t")
+    docs = {"a": Doc("a", "", "风力发电"), "b": Doc("b", "", "wind power")}
+    asked = Topic("1-ins", "wind power In English.", query="wind power", instruction="In English.")
+    misled = replace(
+        asked, condition="Chinese", query="code in Chinese", text="only Chinese", mode="rev", released="In Chinese."
+    )
+    ranking = ["b", "a"]
+    for topic in (asked, misled):
+        assert list(apply_rules(run, [topic], docs).to_dict()["1-ins"]) == ranking
 
 
 @pytest.mark.unit

@@ -229,7 +229,8 @@ def _has_keyword(doc: Doc, keyword: str) -> bool:
     if WORDS["han"].search(keyword):
         return keyword in doc.contents
     wanted, terms = _terms(keyword), _terms(doc.contents)
-    return any(terms[place : place + len(wanted)] == wanted for place in range(len(terms)))
+    # a keyword of signs alone is no term: no document has it
+    return bool(wanted) and any(terms[place : place + len(wanted)] == wanted for place in range(len(terms)))
 
 
 def _terms(text: str) -> list[str]:
