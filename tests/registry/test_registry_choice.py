@@ -250,3 +250,10 @@ def test_the_root_of_the_disk_is_no_system():
 def test_documents_of_an_index_of_words_are_sent_nowhere():
     error = refusal("bm25", passage_template="{text}")
     assert error.message == "system bm25: kind bm25 has no template 'passage': its documents are indexed as they are"
+
+
+@pytest.mark.parametrize("value", ["2024-13-45", "!!timestamp hello", "!!bool hello", "!!int hello"])
+def test_a_value_that_is_none_of_its_type_is_no_yaml(tmp_path, value):
+    path = tmp_path / "my.yaml"
+    path.write_text(f"name: mine\nkind: dense\ndescription: {value}\n", encoding="utf-8")
+    assert refusal("mine", files=[path]).message.startswith(f"{path} is no YAML file: ")

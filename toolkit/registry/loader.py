@@ -94,7 +94,7 @@ def read_yaml(path: Path) -> Any:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ToolkitError(f"{path}, line {line}: {error.problem}", "a value with a colon or quote wants quotes") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:  # the last two: a tag whose value is none
         raise ToolkitError(f"{path} is no YAML file: {error}", "save it as UTF-8 text") from error
 
 
