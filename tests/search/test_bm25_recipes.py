@@ -1,16 +1,19 @@
 """BM25 as the papers' released code ran it: Okapi over stems, and title and text as two fields."""
 
+import json
 import math
 from pathlib import Path
 
 import pytest
 
+import toolkit
 from toolkit import registry
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 from toolkit.models.okapi import Okapi, stop_words, words
 from toolkit.models.porter import stem
+from toolkit.search.fields import search_fields
 from toolkit.search.okapi import search_okapi
 
 DOCS = [
@@ -151,12 +154,23 @@ def test_no_documents_and_odd_parameters_are_refused():
         search_okapi([topic], DOCS, b=2)
     with pytest.raises(ToolkitError, match="comes twice"):
         search_okapi([topic, topic], DOCS)
+    with pytest.raises(ToolkitError, match="the weights of title and contents are -1 and 1"):
+        search_fields([topic], lambda: DOCS, Path("nowhere"), title=-1)
+
+
+@pytest.mark.lucene
+@pytest.mark.parametrize("recipe", ["", "infosearch", "instructir"])
+def test_an_entry_that_leaves_out_its_parameters_takes_those_of_its_kind(tmp_path, home, recipe):
+    spec = registry.choose_system("bm25", recipe=recipe)
+    path = tmp_path / "my.yaml"
+    templates = json.dumps(spec.templates)
+    path.write_text(f"{{name: bare, description: d, kind: {spec.kind}, templates: {templates}}}", encoding="utf-8")
+    bare = toolkit.make_run("infosearch-mini-audience", system="bare", systems=[path])
+    assert bare.to_dict() == toolkit.make_run("infosearch-mini-audience", system="bm25", recipe=recipe).to_dict()
 
 
 @pytest.mark.lucene
 def test_title_and_text_are_two_fields_whose_scores_add_up(tmp_path: Path):
-    from toolkit.search.fields import search_fields
-
     topics = [Topic("1", "wind", "wind"), Topic("2", "cats", "cats", "Sleep")]
     folder = tmp_path / "index"
     both = search_fields(topics, lambda: DOCS, folder).to_dict()
@@ -173,8 +187,6 @@ def test_title_and_text_are_two_fields_whose_scores_add_up(tmp_path: Path):
 
 @pytest.mark.lucene
 def test_the_index_of_fields_is_built_once_and_again_for_other_documents(tmp_path: Path, capsys):
-    from toolkit.search.fields import search_fields
-
     topics, folder = [Topic("1", "wind", "wind")], tmp_path / "index"
     first = search_fields(topics, lambda: DOCS, folder)
     assert "indexing" in capsys.readouterr().err
@@ -190,7 +202,6 @@ def test_the_index_of_fields_is_built_once_and_again_for_other_documents(tmp_pat
 @pytest.mark.lucene
 def test_fields_are_searched_as_anserini_searches_them(tmp_path: Path):
     from toolkit.models.jvm import java_class
-    from toolkit.search.fields import search_fields
 
     queries = ["wind power", "the strong wind of storms", "coal power stations burn", "cats"]
     run = search_fields(

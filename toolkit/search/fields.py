@@ -44,6 +44,8 @@ def search_fields(
     from toolkit.models.multifield import FieldSearcher
 
     check_parameters(k1, b, hits, threads)
+    if min(title, contents) < 0:
+        raise ToolkitError(f"the weights of title and contents are {title} and {contents}", "both are numbers from 0 on")
     check_ids(topics)
     open_fields_index(docs, folder, language=language, threads=threads)
     searcher = FieldSearcher(folder, weights={"title": title, "contents": contents}, k1=k1, b=b, language=language)
