@@ -1,5 +1,6 @@
 """A scripted OpenAI-compatible server on a free local port, as good or as bad as a test wants it."""
 
+import contextlib
 import json
 import re
 import threading
@@ -16,7 +17,8 @@ class Script:
     answer   (messages) -> text, or a whole body (dict), or raw bytes
     delay    seconds before each answer
     faults   what goes wrong first, one a request, in this order: a status, (status, headers), (status, headers, body), `close`
-             (half an answer, then the connection goes), `silence` (nothing until the test ends), or bytes sent with status 200
+             (half an answer, then the connection goes), `silence` (nothing until the test ends), `drip` and `flood` (a byte
+             each 50 ms, or as many as fit, for ever), or bytes sent with status 200
     always   the same for every request, after the faults
     bodies   the requests as they came; `headers` theirs; `most` how many there were at the same time
     """
@@ -99,12 +101,21 @@ def _handler(script):
             elif status == "silence":
                 script.done.wait(60)
                 self.close_connection = True
+            elif status in ("drip", "flood"):
+                self._go_on(*((b" ", 0.05) if status == "drip" else (b" " * (1 << 20), 0.0)))
             elif status == "close":
                 data = json.dumps(completion("fine")).encode()
                 self._send(200, data[: len(data) // 2], length=len(data))
                 self.close_connection = True
             else:
-                self._send(status, json.dumps(body).encode(), headers)
+                self._send(status, body if isinstance(body, bytes) else json.dumps(body).encode(), headers)
+
+        def _go_on(self, data, pause):
+            self.close_connection = True
+            with contextlib.suppress(OSError):
+                self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+                while not script.done.wait(pause):
+                    self.wfile.write(data)
 
         def _send(self, status, data, headers=None, length=None):
             try:

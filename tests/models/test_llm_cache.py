@@ -109,6 +109,27 @@ def test_replay_needs_no_server_and_fails_on_the_first_miss(path):
     assert caught.value.status == 1
 
 
+def test_what_another_process_was_answered_first_is_what_both_have(path):
+    def answer(messages):
+        AnswerCache(path).put(ask().key({"model": "m"}), Answer("theirs"))
+        return "ours"
+
+    with serving(Script(answer)) as script:
+        assert model(script, path).complete([ask()])[0].text == "theirs"
+
+
+def test_replay_downloads_no_checkpoint(path):
+    class Elsewhere:
+        here = False
+
+        @property
+        def facts(self):
+            raise AssertionError("known only after a download")
+
+    with pytest.raises(ToolkitError, match="is not on this machine, and replay downloads nothing"):
+        LLM(Elsewhere(), cache=AnswerCache(path), replay=True).check()
+
+
 def test_looking_makes_no_file(path):
     llm = LLM(Endpoint("m"), cache=AnswerCache(path))
     assert llm.peek(ask()) is None
@@ -135,7 +156,7 @@ def test_half_a_character_is_asked_and_kept(path):
 def test_the_first_answer_stays(path):
     cache = AnswerCache(path)
     cache.put("key", Answer("first"))
-    cache.put("key", Answer("second"))
+    assert cache.put("key", Answer("second")) == Answer("first")
     assert cache.get("key").text == "first"
 
 

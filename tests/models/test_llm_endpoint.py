@@ -1,3 +1,4 @@
+import gzip
 import json
 import logging
 import traceback
@@ -86,6 +87,62 @@ def test_silence_is_an_answer_that_does_not_come():
     assert (answers[0].text, llm.usage.retries) == ("fine", 1)
 
 
+def test_an_answer_that_never_ends_is_not_waited_for():
+    with serving(Script(always="drip")) as script, pytest.raises(ToolkitError, match=r"no answer within 0\.3 seconds"):
+        complete(script, timeout=0.3, retries=1)
+    assert len(script.bodies) == 2
+
+
+def test_an_answer_that_is_too_large_is_refused_and_not_asked_for_again(monkeypatch):
+    monkeypatch.setattr(module, "MOST", 3 << 20)
+    with serving(Script(always="flood")) as script, pytest.raises(ToolkitError, match="sends more than 3 MB for one answer"):
+        complete(script)
+    assert len(script.bodies) == 1
+
+
+def test_a_small_answer_that_unpacks_to_a_large_one_is_refused(monkeypatch):
+    monkeypatch.setattr(module, "MOST", 3 << 20)
+    packed = gzip.compress(b" " * (16 << 20))
+    script = Script(always=(200, {"Content-Encoding": "gzip"}, packed))
+    with serving(script), pytest.raises(ToolkitError, match="sends more than 3 MB for one answer"):
+        complete(script)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000,
+        {"choices": [{"message": {"content": "x"}, "finish_reason": ["stop"]}]},
+        {"choices": [{"message": {"content": "x"}}], "model": {"name": "m"}},
+    ],
+)
+def test_an_answer_of_another_form_is_no_chat_completion(body):
+    with serving(Script(lambda messages: body, always=body if isinstance(body, bytes) else None)) as script:
+        with pytest.raises(ToolkitError, match="the answer is no chat completion"):
+            complete(script, retries=1)
+        assert len(script.bodies) == 2
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1", "NaN", "1" + "0" * 30, '"many"', "true", "2.5"])
+def test_a_count_of_tokens_without_meaning_counts_as_none_told(tmp_path, home, number):
+    body = json.dumps(completion("fine")).replace('"prompt_tokens": 100', f'"prompt_tokens": {number}').encode()
+    with serving(Script(always=body)) as script:
+        llm = LLM(Endpoint("m", base_url=script.base, retries=0), cache=AnswerCache(tmp_path / "answers.sqlite"))
+        assert llm.complete([ask()])[0].text == "fine"
+    assert (llm.usage.prompt_tokens, llm.usage.completion_tokens) == (0, 10)
+    assert llm.peek(ask()).prompt_tokens == 0
+
+
+def test_bytes_that_are_no_utf8_are_marked_and_the_rest_is_read(tmp_path, home):
+    body = json.dumps(completion("[2] > [1] caf#")).encode().replace(b"#", b"\xe9")
+    body = body.replace(b"scripted-2026", b"m\\ud83d")
+    with serving(Script(always=body)) as script:
+        llm = LLM(Endpoint("m", base_url=script.base, retries=0), cache=AnswerCache(tmp_path / "answers.sqlite"))
+        answer = llm.complete([ask()])[0]
+    assert (answer.text, answer.model) == ("[2] > [1] caf\ufffd", "m?")
+    assert llm.peek(ask()) == answer
+
+
 @pytest.mark.parametrize(
     ("always", "told"),
     [
@@ -141,7 +198,7 @@ def test_pauses_double_up_to_a_minute_and_are_never_shorter_than_the_server_asks
     assert len({pause(3, 0) for _ in range(20)}) > 1
 
 
-@pytest.mark.parametrize("value", ["1", "Wed, 21 Oct 2015 07:28:00 GMT", "soon"])
+@pytest.mark.parametrize("value", ["1", "Wed, 21 Oct 2015 07:28:00 GMT", "soon", "9" * 5000, "Wed, 21 Oct 99999 07:28:00 GMT"])
 def test_retry_after_is_read_as_seconds_or_date(monkeypatch, value):
     pauses = []
     monkeypatch.setattr(module, "pause", lambda tried, after: pauses.append(after) or 0.0)
@@ -206,6 +263,43 @@ def test_a_refused_key_is_told_without_the_servers_words(monkeypatch):
     ]
 
 
+def test_a_key_that_the_server_sends_back_is_in_no_answer(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    body = {**completion(f"your key is {KEY}"), "model": f"m-{KEY}"}
+    with serving(Script(lambda messages: body)) as script:
+        answers, llm = complete(script)
+    assert (answers[0].text, answers[0].model) == ("your key is ***", "m-***")
+    assert llm.usage.models == {"m-***": 1}
+
+
+def test_a_word_in_place_of_a_key_does_not_change_answers(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
+    with serving(Script(lambda messages: "EMPTY it is")) as script:
+        assert complete(script)[0][0].text == "EMPTY it is"
+
+
+def test_user_and_password_of_the_address_are_sent_where_there_is_no_key(monkeypatch):
+    with serving(Script()) as script:
+        base = script.base.replace("//", "//me:s%40cret@")
+        llm = LLM(Endpoint("m", base_url=base, retries=0))
+        llm.complete([ask()])
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        llm.complete([ask()])
+    assert [headers["Authorization"] for headers in script.headers] == ["Basic bWU6c0BjcmV0", f"Bearer {KEY}"]  # me:s@cret
+    assert llm.usage.servers == {server_of(script.base): 2}
+
+
+def test_a_redirect_is_not_followed_to_another_host(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with serving(Script()) as other, serving(Script()) as script:
+        for status in (301, 302, 303, 307, 308):
+            script.always = (status, {"Location": f"{other.base}/chat/completions"})
+            with pytest.raises(ToolkitError, match=f"status {status}") as caught:
+                complete(script)
+            assert "OPENAI_BASE_URL" in caught.value.hint
+    assert other.bodies == []
+
+
 def test_passwords_of_netrc_are_not_sent(monkeypatch, tmp_path):
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password secret\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
@@ -228,10 +322,13 @@ def test_a_key_alone_leads_to_openai_and_nothing_leads_nowhere(monkeypatch):
     assert Endpoint("m").address() == "https://api.openai.com/v1"
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://host/v1", "http://host:port/v1", "http://"])
+@pytest.mark.parametrize(
+    "url",
+    ["localhost:8000", "ftp://host/v1", "http://host:port/v1", "http://", "http://me:secret@ho st", "http://me:secret@a..b/v1"],
+)
 def test_an_address_that_is_none_is_refused_without_being_quoted(url):
     with pytest.raises(ToolkitError, match=r"^OPENAI_BASE_URL is no address of a server$"):
-        Endpoint("m", base_url=url).check()
+        LLM(Endpoint("m", base_url=url)).complete([ask()])
 
 
 @pytest.mark.parametrize("key", ["sk-two\nlines", "sk-two words", "sk-beyond-ascii-\u2026"])
@@ -249,6 +346,7 @@ def test_a_server_that_fails_is_told_once(capfd):
 
 def test_a_server_is_told_of_without_user_path_and_query():
     assert server_of("https://user:secret@host.example:8443/key/abc/v1?token=1") == "https://host.example:8443"
+    assert server_of("http://me:secret@[::1]:8000/v1") == "http://[::1]:8000"
 
 
 def test_silence_of_the_model_is_an_empty_answer_and_a_cut_one_is_counted():

@@ -48,12 +48,15 @@ class AnswerCache:
             row = self._open().execute(f"select {', '.join(COLUMNS)} from answers where key = ?", (key,)).fetchone()
         return Answer(*row) if row else None
 
-    def put(self, key: str, answer: Answer) -> None:
-        """Keep an answer: it is on disk when this returns, whatever happens to the process."""
+    def put(self, key: str, answer: Answer) -> Answer:
+        """Keep an answer: it is on disk when this returns, whatever happens to the process.
+
+        What another process wrote first stays and is returned, so that the run of each is what the cache says.
+        """
         row = (key, *(getattr(answer, column) for column in COLUMNS), time.time())
         with self._errors():
-            # what another process wrote first stays: both read the same from now on
-            self._open().execute(f"insert or ignore into answers values ({', '.join('?' * len(row))})", row)
+            added = self._open().execute(f"insert or ignore into answers values ({', '.join('?' * len(row))})", row).rowcount
+        return answer if added else self.get(key) or answer
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""

@@ -32,9 +32,16 @@ class LLM:
         return dict(self.backend.facts)
 
     def check(self) -> None:
-        """Raise ToolkitError where nothing could be asked: no server is named, no chat template is known. Asks nothing."""
+        """Raise ToolkitError where nothing could be asked: no server is named, no chat template is known. Asks nothing.
+
+        In replay, where the checkpoint would have to be downloaded, whose tokenizer says how much of each text was sent.
+        """
         if not self.replay:
             self.backend.check()
+        elif not self.backend.here:
+            raise ToolkitError(
+                "the checkpoint is not on this machine, and replay downloads nothing", "run without it", status=1
+            )
 
     def complete(self, requests: Sequence[Request], advance: Callable[[int], None] = lambda n: None) -> list[Answer]:
         """The answers in the order of the requests; each is in the cache as soon as it came.
@@ -75,10 +82,9 @@ class LLM:
     def _ask(self, missing: Mapping[str, Request]) -> Iterator[tuple[str, Answer]]:
         keys = list(missing)
         for position, answer in self.backend.answers(list(missing.values())) if missing else ():
-            if self.cache:
-                self.cache.put(keys[position], answer)
+            kept = self.cache.put(keys[position], answer) if self.cache else answer
             self.usage.asked += 1
             self.usage.retries += answer.retries
             self.usage.prompt_tokens += answer.prompt_tokens
             self.usage.completion_tokens += answer.completion_tokens
-            yield keys[position], answer
+            yield keys[position], kept

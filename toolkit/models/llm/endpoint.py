@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import random
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,7 +26,12 @@ BUSY = (408, 409, 425, 429)  # worth another try, as is everything from 500 on
 BACKOFF, LONGEST = 0.5, 60.0  # seconds before the first retry, doubled each time; the longest pause
 CONNECT = 10.0  # seconds to reach a server
 PATIENCE = 300.0  # seconds that a server may ask us to wait (Retry-After)
-SHOWN = 200  # characters of a server's message
+SHOWN = 200  # characters of a server's message, and of the name it gives its model
+MOST = 1 << 24  # bytes of an answer: a server that sends more is none of chat completions
+BLOCK = 1 << 16  # bytes read at once
+SECRET = 16  # characters from which on a key is one: servers that want none are given `EMPTY` or `x`
+COUNTED = 1 << 48  # tokens from which on a count is nonsense
+NO_ADDRESS = "OPENAI_BASE_URL is no address of a server", "it looks like http://localhost:8000/v1"
 
 
 class _Again(Exception):
@@ -37,12 +45,14 @@ class _Again(Exception):
 class Endpoint(Estimate):
     """One model at one address. Address and key come from OPENAI_BASE_URL and OPENAI_API_KEY, and go nowhere else.
 
+    Where there is no key, `user:password@` of the address is sent instead.
+
     model        as the server calls it
     base_url     instead of OPENAI_BASE_URL
     concurrency  requests at the same time
     retries      how often a request is repeated after 408, 409, 425, 429, 5xx, a broken connection, silence, or an answer
                  that is no chat completion; pauses grow exponentially, with jitter, and are never shorter than Retry-After
-    timeout      seconds without a byte: until all of an answer is written, which is sent as a whole
+    timeout      seconds until an answer begins, and as many again until it has ended
     """
 
     here = True
@@ -62,7 +72,7 @@ class Endpoint(Estimate):
             hint = "set OPENAI_BASE_URL to the server's address (http://localhost:8000/v1), OPENAI_API_KEY where it wants a key"
             raise ToolkitError(f"no server to ask {self.facts['model']}", hint)
         if not _is_address(url):
-            raise ToolkitError("OPENAI_BASE_URL is no address of a server", "it looks like http://localhost:8000/v1")
+            raise ToolkitError(*NO_ADDRESS)
         if not (_key().isascii() and _key().isprintable() and " " not in _key()):  # libraries would quote it in their errors
             raise ToolkitError("OPENAI_API_KEY is no key: it has blanks or characters beyond ASCII", "set it again")
         return url.rstrip("/")
@@ -139,7 +149,8 @@ def pause(tried: int, after: float) -> float:
 def server_of(url: str) -> str:
     """Scheme, host and port of an address: user, password, path and query may be secrets."""
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
 
 
 def _is_address(url: str) -> bool:
@@ -156,51 +167,79 @@ def _key() -> str:
 
 def _authorize(request: requests.PreparedRequest) -> requests.PreparedRequest:
     """The key as a header, put there at the last moment: no session, no settings and no log hold it."""
+    from requests.auth import HTTPBasicAuth
+    from requests.utils import get_auth_from_url
+
     if key := _key():
         request.headers["Authorization"] = f"Bearer {key}"
+    elif any(given := get_auth_from_url(request.url)):
+        HTTPBasicAuth(*given)(request)
     return request
 
 
-def _post(session: requests.Session, url: str, body: dict[str, Any], timeout: float) -> requests.Response:
-    """The server's answer of status 200. `_Again` for what may pass, ToolkitError for what will not.
+def _post(session: requests.Session, url: str, body: dict[str, Any], timeout: float) -> io.BytesIO:
+    """The body of the server's answer of status 200. `_Again` for what may pass, ToolkitError for what will not.
 
     All errors are raised `from None`: the request that the library's exceptions hold has the key in its headers.
     """
-    import requests
+    from requests import exceptions as failed
+    from urllib3.exceptions import HTTPError, LocationParseError, ReadTimeoutError
 
+    how = {"timeout": (CONNECT, timeout), "auth": _authorize, "allow_redirects": False, "stream": True}
     try:
-        response = session.post(url, json=body, timeout=(CONNECT, timeout), auth=_authorize, allow_redirects=False)
-    except requests.exceptions.SSLError:
+        with session.post(url, json=body, **how) as response:
+            content = _content(response, url, timeout)
+    except (failed.InvalidURL, LocationParseError):  # a host that cannot be one
+        raise ToolkitError(*NO_ADDRESS) from None
+    except failed.SSLError:
         raise _refused(url, "its certificate cannot be trusted", "check OPENAI_BASE_URL") from None
-    except requests.exceptions.ReadTimeout:
-        raise _Again(f"no answer within {timeout:g} seconds") from None
-    except requests.exceptions.RequestException as error:
+    except (failed.ReadTimeout, ReadTimeoutError):
+        raise _Again(_late(timeout)) from None
+    except (failed.RequestException, HTTPError) as error:
         raise _Again(reason(error)) from None
     status = response.status_code
     if status == 200:
-        return response
+        return content
     if status in (401, 403):  # what the server says may quote the key
         raise _refused(url, f"the key is refused (status {status})", "check OPENAI_API_KEY")
-    why = f"status {status}, {_message(response)}"
-    if (status in BUSY or status >= 500) and "insufficient_quota" not in response.text:
+    why = f"status {status}, {_message(content, response.reason)}"
+    if (status in BUSY or status >= 500) and b"insufficient_quota" not in content.getvalue():
         raise _Again(why, _retry_after(response))
-    if status in (301, 302, 307, 308, 404, 405):
+    if 300 <= status < 400 or status in (404, 405):
         raise _refused(url, why, "check OPENAI_BASE_URL (for most servers it ends in /v1) and the model's name")
     raise _refused(url, why, "the server refuses the request itself: check the system's model and parameters")
+
+
+def _content(response: requests.Response, url: str, timeout: float) -> io.BytesIO:
+    """The whole body, unpacked; a limit of size and one of time end what would go on for ever.
+
+    A stream has no text in a traceback: the body may quote the key.
+    """
+    content, until = io.BytesIO(), time.monotonic() + timeout
+    while content.write(response.raw.read1(BLOCK, decode_content=True)):
+        if content.tell() > MOST:
+            raise _refused(url, f"it sends more than {MOST >> 20} MB for one answer", "check OPENAI_BASE_URL")
+        if time.monotonic() > until:
+            raise _Again(_late(timeout))
+    return content
+
+
+def _late(timeout: float) -> str:
+    return f"no answer within {timeout:g} seconds"
 
 
 def _refused(url: str, why: str, hint: str) -> ToolkitError:
     return ToolkitError(f"{server_of(url)}: {why}", hint, status=1)
 
 
-def _message(response: requests.Response) -> str:
+def _message(content: io.BytesIO, status: str) -> str:
     """What the server says is wrong, in one line and without the key; the status in words where it says nothing."""
     try:
-        body = response.json()
+        body = _json(content)
         error = body.get("error", body)
         text = error if isinstance(error, str) else error["message"]
     except (ValueError, LookupError, AttributeError, TypeError):
-        text = response.reason
+        text = status
     text = " ".join(str(text).split())
     return (text.replace(_key(), "***") if _key() else text)[:SHOWN]
 
@@ -211,25 +250,43 @@ def _retry_after(response: requests.Response) -> float:
     from urllib3.util import Retry
 
     try:
-        return Retry().parse_retry_after(response.headers["Retry-After"])
-    except (KeyError, InvalidHeader):
+        return float(Retry().parse_retry_after(response.headers["Retry-After"]))
+    except (KeyError, InvalidHeader, ValueError, OverflowError):  # the last two: numbers and years beyond all measure
         return 0.0
 
 
-def _read(response: requests.Response, server: str, retries: int) -> Answer:
+def _json(content: io.BytesIO) -> Any:
+    """What a body says; a byte that is no UTF-8 becomes U+FFFD. ValueError where it is no JSON."""
+    try:
+        return json.loads(content.getvalue().decode("utf-8-sig", "replace"))
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def _read(content: io.BytesIO, server: str, retries: int) -> Answer:
     """The answer in a chat completion; `_Again` where it is none (a gateway's page, half a JSON)."""
     try:
-        body = response.json()
+        body = _json(content)
         choice, usage = body["choices"][0], body.get("usage") or {}
-        text = "".join(choice["message"]["content"] or "")
         return Answer(
-            text=text.encode("utf-8", "replace").decode(),  # half a surrogate pair fits into no file
-            finish=choice.get("finish_reason") or "",
-            model=body.get("model") or "",
+            text=_clean("".join(choice["message"]["content"] or "")),
+            finish=_clean(choice.get("finish_reason") or "")[:SHOWN],
+            model=_clean(body.get("model") or "")[:SHOWN],
             server=server,
-            prompt_tokens=int(usage.get("prompt_tokens") or 0),
-            completion_tokens=int(usage.get("completion_tokens") or 0),
+            prompt_tokens=_count(usage.get("prompt_tokens")),
+            completion_tokens=_count(usage.get("completion_tokens")),
             retries=retries,
         )
     except (ValueError, LookupError, AttributeError, TypeError):
         raise _Again("the answer is no chat completion") from None
+
+
+def _clean(text: str) -> str:
+    """A text that any file can hold: half a surrogate pair fits into none, and a key that is sent back belongs into none."""
+    text = text.encode("utf-8", "replace").decode()
+    return text.replace(_key(), "***") if len(_key()) >= SECRET else text
+
+
+def _count(told: Any) -> int:
+    """Tokens as a server counts them; 0 where it does not say."""
+    return told if type(told) is int and 0 <= told < COUNTED else 0

@@ -12,7 +12,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
 from toolkit.models.batches import by_length
 from toolkit.models.llm.exchange import Answer, Message, Request
-from toolkit.store import home, reason
+from toolkit.store import reason
 
 if TYPE_CHECKING:
     import transformers
@@ -47,9 +47,7 @@ class LocalModel:
     @property
     def here(self) -> bool:
         """Whether the checkpoint is on this machine."""
-        checkpoint = self.spec.checkpoint
-        kept = home() / "models" / checkpoint.replace("/", "--")
-        return checkpoint.startswith(checkpoints.PACKAGE) or Path(checkpoint).expanduser().is_dir() or kept.is_dir()
+        return checkpoints.is_here(self.spec.checkpoint, self.spec.revision)
 
     @cached_property
     def folder(self) -> Path:
