@@ -44,7 +44,7 @@ def test_the_same_bytes_whatever_the_order_of_the_runs(place):
     assert (other.stdout, other.stderr) == (one, "")
 
 
-def test_metadata_name_the_runs_and_what_they_agree_on(place):
+def test_metadata_name_the_runs_what_they_agree_on_and_every_index(place):
     topics = {"name": "t", "queries": 2, "sha256": "0"}
     for name, text, index in (("a", A, "i"), ("b", B, "j")):
         digest = hashlib.sha256(text.encode()).hexdigest()
@@ -66,7 +66,7 @@ def test_metadata_name_the_runs_and_what_they_agree_on(place):
         {"name": "both", "method": "minmax", "weights": [0.25, 2.0], "hits": 1, "interpolates": ["a", "b"]},
     ]
     assert metadata["data"]["topics"] == topics
-    assert "indexes" not in metadata["data"]  # they differ
+    assert metadata["data"]["indexes"] == [{"name": "i"}, {"name": "j"}]
     assert [facts["sha256"] for facts in metadata["data"]["runs"]] == [hashlib.sha256(t.encode()).hexdigest() for t in (A, B)]
     verified = [sys.executable, "-m", "toolkit.runs", "verify", "both.trec.gz"]
     assert subprocess.run(verified, cwd=place, capture_output=True).returncode == 0

@@ -1,5 +1,5 @@
 """Fusion: several runs of the same topics as one."""
 
-from toolkit.fuse.fusion import METHODS, fuse, parse_method
+from toolkit.fuse.fusion import METHODS, check_method, fuse, parse_method
 
-__all__ = ["METHODS", "fuse", "parse_method"]
+__all__ = ["METHODS", "check_method", "fuse", "parse_method"]

@@ -45,7 +45,9 @@ def fuse(
     Raises ToolkitError for fewer than two runs, parameters without meaning, a document twice in a query, and a score that
     is not finite.
     """
-    weights = _check(runs, method, k, weights, hits)
+    weights = check_method(len(runs), method, k, weights, hits)
+    for run in runs:
+        check_scores(run)
     queries, query_ids = merge((run.queries, run.query_ids) for run in runs)
     docs, doc_ids = merge((run.docs, run.doc_ids) for run in runs)
     places = text_order(query_ids)
@@ -92,10 +94,12 @@ def _read_weights(text: str | None) -> dict[str, Any]:
     return {} if text is None else {"weights": tuple(map(float, text.split(",")))}
 
 
-def _check(runs: Sequence[Run], method: str, k: float, weights: Sequence[float] | None, hits: int) -> Sequence[float]:
-    """The weights, after everything was found to have a meaning."""
-    if len(runs) < 2:
-        raise ToolkitError(f"{len(runs)} run to fuse", "name two or more")
+def check_method(
+    runs: int, method: str = "rrf", k: float = K, weights: Sequence[float] | None = None, hits: int = 1000
+) -> Sequence[float]:
+    """The weights of so many runs, after everything was found to have a meaning; ToolkitError where something has none."""
+    if runs < 2:
+        raise ToolkitError(f"{runs} run to fuse", "name two or more")
     if method not in METHODS:
         raise ToolkitError(f"no fusion method {method!r}", FORMS)
     if hits < 1:
@@ -103,16 +107,14 @@ def _check(runs: Sequence[Run], method: str, k: float, weights: Sequence[float] 
     if not 0 <= k < math.inf:
         raise ToolkitError(f"k is {k}", "k is a number from 0 on; 60 is the paper's")
     if weights is None:
-        weights = [1] * len(runs)
+        weights = [1] * runs
     elif method == "rrf":
         raise ToolkitError("reciprocal rank fusion has no weights", "minmax has")
-    if len(weights) != len(runs):
-        raise ToolkitError(f"{len(weights)} weights for {len(runs)} runs", "give one for each run, in their order")
+    if len(weights) != runs:
+        raise ToolkitError(f"{len(weights)} weights for {runs} runs", "give one for each run, in their order")
     for weight in weights:
         if not 0 < weight < math.inf:
             raise ToolkitError(f"a weight is {weight}", "weights are above 0; leave a run out that is to count nothing")
-    for run in runs:
-        check_scores(run)
     return weights
 
 

@@ -11,7 +11,7 @@ from toolkit.core.runs import Run
 from toolkit.formats import metadata_path, read_metadata
 from toolkit.formats.provenance import file_digest, metadata_of
 
-SHARED = ("test collection", "topics", "indexes")
+SHARED = ("test collection", "topics")
 
 
 def input_facts(path: str, run: Run) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def input_facts(path: str, run: Run) -> dict[str, Any]:
 def fused_metadata(
     run: Run, inputs: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any], file: Path, seconds: float
 ) -> dict[str, Any]:
-    """The mapping for `write_metadata`: the steps of all runs, then the fusion; topics and indexes where all have the same.
+    """The mapping for `write_metadata`: the steps of all runs and the fusion; every index; topics if all have the same.
 
     inputs      what `input_facts` said of each run
     parameters  of the fusion, the method among them
@@ -45,6 +45,8 @@ def fused_metadata(
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in parameters.items()}
     fusion = {"name": run.tag, **plain, "interpolates": tags}
     data = {name: part for name in SHARED if (part := _agreed([_part(metadata, "data").get(name) for metadata in told]))}
+    if indexes := _every([_part(metadata, "data").get("indexes", ()) for metadata in told]):
+        data["indexes"] = indexes
     data["runs"] = [dict(each["facts"]) for each in inputs]
     return metadata_of(run, tag=run.tag, method={"retrieval": [*steps, fusion]}, data=data, file=file, seconds=seconds)
 
@@ -60,3 +62,12 @@ def _part(metadata: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 def _agreed(values: Sequence[Any]) -> Any:
     """The value that all of them are; None where they differ."""
     return values[0] if all(value == values[0] for value in values) else None
+
+
+def _every(lists: Sequence[Sequence[Any]]) -> list[Any]:
+    """What is in any of the lists, each once, in the order in which it comes first."""
+    found: list[Any] = []
+    for value in (value for values in lists for value in values):
+        if value not in found:
+            found.append(value)
+    return found
