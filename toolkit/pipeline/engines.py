@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError
@@ -30,6 +30,9 @@ class Engine(Protocol):
 
     def search(self, topics: Sequence[Topic], index: Index) -> Run:
         """The run of one part of the topics."""
+
+    def facts(self) -> dict[str, Any]:
+        """What a run's metadata say of how it was searched, known since it was."""
 
 
 ENGINES: dict[str, type[Engine]] = {

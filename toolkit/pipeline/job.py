@@ -14,7 +14,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.runs import Run, join_runs
 from toolkit.formats import write_metadata, write_run
-from toolkit.formats.provenance import metadata_of, topics_facts
+from toolkit.formats.ids import check_ids
+from toolkit.formats.provenance import metadata_of, topics_digest, topics_facts
 from toolkit.fuse import fuse, parse_method
 from toolkit.index import Index, own_name
 from toolkit.pipeline.engines import Engine, engine
@@ -61,7 +62,11 @@ class Job:
             ]
             given = ", ".join(f"{name} {value}" for name, value in one.chosen.parameters.items())
             lines.append(f"system {one.chosen.tag} ({given}), {self.options.hits} hits, {self.options.threads} threads")
-        lines += [f"fuse {len(self.engines)} runs ({self.method.fusion})"] if self.method.fusion else []
+        method = self.method
+        lines += [f"instructions: {method.instruction}"] if method.instruction != "full" else []
+        lines += [f"fuse {len(self.engines)} runs ({method.fusion})"] if method.fusion else []
+        if method.reranker:
+            lines.append(f"rerank the best {method.reranker.depth} of each query with {method.reranker.spec.name}")
         return [*lines, f"write {self.output}" if self.output else "write nothing"]
 
     def open(self) -> list[Index]:
@@ -75,7 +80,7 @@ class Job:
             raise ToolkitError(f"{self.topics.name} has no topics", "check the file")
         opened = [one.open() for one in self.engines]
         runs = [self._search(one, indexes) for one, indexes in zip(self.engines, opened, strict=True)]
-        run, facts, kept = runs[0], self.method.facts(), self._kept()
+        run, facts, kept = runs[0], self.method.facts([one.facts() for one in self.engines]), self._kept()
         if self.method.fusion:
             run = fuse(runs, **parse_method(self.method.fusion), hits=self.options.hits, tag=self.tag)
         if self.method.reranker:
@@ -119,11 +124,19 @@ class Job:
     def _facts(self, run: Run, method: dict[str, Any], indexes: Sequence[Index], seconds: float) -> dict[str, Any]:
         data = {
             **({"test collection": collection} if (collection := self._collection()) else {}),
-            "topics": topics_facts(self.topics.name, self.topics.topics),
-            "indexes": [dict(facts) for facts in {index.name: index.facts() for index in indexes}.values()],
+            "topics": self._topics_facts(),
+            # one corpus has indexes of several kinds and systems, all under its name
+            "indexes": list({(index.name, index.folder): _index_facts(index) for index in indexes}.values()),
         }
         file = None if str(self.output) == "-" else self.output
         return metadata_of(run, tag=self.tag, method=method, data=data, file=file, seconds=seconds)
+
+    def _topics_facts(self) -> dict[str, Any]:
+        """Of the topics as their source has them; where systems were given others, of these the digest too."""
+        facts = topics_facts(self.topics.name, self.topics.topics)
+        if self.method.instruction == "full":
+            return facts
+        return {**facts, self.method.instruction: {"sha256": topics_digest(self.asked.topics)}}
 
     def _collection(self) -> dict[str, str]:
         """The test collection in ir_metadata's words."""
@@ -162,7 +175,6 @@ def plan_run(
     recipe: str | None = None,
     systems: Sequence[str | Path] = (),
     query_template: str | None = None,
-    pooling: str | None = None,
     fuse: str = "",
     hits: int = DEFAULT_HITS,
     threads: int | None = None,
@@ -173,6 +185,7 @@ def plan_run(
     instruction: str = "full",
     rerank: str | None = None,
     rerank_recipe: str | None = None,
+    rerank_kind: str | None = None,
     depth: int | None = None,
     docs: str | None = None,
     output: str | Path | None = None,
@@ -187,22 +200,22 @@ def plan_run(
     systems   the user's own YAML files with entries
     fuse      how the runs of several systems become one: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`
     instruction  `full`; `placebo` and `none` are `toolkit.search.placebo`'s
-    rerank    a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched
+    rerank    a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched;
+              `rerank_kind` says what a checkpoint is that no entry knows
     output    may be `-`
     metadata  the metadata's file; beside the run where none is named
     """
     names = [system] if isinstance(system, str) else list(system)
     check_fusion(names, fuse, recipe)
-    how = {"files": systems, "recipe": recipe, "query_template": query_template, "pooling": pooling}
-    chosen = choose(names, parameters, precision, **how)
-    options = Options(hits, threads or os.cpu_count() or 1, language, device, precision, batch_size, trust_remote_code)
-    reranker = choose_reranker(rerank, options, depth, files=systems, recipe=rerank_recipe)
+    chosen = choose(names, parameters, precision, query_template, files=systems, recipe=recipe)
+    threads = os.cpu_count() or 1 if threads is None else threads
+    options = Options(hits, threads, language, device, precision, batch_size, trust_remote_code)
+    reranker = choose_reranker(rerank, options, depth, files=systems, recipe=rerank_recipe, kind=rerank_kind)
     method = Method(chosen, hits=hits, fusion=fuse, instruction=instruction, reranker=reranker)
+    _check(method, precision, docs, index)
+    check_ids("tag", [tag or method.tag])
     found = resolve_topics(topics)
-    name = index or _own_corpora(found)
-    texts = _texts(found, index, docs) if method.needs_texts else None
-    if metadata is None and output is not None and str(output) != "-":
-        metadata = output
+    name = index or _own_corpora(found, topics)
     return Job(
         topics=found,
         asked=_asked(found, instruction),
@@ -211,19 +224,51 @@ def plan_run(
         method=method,
         options=options,
         tag=tag or method.tag,
-        texts=texts,
-        output=None if output is None else Path(output),
-        metadata=None if metadata is None else Path(str(metadata).removesuffix(".yaml")),
+        texts=_texts(found, index, docs) if method.needs_texts else None,
+        output=_place(output),
+        metadata=_metadata_place(output, metadata),
     )
 
 
-def _own_corpora(topics: TopicSet) -> str:
+def _index_facts(index: Index) -> dict[str, Any]:
+    facts = index.facts()
+    return {"name": facts.pop("name"), "kind": index.kind, **facts}
+
+
+def _check(method: Method, precision: str | None, docs: str | None, index: str | None) -> None:
+    """Refuse what was said of something that is not there."""
+    if precision and not method.models:
+        raise ToolkitError(f"{method.tag} has no precision", "models have; leave --precision out")
+    if docs and not method.needs_texts:
+        raise ToolkitError("texts of documents without anything that reads them", "--docs is for --rerank and for +rules")
+    kinds = {system.spec.kind for system in method.systems}
+    if index and len(kinds) > 1 and Path(index).is_dir():
+        hint = "search the index of each alone, and `tandem fuse` the runs"
+        raise ToolkitError(f"{method.tag} searches indexes of {len(kinds)} kinds, {index} is one", hint)
+
+
+def _place(path: str | Path | None) -> Path | None:
+    if path and Path(path).is_dir():
+        raise ToolkitError(f"{path} is a folder, not a file", "name a file in it")
+    return None if path is None else Path(path)
+
+
+def _metadata_place(output: str | Path | None, metadata: str | Path | None) -> Path | None:
+    """Beside a run that becomes a file, unless another place is named."""
+    if metadata is None:
+        return None if output is None or str(output) == "-" else Path(output)
+    return _place(str(metadata).removesuffix(".yaml"))
+
+
+def _own_corpora(topics: TopicSet, name: str) -> str:
     if topics.benchmark is None:
-        raise ToolkitError(f"{topics.name} names no corpus to search", "name one with --index")
+        raise ToolkitError(f"{name} names no corpus to search", "name one with --index")
     return topics.benchmark.spec.name
 
 
 def _asked(topics: TopicSet, instruction: str) -> TopicSet:
+    if instruction != "full" and not any(topic.instruction for topic in topics.topics):
+        say(f"note: {topics.name} has no instructions: what is searched for stays as it is")
     return replace(topics, parts=[replace(part, topics=with_instructions(part.topics, instruction)) for part in topics.parts])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from toolkit.benchmarks import Collection, TopicSet, find, load, open_collection
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
 from toolkit.core.runs import Run
+from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import ContentDigest, is_empty
 from toolkit.index import Index, Source, find_index, own_name
@@ -21,11 +23,20 @@ from toolkit.search import check_parameters, search
 CORPUS = "corpus"  # the kind of what is searched without an index
 
 
-class Lucene:
+class Lexical:
+    """What all engines of BM25 have in common: nothing about them is known only after they have searched."""
+
+    def facts(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+
+class Lucene(Lexical):
     """BM25 over a Lucene index."""
 
     def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: Options):
-        check_parameters(chosen.parameters["k1"], chosen.parameters["b"], options.hits, options.threads)
+        said = {"k1": 0.9, "b": 0.4, **chosen.parameters}  # an entry of the user's may leave them to Anserini
+        check_parameters(said["k1"], said["b"], options.hits, options.threads)
         where = find_index(index)
         self.chosen, self._options = chosen, options
         self.sources = tuple(where(part.group) for part in topics.parts)
@@ -40,10 +51,11 @@ class Lucene:
         if wanted and index.language and wanted != index.language:
             raise ToolkitError(f"index {index.name} was made for language {index.language}", "leave --language out")
         how: dict[str, Any] = {"hits": options.hits, "threads": options.threads, "tag": self.chosen.tag}
-        return search(topics, index.folder, language=index.language or wanted or "en", **self.chosen.parameters, **how)
+        sent = [replace(topic, text=topic_input(self.chosen.spec.templates, topic).whole) for topic in topics]
+        return search(sent, index.folder, language=index.language or wanted or "en", **self.chosen.parameters, **how)
 
 
-class Collected:
+class Collected(Lexical):
     """What the two recipes have in common: the documents themselves, of a benchmark's own corpora."""
 
     def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: Options):

@@ -11,9 +11,10 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
-from toolkit.fuse import parse_method
+from toolkit.fuse import check_method, parse_method
 from toolkit.pipeline.options import Options
 from toolkit.registry.choice import choose_system
+from toolkit.registry.kinds import check_system, kinds
 from toolkit.registry.loader import did_you_mean
 from toolkit.rerank.method import Reranking, reranking
 
@@ -27,6 +28,7 @@ class Chosen:
 
     parameters  complete: its own with those that the user gave
     changed     those that differ from its own, which enter the run's name
+    templated   whether queries are put into the user's template; the digest of what is sent enters the name
     rules       whether InfoSearch's restrictions are filtered by rules behind it (`NAME+rules`)
     """
 
@@ -34,6 +36,7 @@ class Chosen:
     parameters: Mapping[str, Any]
     changed: Mapping[str, Any]
     rules: bool = False
+    templated: bool = False
 
     @property
     def tag(self) -> str:
@@ -44,6 +47,7 @@ class Chosen:
     def name(self) -> str:
         """Name, recipe and what differs from its own parameters, as a run's file name has them: `bm25.k1-1.2`."""
         changed = [name if value is True else f"{name}-{value}" for name, value in self.changed.items()]
+        changed += [f"template-{template_digest(self.spec)[:8]}"] if self.templated else []
         return ".".join([self.tag, *filter(None, [self.spec.recipe]), *changed])
 
     @property
@@ -57,6 +61,7 @@ class Chosen:
         if spec.checkpoint:
             facts |= {"checkpoint": spec.checkpoint, "revision": spec.revision or "not pinned"}
             facts |= {"base": spec.base, "base revision": spec.base_revision} if spec.base else {}
+        if spec.checkpoint or spec.templates:
             facts |= {"templates": dict(spec.templates), "template digest": template_digest(spec)}
         facts |= {"recipe": spec.recipe} if spec.recipe else {}
         return {**facts, **self.parameters}
@@ -77,6 +82,12 @@ class Method:
     fusion: str = ""
     instruction: str = "full"
     reranker: Reranking | None = None
+
+    @property
+    def models(self) -> list[SystemSpec]:
+        """Those of its systems that a checkpoint is loaded for."""
+        specs = [*(system.spec for system in self.systems), *([self.reranker.spec] if self.reranker else [])]
+        return [spec for spec in specs if spec.checkpoint]
 
     @property
     def needs_texts(self) -> bool:
@@ -100,46 +111,58 @@ class Method:
     def _fused(self, systems: list[str]) -> list[str]:
         return ["+".join(systems), *([re.sub("[:=,]", "-", self.fusion)] if self.fusion else [])]
 
-    def facts(self) -> dict[str, Any]:
-        """The part `method` of a run's metadata, but for the reranking, which reports itself."""
-        facts: dict[str, Any] = {"retrieval": [{**system.facts(), "hits": self.hits} for system in self.systems]}
+    def facts(self, found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The part `method` of a run's metadata, but for the reranking, which reports itself.
+
+        found  what is known of each system since it has run (`device`, `precision`, ...)
+        """
+        steps = zip(self.systems, found, strict=True)
+        facts: dict[str, Any] = {"retrieval": [{**system.facts(), **more, "hits": self.hits} for system, more in steps]}
         facts |= {"instruction": self.instruction} if self.instruction != "full" else {}
         return facts | ({"fusion": self.fusion} if self.fusion else {})
 
 
-def choose(names: Sequence[str], given: Mapping[str, Any], precision: str | None = None, **how: Any) -> tuple[Chosen, ...]:
+def choose(
+    names: Sequence[str],
+    given: Mapping[str, Any],
+    precision: str | None = None,
+    query_template: str | None = None,
+    **how: Any,
+) -> tuple[Chosen, ...]:
     """The systems of these names, `NAME+rules` too. A parameter goes to each that has it; None is as good as not given.
 
-    precision  of the models among them
-    how        what `registry.choice.choose_system` takes: `files`, `recipe`, `query_template`, ...
+    precision       of the models among them
+    query_template  of all of them
+    how             what `registry.choice.choose_system` takes: `files`, `recipe`
 
-    Raises ToolkitError for an unknown system, and for a parameter that none of them has.
+    Raises ToolkitError for an unknown system, for a parameter that none of them has, and for a value that it cannot have.
     """
     bare = [name.removesuffix(RULES) if name not in registry.systems() else name for name in names]
-    specs = [choose_system(name, **how) for name in bare]
+    if "" in bare:
+        raise ToolkitError(f"{names[bare.index('')]!r} names no system", "`tandem systems list` has the names")
+    specs = [choose_system(name, query_template=query_template, **how) for name in bare]
     given = {name: value for name, value in given.items() if value is not None}
-    known = {name for spec in specs for name in spec.parameters}
+    known = {name for spec in specs for name in kinds()[spec.kind]["parameters"]}
     for parameter in given:
         if parameter not in known:
             systems = " and ".join(spec.name for spec in specs)
             hint = f"{did_you_mean(parameter, known)}known: {', '.join(sorted(known))}"
             raise ToolkitError(f"{systems} has no parameter {parameter!r}", hint)
-    chosen = [_chosen(spec, given, name != plain) for spec, name, plain in zip(specs, names, bare, strict=True)]
-    if precision and not any(spec.checkpoint for spec in specs):
-        raise ToolkitError(f"{names[0]} has no precision", "models have; leave --precision out")
-    # how exactly a model computes is no part of what it is sent: it says nothing of the index
-    exact = {"precision": precision} if precision else {}
     return tuple(
-        replace(one, parameters={**one.parameters, **exact}, changed={**one.changed, **exact}) if one.spec.checkpoint else one
-        for one in chosen
+        replace(_chosen(spec, given, precision), rules=name != plain, templated=bool(query_template))
+        for spec, name, plain in zip(specs, names, bare, strict=True)
     )
 
 
-def _chosen(spec: SystemSpec, given: Mapping[str, Any], rules: bool) -> Chosen:
-    own = {name: value for name, value in given.items() if name in spec.parameters}
-    changed = {name: value for name, value in own.items() if value != spec.parameters[name]}
+def _chosen(spec: SystemSpec, given: Mapping[str, Any], precision: str | None) -> Chosen:
+    own = {name: value for name, value in given.items() if name in kinds()[spec.kind]["parameters"]}
+    changed = {name: value for name, value in own.items() if value != spec.parameters.get(name)}
     complete = {**spec.parameters, **own}
-    return Chosen(replace(spec, parameters=complete), complete, changed, rules)
+    used = replace(spec, parameters=complete)
+    check_system(used)
+    # how exactly a model computes is no part of what it is sent: it says nothing of the index
+    exact = {"precision": precision} if precision and spec.checkpoint else {}
+    return Chosen(used, {**complete, **exact}, {**changed, **exact})
 
 
 def choose_reranker(name: str | None, options: Options, depth: int | None, **how: Any) -> Reranking | None:
@@ -148,16 +171,20 @@ def choose_reranker(name: str | None, options: Options, depth: int | None, **how
     Raises ToolkitError where something is said of a reranker, but none is named.
     """
     if name is None:
-        if depth or how.get("recipe"):
-            raise ToolkitError("a depth or recipe of reranking without a reranker", "name one with --rerank")
+        if depth is not None or how.get("recipe") or how.get("kind"):
+            raise ToolkitError("a depth, recipe or kind of reranking without a reranker", "name one with --rerank")
         return None
+    if depth is not None and depth < 1:
+        raise ToolkitError(f"depth is {depth}", "a whole number from 1 on")
     models = {"device": options.device, "precision": options.precision, "batch_size": options.batch_size}
     trust = options.trust_remote_code or None
     return reranking(choose_system(name, **how), depth=depth, trust_remote_code=trust, **models)
 
 
 def check_fusion(systems: Sequence[str], fusion: str, recipe: str | None) -> None:
-    """Raise ToolkitError for several systems without a way to fuse them, a way without systems, one recipe for several."""
+    """Raise ToolkitError for several systems without a way to fuse them, a way that has no meaning for them, one recipe for
+    several.
+    """
     if len(systems) > 1 and recipe:
         raise ToolkitError(f"one recipe for {len(systems)} systems", "make a run of each, and `tandem fuse` them")
     if len(systems) > 1 and not fusion:
@@ -165,4 +192,4 @@ def check_fusion(systems: Sequence[str], fusion: str, recipe: str | None) -> Non
     if fusion and len(systems) < 2:
         raise ToolkitError(f"nothing to fuse with {systems[0]}", "name a second --system")
     if fusion:
-        parse_method(fusion)
+        check_method(len(systems), **parse_method(fusion))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from toolkit.core.errors import ToolkitError
+
 
 @dataclass(frozen=True)
 class Options:
@@ -16,6 +18,8 @@ class Options:
     device, precision, batch_size
                         of models; None where they are to choose
     trust_remote_code   whether a checkpoint may bring code that is run
+
+    Raises ToolkitError for a number below 1.
     """
 
     hits: int
@@ -25,6 +29,12 @@ class Options:
     precision: str | None = None
     batch_size: int | None = None
     trust_remote_code: bool = False
+
+    def __post_init__(self):
+        for name in ("hits", "threads", "batch_size"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ToolkitError(f"{name.replace('_', ' ')} is {value}", "a whole number from 1 on")
 
     def model(self) -> dict[str, Any]:
         """What the loaders of models take."""

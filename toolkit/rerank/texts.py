@@ -67,7 +67,8 @@ def _indexed(name: str) -> Texts:
         known = [*registry.indexes(), *registry.index_aliases(), *registry.benchmarks()]
         hint = f"{did_you_mean(name, known)}`tandem index list` names the prebuilt ones"
         raise ToolkitError(f"no index {name!r}: neither a folder, nor a prebuilt index, nor a benchmark", hint)
-    return _own(load(selection.benchmark))
+    own = _own(load(selection.benchmark))
+    return own if len(selection.groups) > 1 else lambda group: own(selection.groups[0])
 
 
 def _own(benchmark: Collection) -> Texts:

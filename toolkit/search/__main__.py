@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     second = parser.add_argument_group("reranking")
     second.add_argument("--rerank", metavar="S", help="a reranker for the best documents of each query")
     second.add_argument("--rerank-recipe", metavar="R", help="a recipe of the reranker")
+    second.add_argument("--rerank-kind", metavar="K", help="of a checkpoint that no entry knows (cross-encoder, monot5, ...)")
     second.add_argument("--depth", type=int, metavar="N", help="documents of each query that it reads (default: 100)")
     second.add_argument("--docs", metavar="F", help="their texts in files (default: what is searched)")
     models = parser.add_argument_group("models")
@@ -86,6 +87,7 @@ def main(args: argparse.Namespace) -> int:
         instruction=args.instruction,
         rerank=args.rerank,
         rerank_recipe=args.rerank_recipe,
+        rerank_kind=args.rerank_kind,
         depth=args.depth,
         docs=args.docs,
         device=args.device,
