@@ -129,7 +129,15 @@ def test_scores_by_rank_are_in_the_order_of_the_ranking_for_any_number_of_docume
 def test_scores_of_the_candidates_stay_at_their_ranks():
     run, report = rerank_listwise(run_of([0, 1, 2, 3]), [TOPIC], texts(), SPEC, Oracle(), depth=3, scores="candidates")
     assert run.to_dict() == {"q": {"d2": 2000.0, "d1": 1999.0, "d0": 1998.0, "d3": 1997.0}}
-    assert report["rank_only"] is False
+    assert (report["rank_only"], report["tied"]) == (False, 0)
+
+
+def test_equal_scores_of_candidates_are_counted_as_ties_that_the_ranker_cannot_break():
+    first = Run.from_rows([ScoredDoc("q", f"d{number}", score) for number, score in enumerate([5.0, 3.0, 3.0, 1.0])])
+    run, report = rerank_listwise(first, [TOPIC], texts(), SPEC, Oracle(), scores="candidates")
+    assert run.to_dict() == {"q": {"d3": 5.0, "d2": 3.0, "d1": 3.0, "d0": 1.0}}
+    assert report["tied"] == 1
+    assert "tied" not in rerank_listwise(first, [TOPIC], texts(), SPEC, Oracle())[1]
 
 
 @pytest.mark.parametrize(("tail", "expected"), [("keep", [2, 1, 0, 9, 4]), ("drop", [2, 1, 0])])

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import progress
@@ -97,7 +99,8 @@ def rerank_listwise(
     texts    doc_id -> document, of all documents down to `depth`
     shuffle  seed of a random order to start from, instead of the run's
     scores   `rank`: 1 / rank, which says no more than the rank; `candidates`: the document at rank r takes the score that the
-             run had at rank r
+             run had at rank r; where neighbours had equal ones, the tie order decides between them and not the ranker, and
+             the report counts such pairs (`tied`)
     tail     `keep` the documents below `depth` behind the others in their order, or `drop` them
 
     The k-th windows of all queries are ranked in one call, so that a ranker can ask for them at the same time; the windows of
@@ -115,7 +118,10 @@ def rerank_listwise(
             for (one, span), order in zip(batch, orders, strict=True):
                 _apply(one, span, order)
     rows = [row for one in lists for row in _rows(one, scores, tail)]
-    report = {**sliding._asdict(), "scores": scores, "tail": tail, "rank_only": scores == "rank", **ranker.facts()}
+    report = {**sliding._asdict(), "scores": scores, "tail": tail, "rank_only": scores == "rank"}
+    if scores == "candidates":
+        report["tied"] = sum(_tied(one) for one in lists)
+    report |= ranker.facts()
     return Run.from_rows(rows, tag=spec.name, source=run.source), report
 
 
@@ -199,6 +205,12 @@ def _window(one: _List, span: Span, spec: SystemSpec, texts: Mapping[str, Doc]) 
 def _apply(one: _List, span: Span, order: Sequence[int]) -> None:
     shown = one.order[span.start : span.end]
     one.order[span.start : span.end] = [shown[position] for position in order]
+
+
+def _tied(one: _List) -> int:
+    """Neighbouring ranks down to the depth whose scores are equal, as 32-bit floats."""
+    scores = np.array([doc.score for doc in one.docs], np.float32)
+    return int((scores[1:] == scores[:-1]).sum())
 
 
 def _rows(one: _List, scores: str, tail: str) -> Iterator[ScoredDoc]:

@@ -36,7 +36,8 @@ class Passage(NamedTuple):
 def passage(text: str, most: int) -> Passage:
     """A text as it is shown, of which at most `most` words will be."""
     text = plain(text)
-    return Passage(text, array("I", (word.end() for word in itertools.islice(WORD.finditer(text), most + 1))))
+    ends = array("I", (word.end() for word in itertools.islice(WORD.finditer(text), most + 1)))
+    return Passage(text[: ends[-1]] if len(ends) > most else text, ends)  # the rest of a book is not kept
 
 
 def longest_that_fits(most: int, fits: Callable[[int], bool]) -> int:
