@@ -15,7 +15,17 @@ from serving import Files, serving
 
 from toolkit.core.errors import ToolkitError
 from toolkit.models import checkpoints
-from toolkit.models.checkpoints import base_of, check_memory, count_parameters, locate, pick_device, pick_devices, pick_dtype
+from toolkit.models.checkpoints import (
+    base_of,
+    check_memory,
+    count_parameters,
+    is_here,
+    locate,
+    pick_device,
+    pick_devices,
+    pick_dtype,
+)
+from toolkit.models.hub import commits_of
 
 pytestmark = pytest.mark.model
 
@@ -99,9 +109,34 @@ def test_folders_and_packages_are_taken_where_they_are(bert):
 
 def test_the_passages_have_a_tower_of_their_own_and_an_adapter_its_base(bert, tmp_path):
     other = shutil.copytree(bert, tmp_path / "other")
-    spec = tiny.tiny_spec(bert, passage_checkpoint=str(other), base=str(other))
-    assert (locate(spec), locate(spec, side="passage"), base_of(spec)) == (bert, other, other)
-    assert (locate(tiny.tiny_spec(bert), side="passage"), base_of(tiny.tiny_spec(bert))) == (bert, None)
+    spec = tiny.tiny_spec(bert, passage_checkpoint=str(other))
+    assert (locate(spec), locate(spec, side="passage"), base_of(spec)) == (bert, other, None)
+    assert locate(tiny.tiny_spec(bert), side="passage") == bert
+    adapter = adapter_in(tmp_path / "adapter")
+    spec = tiny.tiny_spec(adapter, base=str(other))
+    assert (locate(spec), base_of(spec)) == (adapter, other)
+
+
+def adapter_in(folder):
+    """What tells an adapter: its files, empty."""
+    tiny.write_json(folder / "adapter_config.json", {"base_model_name_or_path": "org/whole"})
+    (folder / "adapter_model.safetensors").touch()
+    return folder
+
+
+def test_an_adapter_wants_a_base_and_a_base_an_adapter(bert, tmp_path):
+    # transformers would fetch the base that an adapter names, at whatever is its newest commit
+    beside_a_model = adapter_in(shutil.copytree(bert, tmp_path / "both"))
+    for folder in (adapter_in(tmp_path / "adapter"), beside_a_model):
+        with pytest.raises(ToolkitError, match="is an adapter, and no base is named"):
+            locate(tiny.tiny_spec(folder))
+    with pytest.raises(ToolkitError, match=r"has a base, but .* has no adapter_model\.safetensors"):
+        locate(tiny.tiny_spec(bert, base=str(bert)))
+    pickled = adapter_in(tmp_path / "pickled")
+    (pickled / "adapter_model.bin").touch()
+    (pickled / "adapter_model.safetensors").rename(pickled / "other.safetensors")
+    with pytest.raises(ToolkitError, match=r"has no adapter_model\.safetensors"):
+        locate(tiny.tiny_spec(pickled, base=str(bert)))
 
 
 def test_pickled_weights_are_refused(bert, tmp_path):
@@ -128,6 +163,8 @@ def test_remote_code_is_refused_unless_it_is_trusted(bert, tmp_path):
     tiny.write_json(foreign / "config.json", config | {"auto_map": {"AutoModel": "modeling.Newest"}})
     with pytest.raises(ToolkitError, match="transformers has no newest architecture by itself"):
         locate(tiny.tiny_spec(foreign))
+    tiny.write_json(foreign / "config.json", config | {"auto_map": None})
+    assert locate(tiny.tiny_spec(foreign)) == foreign
 
 
 def test_a_causal_model_whose_repository_has_code_must_be_told_how_it_attends(tmp_path):
@@ -213,9 +250,43 @@ def test_a_download_that_broke_off_is_not_taken_for_a_checkpoint(home, bert):
         out, _ = located(files.base, COMMIT)
         assert out[0].startswith(f"error: cannot fetch org/tiny at {COMMIT[:12]} from {files.base} (")
         assert [path.name for path in (home / "models" / "org--tiny").iterdir()] == [f"{COMMIT}.part"]
+        assert not is_here("org/tiny")
         files.content[f"/org/tiny/resolve/{COMMIT}/model.safetensors"] = weights
         out, _ = located(files.base, COMMIT)
     assert out == [str(home / "models" / "org--tiny" / COMMIT)]
+    assert is_here("org/tiny")
+    assert is_here("org/tiny", COMMIT)
+    assert not is_here("org/tiny", COMMIT[::-1])
+
+
+def test_folders_of_the_hub_tell_their_commit(home, tmp_path):
+    kept = home / "models" / "org--tiny" / f"{COMMIT}.code"
+    assert commits_of(kept, tmp_path, kept) == {"org/tiny": COMMIT}
+
+
+def test_a_file_outside_of_the_folder_is_not_written(home, bert, tmp_path):
+    (tmp_path / "hub").mkdir()
+    folder = shutil.copytree(bert, tmp_path / "hub" / "tiny")
+    names = [path.name for path in folder.iterdir()]
+    listed = [{"rfilename": name, "size": 1} for name in [*names, "../config.json"]]
+    files = hub_files(folder, siblings=listed)
+    tree = f"/api/models/org/tiny/tree/{COMMIT}"
+    outside = {"type": "file", "path": "../config.json", "oid": "0" * 40, "size": 2}
+    files.content[tree] = json.dumps([*json.loads(files.content[tree]), outside]).encode()
+    files.content[f"/org/tiny/resolve/{COMMIT}/../config.json"] = b"{}"
+    with serving(files):
+        out, _ = located(files.base, COMMIT)
+    assert out[0].startswith("error: cannot fetch org/tiny")
+    assert not (home / "models" / "org--tiny" / "config.json").exists()
+
+
+def test_the_token_is_in_no_message(home):
+    token = "hf_secretsecret"
+    with refusing(500) as base:
+        for address in (base, base.replace("//", f"//user:{token}@")):
+            out, err = located(address, COMMIT, HF_TOKEN=token)
+            assert out[0].startswith("error: ")
+            assert token not in "".join([*out, *err])
 
 
 def test_sharded_weights_come_with_their_list(home, tmp_path):

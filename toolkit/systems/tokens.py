@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.home import home
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
+from toolkit.models.checkpoints import is_here
 from toolkit.registry.choice import HUB_ID
 
 # (query, passage if there is one) -> `query` and `passage`, or `pair`, -> ids
@@ -43,9 +42,9 @@ def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
 
 def _check_here(spec: SystemSpec) -> None:
     """ToolkitError for a checkpoint of the hub that is not here: gigabytes are not downloaded to be told token ids."""
-    for place in filter(None, (spec.checkpoint, spec.passage_checkpoint, spec.base)):
-        kept = home() / "models" / place.replace("/", "--")
-        if HUB_ID.fullmatch(place) and not Path(place).is_dir() and not kept.is_dir():
+    places = ((spec.checkpoint, spec.revision), (spec.passage_checkpoint, ""), (spec.base, spec.base_revision))
+    for place, revision in places:
+        if HUB_ID.fullmatch(place) and not is_here(place, revision):
             raise ToolkitError(f"{place} is not on this machine, and nothing is downloaded to tell them")
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-
-if TYPE_CHECKING:
-    import numpy as np
 
 SIDES = ("query", "passage")
 
@@ -23,6 +22,7 @@ class Encoder(Protocol):
     precision   `fp32`, `bf16` or `fp16`: the numbers it computes with
     cut         side -> how many of the encoded inputs the limit cost tokens
     lost        how many queries lost their core query altogether
+    commits     repository -> commit, of what was loaded from the hub
     """
 
     dimension: int
@@ -30,9 +30,13 @@ class Encoder(Protocol):
     precision: str
     cut: dict[str, int]
     lost: int
+    commits: dict[str, str]
 
     def encode(self, inputs: Sequence[Input], side: str) -> np.ndarray:
-        """(n, dimension) float32 in the order of the inputs; rows of unit length where the similarity is `cos`."""
+        """(n, dimension) float32 in the order of the inputs; rows of unit length where the similarity is `cos`.
+
+        Raises ToolkitError for a vector that is not finite, and for a batch that a GPU's memory does not hold.
+        """
 
     def token_ids(self, input: Input, side: str) -> list[int]:
         """What the model sees of an input, special tokens and all."""
@@ -58,3 +62,12 @@ def load_encoder(
     if spec.kind != "dense":
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "take a system of kind dense")
     return load(spec, device, precision, batch_size, trust_remote_code)
+
+
+def check_finite(texts: Sequence[str], vectors: Sequence[np.ndarray], precision: str) -> None:
+    """Raise ToolkitError where what a model made of a text is not finite; both sequences are parallel."""
+    for text, its in zip(texts, vectors, strict=True):
+        if not np.isfinite(its).all():
+            shown = f"{text[:40]}..." if len(text) > 40 else text
+            hint = "fp16 ends at 65504: take --precision fp32 or bf16" if precision == "fp16" else "is the checkpoint complete?"
+            raise ToolkitError(f"what the model makes of {shown!r} in {precision} is not finite", hint, status=1)

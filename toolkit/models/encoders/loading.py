@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
 from toolkit.models.checkpoints import (
     base_of,
     check_memory,
+    check_weights,
+    explained,
     import_transformers,
     locate,
     pick_devices,
@@ -23,8 +24,8 @@ from toolkit.models.checkpoints import (
 )
 from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.modules import Modules, load_layers, read_modules
-from toolkit.models.encoders.tokens import FAR
-from toolkit.store import reason
+from toolkit.models.encoders.tokens import FAR, Framing
+from toolkit.models.hub import commits_of
 
 if TYPE_CHECKING:
     import torch
@@ -50,27 +51,30 @@ def load(spec: SystemSpec, device: str | None, precision: str | None, batch_size
 
     devices = pick_devices(device)
     how = How(devices, pick_dtype(spec, precision, devices[0]), trust)
-    folder = _place(spec, "query", how)
-    modules = read_modules(folder)
+    folders, base = [locate(spec, trust_remote_code=trust)], base_of(spec)
+    _say_similarity(spec, folders[0])
+    modules = read_modules(folders[0])
     if not modules.simple:
-        with _explained(spec, folder):
-            return ForeignEncoder(spec, folder, devices, how.dtype, batch_size, trust)
-    query = passage = _tower(spec, modules, how)
+        return ForeignEncoder(spec, folders[0], devices, how.dtype, batch_size, trust)
+    query = passage = _tower(spec, modules, base, how)
     if spec.passage_checkpoint:
-        passage = _tower(spec, read_modules(_place(spec, "passage", how)), how)
-    return TowerEncoder({"query": query, "passage": passage}, spec.parameters.get("similarity", "cos"), batch_size)
+        folders.append(locate(spec, side="passage", trust_remote_code=trust))
+        passage = _tower(spec, read_modules(folders[1]), base, how)
+    towers = {"query": query, "passage": passage}
+    commits = commits_of(*folders, *([base] if base else []))
+    return TowerEncoder(towers, spec.parameters.get("similarity", "cos"), batch_size, commits)
 
 
-def _place(spec: SystemSpec, side: str, how: How) -> Path:
-    """The folder of a side's checkpoint, if it may be loaded and fits into memory."""
-    folder = locate(spec, side=side, trust_remote_code=how.trust)
-    for device in how.devices:
-        check_memory(spec, base_of(spec) or folder, device, precision_of(how.dtype))
-    return folder
+def _say_similarity(spec: SystemSpec, folder: Path) -> None:
+    """Say where a checkpoint that no entry knows was made to be compared otherwise than it is."""
+    own = read_json(folder / "config_sentence_transformers.json", {}).get("similarity_fn_name") or "cosine"
+    used = {"cos": "cosine"}.get(spec.parameters.get("similarity", "cos"), "dot")
+    if not spec.source and own != used:
+        say(f"note: {folder} was made to be compared by {own}, not by {used}: an entry of your own can say `similarity`")
 
 
-def _tower(spec: SystemSpec, modules: Modules, how: How) -> Tower:
-    from toolkit.models.encoders.tokens import Framing
+def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> Tower:
+    """The model in the folder `base` with the adapter of the modules, or that of the modules alone."""
     from toolkit.models.encoders.towers import Tower
 
     parameters = spec.parameters
@@ -78,55 +82,52 @@ def _tower(spec: SystemSpec, modules: Modules, how: How) -> Tower:
     if pooling == "own" and not (pooling := modules.pooling):
         hint = "say it: --pooling cls, mean or last"
         raise ToolkitError(f"{spec.name}: {modules.folder} does not say how it pools (no modules.json)", hint)
-    whole = base_of(spec) or modules.folder  # an adapter has the tokenizer of its base
+    whole = base or modules.folder  # an adapter has the tokenizer of its base
+    for device in how.devices:
+        check_memory(spec, whole, device, precision_of(how.dtype))
     models = [_model(spec, whole, modules.folder, pooling, device, how) for device in how.devices]
-    with _explained(spec, whole):
-        tokenizer = import_transformers().AutoTokenizer.from_pretrained(whole, trust_remote_code=how.trust)
-    told = read_json(whole / "tokenizer_config.json", {})
-    eos = parameters.get("eos", told.get("add_eos_token", False))
+    left = parameters.get("padding") == "left"
+    if left and _positions(models[0]):
+        message = f"{spec.name}: padding is left, but the model has a table of positions, which begin on the left"
+        raise ToolkitError(message, "leave `padding` out: vectors do not depend on it")
+    with explained(spec, whole):
+        framing = _framing(spec, whole, how.trust)
+        layers = [load_layers(modules.layers, device) for device in how.devices]
     return Tower(
         models=models,
-        framing=Framing(tokenizer, bos=told.get("add_bos_token", False), eos=eos),
-        limits={side: _limit(spec, side, modules.length, tokenizer, models[0]) for side in SIDES},
+        framing=framing,
+        limits={side: _limit(spec, side, modules.length, framing.tokenizer, models[0]) for side in SIDES},
         pooling=pooling,
         mask_prefix=parameters.get("mask_prefix", not modules.include_prompt),
         layer_norm=parameters.get("layer_norm", False),
-        layers=[load_layers(modules.layers, device, how.dtype) for device in how.devices],
-        left=parameters.get("padding") == "left",
+        layers=layers,
+        left=left,
     )
+
+
+def _framing(spec: SystemSpec, folder: Path, trust: bool) -> Framing:
+    """The tokenizer in a folder, and what it puts around a text: of the entry's and of its own saying."""
+    tokenizer = import_transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=trust)
+    told = read_json(folder / "tokenizer_config.json", {})
+    eos = spec.parameters.get("eos", told.get("add_eos_token", False))
+    return Framing(tokenizer, bos=told.get("add_bos_token", False), eos=eos)
 
 
 def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: str, how: How) -> PreTrainedModel:
     """The model in the folder `whole`, with the adapter merged into it where that is another folder."""
     transformers = import_transformers()
     told = {"dtype": how.dtype, "use_safetensors": True, "trust_remote_code": how.trust, "output_loading_info": True}
-    with _explained(spec, whole):
+    with explained(spec, whole):
         config = transformers.AutoConfig.from_pretrained(whole, trust_remote_code=how.trust)
         if spec.parameters.get("attention") == "bidirectional":
             config.is_causal = False
         config.use_cache = False
         model, report = _class(config).from_pretrained(whole, config=config, **told)
-    missing = sorted(key for key in report["missing_keys"] if pooling == "pooler" or not key.startswith("pooler."))
-    if missing:
-        message = f"{spec.name}: {whole} lacks {len(missing)} weights of {type(model).__name__} ({missing[0]}, ...)"
-        raise ToolkitError(message, "they would be random: is it another architecture's checkpoint?")
+    missing = [key for key in report["missing_keys"] if pooling == "pooler" or not key.startswith("pooler.")]
+    check_weights(spec, whole, model, missing)
     if spec.base:
         model = _merged(spec, model, adapter)
     return model.to(device).eval()
-
-
-@contextmanager
-def _explained(spec: SystemSpec, folder: Path) -> Iterator[None]:
-    """Whatever transformers, or a repository's own code, raises over a checkpoint, in one line."""
-    try:
-        yield
-    except ToolkitError:
-        raise
-    except Exception as error:
-        import transformers
-
-        message = f"{spec.name}: transformers {transformers.__version__} cannot load {folder} ({reason(error)})"
-        raise ToolkitError(message, "is the checkpoint complete, and made for this version?", status=1) from error
 
 
 def _class(config: PretrainedConfig) -> type:

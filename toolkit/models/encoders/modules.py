@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LAYERS = ("Dense", "LayerNorm", "Normalize")
 POOLINGS = {"cls": "cls", "mean": "mean", "lasttoken": "last"}
+# what a transformer's file may say of it that changes nothing here
+SAID = {"do_lower_case": False, "transformer_task": "feature-extraction", "module_output_name": "token_embeddings"}
 LEGACY = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean", "pooling_mode_lasttoken": "lasttoken"}
 
 
@@ -53,30 +55,38 @@ def read_modules(folder: Path) -> Modules:
     if not native or names[:2] != ["Transformer", "Pooling"] or set(names[2:]) - set(LAYERS):
         return Modules(False, folder)
     transformer = kinds[0][1]
-    told = read_json(transformer / "sentence_bert_config.json", {})
+    # older ones are called after the architecture: sentence_roberta_config.json
+    told = next((read_json(path) for path in sorted(transformer.glob("sentence_*_config.json"))), {})
     pooling = read_json(kinds[1][1] / "config.json", {})
     mode = _pooling_mode(pooling)
     plain = all(_is_plain(path) for name, path in kinds[2:] if name == "Dense")
-    if mode not in POOLINGS or told.get("do_lower_case") or not plain:
+    if mode not in POOLINGS or not _is_usual(told) or not plain:
         return Modules(False, folder)
     include = pooling.get("include_prompt", True)
     return Modules(True, transformer, POOLINGS[mode], include, told.get("max_seq_length"), tuple(kinds[2:]))
 
 
-def load_layers(layers: tuple[tuple[str, Path], ...], device: str, dtype: torch.dtype) -> list[Callable]:
-    """What comes after the pooling, as functions of (n, d) tensors."""
+def load_layers(layers: tuple[tuple[str, Path], ...], device: str) -> list[Callable]:
+    """What comes after the pooling, as functions of (n, d) float32 tensors."""
     from torch.nn.functional import normalize
 
     loaders = {"Dense": _dense, "LayerNorm": _layer_norm}
-    return [loaders[kind](path).to(device, dtype).eval() if kind in loaders else normalize for kind, path in layers]
+    return [loaders[kind](path).to(device).float().eval() if kind in loaders else normalize for kind, path in layers]
 
 
-def _pooling_mode(config: dict[str, Any]) -> Any:
-    """The one mode of a pooling module; anything else for those that join several."""
+def _pooling_mode(config: dict[str, Any]) -> str:
+    """The one mode of a pooling module; empty for those that join several."""
     if "pooling_mode" in config:
-        return config["pooling_mode"]
+        return config["pooling_mode"] if isinstance(config["pooling_mode"], str) else ""
     modes = [key for key, value in config.items() if key.startswith("pooling_mode_") and value]
-    return LEGACY.get(modes[0]) if len(modes) == 1 else None
+    return LEGACY.get(modes[0], "") if len(modes) == 1 else ""
+
+
+def _is_usual(told: dict[str, Any]) -> bool:
+    """Whether a transformer's file says no more than a length: not how to load it, nor that other states are taken."""
+    states = told.get("modality_config", {}).get("text", {}).get("method_output_name", "last_hidden_state")
+    rest = {name: value for name, value in told.items() if name not in ("max_seq_length", "modality_config", "unpad_inputs")}
+    return states == "last_hidden_state" and all(not value or value == SAID.get(name) for name, value in rest.items())
 
 
 def _is_plain(path: Path) -> bool:

@@ -6,15 +6,15 @@ with [MASK], the projection, unit length, and punctuation left out of documents.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-from toolkit.models.checkpoints import locate
+from toolkit.models.checkpoints import locate, read_json
+from toolkit.models.encoders import check_finite
 from toolkit.models.encoders.sentence import SentenceEncoder, load_model
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def load_multivector(
     folder = locate(spec, trust_remote_code=trust_remote_code)
     check_late(folder)
     how = {"device": device, "precision": precision, "trust_remote_code": trust_remote_code}
-    return MultiVectorEncoder(spec, load_model("MultiVectorEncoder", spec, folder, **how), batch_size)
+    return MultiVectorEncoder(spec, folder, load_model("MultiVectorEncoder", spec, folder, **how), batch_size)
 
 
 def check_late(folder: Path) -> None:
     """Raise ToolkitError for a checkpoint that is of another kind."""
-    config, own = (_json(folder / name) for name in ("config.json", "config_sentence_transformers.json"))
+    config, own = (read_json(folder / name, {}) for name in ("config.json", "config_sentence_transformers.json"))
     stanford = "HF_ColBERT" in (config.get("architectures") or [])
     if not stanford and own.get("model_type") not in OWN_TYPES and not any(key in own for key in PYLATE):
         hint = "known are those of Stanford's ColBERT, PyLate and sentence-transformers' MultiVectorEncoder"
@@ -71,8 +71,6 @@ class MultiVectorEncoder(SentenceEncoder):
         return super().encode(inputs, side)
 
     def _results(self, texts: list[str], side: str) -> list[np.ndarray]:
-        return [vectors.float().cpu().numpy() for vectors in self._run(texts, side)]
-
-
-def _json(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        made = [vectors.float().cpu().numpy() for vectors in self._run(texts, side)]
+        check_finite(texts, made, self.precision)
+        return made

@@ -1,4 +1,4 @@
-"""What encoders have in common whose model sentence-transformers loads: one result a text that is no single vector."""
+"""What encoders have in common whose model sentence-transformers loads."""
 
 from __future__ import annotations
 
@@ -10,10 +10,21 @@ from typing import Any
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-from toolkit.models.batches import by_length
-from toolkit.models.checkpoints import import_transformers, pick_device, pick_dtype
+from toolkit.models.batches import by_length, inference
+from toolkit.models.checkpoints import (
+    WEIGHTS,
+    check_memory,
+    check_weights,
+    explained,
+    import_transformers,
+    pick_device,
+    pick_dtype,
+    precision_of,
+    read_json,
+)
 from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.tokens import Framing
+from toolkit.models.hub import commits_of
 
 TASKS = {"query": "query", "passage": "document"}  # as sentence-transformers calls the sides
 
@@ -21,12 +32,18 @@ TASKS = {"query": "query", "passage": "document"}  # as sentence-transformers ca
 def load_model(
     kind: str, spec: SystemSpec, folder: Path, *, device: str | None, precision: str | None, trust_remote_code: bool
 ) -> Any:
-    """The checkpoint in a folder as one of its classes, `MultiVectorEncoder` or `SparseEncoder`; it asks no network.
+    """The checkpoint in a folder as `SentenceTransformer`, `MultiVectorEncoder` or `SparseEncoder`; it asks no network.
 
-    Raises ToolkitError where the extra is not installed.
+    Raises ToolkitError where the extra is not installed, where the checkpoint does not fit into memory, and where weights are
+    pickled or missing.
     """
     device = pick_device(device)
     dtype = pick_dtype(spec, precision, device)
+    check_memory(spec, folder, device, precision)
+    places = [folder / entry["path"] for entry in read_json(folder / "modules.json", [])] or [folder]
+    for place in places:
+        if (place / "pytorch_model.bin").exists() and not any(place.glob(WEIGHTS)):
+            raise ToolkitError(f"{place} has pickled weights only", "they are not loaded: convert them to safetensors")
     import_transformers()
     try:
         import sentence_transformers
@@ -35,10 +52,23 @@ def load_model(
     # what it warns of (truncated queries, layouts it converts) is counted and checked here
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     told = {"use_safetensors": True, "dtype": dtype}
-    model = getattr(sentence_transformers, kind)(
-        str(folder), device=device, trust_remote_code=trust_remote_code, local_files_only=True, model_kwargs=told
-    )
+    with explained(spec, folder):
+        model = getattr(sentence_transformers, kind)(
+            str(folder), device=device, trust_remote_code=trust_remote_code, local_files_only=True, model_kwargs=told
+        )
+        _check_complete(spec, getattr(model[0], "model", None), places[0])
     return model.to(dtype)
+
+
+def _check_complete(spec: SystemSpec, model: Any, folder: Path) -> None:
+    """ToolkitError where the model of transformers that was loaded lacks weights: they are random, and nobody has said so."""
+    from transformers import PreTrainedModel
+
+    if isinstance(model, PreTrainedModel):
+        # on this device nothing is read but names and shapes
+        told = {"config": model.config, "device_map": "meta", "use_safetensors": True, "output_loading_info": True}
+        _, report = type(model).from_pretrained(folder, **told)
+        check_weights(spec, folder, model, [key for key in report["missing_keys"] if not key.startswith("pooler.")])
 
 
 class SentenceEncoder:
@@ -47,10 +77,12 @@ class SentenceEncoder:
     limits  side -> tokens, special ones counted
     cut     side -> how many of the encoded inputs the limit cost tokens
     lost    how many queries lost their core query altogether
+    commits repository -> commit, of what was loaded from the hub
     """
 
-    def __init__(self, spec: SystemSpec, model: Any, batch_size: int):
-        self.spec, self.model = spec, model
+    def __init__(self, spec: SystemSpec, folder: Path, model: Any, batch_size: int):
+        self.spec, self.model, self.commits = spec, model, commits_of(folder)
+        self.precision = precision_of(model.dtype)
         self.limits = set_limits(spec, model[0])
         self.cut = dict.fromkeys(SIDES, 0)
         self.lost = 0
@@ -70,7 +102,9 @@ class SentenceEncoder:
         filled = expansion["length"] if expansion else 0
         made: dict[Input, Any] = {}
         for batch in by_length([max(len(each.ids), filled) for each in sent], self._batch_size):
-            results = self._results([unique[position].whole for position in batch], side)
+            texts = [unique[position].whole for position in batch]
+            with inference():
+                results = self._results(texts, side)
             made |= {unique[position]: result for position, result in zip(batch, results, strict=True)}
         return [made[each] for each in inputs]
 

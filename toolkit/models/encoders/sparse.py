@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints import locate
+from toolkit.models.encoders import check_finite
 from toolkit.models.encoders.sentence import SentenceEncoder, load_model
 
 
@@ -33,15 +35,15 @@ def load_sparse(
     architectures = getattr(model[0].config, "architectures", None) if modules[1:] == ["SpladePooling"] else None
     if not any(name.endswith("ForMaskedLM") for name in architectures or []):
         raise ToolkitError(f"{folder} is no masked language model with SPLADE's pooling", "known are SPLADE and its kin")
-    return SparseEncoder(spec, model, batch_size)
+    return SparseEncoder(spec, folder, model, batch_size)
 
 
 class SparseEncoder(SentenceEncoder):
     """Texts to weights: of each term of the vocabulary the largest over all tokens of log(1 + relu(logit))."""
 
-    def __init__(self, spec: SystemSpec, model: Any, batch_size: int):
+    def __init__(self, spec: SystemSpec, folder: Path, model: Any, batch_size: int):
         model.prompts = {}  # the entry's templates have all that is sent
-        super().__init__(spec, model, batch_size)
+        super().__init__(spec, folder, model, batch_size)
         self._terms: list[str] = []
 
     def encode(self, inputs: Sequence[Input], side: str) -> list[dict[str, float]]:
@@ -50,6 +52,7 @@ class SparseEncoder(SentenceEncoder):
 
     def _results(self, texts: list[str], side: str) -> list[dict[str, float]]:
         rows = self._run(texts, side, convert_to_sparse_tensor=False).float().cpu().numpy()
+        check_finite(texts, rows, self.precision)
         self._terms = self._terms or _terms(self.model.tokenizer, rows.shape[1])
         found = [(row.nonzero()[0], row) for row in rows]
         return [{self._terms[column]: float(row[column]) for column in columns.tolist()} for columns, row in found]

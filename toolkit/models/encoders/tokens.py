@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit.core.templates import Input
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 FAR = 1_000_000  # no limit; transformers' tokenizers say 10**30 where they know none
+AT_ONCE = 4_000_000  # characters: a tokenizer holds a hundred bytes for each token of the texts that it is given together
 
 
 class Sent(NamedTuple):
@@ -64,11 +65,23 @@ class Framing:
         for each, body in zip(inputs, self._tokens([each.whole for each in inputs]), strict=True):
             ids = [*self.head, *body[:room], *self.tail]
             before = len(self.head) + sizes[each.prefix] if each.prefix else 0
-            sent.append(Sent(ids, min(before, len(ids)), len(body) > room))
+            sent.append(Sent(ids, min(before, len(ids) - len(self.tail)), len(body) > room))
         return sent
 
-    def _tokens(self, texts: list[str]) -> list[list[int]]:
-        if not texts:
-            return []
+    def _tokens(self, texts: list[str]) -> Iterator[list[int]]:
+        """Of each text, all of them."""
         told = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
-        return self.tokenizer(texts, add_special_tokens=False, **told)["input_ids"]
+        for group in _groups(texts):
+            yield from self.tokenizer(group, add_special_tokens=False, **told)["input_ids"]
+
+
+def _groups(texts: list[str]) -> Iterator[list[str]]:
+    """Texts, some at a time: of `AT_ONCE` characters together, or one text that has more."""
+    start = size = 0
+    for position, text in enumerate(texts):
+        if position > start and size + len(text) > AT_ONCE:
+            yield texts[start:position]
+            start, size = position, 0
+        size += len(text)
+    if texts:
+        yield texts[start:]

@@ -12,8 +12,9 @@ import torch
 from torch.nn.functional import layer_norm, normalize
 
 from toolkit.core.templates import Input
-from toolkit.models.batches import by_length
+from toolkit.models.batches import by_length, inference
 from toolkit.models.checkpoints import precision_of
+from toolkit.models.encoders import check_finite
 from toolkit.models.encoders.pooling import POOLINGS
 from toolkit.models.encoders.tokens import Framing, Sent
 
@@ -29,7 +30,7 @@ class Tower:
     pooling      `cls`, `mean`, `last`, or `pooler` for the model's own pooler output
     mask_prefix  keep the prefix out of the pooling
     layer_norm   normalise the pooled vector's mean and variance, without weights
-    layers       what comes after the pooling, on each device
+    layers       what comes after the pooling, on each device: functions of (n, d) float32
     left         pad on the left
     """
 
@@ -42,22 +43,25 @@ class Tower:
     layers: list[list[Callable]]
     left: bool = False
 
-    @torch.inference_mode()
     def vectors(self, replica: int, batch: Sequence[Sent]) -> torch.Tensor:
-        """(n, d) float32 on the replica's device, not normalised; no input may be empty."""
+        """(n, d) float32 on the replica's device, not normalised; no input may be empty.
+
+        Whatever the model computes in, all that comes after it is in float32.
+        """
         model = self.models[replica]
         fed, pooled = self._tensors(batch)
-        fed = {name: value.to(model.device, non_blocking=True) for name, value in fed.items()}
-        output = model(**fed)
-        if self.pooling == "pooler":
-            vectors = output.pooler_output
-        else:
-            vectors = POOLINGS[self.pooling](output.last_hidden_state, pooled.to(model.device))
-        if self.layer_norm:
-            vectors = layer_norm(vectors, vectors.shape[-1:])
-        for layer in self.layers[replica]:
-            vectors = layer(vectors.to(model.dtype))
-        return vectors.float()
+        with inference():
+            fed = {name: value.to(model.device, non_blocking=True) for name, value in fed.items()}
+            output = model(**fed)
+            if self.pooling == "pooler":
+                vectors = output.pooler_output.float()
+            else:
+                vectors = POOLINGS[self.pooling](output.last_hidden_state, pooled.to(model.device)).float()
+            if self.layer_norm:
+                vectors = layer_norm(vectors, vectors.shape[-1:])
+            for layer in self.layers[replica]:
+                vectors = layer(vectors)
+        return vectors
 
     def _tensors(self, batch: Sequence[Sent]) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
         """What the model takes, and the mask of the tokens to pool over; both (n, longest)."""
@@ -78,8 +82,8 @@ class Tower:
 class TowerEncoder:
     """An `Encoder` of one tower for both sides, or of one for each."""
 
-    def __init__(self, towers: dict[str, Tower], similarity: str, batch_size: int):
-        self.towers, self.similarity, self.batch_size = towers, similarity, batch_size
+    def __init__(self, towers: dict[str, Tower], similarity: str, batch_size: int, commits: dict[str, str]):
+        self.towers, self.similarity, self.batch_size, self.commits = towers, similarity, batch_size, commits
         self.precision = precision_of(towers["query"].models[0].dtype)
         self.cut = dict.fromkeys(towers, 0)
         self.lost = 0
@@ -103,6 +107,7 @@ class TowerEncoder:
             vectors = normalize(vectors)
         result = np.zeros((len(sent), vectors.shape[1]), dtype=np.float32)
         result[np.concatenate(batches)] = vectors.numpy()
+        check_finite([each.whole for each in unique], result, self.precision)
         return result[rows]
 
     def token_ids(self, input: Input, side: str) -> list[int]:
