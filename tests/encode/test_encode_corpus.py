@@ -45,8 +45,8 @@ class Fake:
 
     dimension, similarity = 4, "cos"
 
-    def __init__(self, before="", do=lambda: None, precision="fp32"):
-        self.precision = precision
+    def __init__(self, before="", do=lambda: None, precision="fp32", commit="a" * 40):
+        self.precision, self.commits = precision, {"org/fake": commit}
         self.cut, self.lost, self.seen = {"query": 0, "passage": 0}, 0, []
         self.before, self.do = before, do
 
@@ -203,6 +203,7 @@ def test_a_corpus_that_grew_by_whole_shards_is_refused_when_it_was_complete(tmp_
         ({"spec": replace(SPEC, templates={**SPEC.templates, "passage": "{text}"})}, "template"),
         ({"spec": replace(SPEC, checkpoint="org/other")}, "checkpoint"),
         ({"encoder": Fake(precision="bf16")}, "precision"),
+        ({"encoder": Fake(commit="b" * 40)}, "commits"),
         ({"shard_size": 4}, "shard_size"),
     ],
 )

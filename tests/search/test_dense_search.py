@@ -28,7 +28,7 @@ SPEC = SystemSpec(
 class Counting:
     """A vector has the number of times each word comes; three words are the limit."""
 
-    dimension, similarity = 4, "dot"
+    dimension, similarity, commits = 4, "dot", {"org/words": "a" * 40}
 
     def __init__(self):
         self.cut, self.lost, self.asked = {"query": 5, "passage": 0}, 2, []
@@ -141,6 +141,12 @@ def test_another_system_is_refused_before_anything_is_encoded(index):
     with pytest.raises(ToolkitError, match="was made with system words, not sentences"):
         search_dense([Topic("q1", "red")], index, replace(SPEC, name="sentences"), encoder)
     assert encoder.asked == []
+
+
+def test_another_commit_of_the_same_checkpoint_is_refused(tmp_path):
+    index = build(tmp_path, DOCS, commits={"org/words": "b" * 40})
+    with pytest.raises(ToolkitError, match=f"was made with org/words at {'b' * 12}, not {'a' * 12}"):
+        run_of([Topic("q1", "red")], index)
 
 
 def test_a_folder_without_an_index_is_refused(tmp_path):

@@ -22,11 +22,14 @@ def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, A
 
     system, recipe, revision, template, similarity   see `toolkit.formats.indexes.system_facts`
     checkpoint, weights                              the second is the digest of the weights where a folder holds them
+    commits                                          repository -> commit, of what came from the hub, pinned or not
     side, precision, dimension                       `passage` or `query`; `fp32`, `bf16`, `fp16`; of each vector
     """
     facts = {**system_facts(spec), "checkpoint": spec.checkpoint}
     if weights := _weights(spec, side):
         facts["weights"] = weights
+    if encoder.commits:
+        facts["commits"] = encoder.commits
     return {**facts, "side": side, "precision": encoder.precision, "dimension": encoder.dimension}
 
 

@@ -57,6 +57,7 @@ def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, 
         if not counts.documents:
             raise ToolkitError(f"{corpus.name} has no documents to index", "see `tandem index --help` for the forms it reads")
         about = {"kind": IMPACT, **system_facts(encoder.spec), "checkpoint": encoder.spec.checkpoint}
+        about |= {"commits": encoder.commits} if encoder.commits else {}
         about |= {"corpus": corpus.facts(), **asdict(counts), "cut": encoder.cut["passage"] - before}
         about["statistics"] = StoredTexts(part).statistics()
         about["implementation"] = {

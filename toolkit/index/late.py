@@ -61,6 +61,7 @@ def build_late_index(
         if centroids:
             write_centroids(index, centroids)
         about = {"kind": MULTIVECTOR, **system_facts(encoder.spec), "checkpoint": encoder.spec.checkpoint}
+        about |= {"commits": encoder.commits} if encoder.commits else {}
         about |= {"corpus": corpus.facts(), **asdict(counts), "cut": encoder.cut["passage"] - before}
         about |= {"vectors": total, "dimension": width, "centroids": min(centroids, total)}
         about["implementation"] = {"command": command, "tandem-ir": __version__, "wall time": round(time.time() - started, 1)}

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from toolkit.core.columns import encode, to_arrow
-from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
-from toolkit.formats.indexes import check_made_with, read_index_metadata
-from toolkit.search import check_ids
+from toolkit.formats.indexes import read_index_metadata
+from toolkit.search.queries import check_made_by, encode_queries
 
 if TYPE_CHECKING:
     from toolkit.models.docids import DocIds
@@ -43,34 +42,15 @@ def search_dense(
     """
     from toolkit.models.vectors import FaissIndex
 
-    _check(topics, hits, threads)
     metadata = read_index_metadata(index)
     if metadata is not None:
-        check_made_with(index, metadata, spec)
+        check_made_by(index, metadata, spec, encoder)
     opened = FaissIndex.open(index)
-    inputs = [topic_input(spec.templates, topic) for topic in topics]
-    distinct = {each: row for row, each in enumerate(dict.fromkeys(inputs))}
-    cut, lost = encoder.cut["query"], encoder.lost
-    vectors = encoder.encode(list(distinct), "query")
-    _say_cut(encoder.cut["query"] - cut, encoder.lost - lost, len(distinct))
-    scores, positions = opened.search(vectors, hits, threads)
-    rows = np.array([distinct[each] for each in inputs])
+    queries = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
+    scores, positions = opened.search(np.stack(list(queries.values())), hits, threads)
+    place = {each: row for row, each in enumerate(queries)}
+    rows = [place[topic_input(spec.templates, topic)] for topic in topics]
     return _run([topic.query_id for topic in topics], scores[rows], positions[rows], opened.ids, tag or spec.name, str(index))
-
-
-def _check(topics: Sequence[Topic], hits: int, threads: int) -> None:
-    if not topics:
-        raise ToolkitError("there are no topics to search for", "check the file")
-    check_ids(topics)
-    if hits < 1 or threads < 1:
-        raise ToolkitError(f"hits is {hits}, threads is {threads}", "both are whole numbers from 1 on")
-
-
-def _say_cut(cut: int, lost: int, queries: int) -> None:
-    if cut:
-        say(f"note: {cut} of {queries} different queries are longer than the model's limit and were cut")
-    if lost:
-        say(f"note: {lost} of {queries} different queries lost their core query altogether")
 
 
 def _run(query_ids: list[str], scores: np.ndarray, positions: np.ndarray, ids: DocIds, tag: str, source: str) -> Run:

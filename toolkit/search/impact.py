@@ -13,8 +13,8 @@ from toolkit.core.runs import Run
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
-from toolkit.formats.indexes import check_made_with, read_index_metadata
-from toolkit.search.queries import encode_queries
+from toolkit.formats.indexes import read_index_metadata
+from toolkit.search.queries import check_made_by, encode_queries
 
 if TYPE_CHECKING:
     from toolkit.models.encoders.sparse import SparseEncoder
@@ -47,7 +47,7 @@ def search_impact(
     elif metadata["kind"] != KIND:
         raise ToolkitError(f"{index} is an index of kind {metadata['kind']}", "`tandem index --type impact` makes another")
     else:
-        check_made_with(index, metadata, spec)
+        check_made_by(index, metadata, spec, encoder)
     searcher, levels = ImpactSearcher(index), spec.parameters.get("quantization", LEVELS)
     encoded = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
     texts = {each: repeated(quantise(weights, levels)) for each, weights in encoded.items()}

@@ -11,8 +11,8 @@ from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
-from toolkit.formats.indexes import check_made_with, read_index_metadata
-from toolkit.search.queries import encode_queries
+from toolkit.formats.indexes import read_index_metadata
+from toolkit.search.queries import check_made_by, encode_queries
 
 if TYPE_CHECKING:
     from toolkit.models.encoders.multivector import MultiVectorEncoder
@@ -45,7 +45,7 @@ def search_late(
     metadata = read_index_metadata(index)
     if metadata is None or metadata["kind"] != KIND:
         raise ToolkitError(f"{index} is no index of token vectors", "`tandem index --type multivector` makes one")
-    check_made_with(index, metadata, spec)
+    check_made_by(index, metadata, spec, encoder)
     probes = PROBES if probes is None else probes
     centroids = Centroids(index, probes) if metadata["centroids"] and probes else None
     opened = LateIndex(index)

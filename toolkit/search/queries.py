@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from toolkit.core.errors import ToolkitError
@@ -10,6 +11,7 @@ from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input, topic_input
 from toolkit.core.topics import Topic
+from toolkit.formats.indexes import check_made_with
 from toolkit.search import check_ids
 
 
@@ -18,9 +20,22 @@ class Encoder(Protocol):
 
     cut: dict[str, int]
     lost: int
+    commits: dict[str, str]
 
     def encode(self, inputs: Sequence[Input], side: str) -> list[Any]:
         """One result an input."""
+
+
+def check_made_by(index: Path, metadata: Mapping[str, Any], spec: SystemSpec, encoder: Encoder) -> None:
+    """Raise ToolkitError where an index was made with another system (`check_made_with`), or with another commit of the same.
+
+    A revision that is not pinned is whatever is newest on the day.
+    """
+    check_made_with(index, metadata, spec)
+    for repository, commit in metadata.get("commits", {}).items():
+        if encoder.commits.get(repository, commit) != commit:
+            message = f"index {index} was made with {repository} at {commit[:12]}, not {encoder.commits[repository][:12]}"
+            raise ToolkitError(message, "pin that `revision` in an entry of your own (--systems), or index the documents anew")
 
 
 def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, *, hits: int, threads: int) -> dict[Input, Any]:
