@@ -223,7 +223,7 @@ def test_a_key_that_comes_twice_is_refused(tmp_path):
 def test_a_key_may_stand_in_what_is_merged_and_again(tmp_path):
     path = tmp_path / "my.yaml"
     first = "- {name: one, description: d, kind: dense, parameters: &p {pooling: cls, similarity: dot}}\n"
-    second = "- {name: two, description: d, kind: dense, parameters: {<<: *p, pooling: mean}}\n"
+    second = "- {name: two, description: d, kind: dense, checkpoint: a/b, parameters: {<<: *p, pooling: mean}}\n"
     path.write_text(first + second, encoding="utf-8")
     assert choose_system("two", files=[path]).parameters == {"pooling": "mean", "similarity": "dot"}
 
@@ -257,3 +257,20 @@ def test_a_value_that_is_none_of_its_type_is_no_yaml(tmp_path, value):
     path = tmp_path / "my.yaml"
     path.write_text(f"name: mine\nkind: dense\ndescription: {value}\n", encoding="utf-8")
     assert refusal("mine", files=[path]).message.startswith(f"{path} is no YAML file: ")
+
+
+@pytest.mark.parametrize("kind", ["dense", "multivector", "impact", "cross-encoder", "monot5", "yes-no"])
+def test_a_model_wants_a_checkpoint(tmp_path, kind):
+    path = tmp_path / "my.yaml"
+    path.write_text(f"{{name: mine, description: d, kind: {kind}}}", encoding="utf-8")
+    assert refusal("mine", files=[path]).message == "system mine names no checkpoint"
+
+
+def test_a_loader_that_there_is_not_is_refused(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text("{name: mine, description: d, kind: bm25, loader: l, recipes: {r: {loader: m}}}", encoding="utf-8")
+    loaders = "anserini or own or sentence-transformers or transformers or peft or rerankers or endpoint"
+    assert refusal("mine", files=[path]).problems == (
+        f"recipe r: loader is 'm', not {loaders}",
+        f"loader is 'l', not {loaders}",
+    )

@@ -46,7 +46,8 @@ class SystemSpec:
     licence, size       as published (`7.11B` parameters); empty where not verified
     gated               the hub asks for HF_TOKEN and accepted terms
     remote_code         it computes something else without the repository's own code: refused unless the user trusts that
-    loader              what loads it: `anserini`, `sentence-transformers`, `transformers`, `peft`, `rerankers`, `endpoint`
+    loader              what loads it: `anserini`, `sentence-transformers`, `transformers`, `peft`, `rerankers`, `endpoint`;
+                        `own` for what is computed here
     parameters          what the class takes, with defaults; what a user changes enters the run's name
     templates           what is sent, see `toolkit.core.templates`
     recipes             name -> `source`, and what differs: `kind` (with all of its parameters), `loader`, `parameters`,

@@ -23,6 +23,7 @@ TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 # template -> the slots of which it needs one
 TEMPLATES = {"query": ("query", "question"), "plain": ("query", "question"), "passage": DOC_SLOTS}
+LOADERS = ("anserini", "own", "sentence-transformers", "transformers", "peft", "rerankers", "endpoint")
 VERIFIED = ("run", "tiny checkpoint", "facts only")
 RECIPE = {**dict.fromkeys(("source", "kind", "loader", "notes", "unknown"), str), "parameters": dict, "templates": dict}
 
@@ -38,13 +39,17 @@ def check_system(spec: SystemSpec) -> None:
     if spec.kind not in kinds():
         raise ToolkitError(f"system {spec.name} is of unknown kind {spec.kind!r}", _known(spec.kind, kinds()))
     problems = [*_problems(spec.kind, spec.parameters, spec.templates), *_recipes(spec)]
-    if spec.verified not in VERIFIED:
-        problems.append(f"verified is {spec.verified!r}, not {values(VERIFIED)}")
+    for key, value, known in (("loader", spec.loader, ("", *LOADERS)), ("verified", spec.verified, VERIFIED)):
+        if value not in known:
+            problems.append(f"{key} is {shown(value)}, not {values([each for each in known if each])}")
     if problems:
         known = f"parameters of kind {spec.kind}: {', '.join(kinds()[spec.kind]['parameters'])}"
         if len(problems) == 1:
             raise ToolkitError(f"system {spec.name}: {problems[0]}", known)
         raise ToolkitError(f"system {spec.name} has {len(problems)} problems", known, problems=problems)
+    parameters = kinds()[spec.kind]["parameters"]
+    if "precision" in parameters and "model" not in parameters and not spec.checkpoint:  # a model, and none behind a server
+        raise ToolkitError(f"system {spec.name} names no checkpoint", "a folder, a Hugging Face id, or package:MODULE/FOLDER")
 
 
 def _problems(kind: str, parameters: Mapping[str, Any], templates: Mapping[str, Any]) -> Iterator[str]:
@@ -75,7 +80,8 @@ def _recipes(spec: SystemSpec) -> Iterator[str]:
         odd = [f"unknown key {key!r}" for key in recipe if key not in RECIPE]
         odd += [f"{key} is {shown(value)}" for key, value in recipe.items() if not isinstance(value, RECIPE.get(key, object))]
         if not odd:
-            kind = recipe.get("kind", spec.kind)
+            kind, loader = recipe.get("kind", spec.kind), recipe.get("loader", LOADERS[0])
+            odd += [] if loader in LOADERS else [f"loader is {shown(loader)}, not {values(LOADERS)}"]
             changed = recipe.get("parameters", {}), recipe.get("templates", {})
             odd += _problems(kind, *changed) if kind in kinds() else [f"unknown kind {kind!r}"]
         yield from (f"recipe {name}: {problem}" for problem in odd)

@@ -109,12 +109,15 @@ def _check_keys(node: yaml.Node, path: Path) -> None:
         if node.id == "sequence":
             rest += node.value
             continue
-        keys = [(key.tag, key.value) for key, _ in node.value if key.id == "scalar" and key.tag != MERGE]
-        for number, key in enumerate(keys):
-            if key in keys[:number]:
-                line = node.value[number][0].start_mark.line + 1
-                raise ToolkitError(f"{path}, line {line}: the key {key[1]!r} comes twice", "keep one of the two")
-        rest += [value for _, value in node.value]
+        known: set[tuple[str, str]] = set()
+        for key, value in node.value:
+            rest.append(value)
+            if key.id != "scalar" or key.tag == MERGE:
+                continue
+            if (key.tag, key.value) in known:
+                line = key.start_mark.line + 1
+                raise ToolkitError(f"{path}, line {line}: the key {key.value!r} comes twice", "keep one of the two")
+            known.add((key.tag, key.value))
 
 
 def shown(value: Any) -> str:
