@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import yaml
+from tiny import tiny_bert
 
 from toolkit import make_run
 from toolkit.core.errors import ToolkitError, missing_extra
@@ -159,3 +160,45 @@ def test_an_entry_without_its_run_names_what_it_lacks(run, places):
     path.write_text(yaml.safe_dump(entry), encoding="utf-8")
     with pytest.raises(ToolkitError, match=f"regression {NAME} lacks benchmark: qrels, run: sha256"):
         places.load()
+
+
+@pytest.mark.parametrize(
+    ("how", "name", "option"),
+    [
+        ({"recipe": "infosearch"}, "bm25.infosearch", "--system bm25 --recipe infosearch"),
+        ({"recipe": "instructir"}, "bm25.instructir", "--system bm25 --recipe instructir"),
+        ({"recipe": "berds"}, "bm25.berds", "--system bm25 --k1 0.9 --b 0.4 --recipe berds"),
+        ({"system": "bm25+rules", "hits": 20}, "bm25+rules", "--system bm25+rules --k1 0.9 --b 0.4 --hits 20"),
+        ({"instruction": "placebo"}, "bm25.placebo", "--hits 1000 --instruction placebo"),
+        (
+            {"system": ["bm25", "bm25+rules"], "fuse": "minmax:0.3,0.7", "k1": 1.2},
+            "bm25+bm25+rules.minmax",
+            "--system bm25 --system bm25+rules --k1 1.2 --b 0.4 --hits 1000 --fuse minmax:0.3,0.7",
+        ),
+        pytest.param(
+            {"system": ["bm25", "all-minilm-l6-v2"], "fuse": "rrf"},
+            "bm25+all-minilm-l6-v2.rrf",
+            "--k1 0.9 --b 0.4 --hits 1000 --fuse rrf --precision fp32",
+            marks=pytest.mark.model,
+        ),
+    ],
+)
+def test_whatever_made_a_run_makes_it_again(tmp_path, places, how, name, option):
+    make_run("infosearch-mini-language", output=tmp_path / "run.trec", **how)
+    add(tmp_path / "run.trec", places)
+    [spec] = places.load()
+    assert spec.name == f"infosearch-mini-language.{name}.v1"
+    assert f" {option} " in spec.commands[0]
+    assert outcomes(places) == {spec.name: "OK"}
+
+
+def test_a_query_template_is_no_part_of_an_entry(tmp_path, places):
+    make_run("infosearch-mini-language", query_template="{query} {query}", output=tmp_path / "run.trec")
+    refused(tmp_path / "run.trec", places, "was made by bm25 with templates")
+
+
+def test_a_model_that_nobody_else_has_is_refused_behind_the_search_too(tmp_path, places):
+    cross = tiny_bert(tmp_path / "mine", "BertForSequenceClassification", num_labels=1)
+    how = {"rerank": str(cross), "rerank_kind": "cross-encoder", "depth": 2, "output": tmp_path / "run.trec"}
+    make_run("infosearch-mini-language", **how)
+    refused(tmp_path / "run.trec", places, "was made by mine, which is no system of the registry")

@@ -14,10 +14,11 @@ def commands(name: str, benchmark: str, index: str, system: Mapping[str, Any], m
     for one in system.get("systems", [system["name"]]):
         search += ["--system", one]
     for parameter, value in system["parameters"].items():
+        option = f"--{parameter.replace('_', '-')}"
         if value is True:
-            search.append(f"--{parameter}")
+            search.append(option)
         elif value is not False:
-            search += [f"--{parameter}", str(value)]
+            search += [option, str(value)]
     search += ["--output", output]
     return _join(search), _join(["tandem", "evaluate", output, "--benchmark", benchmark, "-m", *measures])
 

@@ -8,22 +8,33 @@ from typing import Any
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import RegressionSpec
+from toolkit.core.specs import SystemSpec
 from toolkit.formats import metadata_path
+from toolkit.pipeline import Job
+from toolkit.registry.kinds import kinds
 
-DETERMINISTIC = ("bm25",)  # kinds of systems whose runs are the same bytes on every machine
+DETERMINISTIC = ("bm25", "bm25-fields")  # kinds of systems whose runs are the same bytes on every machine
 MAKE_IT = "make the run again with `tandem search`, and register that"
 
 
 def system_of(metadata: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Name, systems, revision, and the parameters that make the run again: what an entry has as its `system`."""
+    """Name, systems, revision, and the parameters that make the run again: what an entry has as its `system`.
+
+    Raises ToolkitError for a run that these do not make again: its system is nobody else's, or was told what has no option.
+    """
     method = metadata["method"]
+    if not method.get("retrieval"):
+        raise ToolkitError(f"{path} reranks what was found elsewhere", MAKE_IT)
     steps = [*method["retrieval"], *method.get("reranking", ())]
-    parameters = {name: value for step in method["retrieval"] for name, value in _own(step).items()}
+    parameters = {name: value for step in method["retrieval"] for name, value in _own(step, path).items()}
     parameters |= {"fuse": method["fusion"]} if "fusion" in method else {}
     parameters |= {"instruction": method["instruction"]} if "instruction" in method else {}
     for step in method.get("reranking", ()):
+        _entry(step, path)
         parameters |= {"rerank": step["name"], "depth": step["depth"]}
+        parameters |= {"rerank_recipe": step["recipe"]} if "recipe" in step else {}
+    precisions = {step["precision"] for step in steps if "precision" in step}
+    parameters |= {"precision": precisions.pop()} if len(precisions) == 1 else {}
     names, name = [step["name"] for step in method["retrieval"]], _name(method)
     facts = {"name": name, **({"systems": names} if names != [name] else {})}
     digests = [step["template digest"] for step in steps if "template digest" in step]
@@ -31,9 +42,25 @@ def system_of(metadata: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return {**facts, "revision": "; ".join(_revision(step, metadata, path) for step in steps), "parameters": parameters}
 
 
-def call_of(spec: RegressionSpec) -> dict[str, Any]:
-    """What `pipeline.plan_run` takes to make an entry's run again: `system` and the parameters."""
-    return {"system": spec.system.get("systems", spec.system["name"]), **spec.system["parameters"]}
+def check_again(job: Job, metadata: Mapping[str, Any], path: Path) -> None:
+    """Raise ToolkitError where a job, planned from an entry alone, would not do what the metadata of its run say was done.
+
+    That is so for a query template, for a list of systems that only its user has, and for an entry that has changed since.
+    """
+    reranker = [job.method.reranker.facts()] if job.method.reranker else []
+    planned = [*(system.facts() for system in job.method.systems), *reranker]
+    done = [*metadata["method"]["retrieval"], *metadata["method"].get("reranking", ())]
+    for now, then in zip(planned, done, strict=True):
+        for key in ("templates", *now):
+            # how exactly it was computed says the run, not the entry
+            if key != "precision" and then.get(key) != now.get(key):
+                message = f"{path} was made by {then['name']} with {key} {then.get(key)!r}, its entry has {now.get(key)!r}"
+                raise ToolkitError(message, "what an entry of the registry does not say nobody else would send")
+
+
+def call_of(system: Mapping[str, Any]) -> dict[str, Any]:
+    """What `pipeline.plan_run` takes to make a run again of an entry with this `system`."""
+    return {"system": system.get("systems", system["name"]), **system["parameters"]}
 
 
 def is_deterministic(metadata: Mapping[str, Any]) -> bool:
@@ -43,20 +70,31 @@ def is_deterministic(metadata: Mapping[str, Any]) -> bool:
 
 
 def _name(method: Mapping[str, Any]) -> str:
-    """As the run's tag is by default: `bm25`, `bm25+all-minilm-l6-v2.rrf`, `bm25.rerank-NAME`."""
-    parts = ["+".join(step["name"] for step in method["retrieval"])]
-    parts += [method["fusion"].partition(":")[0]] if "fusion" in method else []
-    return ".".join([*parts, *(f"rerank-{step['name']}" for step in method.get("reranking", ()))])
+    """As ids have it: `bm25`, `bm25.infosearch`, `bm25+all-minilm-l6-v2.rrf`, `bm25.placebo`, `bm25.rerank-NAME`."""
+    names = [".".join(filter(None, [step["name"], step.get("recipe")])) for step in method["retrieval"]]
+    fusion = [method["fusion"].partition(":")[0]] if "fusion" in method else []
+    instruction = [method["instruction"]] if "instruction" in method else []
+    return ".".join(
+        ["+".join(names), *fusion, *instruction, *(f"rerank-{step['name']}" for step in method.get("reranking", ()))]
+    )
 
 
-def _own(step: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said of a system: everything of BM25; of a model what is not as its entry in the registry has it."""
-    if step["method"] == "bm25":
-        return {key: value for key, value in step.items() if key not in ("name", "method")}
-    known = registry.system(step["name"].removesuffix("+rules"))
+def _entry(step: Mapping[str, Any], path: Path) -> SystemSpec:
+    """The system of a step as everybody has it."""
+    try:
+        return registry.system(step["name"].removesuffix("+rules"))
+    except ToolkitError as error:
+        raise ToolkitError(f"{path} was made by {step['name']}, which is no system of the registry", MAKE_IT) from error
+
+
+def _own(step: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """What was said of a system: everything of BM25; of others what is not as their entry in the registry has it."""
+    known = _entry(step, path)
     known = known.with_recipe(step["recipe"]) if "recipe" in step else known
-    changed = {key: step[key] for key, value in known.parameters.items() if step.get(key, value) != value}
-    return {**changed, **({"recipe": step["recipe"]} if "recipe" in step else {}), "hits": step["hits"]}
+    said = {key: step[key] for key in kinds()[known.kind]["parameters"] if key in step and key != "precision"}
+    if known.kind != "bm25":
+        said = {key: value for key, value in said.items() if value != known.parameters.get(key)}
+    return {**said, **({"recipe": step["recipe"]} if "recipe" in step else {}), "hits": step["hits"]}
 
 
 def _revision(step: Mapping[str, Any], metadata: Mapping[str, Any], path: Path) -> str:

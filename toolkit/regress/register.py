@@ -16,9 +16,10 @@ from toolkit.formats import metadata_path, read_metadata, write_metadata
 from toolkit.formats.documents import ContentDigest
 from toolkit.formats.runs import parse_run
 from toolkit.index import own_name
+from toolkit.pipeline import plan_run
 from toolkit.regress.commands import commands
 from toolkit.regress.facts import benchmark_facts, run_lines, selection_of, sha256
-from toolkit.regress.method import MAKE_IT, is_deterministic, system_of
+from toolkit.regress.method import MAKE_IT, call_of, check_again, is_deterministic, system_of
 from toolkit.regress.numbers import asked_for, nested
 from toolkit.regress.places import Places, to_text
 
@@ -34,7 +35,8 @@ def add(path: Path, places: Places, *, name: str = "", each_mode: bool = False, 
     documents have changed since, and where an id is taken.
     """
     metadata, selection = checked_metadata(path)
-    system = system_of(metadata, path)
+    system, index = system_of(metadata, path), _index(metadata, selection)
+    check_again(plan_run(selection.name, index or None, **call_of(system)), metadata, path)
     name = name or f"{selection.name}.{system['name']}.v1"
     if not name.startswith(f"{selection.name}."):
         raise ToolkitError(f"{name} is no id for a run of {selection.name}", f"{selection.name}.{system['name']}.v1 is one")
