@@ -1,11 +1,15 @@
 """FAISS indexes: exact, in the one order of ties, the same bits however they are searched."""
 
+import io
 import json
 from pathlib import Path
 
 import faiss
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from toolkit.core.columns import to_arrow
 from toolkit.core.errors import ToolkitError
@@ -79,6 +83,53 @@ def test_a_tie_across_the_cut_off_is_seen_whole(tmp_path, factory):
     scores, positions = index.search(query, 5)
     assert names(index, positions) == [["d0002", "d0001", "d0000", "d0702", "d0701"]]
     assert scores[0, 3] == scores[0, 4]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    vectors=arrays(np.int8, st.tuples(st.integers(1, 40), st.just(3)), elements=st.integers(-1, 1)),
+    queries=arrays(np.int8, st.tuples(st.integers(0, 24), st.just(3)), elements=st.integers(-2, 2)),
+    hits=st.integers(0, 60),
+    seed=st.integers(0, 9),
+)
+def test_small_whole_numbers_come_as_sorting_all_of_them_says(tmp_path, vectors, queries, hits, seed):
+    """Inner products of small whole numbers are exact: most are tied, many vectors are equal or zero."""
+    ids = [f"d{number}" for number in np.random.default_rng(seed).permutation(len(vectors))]
+    index = made(tmp_path, vectors.astype(np.float32), ids=ids)
+    scores, positions = index.search(queries.astype(np.float32), hits)
+    exact = queries.astype(int) @ vectors.astype(int).T
+    ranked = [sorted(range(len(ids)), key=lambda place: (row[place], ids[place]), reverse=True)[:hits] for row in exact]
+    assert positions.tolist() == ranked
+    assert scores.tolist() == [row[places].tolist() for row, places in zip(exact, ranked, strict=True)]
+
+
+def test_memory_is_bounded_where_everything_is_tied(tmp_path, monkeypatch):
+    vectors, queries = np.round(unit_vectors(3000), 1), np.round(unit_vectors(30, seed=4), 1)
+    queries[::3] = 0  # each document has the score 0: all of them are candidates
+    index = made(tmp_path, vectors)
+    expected, sizes, candidates = index.search(queries, 10), [], index._candidates
+    monkeypatch.setattr(index, "_candidates", lambda some, count: sizes.append(len(some) * count) or candidates(some, count))
+    monkeypatch.setattr("toolkit.models.vectors.CELLS", 7000)
+    for ours, theirs in zip(index.search(queries, 10), expected, strict=True):
+        assert np.array_equal(ours, theirs)
+    assert max(sizes) <= 7000
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_a_query_that_is_no_vector_is_refused_and_does_not_find_nothing(tmp_path, number):
+    queries = unit_vectors(3)
+    queries[1, 5] = number
+    with pytest.raises(ToolkitError, match="not finite"):
+        made(tmp_path, unit_vectors(9)).search(queries, 2)
+
+
+def test_an_index_with_damaged_numbers_is_refused(tmp_path):
+    made(tmp_path, unit_vectors(50))
+    data = bytearray((tmp_path / "index").read_bytes())
+    data[1000:1400] = b"\xff" * 400  # of the vectors: NaN
+    (tmp_path / "index").write_bytes(data)
+    with pytest.raises(ToolkitError, match="has a vector with numbers that are not finite"):
+        FaissIndex.open(tmp_path).search(unit_vectors(1), 2)
 
 
 def test_documents_of_one_vector_have_one_score_wherever_they_stand(tmp_path):
@@ -221,6 +272,7 @@ def test_a_full_disk_is_an_error_of_the_system():
         ("docid", b"a\r\n7\r\nc#1"),
         ("ids.txt", b"a\n7\nc#1"),
         ("ids.jsonl", b'"a"\n7\n{"id": "c#1", "url": "x"}\n'),
+        ("ids.jsonl", '"a"\r\n7\r\n{"id": "c#1", "title": "one\u2028two\x85three"}'.encode()),
     ],
 )
 def test_ids_are_read_from_what_lies_beside_an_index(tmp_path, name, content):
@@ -252,6 +304,19 @@ def test_a_pickle_is_never_opened(tmp_path):
 def test_other_json_is_no_id(tmp_path, line):
     (tmp_path / "ids.jsonl").write_text(f"{json.dumps('a')}\n{line}\n")
     with pytest.raises(ToolkitError, match=r"ids\.jsonl is not readable as document ids"):
+        DocIds(tmp_path)
+
+
+def zipped():
+    file = io.BytesIO()
+    np.savez(file, ids=np.arange(3))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\3\4", zipped(), b"\x93NUMPY\1\0", b"not an array"])
+def test_a_file_that_is_no_array_holds_no_ids(tmp_path, content):
+    (tmp_path / "ids.npy").write_bytes(content)
+    with pytest.raises(ToolkitError, match=r"ids\.npy is not readable as document ids"):
         DocIds(tmp_path)
 
 
@@ -300,10 +365,20 @@ def test_numbers_of_its_own_that_are_no_positions_are_refused(tmp_path):
         ("IVF64,Flat", "", "cannot build a FAISS index 'IVF64,Flat' of 10 vectors"),
         ("Flat", "nprobe=3", "'Flat' cannot be tuned by 'nprobe=3'"),
         ("IVF2,Flat", "nprobe", "cannot be tuned by 'nprobe'"),
+        ("IVF2,Flat", "nprobe=0", "'IVF2,Flat' cannot be searched with tuning 'nprobe=0'"),
+        # FAISS itself ends with a signal here
+        ("Flat," * 20_000, "", "no name of a FAISS index"),
+        ("HNSW0", "", "a number in it is too small"),
+        ("IVF2_HNSW00,Flat", "", "a number in it is too small"),
+        ("HNSW1,Flat", "", "a number in it is too small"),
+        ("PQ4x0", "", "a number in it is too small"),
+        ("Flat\ud800", "", "no name of a FAISS index"),
+        ("Flat", "nprobe=3\n", "no name of a FAISS index"),
     ],
 )
 def test_what_faiss_refuses_is_one_line(factory, tuning, message):
     with pytest.raises(ToolkitError) as refused:
         build_faiss([unit_vectors(10)], factory, tuning)
     assert message in refused.value.message
+    assert len(refused.value.message) < 400
     assert "\n" not in refused.value.message

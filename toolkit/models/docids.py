@@ -31,7 +31,7 @@ class DocIds:
         self.path = id_file(folder)
         try:
             self._ids = READERS[self.path.name](self.path)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, MemoryError, RecursionError) as error:
             hint = f"known: {', '.join(READERS)}; see docs/guides/index.md"
             raise ToolkitError(f"{self.path} is not readable as document ids ({error})", hint) from error
 
@@ -80,7 +80,7 @@ def _from_jsonl(path: Path) -> pyarrow.Array:
     import pyarrow
 
     ids = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_bytes().splitlines():  # of bytes: U+2028 and its like in a text end no line
         row = json.loads(line)
         ids.append(_text(row["id"] if isinstance(row, dict) else row))
     return to_arrow(ids).cast(pyarrow.large_string())
@@ -89,7 +89,8 @@ def _from_jsonl(path: Path) -> pyarrow.Array:
 def _from_npy(path: Path) -> pyarrow.Array:
     import pyarrow
 
-    array = np.load(path, allow_pickle=False)
+    with path.open("rb") as file:
+        array = np.lib.format.read_array(file, allow_pickle=False)
     if array.ndim != 1 or array.dtype.kind not in "iuU":
         raise ValueError(f"an array of {array.dtype} with {array.ndim} dimensions")
     return to_arrow(array.astype(str).tolist()).cast(pyarrow.large_string())

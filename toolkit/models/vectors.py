@@ -29,14 +29,19 @@ if TYPE_CHECKING:
 
 INDEX = "index"  # Pyserini's name
 FILES = (INDEX, "index.faiss")
+TUNING = "such as nprobe=32 for IVF, efSearch=256 for HNSW"
 MAPPED = 1 << 30  # bytes from which on an index is mapped into memory, not read
 SEED = 42
 SAMPLE = 1 << 18  # vectors to train with
 A_LIST = 64  # vectors to train with for each inverted list; FAISS warns below 39
 BLOCK = 1 << 16  # vectors added at once
 QUERIES = 2048  # searched at once
+CELLS = 1 << 22  # candidates held at once, some 100 bytes each while they are put in order
 SPARE = 16  # candidates beyond those asked for, and another one for each 32 of them
+NOT_FINITE = "encode anew, in another --precision"
 UNIT = 2.0**-24  # rounding of 32-bit floats
+NAME = 200  # characters of a factory string: FAISS's regular expressions overflow the stack with long ones
+CRASHES = re.compile(r"(?<!\d)0+(?!\d)|(HNSW|NSG)1(?!\d)")  # numbers that end FAISS in a signal, not in an exception
 PLACE = re.compile(r"^Error in .*? at \S+:\d+: (Error: '.*' failed: ?(?=.))?")
 
 
@@ -65,6 +70,7 @@ def build_faiss(
     faiss.omp_set_num_threads(threads)
     total, dimension = sum(map(len, arrays)), arrays[0].shape[1]
     index = empty_faiss(factory, dimension, tuning)
+    first = next(array for array in arrays if len(array))[:1]
     with _said(f"cannot build a FAISS index {factory!r} of {total} vectors", "name another one with --factory"):
         if not index.is_trained:
             index.train(_sample(index, arrays, seed))
@@ -74,15 +80,22 @@ def build_faiss(
                     block = np.ascontiguousarray(array[start : start + BLOCK], np.float32)
                     index.add(block)
                     advance(len(block))
+    with _said(f"a FAISS index {factory!r} cannot be searched with tuning {tuning!r}", TUNING):
+        index.search(np.ascontiguousarray(first, np.float32), 1)
     return index
 
 
 def empty_faiss(factory: str, dimension: int, tuning: str = "") -> faiss.Index:
     """The index that a factory string names, without vectors. ToolkitError where FAISS does not know it or its tuning."""
-    faiss = faiss_module()
-    with _said(f"no FAISS index {factory!r} for vectors of dimension {dimension}", "see FAISS's page on its index factory"):
+    faiss, hint = faiss_module(), "see FAISS's page on its index factory"
+    for name in (factory, tuning):
+        if len(name) > NAME or not (name.isascii() and name.isprintable()):
+            raise ToolkitError(f"no name of a FAISS index, nor of a tuning: {name[:NAME]!r}", hint)
+    if CRASHES.search(factory):
+        raise ToolkitError(f"no FAISS index {factory!r}: a number in it is too small", hint)
+    with _said(f"no FAISS index {factory!r} for vectors of dimension {dimension}", hint):
         index = faiss.index_factory(dimension, factory, faiss.METRIC_INNER_PRODUCT)
-    with _said(f"a FAISS index {factory!r} cannot be tuned by {tuning!r}", "such as nprobe=32 for IVF, efSearch=256 for HNSW"):
+    with _said(f"a FAISS index {factory!r} cannot be tuned by {tuning!r}", TUNING):
         faiss.ParameterSpace().set_index_parameters(index, tuning)
     return index
 
@@ -176,6 +189,8 @@ class FaissIndex:
                 f"index {self.name} has vectors of dimension {self.dimension}, the queries have {queries.shape[1]}",
                 "search it with the system that it was made with",
             )
+        if not np.isfinite(queries).all():  # FAISS finds nothing for them, as if there were nothing
+            raise ToolkitError(f"a query for index {self.name} has a vector with numbers that are not finite", NOT_FINITE)
         return np.ascontiguousarray(queries, np.float32)
 
     def _batch(self, queries: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
@@ -183,17 +198,20 @@ class FaissIndex:
         scores, positions = np.empty((len(queries), width), np.float32), np.empty((len(queries), width), np.int64)
         open_rows, fetched = np.arange(len(queries)), width + SPARE + width // 32
         while width and len(open_rows):
-            fetched = min(fetched, len(self))
-            found, places, beyond = self._candidates(queries[open_rows], fetched)
-            found, places = self._ranked(found, places)
-            scores[open_rows], positions[open_rows] = found[:, :width], places[:, :width]
-            more = (beyond >= found[:, width - 1]) & (beyond > -np.inf) & (fetched < len(self))
-            open_rows, fetched = open_rows[more], 2 * fetched
+            fetched, reached = min(fetched, len(self)), []
+            for start in range(0, len(open_rows), max(1, CELLS // fetched)):
+                rows = open_rows[start : start + max(1, CELLS // fetched)]
+                found, places, beyond = self._candidates(queries[rows], fetched)
+                found, places = self._ranked(found, places)
+                scores[rows], positions[rows] = found[:, :width], places[:, :width]
+                reached.append(rows[(beyond >= found[:, width - 1]) & (beyond > -np.inf) & (fetched < len(self))])
+            open_rows, fetched = np.concatenate(reached), 2 * fetched
         return scores, positions
 
     def _candidates(self, queries: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scores and positions (m, count) in any order, and of each query a score that no other document exceeds."""
-        scores, positions = self._index.search(queries, count)
+        with _said(f"index {self.name} cannot be searched", "`tandem index verify` compares it with its metadata"):
+            scores, positions = self._index.search(queries, count)
         if self._distances:
             scores = -scores
         scores[positions < 0] = -np.inf
@@ -225,10 +243,13 @@ class FaissIndex:
 
     @cached_property
     def _longest(self) -> float:
-        """The length of the longest vector of a flat index."""
+        """The length of the longest vector of a flat index. ToolkitError where one has numbers that are none."""
         lengths = np.empty(len(self), np.float32)
         self._faiss.fvec_norms_L2(self._faiss.swig_ptr(lengths), self._index.get_xb(), self.dimension, len(self))
-        return float(lengths.max())
+        longest = float(lengths.max())
+        if np.isnan(longest):
+            raise ToolkitError(f"index {self.name} has a vector with numbers that are not finite", NOT_FINITE)
+        return longest
 
 
 def index_file(folder: Path) -> Path | None:
