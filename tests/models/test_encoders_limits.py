@@ -284,6 +284,17 @@ def test_a_checkpoint_of_the_users_that_is_compared_otherwise_is_said(bert, tmp_
     assert capsys.readouterr().err == ""
 
 
+def test_what_was_loaded_from_the_hub_is_known_by_its_commit(home, bert):
+    kept = home / "models" / "org--tiny" / ("0" * 40)
+    shutil.copytree(bert, kept)
+    for modules in (False, True):  # by us, and by sentence-transformers
+        if modules:
+            tiny.sentence_modules(kept, "max")
+        spec = tiny.tiny_spec("org/tiny", revision="0" * 40, parameters={"pooling": "own" if modules else "mean"})
+        assert load_encoder(spec, device="cpu").commits == {"org/tiny": "0" * 40}
+    assert encoder_of(bert).commits == {}
+
+
 def test_what_sentence_transformers_would_load_without_a_word_is_refused(bert, tmp_path):
     import torch
     from safetensors.torch import load_file

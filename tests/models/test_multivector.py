@@ -1,8 +1,11 @@
 """A vector for each token: what is loaded from a ColBERT checkpoint is what transformers makes of its weights literally."""
 
+import json
+import shutil
+
 import numpy as np
 import pytest
-from tiny import TEXTS, tiny_bert, tiny_colbert, tiny_spec
+from tiny import TEXTS, tiny_bert, tiny_colbert, tiny_spec, write_json
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
@@ -112,3 +115,37 @@ def test_a_checkpoint_saved_by_sentence_transformers_is_the_same(checkpoint, tmp
     for side in ("query", "passage"):
         ours, expected = (load(folder).encode(INPUTS, side) for folder in (tmp_path / "saved", checkpoint))
         assert all(np.array_equal(*pair) for pair in zip(ours, expected, strict=True))
+
+
+def test_weights_that_would_be_random_or_are_pickled_are_refused(tmp_path):
+    import torch
+    from safetensors.torch import load_file
+
+    short = tiny_colbert(tmp_path / "short", "pylate")
+    config = json.loads((short / "config.json").read_text())
+    write_json(short / "config.json", config | {"num_hidden_layers": 3})
+    with pytest.raises(ToolkitError, match="lacks 16 weights of BertModel"):
+        load(short)
+    pickled = tiny_colbert(tmp_path / "pickled", "pylate")
+    weights = pickled / "1_Dense" / "model.safetensors"
+    torch.save(load_file(weights), weights.with_name("pytorch_model.bin"))
+    weights.unlink()
+    with pytest.raises(ToolkitError, match="1_Dense has pickled weights only"):
+        load(pickled)
+
+
+def test_what_cannot_be_loaded_or_computed_is_one_line(checkpoint, tmp_path, monkeypatch):
+    from toolkit.models import checkpoints
+
+    damaged = shutil.copytree(checkpoint, tmp_path / "damaged")
+    (damaged / "tokenizer.json").write_text("{")
+    with pytest.raises(ToolkitError, match=r"^tiny: transformers .* cannot load") as caught:
+        load(damaged)
+    assert "\n" not in caught.value.message
+    encoder = load(checkpoint)
+    encoder.model[0].model.get_input_embeddings().weight.data.fill_(float("nan"))
+    with pytest.raises(ToolkitError, match="what the model makes of 'a dog' in fp32 is not finite"):
+        encoder.encode([Input("", "a dog")], "passage")
+    monkeypatch.setattr(checkpoints, "free_memory", lambda device: 1000)
+    with pytest.raises(ToolkitError, match=r"but cpu has 0\.0 GB free"):
+        load(checkpoint)

@@ -1,7 +1,9 @@
 """Learned sparse weights: what is loaded is what transformers makes of the checkpoint literally."""
 
+import json
+
 import pytest
-from tiny import TEXTS, sentence_modules, tiny_bert, tiny_spec
+from tiny import TEXTS, sentence_modules, tiny_bert, tiny_spec, write_json
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
@@ -84,4 +86,12 @@ def test_a_checkpoint_without_the_head_is_refused(tmp_path, pooling):
     if pooling:
         sentence_modules(folder, pooling)
     with pytest.raises(ToolkitError, match="is no masked language model with SPLADE's pooling"):
+        load(folder)
+
+
+def test_weights_that_would_be_random_are_refused(tmp_path):
+    folder = tiny_bert(tmp_path / "bert", "BertForMaskedLM")
+    config = json.loads((folder / "config.json").read_text())
+    write_json(folder / "config.json", config | {"num_hidden_layers": 3})
+    with pytest.raises(ToolkitError, match="lacks 16 weights of BertForMaskedLM"):
         load(folder)

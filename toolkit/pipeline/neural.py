@@ -47,12 +47,13 @@ class Neural:
         return self.find(topics, index.folder, self.chosen.spec, self.encoder, **how)
 
     def facts(self) -> dict[str, Any]:
-        """Where and how exactly the queries were encoded, and how many the model's limit cut."""
+        """What was loaded from the hub, where and how exactly it encoded the queries, and how many its limit cut."""
         from toolkit.models.checkpoints import pick_device, pick_precision
 
         device = pick_device(self.options.device)
         precision = pick_precision(self.chosen.spec, self.options.precision, device)
-        return {"device": device, "precision": precision, "queries cut": self.encoder.cut["query"]}
+        commits = {"commits": self.encoder.commits} if self.encoder.commits else {}
+        return {**commits, "device": device, "precision": precision, "queries cut": self.encoder.cut["query"]}
 
     def _build_own(self, collection: Collection, group: str, folder: Path, threads: int) -> None:
         corpus = corpus_from_docs(own_name(collection, group), collection.docs(group))

@@ -67,9 +67,9 @@ def load(spec: SystemSpec, device: str | None, precision: str | None, batch_size
 
 def _say_similarity(spec: SystemSpec, folder: Path) -> None:
     """Say where a checkpoint that no entry knows was made to be compared otherwise than it is."""
-    own = read_json(folder / "config_sentence_transformers.json", {}).get("similarity_fn_name") or "cosine"
-    used = {"cos": "cosine"}.get(spec.parameters.get("similarity", "cos"), "dot")
-    if not spec.source and own != used:
+    own = read_json(folder / "config_sentence_transformers.json", {}).get("similarity_fn_name")
+    used = "cosine" if spec.parameters.get("similarity", "cos") == "cos" else "dot"
+    if own and own != used and not spec.source:
         say(f"note: {folder} was made to be compared by {own}, not by {used}: an entry of your own can say `similarity`")
 
 
@@ -144,6 +144,7 @@ def _merged(spec: SystemSpec, model: PreTrainedModel, folder: Path) -> PreTraine
     from peft import PeftModel
 
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of PEFT, to its own authors
         # PEFT only warns, and the base alone would answer
         warnings.filterwarnings("error", message="Found missing adapter keys")
         try:
