@@ -124,7 +124,11 @@ def _problems(row: Any, kind: str) -> Iterator[str]:
     if row["kind"] != kind:
         yield f"it is of kind {row['kind']}"
     entries = row["turns"] if isinstance(row["turns"], list) and all(isinstance(e, Mapping) for e in row["turns"]) else []
-    blocks = {False: [e for e in entries if "each" not in e], True: [t for e in entries for t in e.get("each") or ()]}
+    repeats = [entry for entry in entries if "each" in entry]
+    if any(len(entry) > 1 or not isinstance(entry["each"], list) for entry in repeats):
+        yield "`each` has a list of turns, and nothing stands beside it"
+        return
+    blocks = {False: [e for e in entries if "each" not in e], True: [turn for entry in repeats for turn in entry["each"]]}
     for repeated, turns in blocks.items():
         yield from _turn_problems(turns, SLOTS[kind][repeated], SLOTS[kind][0] if repeated else ())
 
@@ -132,7 +136,8 @@ def _problems(row: Any, kind: str) -> Iterator[str]:
 def _turn_problems(turns: Sequence[Any], needed: Sequence[str], allowed: Sequence[str]) -> Iterator[str]:
     found: set[str] = set()
     for turn in turns:
-        if not isinstance(turn, Mapping) or turn.get("role") not in ROLES or not isinstance(turn.get("content"), str):
+        is_turn = isinstance(turn, Mapping) and turn.keys() == {"role", "content"}
+        if not (is_turn and turn["role"] in ROLES and isinstance(turn["content"], str)):
             yield f"a turn is a role ({', '.join(ROLES)}) and its content, found {turn!r}"
         else:
             found.update(SLOT.findall(turn["content"]))
