@@ -65,6 +65,13 @@ def test_answers_are_those_of_greedy_decoding_in_the_chat_template(folder, tmp_p
     assert llm.usage.models == {str(folder): 4}
 
 
+def test_an_answer_keeps_its_own_limit_beside_longer_ones(folder, tmp_path, home):
+    mixed = [Request(one.messages, {"max_tokens": limit}) for one, limit in zip(requests(), [2, 8, 3, 6], strict=True)]
+    together = load(folder, tmp_path / "together").complete(mixed)
+    assert together == load(folder, tmp_path / "alone", batch_size=1).complete(mixed)
+    assert [answer.completion_tokens for answer in together if answer.finish == "length"][:1] == [2]
+
+
 def test_answers_are_kept_and_no_weights_loaded_for_what_is_known(folder, tmp_path, home):
     first = load(folder, tmp_path).complete(requests())
     again = load(folder, tmp_path)

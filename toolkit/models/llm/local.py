@@ -117,8 +117,8 @@ class LocalModel:
             message = f"prompt and answer have {needed} tokens, but {self.spec.name} takes {places}"
             raise ToolkitError(message, "set `length` in the parameters of its entry")
         for batch in by_length(lengths, self.batch_size):
-            longest = max(requests[position].options["max_tokens"] for position in batch)
-            yield from zip(batch, self._generate([texts[position] for position in batch], longest), strict=True)
+            limits = [requests[position].options["max_tokens"] for position in batch]
+            yield from zip(batch, self._generate([texts[position] for position in batch], limits), strict=True)
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Tokens of a chat in the checkpoint's template."""
@@ -139,7 +139,8 @@ class LocalModel:
             hint = "parameters: {system: merge} puts the system turn into the user's"
             raise ToolkitError(f"the chat template of {self.spec.name} refuses the prompt: {error}", hint) from error
 
-    def _generate(self, texts: Sequence[str], max_tokens: int) -> Iterator[Answer]:
+    def _generate(self, texts: Sequence[str], limits: Sequence[int]) -> Iterator[Answer]:
+        """The answers, each of at most its own number of tokens: they do not depend on what is in the batch beside them."""
         import torch
 
         tokenizer, special = self.tokenizer, not self.chat  # a chat template writes the special tokens itself
@@ -147,17 +148,19 @@ class LocalModel:
         inputs.pop("token_type_ids", None)
         with torch.inference_mode():
             sequences = self.model.generate(
-                **inputs, do_sample=False, max_new_tokens=max_tokens, pad_token_id=tokenizer.pad_token_id
+                **inputs, do_sample=False, max_new_tokens=max(limits), pad_token_id=tokenizer.pad_token_id
             )
         start = inputs["input_ids"].shape[1]
         stops = _stops(self.model, tokenizer)
-        for sent, sequence in zip(inputs["attention_mask"].sum(1).tolist(), sequences[:, start:].tolist(), strict=True):
+        sent = inputs["attention_mask"].sum(1).tolist()
+        for read, whole, limit in zip(sent, sequences[:, start:].tolist(), limits, strict=True):
+            sequence = whole[:limit]
             end = next((place for place, token in enumerate(sequence) if token in stops), None)
             yield Answer(
                 text=tokenizer.decode(sequence[:end], skip_special_tokens=True).strip(),
                 finish="stop" if end is not None else "length",
                 model=self.spec.checkpoint,
-                prompt_tokens=sent,
+                prompt_tokens=read,
                 completion_tokens=len(sequence) if end is None else end + 1,
             )
 
