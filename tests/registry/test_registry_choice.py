@@ -274,3 +274,16 @@ def test_a_loader_that_there_is_not_is_refused(tmp_path):
         f"recipe r: loader is 'm', not {loaders}",
         f"loader is 'l', not {loaders}",
     )
+
+
+def test_names_of_systems_and_recipes_are_no_paths(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text(
+        '{name: a/b, description: d, kind: bm25, recipes: {"../x": {source: s}, "": {source: s}}}', encoding="utf-8"
+    )
+    signs = "(letters, digits and . _ + -)"
+    assert refusal("a/b", files=[path]).problems == (
+        f"recipe '../x' is no name {signs}",
+        f"recipe '' is no name {signs}",
+        f"'a/b' is no name of a system {signs}",
+    )

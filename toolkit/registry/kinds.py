@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 # template -> the slots of which it needs one
 TEMPLATES = {"query": ("query", "question"), "plain": ("query", "question"), "passage": DOC_SLOTS}
+NAME = re.compile(r"\w[\w.+-]*")  # of systems and recipes: they become parts of a run's file name
+SIGNS = "(letters, digits and . _ + -)"
 LOADERS = ("anserini", "own", "sentence-transformers", "transformers", "peft", "rerankers", "endpoint")
 VERIFIED = ("run", "tiny checkpoint", "facts only")
 RECIPE = {**dict.fromkeys(("source", "kind", "loader", "notes", "unknown"), str), "parameters": dict, "templates": dict}
@@ -38,10 +41,7 @@ def check_system(spec: SystemSpec) -> None:
     """Raise ToolkitError, with every problem, for a kind, parameter, value, template or slot that there is not."""
     if spec.kind not in kinds():
         raise ToolkitError(f"system {spec.name} is of unknown kind {spec.kind!r}", _known(spec.kind, kinds()))
-    problems = [*_problems(spec.kind, spec.parameters, spec.templates), *_recipes(spec)]
-    for key, value, known in (("loader", spec.loader, ("", *LOADERS)), ("verified", spec.verified, VERIFIED)):
-        if value not in known:
-            problems.append(f"{key} is {shown(value)}, not {values([each for each in known if each])}")
+    problems = [*_problems(spec.kind, spec.parameters, spec.templates), *_recipes(spec), *_facts(spec)]
     if problems:
         known = f"parameters of kind {spec.kind}: {', '.join(kinds()[spec.kind]['parameters'])}"
         if len(problems) == 1:
@@ -53,30 +53,34 @@ def check_system(spec: SystemSpec) -> None:
 
 
 def _problems(kind: str, parameters: Mapping[str, Any], templates: Mapping[str, Any]) -> Iterator[str]:
-    known, sent = kinds()[kind]["parameters"], kinds()[kind].get("templates", TEMPLATES)
+    known = kinds()[kind]["parameters"]
     for name, value in parameters.items():
         if name not in known:
             yield f"kind {kind} has no parameter {name!r} {did_you_mean(name, known)}".rstrip()
         elif not _fits(value, known[name]["of"]):
             yield f"{name} is {shown(value)}, not {values(known[name]['of'])}"
-    for name, template in templates.items():
-        if name not in TEMPLATES or not isinstance(template, str):
-            yield f"template {name!r} is {shown(template)}: text for {values(TEMPLATES)}"
-            continue
-        if name not in sent:
-            yield f"kind {kind} has no template {name!r}: its documents are indexed as they are"
-            continue
-        try:
-            check_template(name, template)
-        except ToolkitError as error:
-            yield f"{error.message} ({error.hint})"
-            continue
-        if not set(TEMPLATES[name]) & set(SLOT.findall(template)):
-            yield f"template {name} is {shown(template)}: it has no {' or '.join(f'{{{slot}}}' for slot in TEMPLATES[name])}"
+    yield from filter(None, (_template_problem(kind, name, template) for name, template in templates.items()))
+
+
+def _template_problem(kind: str, name: str, template: Any) -> str:
+    if name not in TEMPLATES or not isinstance(template, str):
+        return f"template {name!r} is {shown(template)}: text for {values(TEMPLATES)}"
+    if name not in kinds()[kind].get("templates", TEMPLATES):
+        return f"kind {kind} has no template {name!r}: its documents are indexed as they are"
+    try:
+        check_template(name, template)
+    except ToolkitError as error:
+        return f"{error.message} ({error.hint})"
+    needed = TEMPLATES[name]
+    if set(needed) & set(SLOT.findall(template)):
+        return ""
+    return f"template {name} is {shown(template)}: it has no {' or '.join(f'{{{slot}}}' for slot in needed)}"
 
 
 def _recipes(spec: SystemSpec) -> Iterator[str]:
     for name, recipe in spec.recipes.items():
+        if not NAME.fullmatch(name):
+            yield f"recipe {name!r} is no name {SIGNS}"
         odd = [f"unknown key {key!r}" for key in recipe if key not in RECIPE]
         odd += [f"{key} is {shown(value)}" for key, value in recipe.items() if not isinstance(value, RECIPE.get(key, object))]
         if not odd:
@@ -85,6 +89,15 @@ def _recipes(spec: SystemSpec) -> Iterator[str]:
             changed = recipe.get("parameters", {}), recipe.get("templates", {})
             odd += _problems(kind, *changed) if kind in kinds() else [f"unknown kind {kind!r}"]
         yield from (f"recipe {name}: {problem}" for problem in odd)
+
+
+def _facts(spec: SystemSpec) -> Iterator[str]:
+    if not NAME.fullmatch(spec.name):
+        yield f"{spec.name!r} is no name of a system {SIGNS}"
+    if spec.loader and spec.loader not in LOADERS:
+        yield f"loader is {shown(spec.loader)}, not {values(LOADERS)}"
+    if spec.verified not in VERIFIED:
+        yield f"verified is {shown(spec.verified)}, not {values(VERIFIED)}"
 
 
 def _fits(value: Any, of: str | Sequence[str]) -> bool:
