@@ -1,6 +1,7 @@
 """`tandem fuse` as a process."""
 
 import hashlib
+import os
 import subprocess
 import sys
 
@@ -70,6 +71,14 @@ def test_metadata_name_the_runs_what_they_agree_on_and_every_index(place):
     assert [facts["sha256"] for facts in metadata["data"]["runs"]] == [hashlib.sha256(t.encode()).hexdigest() for t in (A, B)]
     verified = [sys.executable, "-m", "toolkit.runs", "verify", "both.trec.gz"]
     assert subprocess.run(verified, cwd=place, capture_output=True).returncode == 0
+
+
+def test_nothing_lies_beside_a_pipe(place):
+    os.mkfifo(place / "pipe")
+    reader = subprocess.Popen(["cat", "pipe"], cwd=place, stdout=subprocess.PIPE, text=True)
+    assert fuse("a.trec", "b.trec", "--output", "pipe", folder=place).returncode == 0
+    assert len(reader.communicate()[0].splitlines()) == 3
+    assert {path.name for path in place.iterdir()} == {"a.trec", "b.trec", "pipe"}
 
 
 def test_metadata_of_another_run_are_left_out_and_said(place):

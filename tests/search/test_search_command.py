@@ -69,6 +69,16 @@ def test_the_default_name_has_topics_index_system_and_what_is_not_default(place)
 
 
 @pytest.mark.lucene
+def test_a_device_gets_the_run_and_nothing_lies_beside_it(place):
+    os.mkfifo(place / "pipe")
+    reader = subprocess.Popen(["cat", "pipe"], cwd=place, stdout=subprocess.PIPE, text=True)
+    how = ["--topics", "topics.tsv", "--index", "fruit", "--quiet"]
+    assert search(*how, "--output", "pipe", folder=place).returncode == 0
+    assert len(reader.communicate()[0].splitlines()) == 4
+    assert not list(place.glob("pipe*.yaml"))
+
+
+@pytest.mark.lucene
 def test_gzip_tag_and_metadata_go_where_they_are_named(place):
     done = search(
         *("--topics", "topics.tsv", "--index", "fruit", "--tag", "mine", "--quiet"),

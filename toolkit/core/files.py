@@ -74,7 +74,7 @@ def open_output(path: str | Path) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     path = Path(path)
-    target = nullcontext(path) if _is_device(path) else atomic_path(path)
+    target = nullcontext(path) if is_stream(path) else atomic_path(path)
     with target as place, place.open("wb") as raw:
         if path.suffix == ".gz":
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as packed:
@@ -88,5 +88,7 @@ def open_output(path: str | Path) -> Iterator[BinaryIO]:
             yield raw
 
 
-def _is_device(path: Path) -> bool:
-    return path.exists() and not path.is_file() and not path.is_dir()
+def is_stream(path: str | Path) -> bool:
+    """Whether what is written there is gone: `-`, a pipe, a device. Nothing can be read of it again or lie beside it."""
+    path = Path(path)
+    return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())

@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> None:
+    from toolkit.core.files import is_stream
     from toolkit.formats import read_any_run, write_metadata, write_run
     from toolkit.fuse import fuse, parse_method
     from toolkit.fuse.metadata import fused_metadata, input_facts
@@ -40,7 +41,7 @@ def main(args: argparse.Namespace) -> None:
     inputs = [input_facts(path, run) for path, run in zip(args.run, runs, strict=True)]
     run = fuse(runs, **method, hits=args.hits, tag=args.tag)
     write_run(run, args.output)
-    if args.output != "-":
+    if not is_stream(args.output):
         facts = fused_metadata(run, inputs, {**method, "hits": args.hits}, Path(args.output), time.time() - started)
         write_metadata(args.output, facts)
         note(f"{args.output}: {len(run.query_ids)} queries, {len(run)} documents")

@@ -11,6 +11,7 @@ from typing import Any
 
 from toolkit.benchmarks import TopicPart, TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import is_stream
 from toolkit.core.progress import say
 from toolkit.core.runs import Run, join_runs
 from toolkit.formats import write_metadata, write_run
@@ -98,7 +99,7 @@ class Job:
 
     def _kept(self) -> Path | None:
         """Where a reranker keeps its scores as they are made: an interrupted run goes on with them."""
-        if self.method.reranker is None or self.output is None or str(self.output) == "-":
+        if self.method.reranker is None or self.output is None or is_stream(self.output):
             return None
         return self.output.with_name(f".{self.output.name}.scores")
 
@@ -128,7 +129,7 @@ class Job:
             # one corpus has indexes of several kinds and systems, all under its name
             "indexes": list({(index.name, index.folder): _index_facts(index) for index in indexes}.values()),
         }
-        file = None if str(self.output) == "-" else self.output
+        file = None if self.output is None or is_stream(self.output) else self.output
         return metadata_of(run, tag=self.tag, method=method, data=data, file=file, seconds=seconds)
 
     def _topics_facts(self) -> dict[str, Any]:
@@ -256,7 +257,7 @@ def _place(path: str | Path | None) -> Path | None:
 def _metadata_place(output: str | Path | None, metadata: str | Path | None) -> Path | None:
     """Beside a run that becomes a file, unless another place is named."""
     if metadata is None:
-        return None if output is None or str(output) == "-" else Path(output)
+        return None if output is None or is_stream(output) else Path(output)
     return _place(str(metadata).removesuffix(".yaml"))
 
 
