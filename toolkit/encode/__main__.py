@@ -67,6 +67,8 @@ def _check(args: argparse.Namespace) -> None:
         raise ToolkitError("a corpus and topics", "encode one after the other, each into its folder")
     if not args.topics and len(args.what) != 1:
         raise ToolkitError(f"{len(args.what)} corpora" if args.what else "no corpus to encode", "name one, or --topics T")
+    if args.topics and args.shard_size is not None:
+        raise ToolkitError("topics have one shard", "leave --shard-size out")
     if not args.system:
         raise ToolkitError("no system to encode with", "name one with --system, such as all-minilm-l6-v2")
     if not args.output:

@@ -70,7 +70,7 @@ class VectorStore:
         metadata = read_vectors_metadata(self.folder)
         for name, value in self.facts.items():
             if metadata.get(name) != value:
-                message = f"{self.folder} holds vectors of {name} {metadata.get(name)!r}, not {value!r}"
+                message = f"{self.folder} holds vectors of {name} {_shown(metadata.get(name))}, not {_shown(value)}"
                 raise ToolkitError(message, "name another folder, or remove it")
         self.shards = [Shard(**shard) for shard in metadata["shards"]]
         self.complete = metadata["complete"]
@@ -200,6 +200,13 @@ def read_vectors_metadata(folder: str | Path) -> dict[str, Any]:
     if metadata is None or metadata.get("kind") != KIND:
         raise ToolkitError(f"{folder} holds no vectors", "`tandem encode CORPUS --system S --output DIR` makes them")
     return metadata
+
+
+def _shown(value: Any) -> str:
+    """For a message: what a mapping says in words, digests by their first digits."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_shown(its)}" for name, its in value.items())
+    return repr(value[:12] if isinstance(value, str) and len(value) == 64 else value)
 
 
 def _read_shard(folder: Path, number: int, shard: Shard, dimension: int) -> tuple[list[str], np.ndarray]:
