@@ -23,6 +23,20 @@ llm = LLM(Endpoint("m", base_url=sys.argv[1], concurrency=2), cache=AnswerCache(
 llm.complete([Request([{"role": "user", "content": str(number)}], {"max_tokens": 5}) for number in range(40)])
 print(llm.usage.cached, llm.usage.asked)
 """
+UNTIL_FULL = """
+import resource, sys
+from pathlib import Path
+from toolkit.core.errors import ToolkitError
+from toolkit.models.llm import Answer, AnswerCache
+cache = AnswerCache(Path(sys.argv[1]))
+cache.put("first", Answer("kept"))
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # no file may grow beyond
+try:
+    for number in range(1000):
+        cache.put(str(number), Answer("a long answer " * 100))
+except ToolkitError as error:
+    print(number, *error.lines(), sep="\\n")
+"""
 PUT_200 = """
 import sys
 from pathlib import Path
@@ -192,6 +206,17 @@ def test_a_database_of_something_else_is_left_alone(path):
     with pytest.raises(ToolkitError, match="is an SQLite file of something else"):
         AnswerCache(path).put("key", Answer("text"))
     assert path.read_bytes() == before
+
+
+def test_a_disk_that_is_full_is_one_line_and_what_was_kept_stays(path):
+    done = subprocess.run([sys.executable, "-c", UNTIL_FULL, str(path)], cwd=ROOT, capture_output=True, text=True)
+    number, *lines = done.stdout.splitlines()
+    assert (len(lines), done.stderr) == (2, "")
+    assert lines[0].startswith(f"error: cannot use the cache {path}: ")
+    cache = AnswerCache(path)
+    assert cache.get("first") == Answer("kept")
+    assert cache.get(str(int(number) - 1)) == Answer("a long answer " * 100)
+    assert cache.put("again", Answer("room")) == cache.get("again")
 
 
 def test_two_processes_share_a_cache(path):

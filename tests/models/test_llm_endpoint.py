@@ -324,7 +324,16 @@ def test_a_key_alone_leads_to_openai_and_nothing_leads_nowhere(monkeypatch):
 
 @pytest.mark.parametrize(
     "url",
-    ["localhost:8000", "ftp://host/v1", "http://host:port/v1", "http://", "http://me:secret@ho st", "http://me:secret@a..b/v1"],
+    [
+        "localhost:8000",
+        "ftp://host/v1",
+        "http://host:port/v1",
+        "http://",
+        "http://me:secret@ho st",
+        "http://me:secret@a..b/v1",
+        "http://host/v1?key=secret",
+        "http://host/#v1",
+    ],
 )
 def test_an_address_that_is_none_is_refused_without_being_quoted(url):
     with pytest.raises(ToolkitError, match=r"^OPENAI_BASE_URL is no address of a server$"):

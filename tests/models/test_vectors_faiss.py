@@ -148,7 +148,7 @@ def test_threads_and_the_other_queries_change_no_bit_of_a_flat_search(tmp_path):
     vectors[2000:2100] = vectors[:100]
     index = made(tmp_path, vectors)
     scores, positions = index.search(queries, 100, threads=2)
-    for size, threads in [(60, 1), (1, 1), (7, 2), (19, 2), (20, 1), (33, 4)]:
+    for size, threads in [(60, 1), (1, 1), (7, 2), (19, 2), (20, 1), (33, 4), (60, 10**12)]:
         parts = [index.search(queries[start : start + size], 100, threads) for start in range(0, 60, size)]
         assert np.array_equal(np.concatenate([part[0] for part in parts]), scores), (size, threads)
         assert np.array_equal(np.concatenate([part[1] for part in parts]), positions), (size, threads)

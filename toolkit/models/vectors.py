@@ -31,6 +31,7 @@ INDEX = "index"  # Pyserini's name
 FILES = (INDEX, "index.faiss")
 TUNING = "such as nprobe=32 for IVF, efSearch=256 for HNSW"
 MAPPED = 1 << 30  # bytes from which on an index is mapped into memory, not read
+MOST_THREADS = os.cpu_count() or 1  # with a million of them OpenMP ends the process
 SEED = 42
 SAMPLE = 1 << 18  # vectors to train with
 A_LIST = 64  # vectors to train with for each inverted list; FAISS warns below 39
@@ -66,8 +67,7 @@ def build_faiss(
 
     Raises ToolkitError for what FAISS does not know, and an index that it cannot train with so few vectors.
     """
-    faiss = faiss_module()
-    faiss.omp_set_num_threads(threads)
+    faiss_module().omp_set_num_threads(min(threads, MOST_THREADS))
     total, dimension = sum(map(len, arrays)), arrays[0].shape[1]
     index = empty_faiss(factory, dimension, tuning)
     first = next(array for array in arrays if len(array))[:1]
@@ -169,7 +169,7 @@ class FaissIndex:
         of the distance. On flat indexes nothing depends on the other queries or the number of threads.
         """
         queries = self._prepared(queries)
-        self._faiss.omp_set_num_threads(threads)
+        self._faiss.omp_set_num_threads(min(threads, MOST_THREADS))
         width = min(hits, len(self))
         scores, positions = np.empty((len(queries), width), np.float32), np.empty((len(queries), width), np.int64)
         with progress("searching", len(queries), "queries") as advance:

@@ -156,7 +156,8 @@ def server_of(url: str) -> str:
 def _is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        return bool(known and not parts.query and not parts.fragment)  # what follows them is no path
     except ValueError:  # a port that is no number
         return False
 
