@@ -98,6 +98,11 @@ def test_eos_is_appended_within_the_limit_and_once(mistral, tmp_path):
     assert encoder_of(wished, eos=False).token_ids(text, "query") == bare
 
 
+def test_an_end_of_sequence_that_a_tokenizer_has_not_is_refused(bert):
+    with pytest.raises(ToolkitError, match=r"the tokenizer of .*bert has no end of sequence"):
+        encoder_of(bert, eos=True)
+
+
 def test_bos_is_kept_where_the_tokenizer_file_does_not_add_it(mistral, tmp_path):
     folder = copy_of(mistral, tmp_path / "bare", "tokenizer.json", post_processor=None)
     text = Input("", "the cat")
@@ -245,6 +250,15 @@ def test_behind_too_long_an_instruction_only_the_special_tokens_are_pooled(bert)
     vectors = encoder.encode([longer, longest], "query")
     assert encoder.lost == 2
     assert np.allclose(vectors[0], vectors[1])  # both are [CLS] and four words, which are kept out, and [SEP]
+    assert np.isclose(np.linalg.norm(vectors[1]), 1)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "last"])
+def test_where_nothing_is_left_to_pool_the_vector_is_zero(mistral, pooling):
+    encoder = encoder_of(mistral, query_length=6, mask_prefix=True, pooling=pooling)
+    vectors = encoder.encode([Input("a cat and a dog: ", "a"), Input("", "the cat")], "query")
+    assert encoder.lost == 1
+    assert not vectors[0].any()
     assert np.isclose(np.linalg.norm(vectors[1]), 1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Framing:
     The special tokens are put there by us: transformers 5 no longer looks at a tokenizer's `add_bos_token` and
     `add_eos_token`, so that checkpoints of the Mistral kind lose theirs, and a text that is cut must end as a whole one does.
 
-    bos, eos  begin or end with the tokenizer's own where it does not do so by itself
+    bos, eos  begin or end with the tokenizer's own where it does not do so by itself; ToolkitError for an end that it has not
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, bos: bool = False, eos: bool = False):
@@ -48,6 +49,10 @@ class Framing:
         self.head, self.tail = framed[:start], framed[start + len(bare) :]
         if bos and tokenizer.bos_token_id not in (None, *self.head[:1]):
             self.head = [tokenizer.bos_token_id, *self.head]
+        if eos and tokenizer.eos_token_id is None:
+            raise ToolkitError(
+                f"the tokenizer of {tokenizer.name_or_path} has no end of sequence", "leave `eos` out of the entry"
+            )
         if eos and tokenizer.eos_token_id not in self.tail[-1:]:
             self.tail = [*self.tail, tokenizer.eos_token_id]
         pads = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
