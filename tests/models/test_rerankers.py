@@ -8,7 +8,7 @@ import tiny
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
-from toolkit.models.rerankers import load_reranker
+from toolkit.models.rerankers import base, load_reranker
 
 pytestmark = pytest.mark.model
 
@@ -95,6 +95,48 @@ def test_a_query_is_cut_to_its_share_and_the_document_to_the_rest(folders):
     assert reranker.tokens((Input("", query), Input("", document))) == [begin, *queries[:15], end, *documents[:2], end]
 
 
+def test_a_query_that_is_cut_counts_where_its_document_fits(folders):
+    reranker = cross_encoder(folders / "bert", length=20, query_share=0.75)()
+    texts = [("the cat " * 20, "a"), ("the cat", "a dog"), ("the cat", "a dog " * 20)]
+    reranker.score([(Input("", query), Input("", document)) for query, document in texts])
+    assert reranker.cut == 2
+
+
+@pytest.mark.parametrize("kind", ["Llama", "Qwen2"])
+def test_a_classifier_on_a_decoder_reads_the_last_token_before_the_padding(tmp_path, kind):
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    folder = tiny.tiny_decoder(tmp_path / "decoder", kind, "ForSequenceClassification", num_labels=1)
+    model, tokenizer = AutoModelForSequenceClassification.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    expected = []
+    for pair in PAIRS:
+        sent = tokenizer(*texts_of(pair), return_tensors="pt")
+        with torch.inference_mode():
+            expected.append(float(model(**sent).logits[0, 0]))
+    assert_scores(cross_encoder(folder, length=200), expected)
+
+
+def test_a_length_beyond_the_models_positions_is_refused_and_never_taken_unasked(tmp_path):
+    tokenizer = tiny.bert_tokenizer()
+    folder = tiny.tiny_bert(tmp_path / "bert", "BertForSequenceClassification", num_labels=1)
+    tokenizer.model_max_length = 1 << 40  # as many checkpoints leave it
+    tokenizer.save_pretrained(folder)
+    with pytest.raises(ToolkitError, match="length is 65, but the model has 64 positions"):
+        cross_encoder(folder, length=65)()
+    reranker = cross_encoder(folder)()
+    assert reranker.facts["length"] == 64
+    assert len(reranker.tokens((Input("", "a cat"), Input("", "a dog " * 90)))) == 64
+
+
+def test_what_is_in_memory_as_tokens_is_bounded_in_pairs_and_characters(monkeypatch):
+    monkeypatch.setattr(base, "CHUNK", 3)
+    monkeypatch.setattr(base, "CHUNK_CHARACTERS", 10)
+    pairs = [(Input("", "ab"), Input("", "x" * length)) for length in (1, 1, 1, 1, 30, 4, 4)]
+    assert list(base.chunks(pairs)) == [(0, 3), (3, 4), (4, 5), (5, 6), (6, 7)]
+    assert list(base.chunks([])) == []
+
+
 def test_pairs_that_do_not_fit_are_counted(folders):
     reranker = cross_encoder(folders / "bert", length=20)()
     lengths = [len(cross_encoder(folders / "bert", length=64)().tokens(pair)) for pair in PAIRS]
@@ -172,6 +214,68 @@ def test_the_chat_template_of_the_checkpoint_is_put_around_the_turns(with_templa
     assert expected.count(1) == 1
 
 
+def chat_model(folder, template):
+    tokenizer = tiny.llama_tokenizer()
+    tokenizer.chat_template = template
+    return tiny.tiny_decoder(folder, "Mistral", "ForCausalLM", tokenizer=tokenizer)
+
+
+TURNS = "{% for message in messages %}<{{ message.role }}>{{ message.content }}{% endfor %}"
+REFUSES = "{% if messages[0].role == 'system' %}{{ raise_exception('no system turns') }}{% endif %}"
+
+
+def test_a_thought_that_the_template_opens_is_closed_before_the_answer(tmp_path):
+    folder = chat_model(tmp_path / "thinks", TURNS + "{{ '<answer><think>\\n' }}")
+    parameters = {"tokens": ["t", "f"], "prompt": prompt_file(tmp_path, ("user", "{query} | {document}"))}
+    pair = (Input("", "a cat"), Input("", "a dog"))
+
+    def sent(**more):
+        reranker = load_reranker(tiny.tiny_spec(folder, "yes-no", parameters={**parameters, **more}))
+        return tiny.llama_tokenizer().decode(reranker.tokens(pair))
+
+    assert sent() == "<user>a cat | a dog<answer><think>\n\n</think>\n\n"
+    assert sent(reasoning=6) == "<user>a cat | a dog<answer><think>\n"  # one that is to think does
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("", "no chat template for prompt asked.yaml: the tokenizer has none"),
+        (REFUSES + TURNS, "the chat template refuses prompt asked.yaml: no system turns"),
+        ("{{ messages[-1].content }}", r"the chat template drops {query} of prompt asked.yaml"),
+    ],
+)
+def test_turns_that_a_chat_template_does_not_take_are_refused(tmp_path, template, message):
+    prompt = prompt_file(tmp_path, ("system", "Q {query}"), ("user", "{document}"))
+    spec = tiny.tiny_spec(
+        chat_model(tmp_path / "chat", template or None),
+        "yes-no",
+        parameters={"tokens": ["t", "f"], "prompt": prompt, "chat": True},
+    )
+    with pytest.raises(ToolkitError, match=message) as caught:
+        load_reranker(spec)
+    assert "chat: false" in caught.value.hint or "user's turn" in caught.value.hint
+
+
+def test_a_decoder_that_takes_no_positions_is_sent_none(tmp_path):
+    import torch
+    import transformers
+
+    tokenizer = tiny.llama_tokenizer()
+    config = transformers.BloomConfig(vocab_size=len(tokenizer), hidden_size=32, n_layer=2, n_head=4)
+    folder = tiny.save(tiny.random_model(transformers.BloomForCausalLM, config), tokenizer, tmp_path / "bloom")
+    model = transformers.BloomForCausalLM.from_pretrained(folder).eval()
+    prompt = prompt_file(tmp_path, ("user", ASKED))
+    spec = tiny.tiny_spec(folder, "yes-no", parameters={"tokens": ["t", "f"], "prompt": prompt})
+    compared, expected = tokenizer.convert_tokens_to_ids(["t", "f"]), []
+    for pair in PAIRS:
+        query, document = texts_of(pair)
+        sent = tokenizer(ASKED.replace("{query}", query).replace("{document}", document), return_tensors="pt")
+        with torch.inference_mode():
+            expected.append(of_two(model(input_ids=sent["input_ids"]).logits[0, -1, compared]))
+    assert_scores(lambda **how: load_reranker(spec, **how), expected)
+
+
 @pytest.mark.parametrize("kind", ["monot5", "yes-no"])
 def test_a_long_document_is_cut_and_the_cue_stays(folders, tmp_path, kind):
     from transformers import AutoTokenizer
@@ -211,7 +315,7 @@ def test_the_papers_way_cuts_the_end_of_the_whole_prompt(folders, tmp_path):
 def test_a_query_without_room_for_a_document_is_refused(folders, tmp_path):
     prompt = prompt_file(tmp_path, ("user", "Q {query} D {document} R:"))
     spec = tiny.tiny_spec(folders / "Mistral", "yes-no", parameters={"tokens": ["t", "f"], "length": 30, "prompt": prompt})
-    with pytest.raises(ToolkitError, match="a query leaves no room for a document"):
+    with pytest.raises(ToolkitError, match="a query leaves no room for a document: 'the long river the long"):
         load_reranker(spec).score([(Input("", "the long river " * 5), Input("", "a dog"))])
 
 
@@ -310,6 +414,21 @@ def test_what_is_no_such_reranker_is_refused(folders, tmp_path, folder, kind, pa
         load_reranker(tiny.tiny_spec(place, kind, parameters=parameters))
 
 
+def test_a_damaged_checkpoint_is_refused_in_one_line(tmp_path):
+    folder = tiny.tiny_bert(tmp_path / "bert", "BertForSequenceClassification", num_labels=1)
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(ToolkitError, match="tiny does not load as a cross-encoder"):
+        cross_encoder(folder)()
+
+
+def test_an_adapter_is_not_loaded_as_if_it_were_whole(tmp_path):
+    folder = tiny.tiny_decoder(tmp_path / "base", "Llama", "ForCausalLM")
+    adapter = tiny.tiny_lora(tmp_path / "adapter", folder)
+    with pytest.raises(ToolkitError, match="tiny is an adapter: rerankers are loaded whole"):
+        load_reranker(tiny.tiny_spec(adapter, "yes-no", base=str(folder), parameters={"tokens": ["t", "f"]}))
+
+
 def test_a_prompt_for_a_model_without_one_is_refused(folders):
     spec = tiny.tiny_spec(folders / "bert", "cross-encoder")
     with pytest.raises(ToolkitError, match="it has no prompt"):
@@ -323,5 +442,6 @@ def test_the_facts_name_device_precision_and_prompt(folders, tmp_path):
     ours, theirs = load_reranker(spec).facts, load_reranker(spec, prompt=prompt).facts
     assert (ours["device"], ours["precision"]) == ("cpu", "fp32")
     assert (ours["prompt"], ours["prompt_name"], ours["prompt_source"]) == ("ours", "pointwise-followir.v1", "their model card")
+    assert (ours["tokens"], ours["length"], ours["chat"], ours["cut"]) == (["t", "f"], 256, False, "document")
     assert theirs["prompt"] == "asked.yaml"
     assert theirs["prompt_sha256"] != ours["prompt_sha256"]

@@ -14,7 +14,8 @@ from toolkit.models.batches import by_length
 
 Pair = tuple[Input, Input]
 
-CHUNK = 8192  # pairs that are tokenized, and sorted by length, together
+# what is tokenized, and sorted by length, together: this many pairs, or fewer of so many characters
+CHUNK, CHUNK_CHARACTERS = 8192, 1 << 24
 
 
 class Row(NamedTuple):
@@ -88,8 +89,8 @@ class BatchedReranker(Reranker):
     def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
         """See `Reranker`; a batch's pairs are of nearly one length."""
         done = set(done)
-        for start in range(0, len(pairs), CHUNK):
-            rows = self.encode(pairs[start : start + CHUNK])
+        for start, end in chunks(pairs):
+            rows = self.encode(pairs[start:end])
             self._cut += sum(row.cut for row in rows)
             for batch in by_length([len(row.ids) for row in rows], self._batch_size):
                 positions = [start + place for place in batch]
@@ -107,6 +108,19 @@ class BatchedReranker(Reranker):
     @abstractmethod
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """Their scores, (n,) float64, in one pass through the model."""
+
+
+def chunks(pairs: Sequence[Pair]) -> Iterator[tuple[int, int]]:
+    """Begin and end of parts of the pairs that may be in memory as tokens at once; each has a pair at least."""
+    start = characters = 0
+    for position, (query, document) in enumerate(pairs):
+        its = len(query.whole) + len(document.whole)
+        if position > start and (position == start + CHUNK or characters + its > CHUNK_CHARACTERS):
+            yield start, position
+            start, characters = position, 0
+        characters += its
+    if pairs:
+        yield start, len(pairs)
 
 
 def sigmoid(values: np.ndarray) -> np.ndarray:

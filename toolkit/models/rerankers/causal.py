@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
 from toolkit.models.rerankers.settings import YesNoParameters, parameters
 
 END_OF_THOUGHT = "</think>"
+UNLISTED_LENGTH = 2048  # tokens, for a checkpoint of which no entry says more, unless tokenizer or model say less
 
 
 class YesNo(BatchedReranker):
@@ -25,6 +27,8 @@ class YesNo(BatchedReranker):
         self._encoder = encoder
         self._compared = list(compared)
         self._activation = ACTIVATIONS[activation]
+        # BLOOM and its like count by the mask, and take no positions
+        self._takes = inspect.signature(loaded.model.forward).parameters.keys()
 
     def encode(self, pairs: Sequence[Pair]) -> list[Row]:
         """The pairs in the prompt."""
@@ -33,11 +37,13 @@ class YesNo(BatchedReranker):
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """The difference of the two logits at the last position, through the activation."""
         batch = loading.padded(rows, self._loaded, side="left")
+        told = {"use_cache": False, "logits_to_keep": 1}
         if "attention_mask" in batch:
             # a token's place is counted from its text's first one, not from the padding's
-            batch["position_ids"] = (batch["attention_mask"].cumsum(-1) - 1).clamp(min=0)
+            told["position_ids"] = (batch["attention_mask"].cumsum(-1) - 1).clamp(min=0)
         with loading.inference():
-            logits = self._loaded.model(**batch, use_cache=False, logits_to_keep=1).logits[:, -1, self._compared]
+            output = self._loaded.model(**batch, **{name: told[name] for name in told.keys() & self._takes})
+        logits = output.logits[:, -1, self._compared]
         positive, negative = loading.as_scores(logits).T
         return self._activation(positive - negative)
 
@@ -83,14 +89,15 @@ def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **wher
     said = pointwise_prompt(prompt or settings.prompt)
     loaded = loading.load("AutoModelForCausalLM", spec, what="language model", **where)
     chat = bool(loaded.tokenizer.chat_template) if settings.chat is None else settings.chat
-    length = loaded.length(settings.length) - settings.reasoning
+    length = loaded.length(spec, settings.length, UNLISTED_LENGTH)
+    room = length - settings.reasoning
     given = (
         loaded,
-        PromptEncoder(said, loaded.tokenizer, length=length, chat=chat, cut=settings.cut),
+        PromptEncoder(said, loaded.tokenizer, length=room, chat=chat, cut=settings.cut, thinks=settings.reasoning > 0),
         loading.token_ids(loaded, spec, settings.tokens),
         settings.activation,
     )
-    facts = {**loaded.facts, **said.facts(spec)}
+    facts = {**loaded.facts, **settings.facts(length=length, chat=chat), **said.facts(spec)}
     if settings.reasoning:
         return Reasoning(*given, most=settings.reasoning, spec=spec, batch_size=batch_size, facts=facts)
     return YesNo(*given, spec=spec, batch_size=batch_size, facts=facts)

@@ -23,30 +23,33 @@ class CrossEncoder(BatchedReranker):
     """
 
     def __init__(self, spec: SystemSpec, loaded: loading.Loaded, settings: CrossEncoderParameters, batch_size: int):
-        super().__init__(spec, batch_size=batch_size, facts=loaded.facts)
         self._loaded = loaded
-        self._length = loaded.length(settings.length)
+        self._length = loaded.length(spec, settings.length)
+        super().__init__(spec, batch_size=batch_size, facts={**loaded.facts, **settings.facts(length=self._length)})
         self._activation = ACTIVATIONS[settings.activation]
         self._query_share = settings.query_share
 
     def encode(self, pairs: Sequence[Pair]) -> list[Row]:
         """The pairs as the tokenizer joins them."""
         queries, documents = [query.whole for query, _ in pairs], [document.whole for _, document in pairs]
-        cut = "longest_first"
+        cut, whole = "longest_first", queries
         if self._query_share < 1:
             queries, cut = self._cut_queries(queries), "only_second"
         encoded = self._loaded.tokenizer(
             queries, documents, truncation=cut, max_length=self._length, return_attention_mask=False
         )
         types = encoded.get("token_type_ids") or [[]] * len(pairs)
-        lost = [bool(row.overflowing) for row in encoded.encodings]
+        shortened = (query != kept for query, kept in zip(whole, queries, strict=True))
+        lost = [bool(row.overflowing) or query for row, query in zip(encoded.encodings, shortened, strict=True)]
         return [Row(*row) for row in zip(encoded["input_ids"], types, lost, strict=True)]
 
     def _cut_queries(self, queries: Sequence[str]) -> list[str]:
         longest = int(self._length * self._query_share)
         encoded = self._loaded.tokenizer(queries, add_special_tokens=False, return_offsets_mapping=True)
-        kept = [offsets[:longest] for offsets in encoded["offset_mapping"]]
-        return [query[: offsets[-1][1]] if offsets else query for query, offsets in zip(queries, kept, strict=True)]
+        return [
+            query[: offsets[longest - 1][1]] if len(offsets) > longest else query
+            for query, offsets in zip(queries, encoded["offset_mapping"], strict=True)
+        ]
 
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """One logit a row, through the activation."""

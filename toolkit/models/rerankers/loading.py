@@ -13,12 +13,14 @@ import torch
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.specs import SystemSpec
 from toolkit.models.checkpoints import check_memory, import_transformers, locate, pick_device, pick_dtype, precision_of
+from toolkit.models.positions import table_of_positions
 from toolkit.models.rerankers.base import Row
+from toolkit.store import reason
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-UNLISTED_LENGTH = 512  # tokens, for a checkpoint of which no entry says more, unless its tokenizer says less
+UNLISTED_LENGTH = 512  # tokens, for a checkpoint of which no entry says more, unless tokenizer or model say less
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,14 @@ class Loaded:
         """What a run's metadata say of how it was run."""
         return {"device": self.device.type, "precision": precision_of(self.model.dtype)}
 
-    def length(self, wanted: int | None) -> int:
-        """How many tokens of a pair it is sent at most."""
-        return wanted or min(UNLISTED_LENGTH, self.tokenizer.model_max_length)
+    def length(self, spec: SystemSpec, wanted: int | None, unlisted: int = UNLISTED_LENGTH) -> int:
+        """How many tokens of a pair it is sent at most. ToolkitError where the entry wants more than the model can count."""
+        positions = table_of_positions(self.model)
+        if wanted and positions and wanted > positions:
+            message = f"{spec.name}: length is {wanted}, but the model has {positions} positions"
+            raise ToolkitError(message, f"set length to {positions} or less")
+        trained = getattr(self.model.config, "max_position_embeddings", None)
+        return wanted or min(known for known in (unlisted, self.tokenizer.model_max_length, positions, trained) if known)
 
 
 def load(
@@ -47,8 +54,10 @@ def load(
     what  the kind of model, for the message where the checkpoint lacks some of its weights
 
     Raises ToolkitError where it cannot be had or does not fit (see `toolkit.models.checkpoints`), where weights are
-    missing (transformers would make them up), and for a tokenizer without offsets.
+    missing (transformers would make them up), for an adapter, and for a tokenizer without offsets.
     """
+    if spec.base:
+        raise ToolkitError(f"{spec.name} is an adapter: rerankers are loaded whole", "merge it into its base")
     transformers = import_transformers()
     folder = locate(spec, trust_remote_code=trust_remote_code)
     place = pick_device(device)
@@ -59,9 +68,9 @@ def load(
         model, report = getattr(transformers, auto).from_pretrained(
             folder, dtype=pick_dtype(spec, precision, place), use_safetensors=True, output_loading_info=True, **shared
         )
-    except (ValueError, KeyError, OSError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise ToolkitError(f"{spec.name} does not load as a {what}: {reason}", "see --kind, or run with --debug") from error
+    except Exception as error:  # transformers has no class of its own for what it cannot load
+        hint = "see --kind; is the checkpoint complete?"
+        raise ToolkitError(f"{spec.name} does not load as a {what}: {reason(error)}", hint) from error
     if missing := report["missing_keys"]:
         raise ToolkitError(f"{spec.name} is no {what}: it lacks the weights {three(missing)}", "see --kind")
     if not tokenizer.is_fast:
@@ -69,6 +78,8 @@ def load(
             f"{spec.name}: its tokenizer does not say where tokens stand in a text", "add a tokenizer.json to it"
         )
     tokenizer.truncation_side = "right"  # some checkpoints' say left, for their own generation
+    if model.config.pad_token_id is None:  # classifiers on decoders look for a text's last token before the padding
+        model.config.pad_token_id = tokenizer.pad_token_id or 0
     return Loaded(model.to(place).eval(), tokenizer, torch.device(place))
 
 

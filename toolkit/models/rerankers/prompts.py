@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.templates import Input
 from toolkit.models.llm.prompts import Prompt, load_prompt
 from toolkit.models.rerankers.base import Pair, Row
+from toolkit.store import reason
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -16,6 +18,8 @@ QUERY, DOCUMENT = "{query}", "{document}"
 KIND = "pointwise"
 # Llama's templates state a date: today's would change scores from one day to the next
 TEMPLATE_DATE = "26 Jul 2024"
+CHAT_HINT = "give it a prompt that it takes (--prompt), or say `chat: false` in an entry of your own (--systems)"
+THOUGHT, CLOSED = "<think>", "\n\n</think>\n\n"
 
 
 def pointwise_prompt(name: str) -> Prompt:
@@ -26,18 +30,32 @@ def pointwise_prompt(name: str) -> Prompt:
     return prompt
 
 
-def skeleton(prompt: Prompt, tokenizer: PreTrainedTokenizerBase | None = None) -> str:
+def skeleton(prompt: Prompt, tokenizer: PreTrainedTokenizerBase | None = None, *, thinks: bool = False) -> str:
     """All that is said around query and document, their slots in place.
 
     tokenizer  whose chat template is put around the turns; an assistant's turn at the end is how the answer is begun for the
                model. Without one the turns follow each other as they are
+    thinks     whether the model is to think; otherwise a thought that the template opens is closed: behind an open one no
+               answer begins
+
+    Raises ToolkitError for a template that refuses the turns, or drops one of the slots.
     """
     turns = prompt.messages({"query": QUERY, "document": DOCUMENT})
     if tokenizer is None:
         return "".join(turn["content"] for turn in turns)
     begun = turns.pop()["content"] if turns[-1]["role"] == "assistant" else ""
-    told = {"date_string": TEMPLATE_DATE, "enable_thinking": False}
-    return tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **told) + begun
+    if not tokenizer.chat_template:
+        raise ToolkitError(f"no chat template for prompt {prompt.name}: the tokenizer has none", CHAT_HINT)
+    told = {"date_string": TEMPLATE_DATE, "enable_thinking": thinks}
+    try:
+        text = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **told)
+    except Exception as error:  # Jinja's own, and whatever a template raises
+        raise ToolkitError(f"the chat template refuses prompt {prompt.name}: {reason(error)}", CHAT_HINT) from error
+    if lost := [slot for slot in (QUERY, DOCUMENT) if slot not in text]:
+        raise ToolkitError(f"the chat template drops {lost[0]} of prompt {prompt.name}", "put it into the user's turn")
+    if text.rstrip().endswith(THOUGHT) and not thinks:
+        text = text.rstrip() + CLOSED
+    return text + begun
 
 
 class PromptEncoder:
@@ -47,8 +65,10 @@ class PromptEncoder:
     cut   `document`: a document is shortened until all fits; `prompt`: whatever stands at the end goes, the cue too
     """
 
-    def __init__(self, prompt: Prompt, tokenizer: PreTrainedTokenizerBase, *, length: int, chat: bool, cut: str):
-        self._before, self._after = skeleton(prompt, tokenizer if chat else None).split(DOCUMENT)
+    def __init__(
+        self, prompt: Prompt, tokenizer: PreTrainedTokenizerBase, *, length: int, chat: bool, cut: str, thinks: bool = False
+    ):
+        self._before, self._after = skeleton(prompt, tokenizer if chat else None, thinks=thinks).split(DOCUMENT)
         self._tokenizer = tokenizer
         self._length = length
         # a chat template writes the special tokens itself
@@ -64,10 +84,13 @@ class PromptEncoder:
         """The pairs as they are sent. ToolkitError where a query leaves no room for its documents."""
         parts = [self.texts(pair) for pair in pairs]
         encoded = self._tokenizer(["".join(part) for part in parts], return_attention_mask=False, **self._options)
-        rows = [Row(ids, [], len(ids) > self._length) for ids in encoded["input_ids"]]
-        return [Row(self._shortened(part), [], True) if row.cut else row for part, row in zip(parts, rows, strict=True)]
+        rows = []
+        for pair, part, ids in zip(pairs, parts, encoded["input_ids"], strict=True):
+            cut = len(ids) > self._length
+            rows.append(Row(self._shortened(part, pair[0]) if cut else ids, [], cut))
+        return rows
 
-    def _shortened(self, part: tuple[str, str, str]) -> list[int]:
+    def _shortened(self, part: tuple[str, str, str], query: Input) -> list[int]:
         if not self._cuts_document:
             return self._tokenizer("".join(part), truncation=True, max_length=self._length, **self._options)["input_ids"]
         before, document, after = part
@@ -79,8 +102,9 @@ class PromptEncoder:
             start, end = len(before), len(before) + len(document)
             inside = [first for first, last in encoded["offset_mapping"] if last > start and first < end]
             if not document:
+                asked = f"{query.text[:60]!r} needs {excess} tokens more than {self._length}"
                 raise ToolkitError(
-                    f"a query leaves no room for a document: it needs {excess} tokens more than {self._length}",
+                    f"a query leaves no room for a document: {asked}",
                     "give the system a larger `length` in a file of your own (--systems)",
                 )
             # a token may begin before the document, or several (of one character) at the same place

@@ -44,7 +44,8 @@ def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **wher
     settings = parameters(PromptParameters, spec)
     said = pointwise_prompt(prompt or settings.prompt)
     loaded = loading.load("AutoModelForSeq2SeqLM", spec, what="monoT5 (an encoder-decoder)", **where)
-    encoder = PromptEncoder(said, loaded.tokenizer, length=loaded.length(settings.length), chat=False, cut=settings.cut)
+    length = loaded.length(spec, settings.length)
+    encoder = PromptEncoder(said, loaded.tokenizer, length=length, chat=False, cut=settings.cut)
     return MonoT5(
         loaded,
         encoder,
@@ -52,5 +53,5 @@ def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **wher
         settings.activation,
         spec=spec,
         batch_size=batch_size,
-        facts={**loaded.facts, **said.facts(spec)},
+        facts={**loaded.facts, **settings.facts(length=length), **said.facts(spec)},
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
 from toolkit.core.errors import ToolkitError
@@ -18,7 +18,7 @@ OTHERS = ("depth", "tail", "run", "scores", "precision", "prompt_source")
 class Parameters:
     """What all kinds have.
 
-    length      tokens of a pair at most, special ones counted; None for what the tokenizer says (512 at most)
+    length      tokens of a pair at most, special ones counted; None for what tokenizer and model say (512 at most)
     activation  `identity` (the logit, or the difference of two) or `sigmoid` of it (of two logits: their softmax)
     """
 
@@ -28,6 +28,12 @@ class Parameters:
     def __post_init__(self):
         if self.activation not in ("identity", "sigmoid"):
             raise ToolkitError(f"activation is {self.activation!r}", "identity or sigmoid")
+
+    def facts(self, **found: Any) -> dict[str, Any]:
+        """What a run's metadata say of them, whether the entry has them or not; `found` is what the checkpoint decided."""
+        told = {**asdict(self), **found}
+        told.pop("prompt", None)  # which prompt was sent, it says itself
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
 
 
 @dataclass(frozen=True)
@@ -63,11 +69,11 @@ class PromptParameters(Parameters):
 class YesNoParameters(PromptParameters):
     """Of decoders.
 
+    length     None for what tokenizer and model say (2048 at most)
     chat       whether the checkpoint's chat template is put around the prompt; None: where it has one
     reasoning  how many tokens of `length` it may write before it answers; 0: it answers at once
     """
 
-    length: int | None = 2048
     tokens: tuple[str, str] = ("yes", "no")
     prompt: str = "pointwise-yes-no.v1"
     chat: bool | None = None
