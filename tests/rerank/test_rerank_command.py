@@ -71,7 +71,9 @@ def test_a_checkpoint_of_ones_own_reranks_a_run(place):
         "drop",
         "own",
     )
-    assert (entry["device"], entry["precision"], entry["cut"]) == ("cpu", "fp32", 0)
+    assert (entry["device"], entry["precision"], entry["inputs cut"]) == ("cpu", "fp32", 0)
+    # what the kind does where no entry says otherwise
+    assert (entry["length"], entry["activation"], entry["rank_only"]) == (64, "identity", False)
     assert metadata["data"]["candidates"]["sha256"] == hashlib.sha256((place / "first.trec").read_bytes()).hexdigest()
     assert metadata["data"]["run"]["sha256"] == hashlib.sha256((place / name).read_bytes()).hexdigest()
 
@@ -82,7 +84,7 @@ def test_standard_output_has_the_run_and_nothing_else(place, monkeypatch, capfd)
     out, error = capfd.readouterr()
     lines = [line.split() for line in out.splitlines()]
     assert [(line[0], line[2], line[3], line[5]) for line in lines] == [("1", "d0", "1", "x"), ("2", "d0", "1", "x")]
-    assert error == ""
+    assert error == "note: first.trec has no documents for 1 of 3 topics (3)\n"
 
 
 def test_a_killed_reranking_goes_on_and_ends_with_the_same_bytes(place, monkeypatch):
@@ -144,6 +146,10 @@ def test_the_prompt_of_a_system_is_shown(place):
         ((*WHAT, "--index", "x"), "texts come from --docs or from --index, not from both"),
         ((*WHAT, "--window", "5"), "mine is of kind cross-encoder: it has no window"),
         ((*WHAT, "--docs", "none.jsonl"), "no file none.jsonl"),
+        ((*WHAT, "--batch-size", "0"), "batch size is 0"),
+        ((*WHAT, "--depth", "-1"), "depth is -1"),
+        ((*WHAT, "--tag", "two words"), "tag 'two words' cannot stand in a TREC file"),
+        ((*WHAT, "--output", "mine"), "mine is a folder, not a file"),
         (("--run", "candidates", *WHAT[2:]), "topics is a file, which has no candidates"),
         (("--run", "candidates", "--topics", "infosearch-mini", *WHAT[6:]), "infosearch-mini has no candidates"),
     ],

@@ -11,10 +11,10 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
-from toolkit.formats import write_metadata, write_run
-from toolkit.formats.provenance import topics_facts
+from toolkit.formats import read_metadata, write_metadata, write_run
+from toolkit.formats.provenance import file_digest, topics_facts
 from toolkit.rerank import job
-from toolkit.rerank.method import reranking, shown_prompt
+from toolkit.rerank.method import Reranking, reranking, shown_prompt
 
 pytestmark = pytest.mark.unit
 
@@ -129,6 +129,66 @@ def test_the_topics_are_those_that_the_runs_metadata_name(found, tmp_path):
     write_metadata(path, {"data": {"topics": topics_facts("made-up", found.topics[:1])}})
     with pytest.raises(ToolkitError, match="was made with other topics than made-up has now"):
         job.plan_rerank(str(path), method)
+
+
+def test_a_run_of_another_tool_may_say_whatever_it_likes_beside_itself(found, tmp_path):
+    path = tmp_path / "run.trec"
+    write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
+    method = reranking(registry.system("ms-marco-minilm-l6-v2"))
+    for theirs in ({"tag": "x"}, {"method": "by hand", "data": ["unknown"]}, {"data": {"topics": "made-up"}}):
+        write_metadata(path, theirs)
+        with pytest.raises(ToolkitError, match="nothing says which topics"):
+            job.plan_rerank(str(path), method)
+        assert job.plan_rerank(str(path), method, topics="made-up").first.method == {}
+
+
+@pytest.fixture
+def as_it_was(monkeypatch):
+    """No model: the run stays as it was."""
+    monkeypatch.setattr(Reranking, "apply", lambda self, run, *given, **how: (run, {"name": "second"}))
+
+
+def made(path, **how):
+    planned = job.plan_rerank(str(path), reranking(registry.system("ms-marco-minilm-l6-v2")), topics="made-up", **how)
+    planned.make()
+    return read_metadata(planned.metadata)
+
+
+def test_the_metadata_have_the_digest_of_the_candidates_and_all_steps_before(found, as_it_was, tmp_path):
+    path = tmp_path / "run.trec"
+    write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path, tag="theirs")
+    before = file_digest(path)
+    write_metadata(path, {"method": {"retrieval": [{"name": "bm25"}], "reranking": [{"name": "first"}]}})
+    metadata = made(path, output=path)  # over the candidates themselves
+    assert metadata["data"]["candidates"] == {"file": "run.trec", "sha256": before, "queries": 1, "lines": 1}
+    assert metadata["data"]["run"]["sha256"] == file_digest(path) != before
+    assert metadata["method"]["retrieval"] == [{"name": "bm25"}]
+    assert [step["name"] for step in metadata["method"]["reranking"]] == ["first", "second"]
+
+
+def test_what_is_odd_about_the_candidates_is_said(found, as_it_was, tmp_path, capsys):
+    path = tmp_path / "run.trec"
+    write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
+    write_metadata(path, {"method": {"instruction": "placebo"}})
+    metadata = made(path, output=tmp_path / "new.trec")
+    assert metadata["data"]["candidates"]["instruction"] == "placebo"
+    assert capsys.readouterr().err.splitlines() == [
+        f"note: {path} has no documents for 3 of 4 topics (q1-ins, q2-ins, q2-ori)",
+        f"note: {path} was searched with instruction placebo; the topics are reranked with their own",
+    ]
+
+
+def test_the_recipes_candidates_are_not_claimed_of_another_run():
+    facts = reranking(recipe("followir-7b", "infosearch")).facts()
+    assert "run" not in facts
+    assert (facts["cut"], facts["rank_only"]) == ("prompt", False)
+    assert reranking(registry.system("followir-7b"), scores="rank").facts()["rank_only"]
+
+
+@pytest.mark.parametrize("given", [{"depth": 0}, {"batch_size": 0}, {"batch_size": -2}])
+def test_counts_below_one_are_refused(given):
+    with pytest.raises(ToolkitError, match=r"is (0|-2)"):
+        reranking(registry.system("ms-marco-minilm-l6-v2"), **given)
 
 
 def test_queries_that_no_part_has_are_refused(found, tmp_path):

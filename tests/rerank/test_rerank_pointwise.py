@@ -1,5 +1,8 @@
 """What reranking does with a model's scores: order, tail, ties, what is scored once, what is kept, what is refused."""
 
+import sqlite3
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tiny
@@ -9,7 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.rerank import rerank
-from toolkit.rerank.kept import KeptScores
+from toolkit.rerank.kept import KeptScores, identity, place_beside
 from toolkit.rerank.pointwise import below, falling
 
 pytestmark = pytest.mark.unit
@@ -132,11 +135,48 @@ def test_scores_of_another_model_are_not_taken(tmp_path, capsys):
     assert capsys.readouterr().err == f"note: the scores kept in {tmp_path}/kept were made otherwise; they are made anew\n"
 
 
-def test_a_file_that_holds_no_scores_is_refused(tmp_path):
-    (tmp_path / "kept").write_text("something else, and long enough to be looked at" * 3)
-    with pytest.raises(ToolkitError, match="the scores kept there cannot be read"):
-        KeptScores(tmp_path / "kept", "one")
-    assert (tmp_path / "kept").exists()
+def test_a_place_where_no_scores_can_be_kept_is_refused(tmp_path):
+    (tmp_path / "text").write_text("something else, and long enough to be looked at" * 3)
+    (tmp_path / "folder").mkdir()
+    for name in ("text", "folder"):
+        with pytest.raises(ToolkitError, match="the scores kept there cannot be opened"):
+            KeptScores(tmp_path / name, "one")
+        assert (tmp_path / name).exists()
+
+
+def test_scores_that_cannot_be_written_are_a_failure_in_one_line(tmp_path):
+    store = KeptScores(tmp_path / "kept", "one")
+    with sqlite3.connect(tmp_path / "kept") as other:
+        other.execute("drop table scores")
+    with pytest.raises(ToolkitError, match="the scores kept there cannot be written") as caught:
+        store.add([b"pair"], np.array([1.0]))
+    assert caught.value.status == 1
+
+
+@pytest.mark.parametrize("change", ["weights", "precision", "prompt", "length", "template"])
+def test_whatever_else_makes_a_score_is_part_of_its_makers_identity(tmp_path, change):
+    """A file of the checkpoint (in a folder of its own too), how it is run, what is sent."""
+    (tmp_path / "2_Dense").mkdir()
+    (tmp_path / "2_Dense" / "model.safetensors").write_bytes(b"one")
+
+    def its(**changed):
+        model = Told(SCORES)
+        model.facts = {name: changed.get(name, "x") for name in ("precision", "prompt", "length")}
+        model.spec = tiny.tiny_spec(tmp_path, "cross-encoder", templates={"query": changed.get("template", "{query}")})
+        return identity(model)
+
+    before = its()
+    assert its() == before
+    if change == "weights":
+        (tmp_path / "2_Dense" / "model.safetensors").write_bytes(b"three")
+        assert its() != before
+    else:
+        assert its(**{change: "other"}) != before
+
+
+def test_scores_are_kept_beside_files_alone(tmp_path):
+    assert place_beside(tmp_path / "a.trec") == tmp_path / ".a.trec.scores"
+    assert [place_beside(place) for place in (None, Path("-"), Path("/dev/null"))] == [None] * 3
 
 
 @pytest.mark.parametrize(

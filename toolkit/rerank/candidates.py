@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,12 +34,8 @@ def read_candidates(
         raise ToolkitError(f"depth is {depth}", "a whole number from 1 on")
     known = check_queries(run, topics)
     check_repeats(run)
-    lists = [Candidates(known[query_id], docs[:depth], docs[depth:]) for query_id, docs in run.rankings()]
-    wanted = {doc.doc_id for one in lists for doc in one.head}
-    if absent := wanted - texts.keys():
-        message = f"no text for {len(absent)} of {len(wanted)} documents ({three(absent)}) in {place}"
-        raise ToolkitError(message, "name the index or the file that has their texts with --index or --docs")
-    return lists
+    check_texts(wanted_ids(run, depth), texts, place)
+    return [Candidates(known[query_id], docs[:depth], docs[depth:]) for query_id, docs in run.rankings()]
 
 
 def check_queries(run: Run, topics: Sequence[Topic]) -> dict[str, Topic]:
@@ -63,6 +59,13 @@ def check_repeats(run: Run) -> None:
     query, doc = divmod(int(different[np.argmax(counts > 1)]), len(run.doc_ids))
     message = f"query {run.query_ids[query]} has document {run.doc_ids[doc]} more than once"
     raise ToolkitError(f"{run.source or 'the run'}: {message}", "keep one line for each document")
+
+
+def check_texts(wanted: Collection[str], texts: Mapping[str, Doc], place: str) -> None:
+    """ToolkitError for documents that are to be read and have no text."""
+    if absent := [doc_id for doc_id in wanted if doc_id not in texts]:
+        message = f"no text for {len(absent)} of {len(wanted)} documents ({three(absent)}) in {place}"
+        raise ToolkitError(message, "name the index or the file that has their texts with --index or --docs")
 
 
 def wanted_ids(run: Run, depth: int) -> list[str]:

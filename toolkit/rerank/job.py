@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolkit.benchmarks import TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError, three
+from toolkit.core.progress import say
 from toolkit.core.runs import Run, join_runs
 from toolkit.formats import read_any_run, read_metadata, write_metadata, write_run
+from toolkit.formats.ids import check_ids
 from toolkit.formats.provenance import file_digest, metadata_of, topics_digest, topics_facts
+from toolkit.rerank.kept import place_beside
 from toolkit.rerank.method import Reranking
 from toolkit.rerank.texts import Texts, texts_from
 
@@ -24,6 +28,7 @@ class Job:
     """A run to rerank: everything is read, looked up and checked, but neither texts nor the model are touched yet.
 
     run       the candidates; `source` is their file, or `candidates` for the benchmark's
+    first     of the candidates: what they are (`data`), and what their own metadata say of them (`metadata`, or None)
     texts     see `toolkit.rerank.texts`
     output    the new run's file; None where it is not written
     metadata  the metadata's file without `.yaml`; None where they are not written
@@ -31,6 +36,7 @@ class Job:
 
     run: Run
     source: str
+    first: First
     topics: TopicSet
     method: Reranking
     texts: Texts
@@ -58,7 +64,8 @@ class Job:
     def make(self) -> Run:
         """Rerank, then write the files. A run that was interrupted goes on with the scores kept beside the output."""
         started = time.time()
-        kept = self._kept()
+        kept = place_beside(self.output)
+        self._say_what_is_odd()
         run, report = self.method.apply(self.run, self.topics, self.texts, tag=self.tag, kept=kept)
         if self.output:
             write_run(run, self.output, tag=self.tag)
@@ -68,28 +75,49 @@ class Job:
             kept.unlink(missing_ok=True)
         return run
 
-    def _kept(self) -> Path | None:
-        if self.output is None or str(self.output) == "-":
-            return None
-        return self.output.with_name(f".{self.output.name}.scores")
+    def _say_what_is_odd(self) -> None:
+        without = {topic.query_id for topic in self.topics.topics}.difference(self.run.query_ids)
+        if without:
+            asked = len(self.topics.topics)
+            say(f"note: {self.source} has no documents for {len(without)} of {asked} topics ({three(without)})")
+        if instruction := self.first.method.get("instruction"):
+            say(f"note: {self.source} was searched with instruction {instruction}; the topics are reranked with their own")
 
     def _facts(self, run: Run, report: dict[str, Any], seconds: float) -> dict[str, Any]:
         file = None if str(self.output) == "-" else self.output
-        data = {"topics": topics_facts(self.topics.name, self.topics.topics), "candidates": self._candidates()}
-        method = {"reranking": [report]}
-        before = read_metadata(self.source) if self.source not in (CANDIDATES, "-") else None
-        if before:
-            method = {**{key: before["method"][key] for key in ("retrieval", "fusion") if key in before["method"]}, **method}
-            data |= {key: before["data"][key] for key in ("test collection", "indexes") if key in before["data"]}
+        topics, first = topics_facts(self.topics.name, self.topics.topics), self.first
+        steps = {key: first.method[key] for key in ("retrieval", "fusion") if key in first.method}
+        # of a run that was reranked before, all steps
+        method = {**steps, "reranking": [*first.method.get("reranking", ()), report]}
+        data = {key: first.data[key] for key in ("test collection", "indexes") if key in first.data}
+        data |= {"topics": topics, "candidates": first.facts}
         return metadata_of(run, tag=self.tag, method=method, data=data, file=file, seconds=seconds)
 
-    def _candidates(self) -> dict[str, Any]:
-        counts = {"queries": len(self.run.query_ids), "lines": len(self.run)}
-        if self.source == CANDIDATES:
-            return {"of": self.topics.benchmark.spec.name, **counts}
-        if self.source == "-":
-            return {"of": "standard input", **counts}
-        return {"file": Path(self.source).name, "sha256": file_digest(Path(self.source)), **counts}
+
+class First(NamedTuple):
+    """Where the candidates are from.
+
+    facts         for the new run's metadata
+    method, data  what their own metadata say of how they were found; empty where they have none
+    """
+
+    facts: dict[str, Any]
+    method: Mapping[str, Any]
+    data: Mapping[str, Any]
+
+
+def first_stage(run: Run, source: str, topics: TopicSet) -> First:
+    """What is known of a run that is to be reranked: read before anything is written, perhaps to the same place."""
+    counts = {"queries": len(run.query_ids), "lines": len(run)}
+    if source == CANDIDATES:
+        return First({"of": topics.benchmark.spec.name, **counts}, {}, {})
+    if source == "-":
+        return First({"of": "standard input", **counts}, {}, {})
+    metadata = read_metadata(source)
+    method, data = _part(metadata, "method"), _part(metadata, "data")
+    searched = {"instruction": method["instruction"]} if "instruction" in method else {}
+    digest = {"sha256": file_digest(Path(source))} if Path(source).is_file() else {}  # a pipe is read once
+    return First({"file": Path(source).name, **digest, **counts, **searched}, method, data)
 
 
 def plan_rerank(
@@ -120,12 +148,18 @@ def plan_rerank(
     source = str(source)
     candidates = None if source == CANDIDATES else read_any_run(source)
     found = resolve_topics(topics) if topics else _recorded_topics(source)
+    check_ids("tag", [tag or method.spec.name])
     output = Path("runs", _name(source, found, method)) if output is None else Path(output)
     if metadata is None and str(output) != "-":
         metadata = output
+    for place in (output, metadata):
+        if place and Path(place).is_dir():
+            raise ToolkitError(f"{place} is a folder, not a file", "name a file in it")
+    read = benchmark_candidates(found) if candidates is None else candidates
     return Job(
-        run=benchmark_candidates(found) if candidates is None else candidates,
+        run=read,
         source=source,
+        first=first_stage(read, source, found),
         topics=found,
         method=method,
         texts=texts_from(found, index=index, docs=docs),
@@ -155,10 +189,16 @@ def benchmark_candidates(topics: TopicSet) -> Run:
     return join_runs(runs, source=f"the candidates of {benchmark.spec.name}")
 
 
+def _part(metadata: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
+    """A part of metadata; empty where they have none, or another tool's something else."""
+    part = (metadata or {}).get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
 def _recorded_topics(source: str) -> TopicSet:
     """The topics that a run's metadata name, if they still are what they were."""
     metadata = read_metadata(source) if source not in (CANDIDATES, "-") else None
-    recorded = (metadata or {}).get("data", {}).get("topics", {})
+    recorded = _part(_part(metadata, "data"), "topics")
     hint = "name them with --topics"
     if "name" not in recorded:
         raise ToolkitError(f"nothing says which topics {source} was made with", hint)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,40 +29,37 @@ def pair_key(pair: Pair) -> bytes:
 def identity(reranker: Reranker) -> str:
     """A digest of all that a score depends on besides the pair: the checkpoint, what is sent, how it is computed."""
     spec = reranker.spec
-    told = [
-        spec.kind,
-        spec.checkpoint,
-        spec.revision,
-        spec.parameters,
-        spec.templates,
-        reranker.facts,
-        _stamps(spec.checkpoint),
-    ]
+    checkpoint = [spec.checkpoint, spec.revision, *_stamps(Path(spec.checkpoint).expanduser())]
+    told = [spec.kind, checkpoint, spec.parameters, spec.templates, reranker.facts]
     return hashlib.sha256(json.dumps(told, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def _stamps(checkpoint: str) -> list[tuple[str, int, int]]:
-    """Of a local checkpoint, which has no revision: names, sizes and times of its files."""
-    files = sorted(path for path in Path(checkpoint).glob("*") if path.is_file()) if Path(checkpoint).is_dir() else []
-    return [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+def _stamps(checkpoint: Path) -> list[tuple[str, int, int]]:
+    """Of a local checkpoint, which has no revision: names, sizes and times of its files; empty where there is no folder."""
+    files = sorted(path for path in checkpoint.rglob("*") if path.is_file())
+    return [(str(path.relative_to(checkpoint)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+
+
+def place_beside(output: Path | None) -> Path | None:
+    """Where scores are kept until `output` is written; None where that is no file (nothing, `-`, `/dev/null`)."""
+    if output is None or str(output) == "-" or (output.exists() and not output.is_file()):
+        return None
+    return output.with_name(f".{output.name}.scores")
 
 
 class KeptScores:
     """A file of scores by the digests of their pairs.
 
     Scores that another model, prompt or setting made are thrown away, which is said. Raises ToolkitError where the file is
-    something else.
+    something else, cannot be made, or is another process's at the moment.
     """
 
     def __init__(self, path: Path, identity: str):
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
-        self._database = sqlite3.connect(path)
-        try:
+        with self._explained("opened"):
+            self._database = sqlite3.connect(path)
             self._open(identity)
-        except sqlite3.DatabaseError as error:
-            self.close()
-            raise ToolkitError(f"{path}: the scores kept there cannot be read ({error})", "remove the file") from error
 
     def _open(self, identity: str) -> None:
         with self._database as database:
@@ -79,16 +77,27 @@ class KeptScores:
     def known(self, keys: Sequence[bytes]) -> dict[int, float]:
         """Positions of the keys that have a score, and it."""
         found: dict[bytes, float] = {}
-        for start in range(0, len(keys), AT_ONCE):
-            part = keys[start : start + AT_ONCE]
-            marks = ",".join("?" * len(part))
-            found.update(self._database.execute(f"select pair, score from scores where pair in ({marks})", part))
+        with self._explained("read"):
+            for start in range(0, len(keys), AT_ONCE):
+                part = keys[start : start + AT_ONCE]
+                marks = ",".join("?" * len(part))
+                found.update(self._database.execute(f"select pair, score from scores where pair in ({marks})", part))
         return {position: found[key] for position, key in enumerate(keys) if key in found}
 
     def add(self, keys: Sequence[bytes], scores: np.ndarray) -> None:
         """Keep these, to the disk."""
-        with self._database as database:
+        with self._explained("written"), self._database as database:
             database.executemany("insert or replace into scores values (?, ?)", zip(keys, scores.tolist(), strict=True))
+
+    @contextmanager
+    def _explained(self, done: str) -> Iterator[None]:
+        """SQLite's errors in one line: no database, another process's lock, a full disk."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            message = f"{self._path}: the scores kept there cannot be {done} ({error})"
+            hint = "is another process reranking to the same place, or the disk full? otherwise remove it"
+            raise ToolkitError(message, hint, status=1) from error
 
     def close(self) -> None:
         """What was kept stays."""

@@ -19,7 +19,7 @@ from toolkit.models.llm import load_prompt
 from toolkit.models.rerankers import KINDS as POINTWISE
 from toolkit.models.rerankers import check_reranker, load_reranker
 from toolkit.models.rerankers.settings import PROMPTED, parameters
-from toolkit.rerank.candidates import check_queries, read_candidates, wanted_ids
+from toolkit.rerank.candidates import check_queries, check_repeats, check_texts, wanted_ids
 from toolkit.rerank.kept import KeptScores, identity
 from toolkit.rerank.listwise import plan_listwise, rerank_listwise
 from toolkit.rerank.pointwise import rerank
@@ -78,13 +78,15 @@ class Reranking:
     def parts(self, run: Run, topics: TopicSet, texts: Texts) -> list[Part]:
         """What is to be reranked, part by part; ToolkitError for what is missing."""
         check_queries(run, topics.topics)
+        check_repeats(run)
         parts = []
         for part in topics.parts:
             of_part = run.select(topic.query_id for topic in part.topics)
             if of_part.query_ids:
                 source = texts(part.group)
-                found = source.find(wanted_ids(of_part, self.depth))
-                read_candidates(of_part, part.topics, found, self.depth, source.place)
+                wanted = wanted_ids(of_part, self.depth)
+                found = source.find(wanted)
+                check_texts(wanted, found, source.place)
                 parts.append((part, of_part, found, source.place))
         if not parts:
             raise ToolkitError(f"{run.source or 'the run'} has nothing to rerank", "check the run")
@@ -99,7 +101,7 @@ class Reranking:
         finally:
             if store:
                 store.close()
-        return runs, {**reranker.facts, "cut": reranker.cut}
+        return runs, {**reranker.facts, "inputs cut": reranker.cut}
 
     def _listwise(self, parts: list[Part], kept: Path | None) -> tuple[list[Run], dict]:
         ranker = self.ranker()
@@ -133,10 +135,12 @@ class Reranking:
             **({"recipe": spec.recipe} if spec.recipe else {}),
             "templates": dict(spec.templates),
             "template digest": template_digest(spec),
-            **{name: list(value) if isinstance(value, tuple) else value for name, value in spec.parameters.items()},
+            # what the recipe would have reranked is told by the candidates, which may be others
+            **{name: value for name, value in spec.parameters.items() if name != "run"},
             "depth": self.depth,
             "tail": self.tail,
             "scores": self.scores,
+            "rank_only": self.scores == "rank",
         }
 
 
@@ -155,6 +159,9 @@ def reranking(spec: SystemSpec, **given: Any) -> Reranking:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}: it has no {', '.join(odd)}", "only listwise rerankers have")
     if not listwise:
         check_reranker(spec, given.get("prompt"))
+    for name in ("depth", "batch_size"):
+        if known.get(name, 1) < 1:
+            raise ToolkitError(f"{name.replace('_', ' ')} is {known[name]}", "a whole number from 1 on")
     stage = ("depth", "tail", "scores", "run", *SLIDING)
     return Reranking(
         spec,
