@@ -19,6 +19,8 @@ pytestmark = pytest.mark.unit
         (json.dumps({"id": "a", "title": "T", "contents": "T red"}), None, Doc("a", "T", "red")),  # as Tandem indexes
         (json.dumps({"_id": "a", "title": "T", "text": "red"}), None, Doc("a", "T", "red")),  # BEIR
         (json.dumps({"_id": "a", "title": "", "text": "T red"}), None, Doc("a", "", "T red")),
+        (json.dumps({"docid": "a", "title": "T", "segment": "red"}), None, Doc("a", "T", "red")),  # MS MARCO v2.1
+        ("{sic} red", None, Doc("a", "", "{sic} red")),
         ("<DOC> red </DOC>", None, Doc("a", "", "<DOC> red </DOC>")),
         (None, "red", Doc("a", "", "red")),
     ],

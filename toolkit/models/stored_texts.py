@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -12,7 +13,7 @@ from toolkit.core.progress import progress
 from toolkit.models.anserini import open_reader
 from toolkit.models.jvm import java_class
 
-TEXT_FIELDS = ("contents", "text", "passage", "body")  # as Pyserini's collections call it
+TEXT_FIELDS = ("contents", "text", "passage", "segment", "body")  # as Pyserini's collections call it
 
 
 def stored_docs(index: Path, doc_ids: Iterable[str]) -> dict[str, Doc]:
@@ -41,9 +42,9 @@ def to_doc(index: Path, doc_id: str, raw: str | None, contents: str | None) -> D
     """The document from what an index stores of it; see `stored_docs`."""
     if raw is None and contents is None:
         raise ToolkitError(f"{index} does not store the texts of its documents", "name them with --docs")
-    if raw is None or not raw.startswith("{"):
+    row = _fields(raw or "")
+    if row is None:
         return Doc(doc_id, "", contents if raw is None else raw)
-    row = json.loads(raw)
     text = next((row[field] for field in TEXT_FIELDS if field in row), None)
     if text is None:
         known = ", ".join(row)
@@ -51,3 +52,12 @@ def to_doc(index: Path, doc_id: str, raw: str | None, contents: str | None) -> D
     title = row.get("title") or ""
     # what Tandem indexes has the title at the beginning of its contents
     return Doc(doc_id, title, text.removeprefix(f"{title} ")) if title else Doc(doc_id, "", text)
+
+
+def _fields(raw: str) -> dict[str, Any] | None:
+    """The fields of a JSON object; None for any other text, which may well begin with a brace."""
+    try:
+        row = json.loads(raw) if raw.startswith("{") else None
+    except ValueError:
+        return None
+    return row
