@@ -3,9 +3,10 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
-from tiny import sentence_modules, tiny_bert
+from tiny import sentence_modules, tiny_bert, tiny_spec
 
 from toolkit.core.documents import Doc
 from toolkit.core.topics import Topic
@@ -57,6 +58,16 @@ def test_a_cross_encoder_reads_the_pair(tmp_path):
         ("passage", None),
         ("pair", tokenizer(tmp_path)("wind power For experts.", "T Text.")["input_ids"]),
     ]
+
+
+def test_a_revision_that_is_not_here_costs_the_ids_alone(home):
+    kept, pinned = home / "models" / "org--tiny" / ("0" * 40), "1" * 40
+    sentence_modules(tiny_bert(kept))
+    spec = tiny_spec("org/tiny", revision=pinned, parameters={"pooling": "own"})
+    [explained] = explain(spec, [TOPIC])
+    assert explained.without == "org/tiny is not on this machine, and nothing is downloaded to tell them"
+    [explained] = explain(replace(spec, revision="0" * 40), [TOPIC])
+    assert explained.sent[0].ids == tokenizer(kept)("wind power For experts.")["input_ids"]
 
 
 def test_a_checkpoint_that_does_not_load_costs_the_ids_alone(tmp_path):

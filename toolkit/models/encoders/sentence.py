@@ -61,10 +61,8 @@ def load_model(
 
 
 def _check_complete(spec: SystemSpec, model: Any, folder: Path) -> None:
-    """ToolkitError where the model of transformers that was loaded lacks weights: they are random, and nobody has said so."""
-    from transformers import PreTrainedModel
-
-    if isinstance(model, PreTrainedModel):
+    """ToolkitError where a model of transformers' own lacks weights: they are random, and nobody has said so."""
+    if type(model).__module__.startswith("transformers.models."):
         # on this device nothing is read but names and shapes
         told = {"config": model.config, "device_map": "meta", "use_safetensors": True, "output_loading_info": True}
         _, report = type(model).from_pretrained(folder, **told)
