@@ -185,6 +185,14 @@ def test_the_recipes_candidates_are_not_claimed_of_another_run():
     assert reranking(registry.system("followir-7b"), scores="rank").facts()["rank_only"]
 
 
+def test_ties_of_taken_scores_are_counted_over_all_parts(monkeypatch):
+    parts = [Run.from_dict({f"q{number}-ori": {"a": 1.0, "b": 1.0}}) for number in (1, 2)]
+    monkeypatch.setattr(Reranking, "parts", lambda *given: [])
+    monkeypatch.setattr(Reranking, "_pointwise", lambda *given: (parts, {}))
+    method = reranking(registry.system("ms-marco-minilm-l6-v2"), scores="candidates")
+    assert method.apply(parts[0], topic_set("ori"), None)[1]["tied"] == 2
+
+
 @pytest.mark.parametrize("given", [{"depth": 0}, {"batch_size": 0}, {"batch_size": -2}])
 def test_counts_below_one_are_refused(given):
     with pytest.raises(ToolkitError, match=r"is (0|-2)"):

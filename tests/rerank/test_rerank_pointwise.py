@@ -12,8 +12,9 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.rerank import rerank
+from toolkit.rerank.candidates import count_tied
 from toolkit.rerank.kept import KeptScores, identity, place_beside
-from toolkit.rerank.pointwise import below, falling
+from toolkit.rerank.pointwise import below
 
 pytestmark = pytest.mark.unit
 
@@ -81,22 +82,18 @@ def test_equal_scores_come_by_document_id_descending_whatever_scores_are_written
         assert [doc.doc_id for doc in ranking] == ["c", "b", "a", "d", "e"]
 
 
-def test_candidates_with_equal_scores_stay_in_the_new_order():
-    run = Run.from_dict({"q1": {"a": 1.0, "b": 1.0, "c": 1.0}})
-    ranking = next(rerank(run, TOPICS, TEXTS, Told(SCORES), scores="candidates").rankings())[1]
-    assert [doc.doc_id for doc in ranking] == ["b", "c", "a"]
-    assert ranking[0].score == 1.0
-    assert 0.9999999 > ranking[2].score > 0.9999998  # two steps of a 32-bit float
+def test_the_candidates_scores_are_taken_as_they_are_and_their_ties_counted():
+    run = Run.from_dict({"q1": {"a": 3.0, "b": 2.0, "c": 2.0 + 1e-9, "d": 1.0, "e": 1.0}, "q2": {"a": 1.0, "b": 0.5}})
+    done = rerank(run, TOPICS, TEXTS, Told(SCORES), scores="candidates")
+    # the model's order is b c a e d; the run has 3, 2 + 1e-9, 2, 1, 1 (its c comes before its b, as 32-bit floats tie)
+    assert done.to_dict()["q1"] == {"b": 3.0, "c": 2.0 + 1e-9, "a": 2.0, "e": 1.0, "d": 1.0}
+    assert [count_tied(done, depth) for depth in (2, 3, 5)] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("lowest", [0.0, -3.25, 1e-30, -2.0e7, 4.0e9])
 def test_tail_scores_are_strictly_below_as_32_bit_floats(lowest):
     scores = np.array([lowest, *below(lowest, 900)], np.float32)
     assert (np.diff(scores) < 0).all()
-
-
-def test_falling_scores_are_left_as_they_are():
-    assert falling([3.0, 2.5, -1.0]) == [3.0, 2.5, -1.0]
 
 
 def test_pairs_of_equal_texts_are_scored_once():

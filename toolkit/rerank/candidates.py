@@ -68,6 +68,14 @@ def check_texts(wanted: Collection[str], texts: Mapping[str, Doc], place: str) -
         raise ToolkitError(message, "name the index or the file that has their texts with --index or --docs")
 
 
+def count_tied(run: Run, depth: int) -> int:
+    """Neighbours among the best `depth` documents of a query that have the same score, as a 32-bit float."""
+    best = run.head(depth)
+    order = best.order()
+    scores, queries = best.scores.astype(np.float32)[order], best.queries[order]
+    return int(((scores[1:] == scores[:-1]) & (queries[1:] == queries[:-1])).sum())
+
+
 def wanted_ids(run: Run, depth: int) -> list[str]:
     """The documents down to `depth` of any query, in bytewise order."""
     return sorted(run.doc_ids.take(to_arrow(np.unique(run.head(depth).docs))).to_pylist(), key=str.encode)

@@ -19,7 +19,7 @@ from toolkit.models.llm import load_prompt
 from toolkit.models.rerankers import KINDS as POINTWISE
 from toolkit.models.rerankers import check_reranker, load_reranker
 from toolkit.models.rerankers.settings import PROMPTED, parameters
-from toolkit.rerank.candidates import check_queries, check_repeats, check_texts, wanted_ids
+from toolkit.rerank.candidates import check_queries, check_repeats, check_texts, count_tied, wanted_ids
 from toolkit.rerank.kept import KeptScores, identity
 from toolkit.rerank.listwise import plan_listwise, rerank_listwise
 from toolkit.rerank.pointwise import rerank
@@ -73,6 +73,8 @@ class Reranking:
         apply = self._listwise if self.spec.kind == LISTWISE else self._pointwise
         runs, report = apply(parts, kept)
         joined = join_runs(runs, source=run.source)
+        if self.scores == "candidates":
+            report["tied"] = count_tied(joined, self.depth)
         return replace(joined, tag=tag or self.spec.name), {**self.facts(), **report}
 
     def parts(self, run: Run, topics: TopicSet, texts: Texts) -> list[Part]:

@@ -39,7 +39,7 @@ def rerank(
     topics  of all queries of the run
     texts   doc_id -> document, of all documents down to `depth`; `place` is where they come from, for a message
     scores  `own`: the model's, the same in every mode; `rank`: 1 / rank; `candidates`: the document at rank r takes the score
-            that the run had at rank r, lowered by the least step where it would tie with the one before
+            that the run had at rank r; where neighbours had equal ones, the tie order decides between them, not the model
     tail    `keep` the documents below `depth` behind the others in their order (with `own` scores: 1, 2, ... below the lowest
             of the query, which say nothing but the order), or `drop` them
     kept    where scores are kept as they are made: a second call goes on where the first one was interrupted
@@ -113,7 +113,7 @@ def _rows(one: Candidates, own: np.ndarray, scores: str, tail: str) -> Iterator[
     given = {
         "own": lambda: [*own[order].tolist(), *below(own.min(), len(behind))],
         "rank": lambda: [1 / rank for rank in range(1, len(ranked) + 1)],
-        "candidates": lambda: falling([doc.score for doc in one.head + behind]),
+        "candidates": lambda: [doc.score for doc in one.head + behind],
     }[scores]()
     return (ScoredDoc(one.topic.query_id, doc_id, score) for doc_id, score in zip(ranked, given, strict=True))
 
@@ -123,13 +123,3 @@ def below(lowest: float, count: int) -> list[float]:
     first = np.float64(np.float32(lowest))
     step = max(1.0, 2 * float(np.spacing(np.float32(abs(first) + count))))
     return [float(np.float32(first - step * place)) for place in range(1, count + 1)]
-
-
-def falling(scores: Sequence[float]) -> list[float]:
-    """The same scores, each that is not below the one before (as a 32-bit float) set to the next smaller one."""
-    fallen: list[float] = []
-    for score in scores:
-        if fallen and np.float32(score) >= np.float32(fallen[-1]):
-            score = float(np.nextafter(np.float32(fallen[-1]), np.float32(-np.inf)))
-        fallen.append(score)
-    return fallen
