@@ -188,7 +188,9 @@ def test_what_does_not_fit_into_memory_is_refused_with_its_numbers(bert, monkeyp
     (bert / "damaged.safetensors").write_bytes(b"\xff" * 20)
     with pytest.raises(ToolkitError, match="is no safetensors file"):
         check_memory(spec, bert, "cpu")
-    (bert / "damaged.safetensors").unlink()
+    (bert / "damaged.safetensors").rename(bert / "consolidated.safetensors")  # a second copy, which is not loaded
+    assert count_parameters(bert) == parameters
+    (bert / "consolidated.safetensors").unlink()
 
 
 def test_free_memory_is_what_the_machine_says(tmp_path, monkeypatch):

@@ -72,9 +72,10 @@ def check_memory(spec: SystemSpec, folder: Path, device: str, precision: str | N
 
 
 def count_parameters(folder: Path) -> int:
-    """The parameters in all safetensors of a folder, from their headers (8 bytes of length, then JSON)."""
+    """The parameters in the safetensors of a folder, from their headers (8 bytes of length, then JSON)."""
     total = 0
-    for path in sorted(folder.glob(WEIGHTS)):
+    # some repositories have all weights a second time, in one file that transformers does not read
+    for path in sorted(path for path in folder.glob(WEIGHTS) if not path.name.startswith("consolidated")):
         with path.open("rb") as file:
             try:
                 header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
