@@ -140,7 +140,7 @@ def test_replay_downloads_no_checkpoint(path):
         def facts(self):
             raise AssertionError("known only after a download")
 
-    with pytest.raises(ToolkitError, match="is not on this machine, and replay downloads nothing"):
+    with pytest.raises(ToolkitError, match="replay asks no hub for a checkpoint"):
         LLM(Elsewhere(), cache=AnswerCache(path), replay=True).check()
 
 

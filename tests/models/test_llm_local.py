@@ -1,6 +1,7 @@
 """A causal language model on this machine, beside the same computed literally with transformers."""
 
 import json
+import shutil
 
 import pytest
 from tiny import llama_tokenizer, tiny_bert, tiny_decoder, tiny_spec
@@ -156,6 +157,26 @@ def test_looking_downloads_nothing(home, monkeypatch):
     assert tokens > 50
     with pytest.raises(AssertionError):
         ranker.check()
+
+
+def test_looking_does_not_ask_the_hub_for_a_newer_commit_of_what_is_here(folder, home, monkeypatch):
+    def forbidden(*args, **told):
+        raise AssertionError("a dry run asked the hub")
+
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("toolkit.models.hub._info", forbidden)
+    kept = home / "models" / "castorini--rank_zephyr_7b_v1_full" / ("a" * 40)
+    shutil.copytree(folder, kept)
+    window = Window("q", "cats", ("the cat is in the house", "a dog"))
+    spec = registry.system("rank-zephyr-7b")
+    assert load_ranker(spec).peek(window)[0] is None
+    with pytest.raises(ToolkitError, match="replay asks no hub"):
+        load_ranker(spec, replay=True).check()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    offline = load_ranker(spec, replay=True)
+    offline.check()
+    assert offline.peek(window)[0] is None
+    assert offline.llm.facts()["revision"] == "a" * 40
 
 
 def test_a_window_is_ranked_within_the_models_tokens(folder, tmp_path, home):

@@ -43,8 +43,7 @@ def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = 
     kept, suffix = _place(repository), WITH_CODE if code else ""
     if COMMIT.fullmatch(revision) and (folder := kept / f"{revision}{suffix}").is_dir():
         return folder
-    # asked here, as the hub's client has read it when it was imported
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
+    if is_offline():
         return _offline(name, repository, revision, kept, suffix)
     with lock(f"model {repository}"):
         with _explained(repository, revision):
@@ -61,6 +60,16 @@ def is_kept(repository: str, revision: str = "") -> bool:
     """Whether a model repository is complete on this machine: at a commit, or at any where none is named."""
     commits = {path.name.removesuffix(WITH_CODE) for path in _place(repository).glob("*")}
     return revision in commits if COMMIT.fullmatch(revision) else any(COMMIT.fullmatch(commit) for commit in commits)
+
+
+def is_settled(revision: str = "") -> bool:
+    """Whether no hub has to be asked which commit is meant."""
+    return bool(COMMIT.fullmatch(revision)) or is_offline()
+
+
+def is_offline() -> bool:
+    """Whether HF_HUB_OFFLINE says so; looked up each time, as the hub's client has read it when it was imported."""
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
 
 
 def commits_of(*folders: Path) -> dict[str, str]:

@@ -39,9 +39,8 @@ class LLM:
         if not self.replay:
             self.backend.check()
         elif not self.backend.here:
-            raise ToolkitError(
-                "the checkpoint is not on this machine, and replay downloads nothing", "run without it", status=1
-            )
+            hint = "HF_HUB_OFFLINE=1 takes the commit that is here, where none is pinned; or run without replay"
+            raise ToolkitError("replay asks no hub for a checkpoint, and this one is not settled here", hint, status=1)
 
     def complete(self, requests: Sequence[Request], advance: Callable[[int], None] = lambda n: None) -> list[Answer]:
         """The answers in the order of the requests; each is in the cache as soon as it came.

@@ -11,6 +11,7 @@ from toolkit.models.llm.client import LLM
 from toolkit.models.llm.endpoint import Endpoint
 
 LOADERS = ("endpoint", "transformers")
+MOST = 1024  # requests at the same time: each has a thread and a connection
 
 
 def load_llm(
@@ -37,8 +38,8 @@ def load_llm(
     loader = loader or spec.loader or "transformers"
     if loader not in LOADERS:
         raise ToolkitError(f"{spec.name} is loaded by {loader}, which cannot write texts here", f"known: {', '.join(LOADERS)}")
-    if concurrency < 1:
-        raise ToolkitError(f"concurrency is {concurrency}", "a whole number from 1 on")
+    if not 1 <= concurrency <= MOST:
+        raise ToolkitError(f"concurrency is {concurrency}", f"a whole number from 1 to {MOST}")
     if loader == "endpoint":
         model = spec.parameters.get("model") or spec.checkpoint
         if not model:

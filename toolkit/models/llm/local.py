@@ -11,6 +11,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
 from toolkit.models.batches import by_length
+from toolkit.models.hub import is_settled
 from toolkit.models.llm.exchange import Answer, Message, Request
 from toolkit.store import reason
 
@@ -46,8 +47,10 @@ class LocalModel:
 
     @property
     def here(self) -> bool:
-        """Whether the checkpoint is on this machine."""
-        return checkpoints.is_here(self.spec.checkpoint, self.spec.revision)
+        """Whether the checkpoint is on this machine, and the hub need not be asked which of its commits is meant."""
+        checkpoint, revision = self.spec.checkpoint, self.spec.revision
+        local = checkpoint.startswith(checkpoints.PACKAGE) or Path(checkpoint).expanduser().is_dir()
+        return local or (is_settled(revision) and checkpoints.is_here(checkpoint, revision))
 
     @cached_property
     def folder(self) -> Path:
