@@ -145,6 +145,19 @@ def test_a_failure_on_one_of_several_devices_is_not_swallowed(bert):
         encoder.encode(inputs, "query")
 
 
+def test_a_batch_that_does_not_fit_into_the_gpu_is_a_failure_in_one_line(bert, monkeypatch):
+    import torch
+
+    def full(self, **batch):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    encoder = encoder_of(bert)
+    monkeypatch.setattr("transformers.BertModel.forward", full)
+    with pytest.raises(ToolkitError, match="a batch does not fit into the GPU's memory") as caught:
+        encoder.encode([Input("", "a")], "query")
+    assert caught.value.status == 1
+
+
 def test_half_precision_is_computed_with_and_scored_in_float32(bert):
     spec = tiny.tiny_spec(bert, parameters={"pooling": "mean"})
     inputs = [Input("", text) for text in tiny.TEXTS]

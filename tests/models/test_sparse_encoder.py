@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tiny import TEXTS, sentence_modules, tiny_bert, tiny_spec, write_json
+from tiny import TEXTS, sentence_modules, tiny_bert, tiny_roberta, tiny_spec, write_json
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
@@ -87,6 +87,14 @@ def test_a_checkpoint_without_the_head_is_refused(tmp_path, pooling):
         sentence_modules(folder, pooling)
     with pytest.raises(ToolkitError, match="is no masked language model with SPLADE's pooling"):
         load(folder)
+
+
+def test_positions_are_counted_as_the_model_does(tmp_path):
+    folder = tiny_roberta(tmp_path / "roberta", "XLMRobertaForMaskedLM")  # its table has two rows for padding
+    long = Input("", "a " * 100)
+    assert len(load(folder, query_length=64).encode([long], "query")) == 1
+    with pytest.raises(ToolkitError, match="tiny has 64 positions, query_length is 65"):
+        load(folder, query_length=65)
 
 
 def test_weights_that_would_be_random_are_refused(tmp_path):

@@ -26,6 +26,7 @@ from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.modules import Modules, load_layers, read_modules
 from toolkit.models.encoders.tokens import FAR, Framing
 from toolkit.models.hub import commits_of
+from toolkit.models.positions import table_of_positions
 
 if TYPE_CHECKING:
     import torch
@@ -87,7 +88,7 @@ def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> T
         check_memory(spec, whole, device, precision_of(how.dtype))
     models = [_model(spec, whole, modules.folder, pooling, device, how) for device in how.devices]
     left = parameters.get("padding") == "left"
-    if left and _positions(models[0]):
+    if left and table_of_positions(models[0]):
         message = f"{spec.name}: padding is left, but the model has a table of positions, which begin on the left"
         raise ToolkitError(message, "leave `padding` out: vectors do not depend on it")
     with explained(spec, whole):
@@ -156,7 +157,7 @@ def _merged(spec: SystemSpec, model: PreTrainedModel, folder: Path) -> PreTraine
 
 def _limit(spec: SystemSpec, side: str, own: int | None, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> int:
     """The limit of a side in tokens: the entry's, the checkpoint's, the tokenizer's, the model's."""
-    positions = _positions(model)
+    positions = table_of_positions(model)
     told = spec.parameters.get(f"{side}_length") or own
     if told and positions and told > positions:
         message = f"{spec.name}: {side}_length is {told}, but the model has {positions} positions"
@@ -164,15 +165,3 @@ def _limit(spec: SystemSpec, side: str, own: int | None, tokenizer: PreTrainedTo
     trained = getattr(model.config, "max_position_embeddings", None)
     known = [length for length in (tokenizer.model_max_length, positions, trained) if length and length < FAR]
     return told or min(known, default=FAR)
-
-
-def _positions(model: PreTrainedModel) -> int | None:
-    """How many positions a table of learnt ones has; None where the model has no table."""
-    from torch import nn
-
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
-            # RoBERTa and its kin begin to count after the padding's
-            first = module.padding_idx + 1 if module.padding_idx is not None else 0
-            return module.num_embeddings - first
-    return None

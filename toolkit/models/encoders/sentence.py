@@ -25,6 +25,7 @@ from toolkit.models.checkpoints import (
 from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.tokens import Framing
 from toolkit.models.hub import commits_of
+from toolkit.models.positions import table_of_positions
 
 TASKS = {"query": "query", "passage": "document"}  # as sentence-transformers calls the sides
 
@@ -139,7 +140,7 @@ def set_limits(spec: SystemSpec, transformer: Any) -> dict[str, int]:
     fixed = expansion["length"] if expansion and expansion["strategy"] == "fixed" else None
     own = transformer.max_seq_length
     limits = {"query": fixed or transformer.query_length or own, "passage": transformer.document_length or own}
-    positions = getattr(transformer.config, "max_position_embeddings", None)
+    positions = table_of_positions(transformer.model) or getattr(transformer.config, "max_position_embeddings", None)
     for side, limit in limits.items():
         if positions and limit > positions:
             raise ToolkitError(f"{spec.name} has {positions} positions, {side}_length is {limit}", f"at most {positions}")

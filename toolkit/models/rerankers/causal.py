@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.specs import SystemSpec
+from toolkit.models.batches import inference
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
 from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
@@ -41,7 +42,7 @@ class YesNo(BatchedReranker):
         if "attention_mask" in batch:
             # a token's place is counted from its text's first one, not from the padding's
             told["position_ids"] = (batch["attention_mask"].cumsum(-1) - 1).clamp(min=0)
-        with loading.inference():
+        with inference():
             output = self._loaded.model(**batch, **{name: told[name] for name in told.keys() & self._takes})
         logits = output.logits[:, -1, self._compared]
         positive, negative = loading.as_scores(logits).T
@@ -62,7 +63,7 @@ class Reasoning(YesNo):
         """The scores after what the model wrote."""
         tokenizer = self._loaded.tokenizer
         batch = loading.padded(rows, self._loaded, side="left")
-        with loading.inference():
+        with inference():
             written = self._loaded.model.generate(
                 **batch,
                 do_sample=False,

@@ -9,6 +9,7 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
+from toolkit.models.batches import inference
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
 from toolkit.models.rerankers.settings import CrossEncoderParameters, parameters
@@ -53,7 +54,7 @@ class CrossEncoder(BatchedReranker):
 
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """One logit a row, through the activation."""
-        with loading.inference():
+        with inference():
             logits = self._loaded.model(**loading.padded(rows, self._loaded)).logits[:, 0]
         return self._activation(loading.as_scores(logits))
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -92,16 +91,6 @@ def token_ids(loaded: Loaded, spec: SystemSpec, tokens: Sequence[str]) -> list[i
             "`tokens` are pieces of the vocabulary, such as '▁true' (SentencePiece) or 'Ġtrue' (byte-level BPE)",
         )
     return [vocabulary[token] for token in tokens]
-
-
-@contextmanager
-def inference() -> Iterator[None]:
-    """Compute without gradients; ToolkitError where a batch does not fit into a GPU's memory."""
-    try:
-        with torch.inference_mode():
-            yield
-    except torch.OutOfMemoryError as error:
-        raise ToolkitError("a batch does not fit into the GPU's memory", "take a smaller --batch-size", status=1) from error
 
 
 def padded(rows: Sequence[Row], loaded: Loaded, side: str = "right") -> dict[str, torch.Tensor]:

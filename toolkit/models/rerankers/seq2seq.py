@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from toolkit.core.specs import SystemSpec
+from toolkit.models.batches import inference
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
 from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
@@ -33,7 +34,7 @@ class MonoT5(BatchedReranker):
         """The difference of the two logits at the first decoder position, through the activation."""
         model = self._loaded.model
         start = torch.full((len(rows), 1), model.config.decoder_start_token_id, device=self._loaded.device)
-        with loading.inference():
+        with inference():
             logits = model(**loading.padded(rows, self._loaded), decoder_input_ids=start).logits[:, 0, self._compared]
         positive, negative = loading.as_scores(logits).T
         return self._activation(positive - negative)
