@@ -14,7 +14,7 @@ from toolkit.core.topics import Topic
 from toolkit.rerank import rerank
 from toolkit.rerank.candidates import count_tied
 from toolkit.rerank.kept import KeptScores, identity, place_beside
-from toolkit.rerank.pointwise import below
+from toolkit.rerank.pointwise import Part, below, rerank_parts
 
 pytestmark = pytest.mark.unit
 
@@ -104,6 +104,20 @@ def test_pairs_of_equal_texts_are_scored_once():
     done = rerank(run, modes, same, model)
     assert model.asked == [("red!", "one"), ("red!", "two two")]
     assert done.to_dict() == {"q1-ori": {"b": 2.5, "a": 0.5}, "q2-ori": {"e": 0.5, "a": 0.5}}
+
+
+def test_pairs_of_equal_texts_in_several_parts_are_scored_once_under_their_own_ids():
+    """Dimensions of a benchmark share queries, and ids stand for other documents in each."""
+    parts = [
+        Part(Run.from_dict({"q1": {"a": 2, "b": 1}}, source="s"), TOPICS, TEXTS, "here"),
+        Part(Run.from_dict({"q2": {"a": 2, "x": 1}}), [Topic("q2", "red")], {"a": TEXTS["c"], "x": TEXTS["a"]}, "there"),
+    ]
+    model = Told(SCORES)
+    runs = rerank_parts(parts, model, depth=5, tail="keep", scores="own")
+    assert model.asked == [("red!", "one"), ("red!", "two two"), ("red!", "three")]
+    assert [run.to_dict() for run in runs] == [{"q1": {"b": 2.5, "a": 0.5}}, {"q2": {"a": 1.5, "x": 0.5}}]
+    with pytest.raises(ToolkitError, match=r"no text for 1 of 2 documents \(x\) in there"):
+        rerank_parts([parts[0], parts[1]._replace(texts=TEXTS)], model, depth=5, tail="keep", scores="own")
 
 
 def test_the_order_of_lines_in_the_run_changes_nothing():

@@ -48,7 +48,7 @@ class Job:
         """What making the run does, a line a step."""
         method, spec = self.method, self.method.spec
         parts = method.parts(self.run, self.topics, self.texts)
-        documents = sum(len(found) for _, _, found, _ in parts)
+        documents = sum(len(part.texts) for part in parts)
         asked = ", ".join(f"{count:,} {what}" for what, count in method.plan(parts).items())
         recipe = f", recipe {spec.recipe}" if spec.recipe else ""
         size = f", {spec.size} parameters" if spec.size else ""
@@ -56,7 +56,7 @@ class Job:
         queries = len(self.run.query_ids)
         return [
             f"rerank the best {method.depth} of each of {queries} queries of {self.source}, {method.tail} the tail",
-            f"texts of {documents:,} documents from {', '.join(dict.fromkeys(place for *_, place in parts))}",
+            f"texts of {documents:,} documents from {', '.join(dict.fromkeys(part.place for part in parts))}",
             f"system {spec.name}{recipe} ({spec.kind}{size}{given}): {asked}; scores: {method.scores}",
             f"write {self.output}" if self.output else "write nothing",
         ]

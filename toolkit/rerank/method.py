@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import TopicPart, TopicSet
-from toolkit.core.documents import Doc
+from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run, join_runs
 from toolkit.core.specs import SystemSpec
@@ -22,14 +21,13 @@ from toolkit.models.rerankers.settings import PROMPTED, parameters
 from toolkit.rerank.candidates import check_queries, check_repeats, check_texts, count_tied, wanted_ids
 from toolkit.rerank.kept import KeptScores, identity
 from toolkit.rerank.listwise import plan_listwise, rerank_listwise
-from toolkit.rerank.pointwise import rerank
+from toolkit.rerank.pointwise import Part, rerank_parts
 from toolkit.rerank.texts import Texts
 
 DEFAULT_DEPTH = 100
 LISTWISE = "listwise"
 SLIDING = ("window", "step", "passes", "shuffle")
 ASKING = ("loader", "concurrency", "replay", "cache")
-Part = tuple[TopicPart, Run, Mapping[str, Doc], str]  # topics, their candidates, texts, where these come from
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class Reranking:
                 wanted = wanted_ids(of_part, self.depth)
                 found = source.find(wanted)
                 check_texts(wanted, found, source.place)
-                parts.append((part, of_part, found, source.place))
+                parts.append(Part(of_part, part.topics, found, source.place))
         if not parts:
             raise ToolkitError(f"{run.source or 'the run'} has nothing to rerank", "check the run")
         return parts
@@ -97,9 +95,8 @@ class Reranking:
     def _pointwise(self, parts: list[Part], kept: Path | None) -> tuple[list[Run], dict]:
         reranker = load_reranker(self.spec, **self.loading)
         store = KeptScores(kept, identity(reranker)) if kept else None
-        how = {"depth": self.depth, "tail": self.tail, "scores": self.scores, "kept": store}
         try:
-            runs = [rerank(run, part.topics, found, reranker, place=place, **how) for part, run, found, place in parts]
+            runs = rerank_parts(parts, reranker, depth=self.depth, tail=self.tail, scores=self.scores, kept=store)
         finally:
             if store:
                 store.close()
@@ -108,7 +105,7 @@ class Reranking:
     def _listwise(self, parts: list[Part], kept: Path | None) -> tuple[list[Run], dict]:
         ranker = self.ranker()
         how = {"depth": self.depth, "tail": self.tail, "scores": self.scores, **self.sliding}
-        done = [rerank_listwise(run, part.topics, found, self.spec, ranker, **how) for part, run, found, _ in parts]
+        done = [rerank_listwise(part.run, part.topics, part.texts, self.spec, ranker, **how) for part in parts]
         return [run for run, _ in done], done[-1][1]
 
     def ranker(self) -> Any:
@@ -118,11 +115,11 @@ class Reranking:
     def plan(self, parts: list[Part]) -> dict[str, int]:
         """What would be asked of the model: pairs; of a listwise one requests, how many of them are cached, and tokens."""
         if self.spec.kind != LISTWISE:
-            return {"pairs": sum(int(run.lengths.clip(max=self.depth).sum()) for _, run, _, _ in parts)}
+            return {"pairs": sum(int(run.lengths.clip(max=self.depth).sum()) for run, *_ in parts)}
         ranker = self.ranker()
         plans = [
-            plan_listwise(run, part.topics, found, self.spec, ranker, depth=self.depth, **self.sliding)
-            for part, run, found, _ in parts
+            plan_listwise(part.run, part.topics, part.texts, self.spec, ranker, depth=self.depth, **self.sliding)
+            for part in parts
         ]
         return {name: sum(plan[name] for plan in plans) for name in plans[0]}
 

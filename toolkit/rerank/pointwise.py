@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from toolkit.models.rerankers.base import Pair, Reranker
 
 SCORES, TAILS = ("own", "rank", "candidates"), ("keep", "drop")
+
+
+class Part(NamedTuple):
+    """A run with the topics of its queries, the texts of its documents, and where these come from, for a message."""
+
+    run: Run
+    topics: Sequence[Topic]
+    texts: Mapping[str, Doc]
+    place: str
 
 
 def rerank(
@@ -47,30 +56,39 @@ def rerank(
     Pairs of equal texts, as in two modes that share a query, are scored once. Equal scores come in the one tie order. Raises
     ToolkitError for values without meaning, for topics and texts that are missing, and for a model that gives no number.
     """
+    part = Part(run, topics, texts, place)
+    return rerank_parts([part], reranker, depth=depth, tail=tail, scores=scores, kept=kept)[0]
+
+
+def rerank_parts(
+    parts: Sequence[Part], reranker: Reranker, *, depth: int, tail: str, scores: str, kept: KeptScores | None = None
+) -> list[Run]:
+    """A run for each part, as `rerank` makes it; equal pairs of several parts are scored once."""
     for name, value, known in (("scores", scores, SCORES), ("tail", tail, TAILS)):
         if value not in known:
             raise ToolkitError(f"{name} is {value!r}", f"known: {', '.join(known)}")
-    lists = read_candidates(run, topics, texts, depth, place)
-    pairs, positions = distinct_pairs(lists, texts, reranker)
-    found = score_pairs(pairs, reranker, kept)
-    starts = np.cumsum([0, *(len(one.head) for one in lists)])
-    rows = [
-        row
-        for one, start in zip(lists, starts, strict=False)
-        for row in _rows(one, found[positions[start : start + len(one.head)]], scores, tail)
+    lists = [read_candidates(*part[:3], depth, part.place) for part in parts]
+    places: dict[Pair, int] = {}
+    positions = [_positions(its, part.texts, reranker, places) for its, part in zip(lists, parts, strict=True)]
+    found = score_pairs(list(places), reranker, kept)
+    name = reranker.spec.name
+    return [
+        Run.from_rows(_all_rows(its, found[where], scores, tail), tag=name, source=part.run.source)
+        for its, where, part in zip(lists, positions, parts, strict=True)
     ]
-    return Run.from_rows(rows, tag=reranker.spec.name, source=run.source)
 
 
-def distinct_pairs(lists: Sequence[Candidates], texts: Mapping[str, Doc], reranker: Reranker) -> tuple[list[Pair], np.ndarray]:
-    """The different pairs that are to be scored, and for each document of each head, list after list, which of them it is."""
-    templates, known = reranker.spec.templates, {}
+def _positions(
+    lists: Sequence[Candidates], texts: Mapping[str, Doc], reranker: Reranker, places: dict[Pair, int]
+) -> np.ndarray:
+    """For each document of each head, list after list, the place of its pair in `places`, where new ones are added."""
+    templates = reranker.spec.templates
     documents = {doc.doc_id: doc_input(templates, texts[doc.doc_id]) for one in lists for doc in one.head}
     positions = []
     for one in lists:
         query = topic_input(templates, one.topic)
-        positions += [known.setdefault((query, documents[doc.doc_id]), len(known)) for doc in one.head]
-    return list(known), np.array(positions, np.int64)
+        positions += [places.setdefault((query, documents[doc.doc_id]), len(places)) for doc in one.head]
+    return np.array(positions, np.int64)
 
 
 def score_pairs(pairs: Sequence[Pair], reranker: Reranker, kept: KeptScores | None = None) -> np.ndarray:
@@ -101,6 +119,14 @@ def _check(pairs: Sequence[Pair], batch: Sequence[int], scores: np.ndarray, rera
     precision = reranker.facts.get("precision", "its precision")
     message = f"{reranker.spec.name} gave a pair no finite score, in {precision} (query: {query.text[:60]!r})"
     raise ToolkitError(message, "numbers overflow in fp16: try --precision bf16 or fp32", status=1)
+
+
+def _all_rows(lists: Sequence[Candidates], own: np.ndarray, scores: str, tail: str) -> Iterator[ScoredDoc]:
+    start = 0
+    for one in lists:
+        end = start + len(one.head)
+        yield from _rows(one, own[start:end], scores, tail)
+        start = end
 
 
 def _rows(one: Candidates, own: np.ndarray, scores: str, tail: str) -> Iterator[ScoredDoc]:
