@@ -140,6 +140,7 @@ def test_a_runs_name_says_what_is_not_as_it_would_be_without_a_word(how, name):
         ({"system": ""}, "'' names no system"),
         ({"system": "bm25", "tag": "a b"}, "tag 'a b' cannot stand in a TREC file"),
         ({"system": "bm25", "output": "."}, ". is a folder, not a file"),
+        ({"system": "bm25", "output": ""}, ". is a folder, not a file"),
         ({"system": "bm25", "output": "-", "metadata": "."}, ". is a folder, not a file"),
     ],
 )

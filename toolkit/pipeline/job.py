@@ -240,7 +240,7 @@ def _check(method: Method, precision: str | None, docs: str | None, index: str |
     """Refuse what was said of something that is not there."""
     if precision and not method.models:
         raise ToolkitError(f"{method.tag} has no precision", "models have; leave --precision out")
-    if docs and not method.needs_texts:
+    if docs is not None and not method.needs_texts:
         raise ToolkitError("texts of documents without anything that reads them", "--docs is for --rerank and for +rules")
     kinds = {system.spec.kind for system in method.systems}
     if index and len(kinds) > 1 and Path(index).is_dir():
@@ -249,9 +249,11 @@ def _check(method: Method, precision: str | None, docs: str | None, index: str |
 
 
 def _place(path: str | Path | None) -> Path | None:
-    if path and Path(path).is_dir():
-        raise ToolkitError(f"{path} is a folder, not a file", "name a file in it")
-    return None if path is None else Path(path)
+    if path is None:
+        return None
+    if Path(path).is_dir():
+        raise ToolkitError(f"{Path(path)} is a folder, not a file", "name a file in it")
+    return Path(path)
 
 
 def _metadata_place(output: str | Path | None, metadata: str | Path | None) -> Path | None:
@@ -275,7 +277,7 @@ def _asked(topics: TopicSet, instruction: str) -> TopicSet:
 
 def _texts(topics: TopicSet, index: str | None, docs: str | None) -> Texts:
     """Of the documents that are searched: those named, or those that the index stores."""
-    return texts_from(topics, docs=docs) if docs else texts_from(topics, index=index)
+    return texts_from(topics, index=index) if docs is None else texts_from(topics, docs=docs)
 
 
 def run_name(job: Job) -> str:
