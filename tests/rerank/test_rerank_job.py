@@ -185,6 +185,15 @@ def test_the_recipes_candidates_are_not_claimed_of_another_run():
     assert reranking(registry.system("followir-7b"), scores="rank").facts()["rank_only"]
 
 
+def test_a_dry_run_tells_what_is_done_and_not_what_the_recipe_would_do(found, tmp_path):
+    path = tmp_path / "run.trec"
+    write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
+    spec = replace(recipe("followir-7b", "infosearch"), parameters={"run": "candidates", "tail": "drop", "cut": "prompt"})
+    lines = job.plan_rerank(str(path), reranking(spec, tail="keep"), topics="made-up").describe()
+    assert lines[0] == f"rerank the best 100 of each of 1 queries of {path}, keep the tail"
+    assert lines[2] == ("system followir-7b, recipe infosearch (yes-no, 7.11B parameters, cut prompt): 1 pairs; scores: own")
+
+
 def test_ties_of_taken_scores_are_counted_over_all_parts(monkeypatch):
     parts = [Run.from_dict({f"q{number}-ori": {"a": 1.0, "b": 1.0}}) for number in (1, 2)]
     monkeypatch.setattr(Reranking, "parts", lambda *given: [])

@@ -20,6 +20,7 @@ from toolkit.rerank.method import Reranking
 from toolkit.rerank.texts import Texts, texts_from
 
 CANDIDATES = "candidates"
+STAGE = ("run", "depth", "tail", "scores")  # what a recipe says of reranking, and a user may say otherwise
 SUFFIXES = (".gz", ".zst", ".trec", ".txt", ".run")
 
 
@@ -52,7 +53,8 @@ class Job:
         asked = ", ".join(f"{count:,} {what}" for what, count in method.plan(parts).items())
         recipe = f", recipe {spec.recipe}" if spec.recipe else ""
         size = f", {spec.size} parameters" if spec.size else ""
-        given = "".join(f", {name} {value}" for name, value in spec.parameters.items())
+        of_model = {name: value for name, value in spec.parameters.items() if name not in STAGE}
+        given = "".join(f", {name} {value}" for name, value in of_model.items())
         queries = len(self.run.query_ids)
         return [
             f"rerank the best {method.depth} of each of {queries} queries of {self.source}, {method.tail} the tail",
