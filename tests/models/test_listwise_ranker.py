@@ -128,6 +128,12 @@ def test_words_are_what_blanks_divide_and_characters_where_a_script_has_none(tex
     assert passage(text, 5).first(words) == cut
 
 
+def test_of_a_long_text_no_more_is_kept_than_may_be_shown():
+    book = passage("word " * 100_000, 3)
+    assert book.text == "word word word word"  # one more than is shown tells that it was cut
+    assert (book.first(3), book.first(1)) == ("word word word", "word")
+
+
 def test_numbers_in_brackets_would_be_taken_for_passages():
     assert plain("see [3] and [12],\n not [a] or [ 3 ]") == "see (3) and (12), not [a] or [ 3 ]"
 
