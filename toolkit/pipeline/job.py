@@ -22,6 +22,7 @@ from toolkit.index import Index, own_name
 from toolkit.pipeline.engines import Engine, engine
 from toolkit.pipeline.method import DEFAULT_HITS, Method, check_fusion, choose, choose_reranker
 from toolkit.pipeline.options import Options
+from toolkit.rerank.kept import place_beside
 from toolkit.rerank.texts import Texts, texts_from
 from toolkit.search.placebo import with_instructions
 from toolkit.search.rules import apply_rules
@@ -81,7 +82,8 @@ class Job:
             raise ToolkitError(f"{self.topics.name} has no topics", "check the file")
         opened = [one.open() for one in self.engines]
         runs = [self._search(one, indexes) for one, indexes in zip(self.engines, opened, strict=True)]
-        run, facts, kept = runs[0], self.method.facts([one.facts() for one in self.engines]), self._kept()
+        run, facts = runs[0], self.method.facts([one.facts() for one in self.engines])
+        kept = place_beside(self.output) if self.method.reranker else None
         if self.method.fusion:
             run = fuse(runs, **parse_method(self.method.fusion), hits=self.options.hits, tag=self.tag)
         if self.method.reranker:
@@ -96,12 +98,6 @@ class Job:
         if kept:
             kept.unlink(missing_ok=True)
         return run
-
-    def _kept(self) -> Path | None:
-        """Where a reranker keeps its scores as they are made: an interrupted run goes on with them."""
-        if self.method.reranker is None or self.output is None or is_stream(self.output):
-            return None
-        return self.output.with_name(f".{self.output.name}.scores")
 
     def _search(self, one: Engine, indexes: list[Index]) -> Run:
         runs = []
