@@ -67,6 +67,7 @@ class Reasoning(YesNo):
             written = self._loaded.model.generate(
                 **batch,
                 do_sample=False,
+                repetition_penalty=1.0,  # whatever the checkpoint has for its own generation
                 max_new_tokens=self._most,
                 stop_strings=END_OF_THOUGHT,
                 tokenizer=tokenizer,
