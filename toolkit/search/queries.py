@@ -35,7 +35,7 @@ def check_made_by(index: Path, metadata: Mapping[str, Any], spec: SystemSpec, en
     for repository, commit in metadata.get("commits", {}).items():
         if encoder.commits.get(repository, commit) != commit:
             message = f"index {index} was made with {repository} at {commit[:12]}, not {encoder.commits[repository][:12]}"
-            raise ToolkitError(message, "index the documents anew; an entry of your own that pins its `revision` keeps to one commit")
+            raise ToolkitError(message, "index the documents anew; an entry that pins its `revision` keeps to one commit")
 
 
 def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, *, hits: int, threads: int) -> dict[Input, Any]:
