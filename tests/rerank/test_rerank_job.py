@@ -221,3 +221,18 @@ def test_prompts_are_shown_for_language_models_alone():
     assert shown_prompt(registry.system("rank-zephyr-7b")).startswith("listwise.v1 ")
     with pytest.raises(ToolkitError, match="it has no prompt"):
         shown_prompt(registry.system("ms-marco-minilm-l6-v2"))
+
+
+def test_a_dry_run_downloads_no_index(tmp_path, home):
+    """The texts of a prebuilt index are not here: the plan says so, with the size."""
+    from toolkit.registry import choose_system
+    from toolkit.rerank.job import plan_rerank
+    from toolkit.rerank.method import reranking
+
+    (tmp_path / "topics.tsv").write_text("1\twind power\n")
+    (tmp_path / "run.trec").write_text("1 Q0 a 1 2.0 x\n1 Q0 b 2 1.0 x\n")
+    method = reranking(choose_system("ms-marco-minilm-l6-v2"))
+    job = plan_rerank(str(tmp_path / "run.trec"), method, topics=str(tmp_path / "topics.tsv"), index="msmarco", output="-")
+    texts = job.describe()[1]
+    assert texts.startswith("texts of 2 documents from msmarco-v1-passage, downloaded first (")
+    assert not (home / "downloads").exists()

@@ -12,6 +12,7 @@ from toolkit.benchmarks import Collection, TopicSet
 from toolkit.core.home import home
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
+from toolkit.core.templates import template_digest
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import Corpus, corpus_from_docs
 from toolkit.formats.provenance import command_line
@@ -87,7 +88,8 @@ class Dense(Neural):
         from toolkit.encode import encode_corpus
         from toolkit.index.dense import build_dense_index
 
-        vectors = home() / "vectors" / folder.name
+        # what another template or precision began is another folder
+        vectors = home() / "vectors" / f"{folder.name}.{template_digest(self.chosen.spec)[:12]}.{self.encoder.precision}"
         encode_corpus(corpus, self.encoder, self.chosen.spec, vectors)
         build_dense_index(vectors, folder, threads=threads, command=command_line())
         shutil.rmtree(vectors)

@@ -15,6 +15,7 @@ from toolkit.core.runs import Run, join_runs
 from toolkit.formats import read_any_run, read_metadata, write_metadata, write_run
 from toolkit.formats.ids import check_ids
 from toolkit.formats.provenance import file_digest, metadata_of, topics_digest, topics_facts
+from toolkit.rerank.candidates import wanted_ids
 from toolkit.rerank.kept import place_beside
 from toolkit.rerank.method import Reranking
 from toolkit.rerank.texts import Texts, texts_from
@@ -48,20 +49,29 @@ class Job:
     def describe(self) -> list[str]:
         """What making the run does, a line a step."""
         method, spec = self.method, self.method.spec
-        parts = method.parts(self.run, self.topics, self.texts)
-        documents = sum(len(part.texts) for part in parts)
-        asked = ", ".join(f"{count:,} {what}" for what, count in method.plan(parts).items())
         recipe = f", recipe {spec.recipe}" if spec.recipe else ""
         size = f", {spec.size} parameters" if spec.size else ""
         of_model = {name: value for name, value in spec.parameters.items() if name not in STAGE}
         given = "".join(f", {name} {value}" for name, value in of_model.items())
+        texts, asked = self._plan()
         queries = len(self.run.query_ids)
         return [
             f"rerank the best {method.depth} of each of {queries} queries of {self.source}, {method.tail} the tail",
-            f"texts of {documents:,} documents from {', '.join(dict.fromkeys(part.place for part in parts))}",
+            f"texts of {texts}",
             f"system {spec.name}{recipe} ({spec.kind}{size}{given}): {asked}; scores: {method.scores}",
             f"write {self.output}" if self.output else "write nothing",
         ]
+
+    def _plan(self) -> tuple[str, str]:
+        """Whose texts are read and how much is asked of the model; without the texts, where they would be downloaded."""
+        fetched = dict.fromkeys(source.fetch for part in self.topics.parts if (source := self.texts(part.group)).fetch)
+        if fetched:
+            documents = len(wanted_ids(self.run, self.method.depth))
+            return f"{documents:,} documents from {', '.join(fetched)}", "how much is asked is known with the texts"
+        parts = self.method.parts(self.run, self.topics, self.texts)
+        documents, places = sum(len(part.texts) for part in parts), dict.fromkeys(part.place for part in parts)
+        asked = ", ".join(f"{count:,} {what}" for what, count in self.method.plan(parts).items())
+        return f"{documents:,} documents from {', '.join(places)}", asked
 
     def make(self) -> Run:
         """Rerank, then write the files. A run that was interrupted goes on with the scores kept beside the output."""

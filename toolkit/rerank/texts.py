@@ -13,7 +13,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.formats.documents import corpus_from_files
 from toolkit.models.stored_texts import stored_docs
 from toolkit.registry.loader import did_you_mean
-from toolkit.store import fetch_index
+from toolkit.store import fetch_index, index_folder
 
 
 class TextSource(NamedTuple):
@@ -21,10 +21,12 @@ class TextSource(NamedTuple):
 
     place  what to call it in a message
     find   the documents of these ids that it has, by id
+    fetch  what finding them downloads first, in words; empty where it is here
     """
 
     place: str
     find: Callable[[Sequence[str]], dict[str, Doc]]
+    fetch: str = ""
 
 
 Texts = Callable[[str], TextSource]
@@ -61,7 +63,8 @@ def _indexed(name: str) -> Texts:
         spec = registry.index(name)
         if spec.kind == "faiss":
             raise ToolkitError(f"index {name} has vectors, not texts", "name the texts with --docs, or a Lucene index")
-        return lambda group: TextSource(spec.name, lambda ids: stored_docs(fetch_index(spec), ids))
+        fetch = "" if index_folder(spec).exists() else f"{spec.name}, downloaded first ({spec.size / 1e9:.1f} GB)"
+        return lambda group: TextSource(spec.name, lambda ids: stored_docs(fetch_index(spec), ids), fetch)
     selection = find(name)
     if selection is None:
         known = [*registry.indexes(), *registry.index_aliases(), *registry.benchmarks()]
