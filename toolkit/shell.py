@@ -6,7 +6,8 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError
@@ -35,6 +36,32 @@ def common(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--quiet", action="store_true", help="no progress and no notes on standard error")
     group.add_argument("--debug", action="store_true", help="tracebacks, and the log of Anserini and other libraries")
     group.add_argument("--version", action="version", version=f"tandem-ir {__version__}")
+
+
+def encoding_options(group: argparse._ArgumentGroup) -> None:
+    """How a model encodes: `--batch-size`, `--device`, `--precision`, `--trust-remote-code`."""
+    group.add_argument("--batch-size", type=int, default=32, metavar="N", help="in texts of 128 tokens (default: 32)")
+    group.add_argument("--device", metavar="D", help="cpu, cuda, cuda:0,cuda:1 (default: the first GPU, or the CPU)")
+    group.add_argument("--precision", metavar="P", help="fp32, bf16, fp16 (default: the system's on a GPU, fp32 on a CPU)")
+    group.add_argument("--trust-remote-code", action="store_true", help="run the code that the checkpoint's repository brings")
+
+
+def run_output(parser: argparse.ArgumentParser) -> None:
+    """Where a run goes: `--output`, `--metadata`, `--tag`, and `--dry-run`."""
+    out = parser.add_argument_group("output")
+    out.add_argument("--output", metavar="F", help="the run's file, .gz or .zst too, or - (default: a name in runs/)")
+    out.add_argument("--metadata", metavar="F", help="where to write the metadata (default: beside the run)")
+    out.add_argument("--tag", metavar="NAME", help="the run's tag (default: the system's name)")
+    out.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+
+
+def report(folder: Path, problems: Sequence[str]) -> int:
+    """Print what is wrong with a folder that was verified; the exit status."""
+    for problem in problems:
+        print(f"{folder}: {problem}")
+    if not problems:
+        note(f"{folder}: as its metadata say")
+    return int(bool(problems))
 
 
 def subcommands(parser: argparse.ArgumentParser) -> Callable[..., argparse.ArgumentParser]:

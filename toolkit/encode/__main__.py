@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, note
+from toolkit.shell import command, encoding_options, guard, note, report
 
 if TYPE_CHECKING:
     from toolkit.core.specs import SystemSpec
@@ -38,10 +38,7 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--system", metavar="S", help="a dense system of the registry, a folder, or a Hugging Face id")
     how.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
     how.add_argument("--recipe", metavar="R", help="one of the system's recipes (default: its model card's)")
-    how.add_argument("--batch-size", type=int, default=32, metavar="N", help="in texts of 128 tokens (default: 32)")
-    how.add_argument("--device", metavar="D", help="cpu, cuda, cuda:0,cuda:1 (default: the first GPU, or the CPU)")
-    how.add_argument("--precision", metavar="P", help="fp32, bf16, fp16 (default: the system's on a GPU, fp32 on a CPU)")
-    how.add_argument("--trust-remote-code", action="store_true", help="run the code that the checkpoint's repository brings")
+    encoding_options(how)
     out = parser.add_argument_group("output")
     out.add_argument("--output", metavar="DIR", help="the folder; what was begun in it is gone on with")
     out.add_argument("--shard-size", type=int, metavar="N", help="documents a shard (default: 16384)")
@@ -128,12 +125,7 @@ def _say_plan(what: str, count: int, spec: SystemSpec, args: argparse.Namespace)
 def _verify(folder: Path) -> int:
     from toolkit.formats.vectors import verify_vectors
 
-    problems = verify_vectors(folder)
-    for problem in problems:
-        print(f"{folder}: {problem}")
-    if not problems:
-        note(f"{folder}: as its metadata say")
-    return int(bool(problems))
+    return report(folder, verify_vectors(folder))
 
 
 if __name__ == "__main__":

@@ -16,17 +16,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, note
+from toolkit.shell import command, encoding_options, guard, note, report
 
 if TYPE_CHECKING:
     from toolkit.core.specs import SystemSpec
-    from toolkit.index import Corpus, Counts
+    from toolkit.index import Counts
 
 SUMMARY, _, USAGE = (__doc__ or "").partition("\n\n")
 
@@ -52,10 +51,7 @@ def parser() -> argparse.ArgumentParser:
     model.add_argument("--factory", default="Flat", metavar="F", help="what FAISS builds: Flat, HNSW32, IVF1024,SQ8, ...")
     model.add_argument("--tuning", default="", metavar="T", help="how FAISS searches it: nprobe=32 (IVF), efSearch=256 (HNSW)")
     model.add_argument("--keep-vectors", action="store_true", help="leave the encoded vectors in DIR.vectors (faiss)")
-    model.add_argument("--batch-size", type=int, default=32, metavar="N", help="in texts of 128 tokens (default: 32)")
-    model.add_argument("--device", metavar="D", help="cpu, cuda, cuda:0,cuda:1 (default: the first GPU, or the CPU)")
-    model.add_argument("--precision", metavar="P", help="fp32, bf16, fp16 (default: the system's on a GPU, fp32 on a CPU)")
-    model.add_argument("--trust-remote-code", action="store_true", help="run the code that the checkpoint's repository brings")
+    encoding_options(model)
     parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     return parser
 
@@ -141,8 +137,12 @@ def _from_vectors(name: str, args: argparse.Namespace) -> int:
 
 
 def _encoded(name: str, kind: str, spec: SystemSpec, args: argparse.Namespace) -> int:
+    from toolkit.formats.vectors import read_vectors_metadata
     from toolkit.index import named_corpus
-    from toolkit.index.kinds import FAISS, IMPACT
+    from toolkit.index.dense import holds_vectors
+    from toolkit.index.kinds import FAISS
+    from toolkit.models.encoders import load_for
+    from toolkit.pipeline.building import build_encoded
 
     corpus, output = named_corpus(name)[0], Path(args.output)
     if args.dry_run:
@@ -151,39 +151,11 @@ def _encoded(name: str, kind: str, spec: SystemSpec, args: argparse.Namespace) -
         return 0
     how = {"device": args.device, "batch_size": args.batch_size, "precision": args.precision}
     how["trust_remote_code"] = args.trust_remote_code
-    if kind == FAISS:
-        return _say(output, _dense(corpus, spec, output, how, args))
-    if kind == IMPACT:
-        from toolkit.index.impact import build_impact_index
-        from toolkit.models.encoders.sparse import load_sparse
-
-        encoder = load_sparse(spec, **how)
-        return _say(output, build_impact_index(corpus, encoder, output, threads=args.threads, command=_command()))
-    from toolkit.index.late import build_late_index
-    from toolkit.models.encoders.multivector import load_multivector
-
-    encoder = load_multivector(spec, **how)
-    return _say(output, build_late_index(corpus, encoder, output, command=_command()))
-
-
-def _dense(corpus: Corpus, spec: SystemSpec, output: Path, how: dict[str, Any], args: argparse.Namespace) -> Counts:
-    """Encode into DIR.vectors, where an interrupted command goes on, and index what lies there."""
-    from toolkit.encode import encode_corpus
-    from toolkit.formats.vectors import read_vectors_metadata
-    from toolkit.index import build_dense_index
-    from toolkit.index.dense import holds_vectors
-    from toolkit.models.encoders import load_encoder
-    from toolkit.models.vectors import empty_faiss
-
-    vectors = output.with_name(f"{output.name}.vectors")
-    kept = args.keep_vectors or (holds_vectors(vectors) and read_vectors_metadata(vectors)["complete"])
-    encoder = load_encoder(spec, **how)
-    empty_faiss(args.factory, encoder.dimension, args.tuning)
-    encode_corpus(corpus, encoder, spec, vectors)
-    counts = build_dense_index(vectors, output, args.factory, args.tuning, threads=args.threads, command=_command())
-    if not kept:
-        shutil.rmtree(vectors)
-    return counts
+    vectors = output.with_name(f"{output.name}.vectors")  # where an interrupted command goes on
+    complete = kind == FAISS and holds_vectors(vectors) and read_vectors_metadata(vectors)["complete"]
+    encoder = load_for(spec, **how)
+    how = {"factory": args.factory, "tuning": args.tuning, "threads": args.threads, "keep": args.keep_vectors or complete}
+    return _say(output, build_encoded(corpus, spec, encoder, output, vectors, **how, command=_command()))
 
 
 def _command() -> str:
@@ -230,12 +202,7 @@ def _fetch(name: str, args: argparse.Namespace) -> int:
 def _verify(folder: Path) -> int:
     from toolkit.index import verify_index
 
-    problems = verify_index(folder)
-    for problem in problems:
-        print(f"{folder}: {problem}")
-    if not problems:
-        note(f"{folder}: as its metadata say")
-    return int(bool(problems))
+    return report(folder, verify_index(folder))
 
 
 if __name__ == "__main__":

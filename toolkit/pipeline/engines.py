@@ -12,7 +12,7 @@ from toolkit.core.topics import Topic
 from toolkit.index import Index, Source
 from toolkit.pipeline.lexical import Fields, Lucene, Okapi
 from toolkit.pipeline.method import Chosen
-from toolkit.pipeline.neural import Dense, Impact, Late
+from toolkit.pipeline.neural import SEARCHES, Neural
 from toolkit.pipeline.options import Options
 
 
@@ -39,9 +39,7 @@ ENGINES: dict[str, type[Engine]] = {
     "bm25": Lucene,
     "okapi": Okapi,
     "bm25-fields": Fields,
-    "dense": Dense,
-    "multivector": Late,
-    "impact": Impact,
+    **dict.fromkeys(SEARCHES, Neural),
 }
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.shell import command, guard, note
+from toolkit.shell import command, guard, note, run_output
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise")
@@ -57,11 +57,7 @@ def parser() -> argparse.ArgumentParser:
     lists.add_argument("--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine")
     lists.add_argument("--concurrency", type=int, metavar="N", help="requests to a server at the same time (default: 16)")
     lists.add_argument("--replay", action="store_true", default=None, help="answers from the cache alone")
-    out = parser.add_argument_group("output")
-    out.add_argument("--output", metavar="F", help="the run's file, .gz or .zst too, or - (default: a name in runs/)")
-    out.add_argument("--metadata", metavar="F", help="where to write the metadata (default: beside the run)")
-    out.add_argument("--tag", metavar="NAME", help="the run's tag (default: the system's name)")
-    out.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    run_output(parser)
     return parser
 
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import progress
@@ -22,6 +20,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.models.listwise import ListwiseRanker, Window
+from toolkit.rerank.candidates import count_tied
 
 SCORES, TAILS = ("rank", "candidates"), ("keep", "drop")
 
@@ -120,7 +119,7 @@ def rerank_listwise(
     rows = [row for one in lists for row in _rows(one, scores, tail)]
     report = {**sliding._asdict(), "scores": scores, "tail": tail, "rank_only": scores == "rank"}
     if scores == "candidates":
-        report["tied"] = sum(_tied(one) for one in lists)
+        report["tied"] = count_tied(run, depth)
     report |= ranker.facts()
     return Run.from_rows(rows, tag=spec.name, source=run.source), report
 
@@ -205,12 +204,6 @@ def _window(one: _List, span: Span, spec: SystemSpec, texts: Mapping[str, Doc]) 
 def _apply(one: _List, span: Span, order: Sequence[int]) -> None:
     shown = one.order[span.start : span.end]
     one.order[span.start : span.end] = [shown[position] for position in order]
-
-
-def _tied(one: _List) -> int:
-    """Neighbouring ranks down to the depth whose scores are equal, as 32-bit floats."""
-    scores = np.array([doc.score for doc in one.docs], np.float32)
-    return int((scores[1:] == scores[:-1]).sum())
 
 
 def _rows(one: _List, scores: str, tail: str) -> Iterator[ScoredDoc]:

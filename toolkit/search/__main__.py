@@ -14,7 +14,7 @@ import os
 import sys
 from pathlib import Path
 
-from toolkit.shell import command, guard, note
+from toolkit.shell import command, guard, note, run_output
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -60,11 +60,7 @@ def parser() -> argparse.ArgumentParser:
     models.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1, ... (default: cuda where there is one)")
     models.add_argument("--batch-size", type=int, metavar="N", help="texts at a time")
     models.add_argument("--trust-remote-code", action="store_true", help="run code that a checkpoint brings")
-    out = parser.add_argument_group("output")
-    out.add_argument("--output", metavar="F", help="the run's file, .gz or .zst too, or - (default: a name in runs/)")
-    out.add_argument("--metadata", metavar="F", help="where to write the metadata (default: beside the run)")
-    out.add_argument("--tag", metavar="NAME", help="the run's tag (default: the system's name)")
-    out.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    run_output(parser)
     return parser
 
 

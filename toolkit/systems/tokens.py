@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints import is_here
+from toolkit.models.encoders import LOADERS, load_for
 from toolkit.registry.choice import HUB_ID
 
 # (query, passage if there is one) -> `query` and `passage`, or `pair`, -> ids
 TokenReader = Callable[[Input, Input | None], dict[str, list[int]]]
-LOADERS = {
-    "dense": ("toolkit.models.encoders", "load_encoder"),
-    "multivector": ("toolkit.models.encoders.multivector", "load_multivector"),
-    "impact": ("toolkit.models.encoders.sparse", "load_sparse"),
-}
 WORDS = "words are cut by an analyzer, and have no ids"
 NONE = {
     "bm25": WORDS,
@@ -49,8 +44,7 @@ def _check_here(spec: SystemSpec) -> None:
 
 
 def _encoder(spec: SystemSpec, trust: bool) -> TokenReader:
-    module, name = LOADERS[spec.kind]
-    encoder = getattr(importlib.import_module(module), name)(spec, device="cpu", trust_remote_code=trust)
+    encoder = load_for(spec, device="cpu", trust_remote_code=trust)
 
     def read(query: Input, passage: Input | None) -> dict[str, list[int]]:
         ids = {"query": encoder.token_ids(query, "query")}

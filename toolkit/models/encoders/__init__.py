@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,6 +13,12 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 
 SIDES = ("query", "passage")
+# kind of a system -> the module and function that load what encodes for it, with torch only when it is asked for
+LOADERS = {
+    "dense": ("toolkit.models.encoders", "load_encoder"),
+    "multivector": ("toolkit.models.encoders.multivector", "load_multivector"),
+    "impact": ("toolkit.models.encoders.sparse", "load_sparse"),
+}
 
 
 class Encoder(Protocol):
@@ -40,6 +47,12 @@ class Encoder(Protocol):
 
     def token_ids(self, input: Input, side: str) -> list[int]:
         """What the model sees of an input, special tokens and all."""
+
+
+def load_for(spec: SystemSpec, **how: Any) -> Any:
+    """What encodes for a system, by its kind (one of `LOADERS`); arguments as of `load_encoder`."""
+    module, name = LOADERS[spec.kind]
+    return getattr(importlib.import_module(module), name)(spec, **how)
 
 
 def load_encoder(

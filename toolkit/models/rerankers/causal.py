@@ -11,7 +11,8 @@ import numpy as np
 from toolkit.core.specs import SystemSpec
 from toolkit.models.batches import inference
 from toolkit.models.rerankers import loading
-from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
+from toolkit.models.rerankers.base import Row
+from toolkit.models.rerankers.compared import Compared
 from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
 from toolkit.models.rerankers.settings import YesNoParameters, parameters
 
@@ -19,21 +20,13 @@ END_OF_THOUGHT = "</think>"
 UNLISTED_LENGTH = 2048  # tokens, for a checkpoint of which no entry says more, unless tokenizer or model say less
 
 
-class YesNo(BatchedReranker):
+class YesNo(Compared):
     """A decoder that answers at once; padded on the left, so that the last position is every pair's own."""
 
-    def __init__(self, loaded: loading.Loaded, encoder: PromptEncoder, compared: Sequence[int], activation: str, **common: Any):
-        super().__init__(**common)
-        self._loaded = loaded
-        self._encoder = encoder
-        self._compared = list(compared)
-        self._activation = ACTIVATIONS[activation]
+    def __init__(self, loaded: loading.Loaded, *given: Any, **common: Any):
+        super().__init__(loaded, *given, **common)
         # BLOOM and its like count by the mask, and take no positions
         self._takes = inspect.signature(loaded.model.forward).parameters.keys()
-
-    def encode(self, pairs: Sequence[Pair]) -> list[Row]:
-        """The pairs in the prompt."""
-        return self._encoder.encode(pairs)
 
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """The difference of the two logits at the last position, through the activation."""
@@ -44,9 +37,7 @@ class YesNo(BatchedReranker):
             told["position_ids"] = (batch["attention_mask"].cumsum(-1) - 1).clamp(min=0)
         with inference():
             output = self._loaded.model(**batch, **{name: told[name] for name in told.keys() & self._takes})
-        logits = output.logits[:, -1, self._compared]
-        positive, negative = loading.as_scores(logits).T
-        return self._activation(positive - negative)
+        return self.compare(output.logits[:, -1])
 
 
 class Reasoning(YesNo):

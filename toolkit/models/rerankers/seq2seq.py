@@ -11,33 +11,22 @@ import torch
 from toolkit.core.specs import SystemSpec
 from toolkit.models.batches import inference
 from toolkit.models.rerankers import loading
-from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
+from toolkit.models.rerankers.base import Row
+from toolkit.models.rerankers.compared import Compared
 from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
 from toolkit.models.rerankers.settings import PromptParameters, parameters
 
 
-class MonoT5(BatchedReranker):
+class MonoT5(Compared):
     """One decoder step; the score is the share of the positive token in the softmax over the two."""
-
-    def __init__(self, loaded: loading.Loaded, encoder: PromptEncoder, compared: Sequence[int], activation: str, **common: Any):
-        super().__init__(**common)
-        self._loaded = loaded
-        self._encoder = encoder
-        self._compared = list(compared)
-        self._activation = ACTIVATIONS[activation]
-
-    def encode(self, pairs: Sequence[Pair]) -> list[Row]:
-        """The pairs in the prompt."""
-        return self._encoder.encode(pairs)
 
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """The difference of the two logits at the first decoder position, through the activation."""
         model = self._loaded.model
         start = torch.full((len(rows), 1), model.config.decoder_start_token_id, device=self._loaded.device)
         with inference():
-            logits = model(**loading.padded(rows, self._loaded), decoder_input_ids=start).logits[:, 0, self._compared]
-        positive, negative = loading.as_scores(logits).T
-        return self._activation(positive - negative)
+            logits = model(**loading.padded(rows, self._loaded), decoder_input_ids=start).logits[:, 0]
+        return self.compare(logits)
 
 
 def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **where: Any) -> MonoT5:
