@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,8 @@ class Topic:
     group_id     the core query's id: it ties the instructed variants of one core query
     original_id  the id as published
     released     what the benchmark's released code sends as instruction in a mode where ours is empty (InfoSearch's `ori`)
+    wordings     other wordings of the instruction that the benchmark has: `short`, `keywords` -> text
+    perspectives  the statements that documents may hold (BERDS); the n-th, from 1, is subtopic n of the qrels
     """
 
     query_id: str
@@ -28,3 +31,5 @@ class Topic:
     group_id: str = ""
     original_id: str = ""
     released: str = ""
+    wordings: Mapping[str, str] = field(default_factory=dict, hash=False)
+    perspectives: tuple[str, ...] = ()
