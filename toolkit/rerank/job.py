@@ -18,7 +18,7 @@ from toolkit.formats.provenance import file_digest, metadata_of, topics_digest, 
 from toolkit.rerank.candidates import wanted_ids
 from toolkit.rerank.kept import place_beside
 from toolkit.rerank.method import Reranking
-from toolkit.rerank.texts import Texts, texts_from
+from toolkit.texts import Texts, texts_from
 
 CANDIDATES = "candidates"
 STAGE = ("run", "depth", "tail", "scores")  # what a recipe says of reranking, and a user may say otherwise
@@ -31,7 +31,7 @@ class Job:
 
     run       the candidates; `source` is their file, or `candidates` for the benchmark's
     first     of the candidates: what they are (`data`), and what their own metadata say of them (`metadata`, or None)
-    texts     see `toolkit.rerank.texts`
+    texts     see `toolkit.texts`
     output    the new run's file; None where it is not written
     metadata  the metadata's file without `.yaml`; None where they are not written
     """
@@ -148,7 +148,7 @@ def plan_rerank(
     run          a run's file (any form that `runs convert` reads), `-`, or `candidates` for the benchmark's own; None for what
                  the system's recipe takes
     topics       those that the run was made with, as its metadata say where none are named
-    index, docs  where texts come from, see `toolkit.rerank.texts`
+    index, docs  where texts come from, see `toolkit.texts`
     output       may be `-`; a name in `runs/` where it is None
     metadata     their file; beside the run where none is named
 

@@ -22,7 +22,7 @@ from toolkit.rerank.candidates import check_queries, check_repeats, check_texts,
 from toolkit.rerank.kept import KeptScores, identity
 from toolkit.rerank.listwise import plan_listwise, rerank_listwise
 from toolkit.rerank.pointwise import Part, rerank_parts
-from toolkit.rerank.texts import Texts
+from toolkit.texts import Texts
 
 DEFAULT_DEPTH = 100
 LISTWISE = "listwise"

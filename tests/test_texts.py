@@ -9,7 +9,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.documents import corpus_from_files
 from toolkit.index import build_index
-from toolkit.rerank.texts import texts_from
+from toolkit.texts import texts_from
 
 pytestmark = pytest.mark.unit
 
