@@ -1,0 +1,95 @@
+"""analyze order: the golden values of the InstructIR analyses, as a function and as a command."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolkit.analyze.order import order
+from toolkit.evaluate.inputs import as_sources
+from toolkit.evaluate.judgments import from_files
+from toolkit.formats import read_run
+
+pytestmark = pytest.mark.unit
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "instructed"
+EXPECTED = json.loads((GOLDEN / "expected.json").read_text())["order"]
+MEASURES = ("nDCG@10", "Robustness@10")
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return from_files(as_sources(str(GOLDEN / "qrels.txt")))
+
+
+def runs(*names):
+    return [read_run(GOLDEN / f"{name}.trec") for name in names]
+
+
+@pytest.mark.parametrize(
+    ("mode", "golden"), [("instruction-first", "original"), ("query-first", "query-first"), ("gap", "gap")]
+)
+def test_golden_values(judged, mode, golden):
+    scores = order(*runs("original", "query-first"), judged)
+    for measure in MEASURES:
+        assert scores.value(measure, mode=mode) == pytest.approx(EXPECTED[golden][measure], abs=1e-12)
+
+
+def test_rows_say_over_how_many_instances_and_groups(judged):
+    scores = order(*runs("original", "query-first"), judged)
+    assert {(row.measure, row.queries) for row in scores.rows} == {("nDCG@10", 72), ("Robustness@10", 12)}
+
+
+def test_an_instance_that_one_run_lacks_is_named(judged):
+    scores = order(*runs("original", "query-first"), judged)
+    assert any(note.startswith("query-first, q: 1 query (87_6)") for note in scores.notes)
+
+
+def test_a_run_against_itself_has_no_gap_and_an_interval_of_no_width(judged):
+    original = runs("original")[0]
+    scores = order(original, original, judged)
+    assert {scores.value(measure, mode=f"gap{end}") for measure in MEASURES for end in ("", " 2.5%", " 97.5%")} == {0.0}
+
+
+def test_the_interval_holds_the_gap_and_follows_the_seed(judged):
+    first, again, other = (order(*runs("original", "query-first"), judged, seed=seed).rows for seed in (1, 1, 2))
+    assert first == again != other
+    for measure in MEASURES:
+        low, gap, high = (
+            next(row.value for row in first if (row.measure, row.mode) == (measure, mode))
+            for mode in ("gap 2.5%", "gap", "gap 97.5%")
+        )
+        assert low < gap < high
+
+
+def test_the_command_prints_the_long_table():
+    command = [
+        sys.executable,
+        "-m",
+        "toolkit.analyze",
+        "order",
+        str(GOLDEN / "original.trec"),
+        str(GOLDEN / "query-first.trec"),
+    ]
+    command += ["--qrels", str(GOLDEN / "qrels.txt"), "--format", "csv", "--by-query"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert list(rows[0]) == ["run", "group", "mode", "measure", "value", "queries", "query_id"]
+    total = [row for row in rows if row["mode"] == "gap" and row["measure"] == "nDCG@10"]
+    assert float(total[0]["value"]) == pytest.approx(EXPECTED["gap"]["nDCG@10"], abs=1e-12)
+    of_groups = sum(float(row["value"]) * int(row["queries"]) for row in total[1:])
+    assert of_groups / 72 == pytest.approx(EXPECTED["gap"]["nDCG@10"], abs=1e-12)
+    assert "of 72 instances 17 score higher query first, 39 lower, 16 equally" in done.stderr
+
+
+def test_a_run_of_something_else_is_refused(tmp_path):
+    other = tmp_path / "other.trec"
+    other.write_text("q1 Q0 d1 1 2.0 x\n")
+    command = [sys.executable, "-m", "toolkit.analyze", "order", str(other), str(GOLDEN / "query-first.trec")]
+    done = subprocess.run([*command, "--qrels", str(GOLDEN / "qrels.txt")], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {other} has no query of ")

@@ -1,0 +1,89 @@
+"""Instructed queries and the core queries they belong to: means over the first, worst cases over the second."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from toolkit import measures as tandem
+from toolkit.core.modes import guess_group, join_mode, split_mode
+from toolkit.core.runs import Run
+from toolkit.evaluate.judgments import Judgments
+from toolkit.evaluate.scoring import own_queries
+
+RESAMPLES = 2000
+INTERVAL = (2.5, 97.5)  # percent of the resamples below each bound
+
+
+class Interval(NamedTuple):
+    """Where 95 % of something random lies."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Instances:
+    """All judged queries of a benchmark.
+
+    query_ids  (n,) with their mode where they have one
+    groups     (n,) int64, the code of each query's core query (in its mode)
+    names      the core queries, by code
+    """
+
+    query_ids: tuple[str, ...]
+    groups: np.ndarray
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, judgments: Judgments) -> Instances:
+        """The instances of a benchmark, whose reader says what belongs together, or of files, whose ids have to tell."""
+        query_ids, codes, known = [], [], {}
+        for part in judgments.parts:
+            for query_id in part.qrels.query_ids:
+                base, mode = split_mode(query_id)
+                core = guess_group(base) if part.cores is None else part.cores[base]
+                codes.append(known.setdefault((part.group, join_mode(core, mode)), len(known)))
+                query_ids.append(query_id)
+        return cls(tuple(query_ids), np.array(codes, np.int64), tuple(name for _, name in known))
+
+    def values(self, run: Run, judgments: Judgments, measure: str) -> np.ndarray:
+        """(n,) float64: a plain measure of each instance; 0 where the run lacks it."""
+        found = {}
+        for part in judgments.parts:
+            for its in tandem.evaluate([measure], own_queries(run, part), part.qrels):
+                ids = (join_mode(query_id, its.mode) for query_id in its.query_ids)
+                found |= zip(ids, its.values.tolist(), strict=True)
+        return np.array([found[query_id] for query_id in self.query_ids])
+
+    def worst(self, values: np.ndarray, kept: np.ndarray | None = None) -> dict[int, float]:
+        """The smallest value of each group that has an instance left, by code; kept  (n,) bool, all where it is None."""
+        lowest = np.full(len(self.names), np.inf)
+        rows = slice(None) if kept is None else kept
+        np.minimum.at(lowest, self.groups[rows], values[rows])
+        return {code: value for code, value in enumerate(lowest.tolist()) if value < np.inf}
+
+    def resampled(self, values: np.ndarray, seed: int) -> Interval:
+        """A bootstrap interval of the mean over instances: whole groups are drawn with replacement.
+
+        values  (n,) one an instance; instances of one group resemble each other, so that they are no independent draws
+        """
+        sums = np.bincount(self.groups, values, len(self.names))
+        sizes = np.bincount(self.groups, minlength=len(self.names))
+        return bootstrap(sums, sizes, seed)
+
+
+def mean(values: Sequence[float]) -> float:
+    """The exact mean, so that the order of queries does not change the last digit; NaN over nothing."""
+    return math.fsum(values) / len(values) if len(values) else math.nan
+
+
+def bootstrap(sums: np.ndarray, sizes: np.ndarray, seed: int) -> Interval:
+    """The interval of sum / size over groups drawn with replacement; sums, sizes  (g,) of each group."""
+    draws = np.random.default_rng(seed).multinomial(len(sums), np.full(len(sums), 1 / len(sums)), RESAMPLES)
+    low, high = np.percentile((draws @ sums) / (draws @ sizes), INTERVAL)
+    return Interval(float(low), float(high))
