@@ -24,32 +24,38 @@ def evaluate(
     qrels: Given | Sequence[Given] | Mapping[str, Given] | None = None,
     measures: Sequence[str] | None = None,
     by_query: bool = False,
+    by_type: bool = False,
     references: bool = False,
     depth: int | None = None,
     missing: str = "worst",
     ids: str = "tandem",
+    unjudged: str = "refuse",
 ) -> Scores:
-    """Score runs against a benchmark, or against qrels: exactly one of the two.
+    """Score runs against a benchmark, against qrels, or against qrels of a benchmark's queries.
 
     runs        a path, a Run or a DataFrame (query_id, doc_id, score), several of them in a list, or a mapping from modes
                 to them; the path "ins=F" is file F of mode ins. Those of one tag with disjoint query ids are parts of one
                 run, otherwise each is a run
     benchmark   one of ours (`infosearch`, `infosearch-audience`, `infosearch-audience-ins`) or an id of ir_datasets
-    qrels       given as runs are; DataFrames have query_id, doc_id, relevance and, with subtopics, iteration
+    qrels       given as runs are; DataFrames have query_id, doc_id, relevance and, with subtopics, iteration. Beside a
+                benchmark they take the place of its own judgments
     measures    as ir_measures writes them; without, those of the benchmark's own table
     by_query    also a row for each query and measure, after the aggregate rows of its run
+    by_type     also a row for each kind of question, over all groups
     references  also what blind, random, obedient and disobedient orders of the run's own lists would score
                 (`toolkit.evaluate.references`)
     depth       look only at the best so many documents of each query
     missing     a query that the run lacks counts its `worst` value, is left out (`skip`), or is an `error`
     ids         `published`: query ids are the benchmark's own, in the runs and in the scores
+    unjudged    pairs of a document and a perspective that a judge was asked for and did not answer are refused (`refuse`),
+                or count as `negative`
 
     Raises ToolkitError for input that cannot be read, for a run of another benchmark, and where a mode is missing.
     """
     from toolkit.evaluate.evaluation import prepare
 
-    prepared = prepare(runs, benchmark, qrels, depth, ids)
-    return prepared.scores(measures, by_query=by_query, references=references, missing=missing)
+    prepared = prepare(runs, benchmark, qrels, depth, ids, unjudged)
+    return prepared.scores(measures, by_query=by_query, by_type=by_type, references=references, missing=missing)
 
 
 class _Callable(ModuleType):

@@ -15,6 +15,7 @@ examples:
   tandem evaluate runs/bm25.trec --benchmark infosearch-mini --references
   tandem evaluate --run ori=a.trec ins=b.trec rev=c.trec --benchmark infosearch-audience --by-query --format csv
   tandem evaluate run.trec --qrels qrels.txt -m nDCG@10 -m AP
+  tandem evaluate run.trec --benchmark berds --qrels judged.txt --by-type
   tandem evaluate run.trec --benchmark infosearch-mini --explain audience-001-1
 
 MODE is ori, ins, rev, og or changed; anything else before a = belongs to the file's name. Files of one tag with disjoint
@@ -25,9 +26,14 @@ def parser() -> argparse.ArgumentParser:
     made = command("evaluate", __doc__, EPILOG)
     made.add_argument("runs", nargs="*", metavar="RUN", help="TREC run files: [MODE=]F")
     made.add_argument("--run", nargs="+", action="extend", default=[], metavar="RUN", help="the same, as an option")
-    against = made.add_mutually_exclusive_group(required=True)
-    against.add_argument("--benchmark", metavar="ID", help="a benchmark, one of its groups or modes, or an ir_datasets id")
-    against.add_argument("--qrels", nargs="+", action="extend", metavar="QRELS", help="TREC qrels files: [MODE=]F")
+    made.add_argument("--benchmark", metavar="ID", help="a benchmark, one of its groups or modes, or an ir_datasets id")
+    made.add_argument(
+        "--qrels",
+        nargs="+",
+        action="extend",
+        metavar="QRELS",
+        help="TREC qrels files: [MODE=]F; also of a benchmark's queries",
+    )
     made.add_argument(
         "-m",
         "--measure",
@@ -38,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
         help="as in ir_measures: nDCG@10, WISE@20",
     )
     made.add_argument("--by-query", action="store_true", help="also the values of each query")
+    made.add_argument("--by-type", action="store_true", help="also a row for each type of question")
     made.add_argument(
         "--references", action="store_true", help="also what blind, random, obedient and reversed rankings would score"
     )
@@ -51,6 +58,12 @@ def parser() -> argparse.ArgumentParser:
         default="worst",
         help="queries that a run lacks count their worst value (default), are left out, or are an error",
     )
+    made.add_argument(
+        "--unjudged",
+        choices=("refuse", "negative"),
+        default="refuse",
+        help="pairs with a perspective that were asked and not answered (label -1): an error (default), or not holding",
+    )
     made.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
     made.add_argument("--format", choices=("table", "json", "csv", "latex", "trec"), default="table")
     made.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
@@ -63,7 +76,7 @@ def main(args: argparse.Namespace) -> None:
         raise ToolkitError("no run is named", "tandem evaluate RUN --benchmark ID")
     from toolkit.evaluate.evaluation import prepare
 
-    prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids)
+    prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids, args.unjudged)
     on_terminal = args.output == "-" and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if on_terminal else None
     if args.explain:
@@ -71,7 +84,8 @@ def main(args: argparse.Namespace) -> None:
         return
     from toolkit.evaluate.output import render
 
-    scores = prepared.scores(args.measures, by_query=args.by_query, references=args.references, missing=args.missing)
+    more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references}
+    scores = prepared.scores(args.measures, missing=args.missing, **more)
     if args.format in ("csv", "latex", "trec"):  # they have no place for notes
         for line in scores.notes:
             note(line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from toolkit import measures as tandem
@@ -11,11 +11,13 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import split_mode
 from toolkit.core.runs import Run
 from toolkit.core.scores import Scores
+from toolkit.evaluate import subtopics
 from toolkit.evaluate.explain import to_lines
 from toolkit.evaluate.inputs import as_sources, load_runs
 from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files
+from toolkit.evaluate.kinds import by_type as types_of
 from toolkit.evaluate.notes import run_notes
-from toolkit.evaluate.scoring import score, score_references
+from toolkit.evaluate.scoring import Asked, score, score_references
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import PublishedIds
@@ -36,20 +38,28 @@ class Evaluation:
     published: PublishedIds | None = None
 
     def scores(
-        self, measures: Sequence[str] | None, *, by_query: bool = False, references: bool = False, missing: str = "worst"
+        self,
+        measures: Sequence[str] | None,
+        *,
+        by_query: bool = False,
+        by_type: bool = False,
+        references: bool = False,
+        missing: str = "worst",
     ) -> Scores:
         """All rows, run by run, each followed by its references; what a reader must know stands in the notes."""
         one_of("missing", missing, MISSING)
-        wanted = [str(tandem.parse(measure)) for measure in measures or self.judgments.measures]
+        asked = self._asked(measures, missing)
+        wanted = asked.every(self.judgments)
         if references and not self.judgments.modes:
             raise ToolkitError("references need modes", f"{self.judgments.name} judges each query once")
+        types, notes = types_of(self.judgments) if by_type else ((), [])
         rows = []
         for run in self.runs:
-            rows += score(run, self.judgments, wanted, missing, by_query=by_query)
+            rows += score(run, self.judgments, asked, types=types, by_query=by_query)
             if references:
                 name = "{}" if len(self.runs) == 1 else f"{{}} of {run.tag}"
-                rows += score_references(run, self.judgments, wanted, missing, name)
-        notes = [*self.judgments.notes, *run_notes(self.runs, self.judgments, wanted, missing)]
+                rows += score_references(run, self.judgments, asked, name)
+        notes = [*self.judgments.notes, *notes, *run_notes(self.runs, self.judgments, wanted, missing)]
         lacking = [measure for measure in wanted if all(row.measure != measure for row in rows)]
         if lacking and measures:
             raise ToolkitError(f"{self.judgments.name}: no value of {', '.join(lacking)}", "judge all modes that they need")
@@ -58,6 +68,14 @@ class Evaluation:
         if self.published:
             rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
         return Scores(tuple(rows), tuple(notes))
+
+    def _asked(self, measures: Sequence[str] | None, missing: str) -> Asked:
+        """Whoever names measures gets those alone, and in every mode."""
+        judgments = self.judgments
+        if measures:
+            return Asked(tuple(str(tandem.parse(measure)) for measure in measures), missing=missing)
+        own = any(part.measures for part in judgments.parts)
+        return Asked(tuple(str(tandem.parse(each)) for each in judgments.measures), own, judgments.shown, missing)
 
     def explain(self, query_id: str, width: int | None = None) -> str:
         """What each run does with one query, given with or without its mode, as text of at most `width` characters a line.
@@ -74,12 +92,15 @@ class Evaluation:
         return "\n".join(to_lines(tag, its, width) for tag, its in explained)
 
 
-def prepare(runs, benchmark: str | None, qrels, depth: int | None, ids: str) -> Evaluation:
+def prepare(runs, benchmark: str | None, qrels, depth: int | None, ids: str, unjudged: str = "refuse") -> Evaluation:
     """Read everything, and check that it fits; parameters as in `toolkit.evaluate.evaluate`."""
     one_of("ids", ids, IDS)
-    if (benchmark is None) == (qrels is None):
-        raise ToolkitError("evaluation needs a benchmark or qrels, and not both", "--benchmark ID, or --qrels F")
-    judgments = from_benchmark(benchmark) if benchmark else from_files(as_sources(qrels))
+    one_of("unjudged", unjudged, subtopics.CHOICES)
+    if benchmark is None and qrels is None:
+        raise ToolkitError("evaluation needs a benchmark, or qrels", "--benchmark ID, or --qrels F")
+    sources = [] if qrels is None else as_sources(qrels)
+    judgments = from_benchmark(benchmark, sources) if benchmark else from_files(sources)
+    judgments = replace(judgments, notes=(*judgments.notes, *subtopics.unjudged_notes(judgments.qrels, unjudged)))
     published = judgments.published if ids == "published" else None
     if ids == "published" and not published:
         raise ToolkitError(f"{judgments.name} has no published ids", "--ids published needs one of our benchmarks")

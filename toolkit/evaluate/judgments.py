@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import FOLLOWIR, KNOWN, split_mode
 from toolkit.core.qrels import Qrels, join_qrels
-from toolkit.evaluate.inputs import Source, load_qrels, sorted_by_query
+from toolkit.evaluate import subtopics
+from toolkit.evaluate.inputs import Source, load_qrels, of_queries, sorted_by_query
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import Benchmark, PublishedIds, Selection
+    from toolkit.core.topics import Topic
 
 PLAIN = ("nDCG@10", "RR@10", "R@100", "AP")
 FOLLOWED = ("nDCG@20", "pMRR")
@@ -22,13 +24,17 @@ FOLLOWED = ("nDCG@20", "pMRR")
 class Part:
     """One group (dimension, language, data set) of what is judged.
 
-    qrels  of all modes; query ids carry their mode and are sorted
-    cores  query id without mode -> core query; None where nobody knows (then the id tells)
+    qrels     of all modes; query ids carry their mode and are sorted
+    cores     query id without mode -> core query; None where nobody knows (then the id tells)
+    measures  that the benchmark's table shows for this group alone; the first is the group's score
+    types     query id -> what kind of question it is (`Topic.condition`), where the benchmark says
     """
 
     group: str
     qrels: Qrels
     cores: Mapping[str, str] | None = None
+    measures: tuple[str, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,7 @@ class Judgments:
     name       the benchmark, or the files
     modes      in the order in which they are shown; empty where query ids carry none
     measures   shown where nobody asks for others
+    shown      the modes in which they are then; all where it is empty (a measure of several modes is always shown)
     published  the benchmark's published ids; None where there are only files
     notes      what a reader of the scores must know about this benchmark
     """
@@ -48,6 +55,12 @@ class Judgments:
     measures: tuple[str, ...]
     published: PublishedIds | None = None
     notes: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+
+    @property
+    def qrels(self) -> Qrels:
+        """All of them."""
+        return join_qrels((part.qrels for part in self.parts), self.name)
 
     @property
     def query_ids(self) -> list[str]:
@@ -63,13 +76,13 @@ def from_files(sources: Sequence[Source]) -> Judgments:
     found = {split_mode(query_id)[1] for query_id in qrels.query_ids}
     modes = () if "" in found else tuple(mode for mode in KNOWN if mode in found)
     name = ", ".join(source.name for source in sources if source.name)
-    return Judgments(name or "qrels", modes, (Part("all", qrels),), _default_measures(modes))
+    return Judgments(name or "qrels", modes, (Part("all", qrels),), _default_measures(modes, qrels))
 
 
-def _default_measures(modes: tuple[str, ...]) -> tuple[str, ...]:
-    """For files: what the benchmark with these modes shows."""
+def _default_measures(modes: tuple[str, ...], qrels: Qrels) -> tuple[str, ...]:
+    """For files: what the benchmark with these modes, or with perspectives, shows."""
     if not modes:
-        return PLAIN
+        return subtopics.MEASURES if subtopics.has_subtopics(qrels) else PLAIN
     if set(modes) <= set(FOLLOWIR):
         return FOLLOWED
     from toolkit import registry
@@ -77,41 +90,76 @@ def _default_measures(modes: tuple[str, ...]) -> tuple[str, ...]:
     return registry.benchmark("infosearch").measures
 
 
-def from_benchmark(name: str) -> Judgments:
-    """Judgments of a registered benchmark, one of its groups or modes (`infosearch-audience-ins`), or of an ir_datasets id."""
+def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
+    """Judgments of a registered benchmark, one of its groups or modes (`infosearch-audience-ins`), or of an ir_datasets id.
+
+    sources  qrels to take in place of the benchmark's own: groups and kinds of questions are still the benchmark's
+    """
     from toolkit import benchmarks
 
     selection = benchmarks.find(name)
     if selection is None:
+        if sources:
+            raise ToolkitError(f"{name} has no groups to divide {sources[0].name} into", "leave --benchmark out")
         qrels = benchmarks.open_collection(name).qrels("all")
         return Judgments(name, (), (Part("all", sorted_by_query(qrels)),), PLAIN)
-    benchmark = benchmarks.load(selection.benchmark)
+    benchmark, given = benchmarks.load(selection.benchmark), load_qrels(sources) if sources else None
     modes = selection.modes or ("",)
-    topics = (topic for group in selection.groups for mode in modes for topic in benchmark.topics(group, mode))
+    topics = {group: [t for mode in modes for t in benchmark.topics(group, mode)] for group in selection.groups}
+    parts = tuple(_part(benchmark, group, selection, topics[group], given) for group in selection.groups)
+    notes = tuple(_benchmark_notes(benchmark, selection))
     return Judgments(
         selection.name,
         selection.modes,
-        tuple(_part(benchmark, group, selection) for group in selection.groups),
+        tuple(part for part in parts if part.qrels.query_ids),
         benchmark.spec.measures or PLAIN,
-        benchmarks.PublishedIds.of(topics),
-        tuple(_benchmark_notes(benchmark, selection)),
+        benchmarks.PublishedIds.of(topic for group in selection.groups for topic in topics[group]),
+        notes if given is None else (*notes, *_given_notes(selection.name, given, topics)),
+        tuple(mode for mode in benchmark.spec.options.get("shown", ()) if mode in selection.modes),
     )
 
 
-def _part(benchmark: Benchmark, group: str, selection: Selection) -> Part:
-    modes = selection.modes or ("",)
-    qrels = join_qrels(benchmark.qrels(group, mode) for mode in modes)
-    topics = (topic for mode in modes for topic in benchmark.topics(group, mode))
-    cores = {split_mode(topic.query_id)[0]: topic.group_id for topic in topics}
-    return Part(group if len(selection.groups) > 1 else "all", sorted_by_query(qrels), cores)
+def _part(benchmark: Benchmark, group: str, selection: Selection, topics: Sequence[Topic], given: Qrels | None) -> Part:
+    if given is None:
+        qrels = join_qrels(benchmark.qrels(group, mode) for mode in selection.modes or ("",))
+    else:
+        qrels = of_queries(given, {topic.query_id for topic in topics})
+    row = next(row for row in benchmark.spec.groups if row["name"] == group)
+    return Part(
+        group if len(selection.groups) > 1 else "all",
+        sorted_by_query(qrels),
+        {split_mode(topic.query_id)[0]: topic.group_id for topic in topics},
+        tuple(row.get("measures", ())),
+        {topic.query_id: topic.condition for topic in topics if topic.condition},
+    )
+
+
+def _given_notes(name: str, given: Qrels, topics: Mapping[str, Sequence[Topic]]) -> Iterator[str]:
+    """Whose judgments these are, and where they are of other questions or fewer perspectives than the benchmark's."""
+    known = {topic.query_id: topic for its in topics.values() for topic in its}
+    judged = [query_id for query_id in given.query_ids if query_id in known]
+    if not judged:
+        hint = f"query ids are those of {name}, as in {three(known)}"
+        raise ToolkitError(f"{given.source} judges no query of {name}: it has {three(given.query_ids) or 'none'}", hint)
+    yield f"judged by {given.source}"
+    if without := known.keys() - set(judged):
+        yield f"{len(without):,} of {len(known):,} queries of {name} are not judged and left out ({three(without)})"
+    if strange := len(given.query_ids) - len(judged):
+        yield f"{strange:,} judged queries are not of {name}: left out"
+    named = dict(zip(given.query_ids, subtopics.perspectives(given).tolist(), strict=True))
+    if fewer := [query_id for query_id in judged if named[query_id] < len(known[query_id].perspectives)]:
+        yield f"{len(fewer):,} questions are judged for some of their perspectives only, and those count ({three(fewer)})"
 
 
 def _benchmark_notes(benchmark: Benchmark, selection: Selection) -> Iterator[str]:
     if benchmark.spec.mini:
         yield f"{benchmark.spec.name} was written for this project: no score on it is comparable with a published one"
-    if len(selection.groups) < len(benchmark.groups) and selection.groups[0] not in selection.name:
+    from toolkit import benchmarks
+
+    meant = benchmarks.find(selection.name, at_hand=False).groups
+    if len(selection.groups) < len(meant):
         yield (
-            f"{len(selection.groups)} of the {len(benchmark.groups)} groups of {benchmark.spec.name} are on this machine: "
+            f"{len(selection.groups)} of the {len(meant)} groups of {selection.name} are on this machine: "
             f"{', '.join(selection.groups)}"
         )
 

@@ -8,19 +8,20 @@ import numpy as np
 
 from toolkit import measures as tandem
 from toolkit.core.columns import lookup
-from toolkit.core.qrels import join_qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments
+from toolkit.evaluate.subtopics import unlined_note
 
 
 def run_notes(runs: Sequence[Run], judgments: Judgments, measures: Sequence[str], missing: str) -> list[str]:
     """A line of denominators for each run, and lines for what is odd about it or about them together."""
-    qrels = join_qrels(part.qrels for part in judgments.parts)
+    qrels = judgments.qrels
     notes = []
     for run in runs:
         absent = len(set(qrels.query_ids).difference(run.query_ids))
         lines = [_denominators(run, len(qrels.query_ids), absent, missing)]
         lines += tandem.notes(run, qrels, measures=measures, missing=missing)
+        lines += unlined_note(run, qrels, measures)
         optimists = [measure for measure in measures if tandem.parse(measure).DEFAULT is None]
         if absent and missing == "worst" and optimists:
             lines.append(f"{', '.join(optimists)} have no worst value and leave absent queries out")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,20 +14,61 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.references import RANDOM, reference_runs
+from toolkit.measures.evaluation import PAIRED
 
 AVERAGE = "average"
+SCORE = "Score"  # each group's own first measure, where groups have measures of their own
 INTERVAL = (2.5, 97.5)  # percent of the permutations below each bound
 
 
-def score(run: Run, judgments: Judgments, measures: Sequence[str], missing: str, *, by_query: bool = False) -> list[Score]:
+@dataclass(frozen=True)
+class Asked:
+    """What is computed of every part.
+
+    measures  of every group
+    own       also those of each group alone, and their average, `Score`
+    shown     the modes of measures of one mode; all where it is empty
+    missing   what a query counts that the run lacks
+    """
+
+    measures: tuple[str, ...]
+    own: bool = False
+    shown: tuple[str, ...] = ()
+    missing: str = "worst"
+
+    def every(self, judgments: Judgments) -> list[str]:
+        """All measures that some part is asked for."""
+        return list(dict.fromkeys(measure for part in judgments.parts for measure in self.of(part)))
+
+    def of(self, part: Part) -> tuple[str, ...]:
+        """The measures of one part."""
+        return tuple(dict.fromkeys((*self.measures, *(part.measures if self.own else ()))))
+
+    def values(self, run: Run, part: Part) -> list[tandem.MeasureValues]:
+        """One run against one part."""
+        own = own_queries(run, part)
+        found = tandem.evaluate(self.of(part), own, part.qrels, groups=part.cores, missing=self.missing)
+        return [values for values in found if not self.shown or values.mode in (*self.shown, PAIRED)]
+
+    def rows(self, name: str, part: Part, found: Sequence[tandem.MeasureValues]) -> Iterator[Score]:
+        """The aggregate rows, the group's score before the measures that it has alone."""
+        for values in found:
+            row = Score(name, part.group, values.mode, values.measure, values.aggregate, len(values.query_ids))
+            if self.own and values.measure in part.measures[:1]:
+                yield row._replace(measure=SCORE)
+            yield row
+
+
+def score(run: Run, judgments: Judgments, asked: Asked, *, types: Sequence[Part] = (), by_query: bool = False) -> list[Score]:
     """The aggregate rows of a run, in the order of groups, measures and modes; then those of each query, if asked for.
 
-    After several groups comes `average`. A measure that needs modes which are not judged has no rows.
+    After several groups comes `average`, then the types of questions. A measure that needs modes which are not judged has
+    no rows.
     """
     aggregates, queries = [], []
     for part in judgments.parts:
-        found = tandem.evaluate(measures, own_queries(run, part), part.qrels, groups=part.cores, missing=missing)
-        aggregates += _aggregates(run.tag, part, found)
+        found = asked.values(run, part)
+        aggregates += asked.rows(run.tag, part, found)
         if by_query:
             rows = (
                 Score(run.tag, part.group, values.mode, values.measure, value, 1, query_id)
@@ -34,10 +76,11 @@ def score(run: Run, judgments: Judgments, measures: Sequence[str], missing: str,
                 for query_id, value in zip(values.query_ids, values.values.tolist(), strict=True)
             )
             queries += sorted(rows, key=lambda row: row.query_id)  # stable: measures and modes keep their order
-    return _complete(aggregates) + queries
+    of_types = [row for part in types for row in asked.rows(run.tag, part, asked.values(run, part))]
+    return _complete(aggregates) + list(_with_per(of_types)) + queries
 
 
-def score_references(run: Run, judgments: Judgments, measures: Sequence[str], missing: str, name: str) -> list[Score]:
+def score_references(run: Run, judgments: Judgments, asked: Asked, name: str) -> list[Score]:
     """The aggregate rows of the run's references; name  how to call them, `{}` for the reference's own name.
 
     `random` is the mean over its permutations; `random 2.5%` and `random 97.5%` hold 95 % of them between each other,
@@ -48,8 +91,8 @@ def score_references(run: Run, judgments: Judgments, measures: Sequence[str], mi
         for part in judgments.parts:
             arranged = reference_runs(own_queries(run, part), part.qrels, judgments.modes)
             for number, (reference, its) in enumerate(arranged):
-                found = tandem.evaluate(measures, its, part.qrels, groups=part.cores, missing=missing)
-                samples.setdefault((reference, number), []).extend(_aggregates(name.format(reference), part, found))
+                rows = asked.rows(name.format(reference), part, asked.values(its, part))
+                samples.setdefault((reference, number), []).extend(rows)
             advance()
     tables: dict[str, list[list[Score]]] = {}
     for (reference, _), rows in samples.items():
@@ -61,10 +104,6 @@ def own_queries(run: Run, part: Part) -> Run:
     """The run's lines for what the part judges."""
     judged = set(part.qrels.query_ids)
     return run if judged.issuperset(run.query_ids) else run.select(judged)
-
-
-def _aggregates(name: str, part: Part, found: Sequence[tandem.MeasureValues]) -> list[Score]:
-    return [Score(name, part.group, values.mode, values.measure, values.aggregate, len(values.query_ids)) for values in found]
 
 
 def _complete(aggregates: Sequence[Score]) -> list[Score]:

@@ -1,0 +1,71 @@
+"""Judgments of perspectives: what was asked and not answered, what nobody asked, and how many perspectives a question has.
+
+The second column of the qrels names the perspective. A label of -1 says that a judge was asked and gave no answer; a pair of
+a document and a perspective without a line counts as not holding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from toolkit import measures as tandem
+from toolkit.core.errors import ToolkitError
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
+
+UNJUDGED = -1
+CHOICES = ("refuse", "negative")
+MEASURES = ("MRecall@5", "MRecall@10", "PerspectiveP@1", "PerspectiveP@5", "PerspectiveP@10")  # of BERDS' tables
+OURS = ("MRecall", "PerspectiveP")
+
+
+def has_subtopics(qrels: Qrels) -> bool:
+    """Whether the second column tells perspectives apart; in other collections it is the same in every line."""
+    return len(qrels.iterations) > 1
+
+
+def unjudged_notes(qrels: Qrels, unjudged: str) -> list[str]:
+    """What is to be said of pairs that were asked and not answered.
+
+    unjudged  `refuse`: a ToolkitError says how many there are; `negative`: they count as not holding
+
+    Collections without subtopics use negative labels otherwise (spam), and -2 is no judge's: nothing is said of them.
+    """
+    count = int((qrels.relevance == UNJUDGED).sum()) if has_subtopics(qrels) else 0
+    if not count:
+        return []
+    what = f"{count:,} of {len(qrels):,} pairs of a document and a perspective were asked and not answered (label {UNJUDGED})"
+    if unjudged == "refuse":
+        hint = "judge them (`tandem judge` asks again), or count them as not holding with --unjudged negative"
+        raise ToolkitError(f"{qrels.source or 'the qrels'}: {what}", hint)
+    return [f"{what}: counted as not holding"]
+
+
+def deepest(measures: Iterable[str]) -> int:
+    """The largest cutoff of the measures that read perspectives; 0 where none of them does."""
+    import ir_measures
+
+    parsed = [tandem.parse(measure) for measure in measures]
+    own = [its for its in parsed if its.NAME in OURS or ir_measures.pyndeval.supports(its)]
+    return max((its.params.get("cutoff", 0) for its in own), default=0)
+
+
+def unlined_note(run: Run, qrels: Qrels, measures: Sequence[str]) -> list[str]:
+    """How many pairs of a retrieved document and a perspective of its question have no line, down to the deepest cutoff."""
+    depth = deepest(measures) if has_subtopics(qrels) else 0
+    if not depth:
+        return []
+    found = tandem.positions(run, qrels)
+    lined = int((~found.missing & (found.ranks <= depth)).sum())
+    pairs = int((np.minimum(found.lengths, depth) * perspectives(qrels)).sum())
+    if lined == pairs:
+        return []
+    return [f"{pairs - lined:,} of {pairs:,} pairs of a top {depth} document and a perspective have no line: not holding"]
+
+
+def perspectives(qrels: Qrels) -> np.ndarray:
+    """(queries,) int64: how many perspectives the qrels name for each question."""
+    pairs = np.unique(np.stack([qrels.queries, qrels.subtopics]), axis=1)
+    return np.bincount(pairs[0], minlength=len(qrels.query_ids))
