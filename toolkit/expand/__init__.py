@@ -1,0 +1,1 @@
+"""Query expansion: one query for each perspective, and their lists as one."""
