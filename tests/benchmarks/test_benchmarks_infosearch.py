@@ -11,12 +11,16 @@ from published_layout import REPOSITORIES, write_dimension, write_infosearch, wr
 from serving import Files, serving
 
 from toolkit import benchmarks, registry
-from toolkit.benchmarks.infosearch import read_dimension
+from toolkit.benchmarks.layouts import infosearch
 from toolkit.benchmarks.parts import counts
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel
 
 pytestmark = pytest.mark.unit
+
+
+def read_dimension(folder, name):
+    return infosearch.read(folder, registry.benchmark("infosearch"), {"name": name})
 
 
 @pytest.fixture

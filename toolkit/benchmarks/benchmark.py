@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from toolkit import registry
-from toolkit.benchmarks import kept, mini
+from toolkit.benchmarks import kept
+from toolkit.benchmarks.layouts import LAYOUTS
+from toolkit.benchmarks.minis import MINIS
 from toolkit.benchmarks.parts import Part
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -17,10 +19,6 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
-
-# a registry entry's `layout` -> the module that reads it. It has `NEEDED`, the keys of a group's entry, and
-# `is_present(spec, group)` and `read(spec, group) -> Part`
-LAYOUTS = {"infosearch": kept, "infosearch-mini": mini}
 
 
 class Collection(Protocol):
@@ -50,26 +48,31 @@ class Benchmark:
     """
 
     def __init__(self, spec: BenchmarkSpec):
-        if spec.layout not in LAYOUTS:
-            raise ToolkitError(f"benchmark {spec.name}: unknown layout {spec.layout!r}", f"known: {', '.join(LAYOUTS)}")
+        known = LAYOUTS | MINIS
+        if spec.layout not in known:
+            raise ToolkitError(f"benchmark {spec.name}: unknown layout {spec.layout!r}", f"known: {', '.join(known)}")
         for group in spec.groups:
-            if missing := [key for key in LAYOUTS[spec.layout].NEEDED if not isinstance(group.get(key), str)]:
+            if missing := [key for key in known[spec.layout].NEEDED if not isinstance(group.get(key), str)]:
                 raise ToolkitError(f"benchmark {spec.name}: a group lacks {', '.join(missing)} (text)", f"its entry: {group}")
         self.spec = spec
         self.groups = tuple(group["name"] for group in spec.groups)
-        self._rows = {group["name"]: group for group in spec.groups}
         self._parts: dict[str, Part] = {}
+
+    @property
+    def comes_with_tandem(self) -> bool:
+        """Whether its sources are shipped: nothing is fetched or kept."""
+        return self.spec.layout in MINIS
 
     def is_present(self, group: str) -> bool:
         """Whether the group's data are on this machine; nothing is fetched to know it."""
-        return LAYOUTS[self.spec.layout].is_present(self.spec, self._rows[group])
+        return self.comes_with_tandem or kept.is_present(self.spec, self.spec.group(group))
 
     def part(self, group: str) -> Part:
         """All of one group; fetched first where it is not on this machine (ToolkitError where that fails)."""
-        if group not in self._rows:
-            raise ToolkitError(f"{self.spec.name} has no group {group!r}", f"known: {', '.join(self.groups)}")
+        row = self.spec.group(group)
         if group not in self._parts:
-            self._parts[group] = LAYOUTS[self.spec.layout].read(self.spec, self._rows[group])
+            read = MINIS[self.spec.layout].read if self.comes_with_tandem else kept.read
+            self._parts[group] = read(self.spec, row)
         return self._parts[group]
 
     def topics(self, group: str, mode: str = "") -> list[Topic]:
@@ -77,12 +80,30 @@ class Benchmark:
         return list(self._of_mode(self.part(group).topics, mode))
 
     def qrels(self, group: str, mode: str = "") -> Qrels:
-        """The judgments of one group in one mode."""
+        """The judgments of one group in one mode. ToolkitError where the benchmark was published without."""
+        if not self.has_qrels(group):
+            raise self._lacks(group, "qrels")
         return self._of_mode(self.part(group).qrels, mode)
 
     def docs(self, group: str) -> Iterator[Doc]:
-        """The group's own corpus."""
-        return iter(self.part(group).docs)
+        """The corpus that the group is searched over. ToolkitError where the documents are not here."""
+        corpus = self.spec.corpus(group)
+        docs = self.part(corpus).docs
+        if docs is None:
+            raise self._lacks(corpus, "documents")
+        return iter(docs)
+
+    def has_qrels(self, group: str) -> bool:
+        """Whether the group was published with judgments."""
+        return bool(self.part(group).qrels)
+
+    def has_docs(self, group: str) -> bool:
+        """Whether the documents of the group are here, or would be fetched with it."""
+        return self.part(self.spec.corpus(group)).docs is not None
+
+    def _lacks(self, group: str, what: str) -> ToolkitError:
+        hint = self.part(group).lacks.get(what, "see its page in docs/benchmarks")
+        return ToolkitError(f"the {what} of {self.spec.name}-{group} are not here", hint)
 
     def scoreddocs(self, group: str, mode: str = "") -> Run | None:
         """Candidates to rerank, None where the benchmark (or the local copy) has none."""
@@ -110,7 +131,7 @@ def take(name: str, folder: Path, groups: Sequence[str] = ()) -> dict[str, Part]
     groups  only these; all where none is named
     """
     benchmark = load(name)
-    if LAYOUTS[benchmark.spec.layout] is not kept:
+    if benchmark.comes_with_tandem:
         raise ToolkitError(f"{name} comes with Tandem", "there is nothing to fetch")
     wanted = [group for group in benchmark.spec.groups if not groups or group["name"] in groups]
     parts = kept.take(benchmark.spec, wanted, folder)

@@ -10,6 +10,7 @@ from toolkit.benchmarks.benchmark import Benchmark, load
 from toolkit.benchmarks.names import Selection
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
+from toolkit.core.progress import say
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
@@ -19,6 +20,7 @@ from toolkit.formats import write_qrels, write_run, write_topics
 def export(selection: Selection, folder: Path, *, published_ids: bool = False) -> list[Path]:
     """Write topics, qrels, candidates and corpora of a selection; the paths written.
 
+    Groups that share a corpus share its file. What the benchmark has not on this machine is not written, and said.
     published_ids  query ids as published, which the modes share, instead of ours
     """
     benchmark = load(selection.benchmark)
@@ -27,23 +29,32 @@ def export(selection: Selection, folder: Path, *, published_ids: bool = False) -
         for mode in selection.modes or ("",):
             paths += write_topics_and_qrels(benchmark, group, mode, folder, folder, published_ids=published_ids)
             paths += _write_candidates(benchmark, group, mode, folder, published_ids)
-        paths.append(_write_corpus(benchmark, group, folder))
+    for group in dict.fromkeys(benchmark.spec.corpus(group) for group in selection.groups):
+        if benchmark.has_docs(group):
+            paths.append(_write_corpus(benchmark, group, folder))
+        else:
+            say(f"note: the documents of {benchmark.spec.name}-{group} are not here: no corpus is written")
     return paths
 
 
 def write_topics_and_qrels(
     benchmark: Benchmark, group: str, mode: str, topics_folder: Path, qrels_folder: Path, *, published_ids: bool = False
 ) -> list[Path]:
-    """`topics.<benchmark>-<group>.<mode>.{trec,tsv}` and `qrels.<benchmark>-<group>.<mode>.txt`; the paths written."""
-    topics, qrels = benchmark.topics(group, mode), benchmark.qrels(group, mode)
+    """`topics.<benchmark>-<group>.<mode>.{trec,tsv}` and `qrels.<benchmark>-<group>.<mode>.txt`; the paths written.
+
+    The benchmark without modes has no mode in its names, the one that was published without qrels gets none.
+    """
+    topics, stem = benchmark.topics(group, mode), _stem(benchmark, group, mode)
+    paths = [topics_folder / f"topics.{stem}.trec", topics_folder / f"topics.{stem}.tsv"]
+    if benchmark.has_qrels(group):
+        qrels = benchmark.qrels(group, mode)
+        qrels = qrels.with_query_ids(_published(topics, qrels)) if published_ids else qrels
+        paths.append(qrels_folder / f"qrels.{stem}.txt")
+        write_qrels(qrels, paths[-1])
     if published_ids:
-        qrels = qrels.with_query_ids(_published(topics, qrels))
         topics = [replace(topic, query_id=topic.original_id) for topic in topics]
-    stem = _stem(benchmark, group, mode)
-    paths = [topics_folder / f"topics.{stem}.trec", topics_folder / f"topics.{stem}.tsv", qrels_folder / f"qrels.{stem}.txt"]
     write_topics(topics, paths[0], "trec")
     write_topics(topics, paths[1], "tsv")
-    write_qrels(qrels, paths[2])
     return paths
 
 

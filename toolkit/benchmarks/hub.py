@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,20 +12,21 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import is_shown, say
 from toolkit.store import home, lock, reason, without_secrets
 
-# tables, and the README, whose head names the files of each configuration
-PATTERNS = ["README.md", "*.jsonl", "*.jsonl.gz", "*.tsv", "*.parquet"]
+README = "README.md"  # its head names the files of each configuration
+TABLES = ("*.jsonl", "*.jsonl.gz", "*.tsv", "*.parquet")
 TIMEOUT = 10  # seconds
 
 
 @contextmanager
-def fetched(repository: str, revision: str, hint: str) -> Iterator[Path]:
+def fetched(repository: str, revision: str, hint: str, patterns: Sequence[str] = TABLES) -> Iterator[Path]:
     """The folder of a data repository at one revision, for the length of the block.
 
     What has arrived stays where the download is interrupted. It goes when the block ends well, and when the block cannot
     use it (ToolkitError): the next call downloads it anew.
     HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count, as for everything of huggingface_hub.
 
-    hint  the way out where the repository cannot be had (ToolkitError)
+    hint      the way out where the repository cannot be had (ToolkitError)
+    patterns  of the files that are wanted, beside the README
     """
     from huggingface_hub import constants
 
@@ -34,7 +35,7 @@ def fetched(repository: str, revision: str, hint: str) -> Iterator[Path]:
         endpoint = without_secrets(constants.ENDPOINT)
         say(f"fetching {repository} from {endpoint}")
         try:
-            folder = _download(repository, revision, cache)
+            folder = _download(repository, revision, cache, patterns)
         except Exception as error:  # whatever its HTTP library raises comes through
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EROFS, errno.EACCES):
                 raise  # nobody's network
@@ -51,7 +52,7 @@ def fetched(repository: str, revision: str, hint: str) -> Iterator[Path]:
         shutil.rmtree(cache)
 
 
-def _download(repository: str, revision: str, cache: Path) -> Path:
+def _download(repository: str, revision: str, cache: Path, patterns: Sequence[str]) -> Path:
     import requests
     from huggingface_hub import constants, snapshot_download
     from huggingface_hub.utils import disable_progress_bars
@@ -61,4 +62,5 @@ def _download(repository: str, revision: str, cache: Path) -> Path:
     if not constants.HF_HUB_OFFLINE:
         # huggingface_hub tries for half a minute before it says that there is no network
         requests.head(constants.ENDPOINT, timeout=TIMEOUT)
-    return Path(snapshot_download(repository, repo_type="dataset", revision=revision, cache_dir=cache, allow_patterns=PATTERNS))
+    where = {"repo_type": "dataset", "revision": revision, "cache_dir": cache}
+    return Path(snapshot_download(repository, allow_patterns=[README, *patterns], **where))

@@ -27,12 +27,14 @@ class Selection:
     benchmark  its name
     modes      in the benchmark's order; none where it has none
     name       the id of the selection, as file names have it (`infosearch-keyword-ins`)
+    absent     groups that the name means too and that are not on this machine
     """
 
     benchmark: str
     groups: tuple[str, ...]
     modes: tuple[str, ...]
     name: str
+    absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,15 +66,15 @@ class TopicSet:
 def find(name: str, *, at_hand: bool = True) -> Selection | None:
     """What of a registered benchmark a name means (`infosearch`, `infosearch-ins`, `infosearch/audience/rev`); else None.
 
-    The benchmark alone means all modes. Without a group, all groups are meant, or (at_hand) those that are on this
-    machine where some are: which ones is said.
+    The benchmark alone means all modes, and its selection `""` or, without one, all groups. Where a name means several
+    groups, all of them are taken, or (at_hand) those that are on this machine where some are: which ones is said.
     """
     wanted = name.replace("/", "-")
     for spec in registry.benchmarks().values():
         if wanted in _names(spec):
             groups, modes, canonical = _names(spec)[wanted]
-            all_groups = _groups_at_hand if at_hand else _groups
-            return Selection(spec.name, groups or all_groups(spec), modes, canonical)
+            taken = _at_hand(spec, groups) if at_hand else groups
+            return Selection(spec.name, taken, modes, canonical, tuple(group for group in groups if group not in taken))
     return None
 
 
@@ -81,29 +83,31 @@ def part_names() -> list[str]:
     return [name for spec in registry.benchmarks().values() for name in _names(spec)]
 
 
+def group_names(spec: BenchmarkSpec) -> dict[str, tuple[str, ...]]:
+    """What may stand after a benchmark's name (`""`, a selection, a group or its alias) -> the groups that it means."""
+    all_groups = tuple(group["name"] for group in spec.groups)
+    named = {alias: (group["name"],) for group in spec.groups for alias in (group["name"], *group.get("aliases", ()))}
+    return {"": all_groups} | {name: tuple(groups) for name, groups in spec.selections.items()} | named
+
+
 def _names(spec: BenchmarkSpec) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]:
-    """Every name of a benchmark's parts -> groups (none for all), modes, the name shown."""
-    groups = [("", "")]
-    groups += [(alias, group["name"]) for group in spec.groups for alias in (group["name"], *group.get("aliases", ()))]
+    """Every name of a benchmark's parts -> groups, modes, the name shown: that of an alias is the group's own."""
+    aliases = {alias: group["name"] for group in spec.groups for alias in group.get("aliases", ())}
     names = {}
-    for (alias, group), mode in itertools.product(groups, ("", *spec.modes)):
-        shown = "-".join(filter(None, (spec.name, group, mode))).replace("/", "-")
-        called = "-".join(filter(None, (spec.name, alias, mode))).replace("/", "-")
-        names[called] = ((group,) if group else (), (mode,) if mode else spec.modes, shown)
+    for (alias, groups), mode in itertools.product(group_names(spec).items(), ("", *spec.modes)):
+        shown, called = (
+            "-".join(filter(None, (spec.name, part, mode))).replace("/", "-") for part in (aliases.get(alias, alias), alias)
+        )
+        names[called] = (groups, (mode,) if mode else spec.modes, shown)
     return names
 
 
-def _groups(spec: BenchmarkSpec) -> tuple[str, ...]:
-    return tuple(group["name"] for group in spec.groups)
-
-
-def _groups_at_hand(spec: BenchmarkSpec) -> tuple[str, ...]:
-    benchmark = load(spec.name)
-    present = present_groups(benchmark)
+def _at_hand(spec: BenchmarkSpec, groups: tuple[str, ...]) -> tuple[str, ...]:
+    present = tuple(group for group in present_groups(load(spec.name)) if group in groups)
     if not present:
-        return benchmark.groups  # none was taken: reading them fetches all
-    if len(present) < len(benchmark.groups):
-        _say_once(f"{spec.name}: {', '.join(present)} of {', '.join(benchmark.groups)} are on this machine")
+        return groups  # none was taken: reading them fetches all
+    if len(present) < len(groups):
+        _say_once(f"{spec.name}: {', '.join(present)} of {', '.join(groups)} are on this machine")
     return present
 
 
@@ -152,7 +156,7 @@ def _stem(path: str) -> str:
 def chained_docs(selection: Selection) -> Iterator[Doc]:
     """The documents of all groups, each id once. Raises ToolkitError where an id has two texts."""
     benchmark, seen = load(selection.benchmark), {}
-    for group in selection.groups:
+    for group in dict.fromkeys(benchmark.spec.corpus(group) for group in selection.groups):
         for doc in benchmark.docs(group):
             if doc.doc_id not in seen:
                 seen[doc.doc_id] = doc

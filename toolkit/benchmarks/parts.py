@@ -1,16 +1,19 @@
-"""The one in-memory form of a benchmark's group (a dimension), whatever it was read from."""
+"""The one in-memory form of a benchmark's group (a dimension, a language, a data set), whatever it was read from."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from toolkit.core.documents import Doc
 from toolkit.core.modes import join_mode
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
+
+Group = Mapping[str, Any]  # a group's entry in the registry
 
 
 @dataclass(frozen=True)
@@ -32,19 +35,22 @@ class Row:
 
 @dataclass(frozen=True)
 class Part:
-    """One group of a benchmark, complete.
+    """One group of a benchmark. The mode of a benchmark without modes is `""`.
 
-    topics, qrels  by mode
+    topics, qrels  by mode; no qrels where the source has none
+    docs           its own documents; None where it has none, or shares those of another group (its entry's `corpus`)
     scoreddocs     by mode: candidates to rerank; empty where the source has none
     notes          what a user should know of the source (counts of what was put right)
+    lacks          `documents` or `qrels` -> what to do where a user asks for them and they are not here: the hint of the error
     """
 
     name: str
     topics: Mapping[str, Sequence[Topic]]
     qrels: Mapping[str, Qrels]
-    docs: Sequence[Doc]
+    docs: Sequence[Doc] | None = None
     scoreddocs: Mapping[str, Run] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    lacks: Mapping[str, str] = field(default_factory=dict)
 
 
 def assemble(name: str, modes: Sequence[str], rows: Iterable[Row], docs: Sequence[Doc], notes: Sequence[str] = ()) -> Part:
@@ -84,6 +90,7 @@ def _topic(row: Row, query_id: str, group_id: str, mode: str) -> Topic:
 
 
 def counts(part: Part) -> dict[str, int]:
-    """Core queries, queries a mode, documents."""
+    """Core queries, queries a mode, and documents where the part has its own."""
     topics = next(iter(part.topics.values()))
-    return {"cores": len({topic.group_id for topic in topics}), "queries": len(topics), "documents": len(part.docs)}
+    found = {"cores": len({topic.group_id for topic in topics}), "queries": len(topics)}
+    return found if part.docs is None else found | {"documents": len(part.docs)}

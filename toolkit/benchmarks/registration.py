@@ -6,7 +6,7 @@ Imported by `hook` once ir_datasets itself is: nothing here runs before.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import ir_datasets
@@ -15,8 +15,8 @@ from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, BaseScoredDocs
 from ir_datasets.indices import Docstore
 
 from toolkit import registry
-from toolkit.benchmarks.benchmark import load
-from toolkit.benchmarks.names import Selection, chained_docs, find
+from toolkit.benchmarks.benchmark import Benchmark, load
+from toolkit.benchmarks.names import Selection, chained_docs, find, group_names
 
 
 class TandemDoc(NamedTuple):
@@ -43,6 +43,8 @@ class TandemQuery(NamedTuple):
     group_id: str
     original_id: str
     released: str
+    wordings: Mapping[str, str]
+    perspectives: tuple[str, ...]
 
     def default_text(self) -> str:
         """What a system is given in this mode."""
@@ -102,8 +104,20 @@ class _Entity:
         benchmark = load(selection.benchmark)
         return ((benchmark, group, mode) for group in selection.groups for mode in selection.modes or ("",))
 
+    def _handler(self, what: str, here: Callable[..., bool]) -> Callable:
+        """What ir_datasets takes this handler from. It asks for the attribute to know whether there is something of the
+        kind: a part that is on this machine may be without (BERDS' qrels, documents that a local copy has not)."""
+        present = [(benchmark, group) for benchmark, group, _ in self._pairs() if benchmark.is_present(group)]
+        if present and not any(here(benchmark, group) for benchmark, group in present):
+            raise AttributeError(what)
+        return lambda: self
+
 
 class _Docs(_Entity, BaseDocs):
+    @property
+    def docs_handler(self) -> Callable:
+        return self._handler("docs_handler", _has_docs)
+
     def docs_iter(self):
         return _Slices(TandemDoc(*doc) for doc in chained_docs(self._selection))
 
@@ -132,7 +146,15 @@ class _Queries(_Entity, BaseQueries):
         return self._name
 
 
+def _has_docs(benchmark: Benchmark, group: str) -> bool:
+    return not benchmark.is_present(benchmark.spec.corpus(group)) or benchmark.has_docs(group)
+
+
 class _Qrels(_Entity, BaseQrels):
+    @property
+    def qrels_handler(self) -> Callable:
+        return self._handler("qrels_handler", Benchmark.has_qrels)
+
     def qrels_iter(self) -> Iterator[TrecQrel]:
         rows = itertools.chain.from_iterable(benchmark.qrels(group, mode) for benchmark, group, mode in self._pairs())
         return (TrecQrel(*row) for row in rows)
@@ -165,8 +187,7 @@ class _ScoredDocs(_Entity, BaseScoredDocs):
 def register() -> None:
     """Register every id of every benchmark of the registry."""
     for spec in registry.benchmarks().values():
-        groups = [name for group in spec.groups for name in (group["name"], *group.get("aliases", ()))]
-        for group, mode in itertools.product(("", *groups), spec.modes or ("",)):
+        for group, mode in itertools.product(group_names(spec), spec.modes or ("",)):
             name = "/".join(filter(None, (spec.name, group, mode)))
             handlers = (handler(name) for handler in (_Docs, _Queries, _Qrels, _ScoredDocs))
             ir_datasets.registry.register(name, Dataset(*handlers))

@@ -40,19 +40,36 @@ def read_table(folder: Path, configuration: str) -> Iterator[Record]:
         raise ToolkitError(f"{paths[0]} has no rows", "get the file again")
 
 
+def repository_folder(root: Path, repository: str) -> Path | None:
+    """The folder of a data repository inside a local copy: under its name, or its owner's and its name; None without one."""
+    places = (root / repository.rpartition("/")[2], root / repository)
+    return next((place for place in places if place.is_dir()), None)
+
+
 def table_files(folder: Path, configuration: str) -> list[Path]:
     """The files of a configuration: those that the repository's README declares, otherwise by their names.
 
     Raises ToolkitError where there is none, and where one of several shards is missing.
     """
+    if found := _find(folder, configuration):
+        _check_shards(found)
+        return found
+    forms = f"{configuration}.jsonl, {configuration}/*.tsv or {configuration}/*.parquet"
+    raise ToolkitError(f"{folder} has no table {configuration!r}", f"expected {forms}")
+
+
+def has_table(folder: Path, configuration: str) -> bool:
+    """Whether a folder holds a configuration, complete or not."""
+    return bool(_find(folder, configuration))
+
+
+def _find(folder: Path, configuration: str) -> list[Path]:
     named = [place.format(name=configuration, form=form) for place in PLACES for form in FORMATS]
     for patterns in (_declared(folder, configuration), *([pattern] for pattern in named)):
         found = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
         if found := [path for path in found if path.name.endswith(FORMATS)]:
-            _check_shards(found)
             return found
-    forms = f"{configuration}.jsonl, {configuration}/*.tsv or {configuration}/*.parquet"
-    raise ToolkitError(f"{folder} has no table {configuration!r}", f"expected {forms}")
+    return []
 
 
 def _check_shards(paths: list[Path]) -> None:

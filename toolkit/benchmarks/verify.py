@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit.benchmarks import kept
-from toolkit.benchmarks.benchmark import LAYOUTS, Benchmark
+from toolkit.benchmarks.benchmark import Benchmark
 from toolkit.benchmarks.export import write_topics_and_qrels
 from toolkit.benchmarks.parts import Part, counts
 from toolkit.core.shipped import shipped
@@ -32,7 +32,7 @@ def verify(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Finding]:
 
 def _verify_group(benchmark: Benchmark, group: Mapping[str, Any]) -> Iterator[Finding]:
     name = group["name"]
-    if LAYOUTS[benchmark.spec.layout] is kept:
+    if not benchmark.comes_with_tandem:
         changed = _changed_files(kept.kept_folder(benchmark.spec, group))
         yield Finding(name, "checksums", changed)
         if changed:  # what is damaged need not be readable
@@ -43,10 +43,15 @@ def _verify_group(benchmark: Benchmark, group: Mapping[str, Any]) -> Iterator[Fi
 
 
 def other_counts(part: Part, group: Mapping[str, Any]) -> str:
-    """Where the counts of a group are not the published ones; empty where they are, or where nobody knows them."""
+    """Where the counts of a group are not the published ones; empty where they are, and where nobody knows them.
+
+    What the group does not hold (documents that are not on this machine) cannot be counted, and is not.
+    """
     found, wanted = counts(part), group.get("counts", {})
     return "; ".join(
-        f"{number} {what} expected, {found[what]} found" for what, number in wanted.items() if found[what] != number
+        f"{number} {what} expected, {found[what]} found"
+        for what, number in wanted.items()
+        if what in found and found[what] != number
     )
 
 
@@ -67,7 +72,7 @@ def _stale_files(benchmark: Benchmark, group: str) -> str:
 def shipped_files(benchmark: Benchmark, group: str) -> Iterator[tuple[Path, bytes]]:
     """The shipped topics and qrels of a group, with the content that its source gives them."""
     with tempfile.TemporaryDirectory() as made:
-        for mode in benchmark.spec.modes:
+        for mode in benchmark.spec.modes or ("",):
             for path in write_topics_and_qrels(benchmark, group, mode, Path(made), Path(made)):
                 yield shipped("qrels" if path.name.startswith("qrels") else "topics", path.name), path.read_bytes()
 

@@ -15,7 +15,9 @@ class BenchmarkSpec:
     layout     the reader in `toolkit.benchmarks` that understands its files
     modes      in the order in which they are shown; empty where the benchmark has none
     groups     its dimensions, languages or data sets, each a mapping with at least `name` (and, as the layout needs,
-               `repository`, `revision`, `folder`, `aliases`, `conditions`, `counts`)
+               `repository`, `revision`, `folder`, `aliases`, `conditions`, `counts`; `corpus`, the group whose documents it
+               shares; `language` of the documents; `measures` of its own)
+    selections  name -> the groups that it means; `""` is the benchmark's own name, which otherwise means all groups
     measures   what its paper's table shows, as ir_measures strings
     source     paper, url, licence, citation
     mini       written for this project: its scores are not comparable with published ones
@@ -31,6 +33,27 @@ class BenchmarkSpec:
     counts: dict[str, int] = field(default_factory=dict)
     mini: bool = False
     options: dict[str, Any] = field(default_factory=dict)
+    selections: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self):
+        names = [group.get("name") for group in self.groups]
+        meant = [name for chosen in self.selections.values() for name in chosen]
+        meant += [group["corpus"] for group in self.groups if "corpus" in group]
+        if unknown := [name for name in meant if name not in names]:
+            raise ToolkitError(
+                f"benchmark {self.name} has no group {unknown[0]!r}", f"its groups: {', '.join(map(str, names))}"
+            )
+
+    def group(self, name: str) -> dict[str, Any]:
+        """The entry of a group. ToolkitError where there is none of this name."""
+        for group in self.groups:
+            if group["name"] == name:
+                return group
+        raise ToolkitError(f"{self.name} has no group {name!r}", f"known: {', '.join(group['name'] for group in self.groups)}")
+
+    def corpus(self, group: str) -> str:
+        """The group whose documents a group has: itself, or the one that its entry names."""
+        return self.group(group).get("corpus", group)
 
 
 @dataclass(frozen=True)

@@ -151,9 +151,11 @@ def own(collection: Collection, group: str, system: SystemSpec | None = None, bu
 def own_name(collection: Collection, group: str, system: SystemSpec | None = None) -> str:
     """`infosearch-mini-audience`; the name alone where there are no groups.
 
-    `.<system>[.<recipe>]` follows where an index is one system's own: it is what the folder is called.
+    Groups that share a corpus share the name. `.<system>[.<recipe>]` follows where an index is one system's own: it is what
+    the folder is called.
     """
-    name = collection.spec.name if len(collection.groups) == 1 else f"{collection.spec.name}-{group}"
+    spec = collection.spec
+    name = spec.name if len(collection.groups) == 1 else f"{spec.name}-{spec.corpus(group)}"
     maker = [system.name, system.recipe] if system and kind_for(system) != LUCENE else []
     return ".".join(filter(None, [name, *maker])).replace("/", "-")
 
@@ -207,6 +209,6 @@ def _foreign_corpus(name: str) -> Collection:
 
 
 def _language(collection: Collection, group: str) -> str:
-    """What the registry states for the group."""
-    row = next((row for row in collection.spec.groups if row["name"] == group), {})
-    return row.get("language", DEFAULT_LANGUAGE)
+    """What the registry states for the group's corpus."""
+    spec = collection.spec
+    return spec.group(spec.corpus(group)).get("language", DEFAULT_LANGUAGE)

@@ -1,4 +1,4 @@
-"""The reader of the minis: benchmarks written for this project, one readable YAML file a group (`toolkit/corpora/`)."""
+"""infosearch-mini: one readable YAML file a dimension."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks.parts import Part, Row, assemble
+from toolkit.benchmarks.parts import Group, Part, Row, assemble
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.shipped import corpora
@@ -17,12 +17,7 @@ from toolkit.registry.loader import read_yaml
 NEEDED = ("name",)
 
 
-def is_present(spec: BenchmarkSpec, group: Mapping[str, Any]) -> bool:
-    """A mini is always there: it comes with Tandem."""
-    return True
-
-
-def read(spec: BenchmarkSpec, group: Mapping[str, Any]) -> Part:
+def read(spec: BenchmarkSpec, group: Group) -> Part:
     """One dimension, from `toolkit/corpora/<benchmark>/<dimension>.yaml`."""
     return read_source(corpora(spec.name, f"{group['name']}.yaml"), spec.modes)
 

@@ -1,0 +1,145 @@
+"""InfoSearch as it is published: one folder a dimension, with a corpus, queries, and qrels for each mode.
+
+The layout is that of MTEB's data sets (`corpus`, `queries`, `qrels_og`, `qrels_changed`, `qrels_reversed`), as files on
+disk or as a hub repository holds them. The authors' candidates lie elsewhere, in their code repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from toolkit.benchmarks import records
+from toolkit.benchmarks.parts import Group, Part, Row, assemble
+from toolkit.benchmarks.tables import Record, repository_folder
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.core.specs import BenchmarkSpec
+from toolkit.formats import read_requests
+
+NEEDED = ("name", "repository", "revision")
+PUBLISHED = {"ori": "og", "ins": "changed", "rev": "reversed"}  # our mode -> the name in columns and configurations
+CANDIDATES = {"ori": "og", "ins": "ch", "rev": "re"}  # our mode -> the name in the authors' files of candidates
+CANDIDATES_TAG = "e5-mistral-7b-instruct"  # what retrieved them
+
+
+def tables(group: Group) -> tuple[str, ...]:
+    """The tables of a dimension."""
+    return ("corpus", "queries", *(f"qrels_{mode}" for mode in PUBLISHED.values()))
+
+
+def find(root: Path, group: Group) -> Path | None:
+    """`Audience-v1/` or `<owner>/Audience-v1/`, where a local copy holds it."""
+    return repository_folder(root, group["repository"])
+
+
+def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
+    """A dimension, without candidates.
+
+    All that cannot be right (a duplicate id, an unknown document or query in qrels, a query without text, without a gold
+    document or without reversed judgments) is one ToolkitError with file and line of each problem. Columns that nobody
+    knows are fine.
+    """
+    name, problems = group["name"], []
+    docs = records.documents(folder, "corpus", problems)
+    queries = records.by_id(folder, "queries", ("_id", "id"), "query", problems)
+    judgments = {
+        mode: records.judgments(folder, f"qrels_{published}", queries, docs, problems) for mode, published in PUBLISHED.items()
+    }
+    for query_id, record in queries.items():
+        if not records.text(record, "text").strip():
+            problems.append(f"{record.place}: query {query_id} has no text")
+        if not _golds(judgments, query_id):
+            problems.append(
+                f"{record.place}: query {query_id} has no gold document (relevant in qrels_og and in qrels_changed)"
+            )
+        if not judgments["rev"][query_id]:
+            problems.append(f"{record.place}: query {query_id} is not in qrels_reversed")
+    records.refuse(folder, problems)
+    notes = _Notes(sum(len(_pairs_apart(judgments, query_id)) for query_id in queries))
+    rows = [_row(query_id, record, judgments, notes) for query_id, record in queries.items()]
+    return assemble(name, tuple(PUBLISHED), rows, list(docs.values()), notes.lines(name))
+
+
+class _Notes:
+    """What was put right or is odd, and how often."""
+
+    def __init__(self, pairs_apart: int):
+        self.repeated, self.without, self.pairs_apart = 0, 0, pairs_apart
+
+    def lines(self, name: str) -> Iterator[str]:
+        if self.repeated:
+            yield f"{name}: {self.repeated} instructions began with their core query; it was taken off"
+        if self.without:
+            yield f"{name}: {self.without} instructions are empty"
+        if self.pairs_apart:
+            yield f"{name}: {self.pairs_apart} pairs of query and document are not judged in all three modes"
+
+
+def candidates(root: Path, group: Group, part: Part) -> dict[str, Run]:
+    """The authors' candidates to rerank by mode, under our ids, from wherever a local copy holds their files.
+
+    Raises ToolkitError where a file comes twice, and where it names a query or document that the dimension has not.
+    """
+    repository, runs = group["repository"].rpartition("/")[2], {}
+    for mode, word in CANDIDATES.items():
+        paths = sorted(root.rglob(f"{repository}_{word}_retrieval_results.json"))
+        if len(paths) > 1:
+            raise ToolkitError(f"candidates twice: {paths[0]} and {paths[1]}", "leave one of them in the folder")
+        if paths:
+            runs[mode] = _candidates(paths[0], mode, part)
+    return runs
+
+
+def _candidates(path: Path, mode: str, part: Part) -> Run:
+    run, _ = read_requests(path)
+    ours = {topic.original_id: topic.query_id for topic in part.topics[mode]}
+    known = {doc.doc_id for doc in part.docs}
+    problems = [f"unknown query {query_id}" for query_id in run.query_ids if query_id not in ours]
+    problems += [f"unknown document {doc_id}" for doc_id in run.doc_ids.to_pylist() if doc_id not in known]
+    if problems:
+        raise ToolkitError(
+            f"{path} does not fit {part.name}: {len(problems)} unknown ids", "compare revisions", problems=problems
+        )
+    return replace(run.with_query_ids(ours[query_id] for query_id in run.query_ids), tag=CANDIDATES_TAG)
+
+
+def _golds(judgments: Mapping[str, Mapping[str, Mapping[str, int]]], query_id: str) -> set[str]:
+    relevant = [{doc for doc, label in judgments[mode][query_id].items() if label > 0} for mode in ("ori", "ins")]
+    return relevant[0] & relevant[1]
+
+
+def _pairs_apart(judgments: Mapping[str, Mapping[str, Mapping[str, int]]], query_id: str) -> set[str]:
+    """The documents of a query that some mode judges and another does not."""
+    judged = [set(labels[query_id]) for labels in judgments.values()]
+    return set.union(*judged) - set.intersection(*judged)
+
+
+def _row(query_id: str, record: Record, judgments: Mapping[str, Mapping[str, Mapping[str, int]]], notes: _Notes) -> Row:
+    query = records.text(record, "text").strip()
+    return Row(
+        original_id=query_id,
+        query=query,
+        condition=records.optional(record, "condition"),
+        # in the original mode the release repeats an instruction that asks for nothing; ours is the core query alone
+        instructions={mode: _instruction(record, query, mode, notes) for mode in ("ins", "rev")},
+        judgments={mode: judgments[mode][query_id] for mode in judgments},
+        released={"ori": _without(query, records.optional(record, f"instruction_{PUBLISHED['ori']}").strip())},
+    )
+
+
+def _instruction(record: Record, query: str, mode: str, notes: _Notes) -> str:
+    """The instruction alone: its own column in later releases; in others it may begin with the core query."""
+    column = f"instruction_{PUBLISHED[mode]}"
+    published = records.text(record, f"only_{column}", column).strip()
+    instruction = _without(query, published)
+    notes.repeated += instruction != published
+    notes.without += not instruction
+    return instruction
+
+
+def _without(query: str, instruction: str) -> str:
+    """An instruction without the core query that it begins with; what only begins a longer word stays."""
+    rest = instruction.removeprefix(query)
+    return rest.strip() if query and rest != instruction and not rest[:1].isalnum() else instruction
