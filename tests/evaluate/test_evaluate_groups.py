@@ -1,0 +1,115 @@
+"""What a benchmark's entry says of its table: measures of a group, modes that are shown, judgments of one's own."""
+
+import pytest
+import yaml
+from published_layout import write_infosearch
+
+from toolkit import benchmarks
+from toolkit.core.errors import ToolkitError
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.runs import Run
+from toolkit.evaluate import evaluate
+from toolkit.evaluate.output import render
+from toolkit.registry.loader import FOLDER, read_yaml
+
+pytestmark = pytest.mark.unit
+
+MINI = "infosearch-mini-audience"
+
+
+def by_id(name: str) -> Run:
+    """Every list of the benchmark in the order of document ids."""
+    found = benchmarks.find(name)
+    benchmark, lists = benchmarks.load(found.benchmark), {}
+    for group in found.groups:
+        docs = sorted(doc.doc_id for doc in benchmark.docs(group))
+        ranking = {doc: -float(number) for number, doc in enumerate(docs)}
+        lists |= {topic.query_id: ranking for mode in found.modes for topic in benchmark.topics(group, mode)}
+    return Run.from_dict(lists, tag="by-id")
+
+
+@pytest.fixture
+def unlike(home, tmp_path):
+    """A benchmark with measures of its groups, shown in one mode: AP for audience, nDCG@5 for keyword, none for format."""
+    entry = read_yaml(FOLDER / "benchmarks" / "infosearch.yaml")
+    entry |= {"name": "unlike", "measures": ["nDCG@20", "pMRR"], "options": {"shown": ["ori"]}, "counts": {}}
+    own = {"audience": ["AP"], "keyword": ["nDCG@5", "AP"]}
+    wanted = [row for row in entry["groups"] if row["name"] in ("audience", "keyword", "format")]
+    entry["groups"] = [{**row, "measures": own[row["name"]]} if row["name"] in own else row for row in wanted]
+    (home / "registry" / "benchmarks").mkdir(parents=True)
+    (home / "registry" / "benchmarks" / "unlike.yaml").write_text(yaml.safe_dump(entry))
+    write_infosearch(tmp_path / "published")
+    benchmarks.take("unlike", tmp_path / "published")
+    return by_id("unlike")
+
+
+def test_measures_of_a_group_stand_behind_those_of_all_groups(unlike):
+    scores = evaluate(unlike, benchmark="unlike")
+    rows = {(row.group, row.mode, row.measure): row for row in scores.rows}
+    columns = [("ori", "nDCG@20"), ("paired", "pMRR")]
+    assert [key[1:] for key in rows if key[0] == "audience"] == [*columns, ("ori", "Score"), ("ori", "AP")]
+    assert [key[1:] for key in rows if key[0] == "keyword"] == [*columns, ("ori", "Score"), ("ori", "nDCG@5"), ("ori", "AP")]
+    assert [key[1:] for key in rows if key[0] == "format"] == columns
+
+
+def test_the_average_is_over_the_groups_that_have_the_measure(unlike):
+    scores = evaluate(unlike, benchmark="unlike")
+    value = {(row.group, row.measure): row.value for row in scores.rows}
+    queries = {(row.group, row.measure): row.queries for row in scores.rows}
+    assert value["average", "AP"] == pytest.approx((value["audience", "AP"] + value["keyword", "AP"]) / 2)
+    assert value["average", "nDCG@5"] == value["keyword", "nDCG@5"]
+    assert value["keyword", "Score"] == value["keyword", "nDCG@5"]
+    assert value["average", "Score"] == pytest.approx((value["audience", "AP"] + value["keyword", "nDCG@5"]) / 2)
+    assert queries["average", "Score"] == queries["audience", "AP"] + queries["keyword", "nDCG@5"]
+    assert queries["average", "nDCG@20"] == 3 * queries["audience", "AP"]
+
+
+def test_the_table_has_a_column_a_measure_and_the_one_mode(unlike):
+    head, modes, _, *rows = render(evaluate(unlike, benchmark="unlike"), "table").split("\n\n")[0].splitlines()
+    assert head.split() == ["nDCG@20", "Score", "AP", "nDCG@5"]
+    assert modes.split() == ["group", "ori", "pMRR", "ori", "ori", "ori"]
+    assert [row.split()[0] for row in rows] == ["audience", "keyword", "format", "average"]
+
+
+def test_measures_that_are_named_are_shown_in_every_mode_and_alone(unlike):
+    scores = evaluate(unlike, benchmark="unlike", measures=["AP"])
+    assert {(row.group, row.mode) for row in scores.rows} == {
+        (group, mode) for group in ("audience", "keyword", "format", "average") for mode in ("ori", "ins", "rev")
+    }
+    assert {row.measure for row in scores.rows} == {"AP"}
+
+
+def test_one_other_mode_alone_is_shown_all_the_same(unlike):
+    assert {row.mode for row in evaluate(unlike, benchmark="unlike-ins").rows} == {"ins"}
+
+
+def gold(name: str, group: str, mode: str) -> list[Qrel]:
+    return list(benchmarks.load(name).qrels(group, mode))
+
+
+def test_judgments_of_ones_own_keep_the_groups_of_the_benchmark():
+    given = [*gold("infosearch-mini", "audience", "ins"), *gold("infosearch-mini", "format", "ins")]
+    scores = evaluate(
+        by_id("infosearch-mini-ins"), benchmark="infosearch-mini-ins", qrels=Qrels.from_rows(given, "F"), measures=["nDCG@10"]
+    )
+    own = evaluate(by_id("infosearch-mini-ins"), benchmark="infosearch-mini-ins", measures=["nDCG@10"])
+    same = [row for row in own.rows if row.group in ("audience", "format")]
+    assert scores.rows[:2] == tuple(same)
+    assert [row.group for row in scores.rows] == ["audience", "format", "average"]
+    assert "judged by F" in scores.notes
+    assert any(note.startswith("66 of 96 queries of infosearch-mini-ins are not judged and left out") for note in scores.notes)
+
+
+def test_subtopics_of_a_benchmarks_queries_have_types_and_the_number_that_is_left_out():
+    first, second, *_ = benchmarks.load("infosearch-mini").topics("audience", "ins")
+    docs = [doc.doc_id for doc in benchmarks.load("infosearch-mini").docs("audience")]
+    rows = [Qrel(topic.query_id, doc, 1, n) for topic in (first, second) for n, doc in zip("12", docs[:2], strict=True)]
+    qrels = Qrels.from_rows([*rows, Qrel("nobody", "d", 1)], "F")
+    scores = evaluate(by_id(f"{MINI}-ins"), benchmark=f"{MINI}-ins", qrels=qrels, measures=["MRecall@48"], by_type=True)
+    assert {row.group for row in scores.rows} == {"all", f"type {first.condition}", f"type {second.condition}"}
+    assert "1 judged queries are not of infosearch-mini-audience-ins: left out" in scores.notes
+
+
+def test_judgments_of_other_queries_are_refused():
+    with pytest.raises(ToolkitError, match="F judges no query of infosearch-mini-audience-ins: it has nobody"):
+        evaluate(by_id(f"{MINI}-ins"), benchmark=f"{MINI}-ins", qrels=Qrels.from_rows([Qrel("nobody", "d", 1)], "F"))
