@@ -1,0 +1,91 @@
+"""The lists of a question's queries as one: the first of each in turn, then the second of each, and so on (BERDS, section 5)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.progress import say
+from toolkit.core.runs import Run, ScoredDoc
+
+DEPTH = 100
+LIST_ID = re.compile(r"(.+)\.([1-9][0-9]*)")
+
+
+def round_robin(lists: Sequence[Sequence[str]], depth: int = DEPTH, duplicates: bool = False) -> list[str]:
+    """The best `depth` documents of several lists, each best first, in order of generation.
+
+    duplicates  False, the paper: a list whose document is there already loses its turn, one that has ended is passed over, and
+                fewer than `depth` may result; True, the release: whole rounds, doubled documents kept, until `depth` are there
+
+    The release raises ToolkitError where a later list is shorter than a round, and where the first list ends too early.
+    """
+    if depth < 1:
+        raise ToolkitError(f"depth is {depth}", "a whole number from 1 on")
+    if duplicates:
+        return _whole_rounds(lists, depth)
+    found: dict[str, None] = {}
+    for rank in range(max(map(len, lists), default=0)):
+        found |= dict.fromkeys(one[rank] for one in lists if rank < len(one))
+        if len(found) >= depth:
+            break
+    return list(found)[:depth]
+
+
+def _whole_rounds(lists: Sequence[Sequence[str]], depth: int) -> list[str]:
+    rounds = -(-depth // len(lists))
+    for number, one in enumerate(lists, start=1):
+        if len(one) < min(rounds, len(lists[0])):
+            raise ToolkitError(f"list {number} has {len(one)} documents, and round {len(one) + 1} is needed", RELEASE_HINT)
+    if len(lists[0]) < rounds:
+        message = f"the first list has {len(lists[0])} documents, which gives {len(lists[0]) * len(lists)} of {depth}"
+        raise ToolkitError(message, RELEASE_HINT)
+    return [one[rank] for rank in range(rounds) for one in lists][:depth]
+
+
+RELEASE_HINT = "the released script stops here, too: search deeper, merge less deep, or merge without --keep-duplicates"
+
+
+def merge(run: Run, depth: int = DEPTH, duplicates: bool = False) -> dict[str, list[str]]:
+    """question -> its merged documents, best first, of a run whose query ids are `<question>.<n>`; see `round_robin`.
+
+    A number that is left out (a query that found nothing) is an empty list. Raises ToolkitError, which names the questions,
+    for other ids and for lists that the release cannot merge.
+    """
+    merged, problems = {}, []
+    for question, lists in question_lists(run).items():
+        try:
+            merged[question] = round_robin(lists, depth, duplicates)
+        except ToolkitError as error:
+            if not duplicates or depth < 1:
+                raise
+            problems.append(f"{question}: {error.message}")
+    if problems:
+        message = f"{_name(run)}: the lists of {len(problems)} of {len(merged) + len(problems)} questions cannot be merged"
+        raise ToolkitError(message, RELEASE_HINT, problems=problems)
+    return merged
+
+
+def question_lists(run: Run) -> dict[str, list[list[str]]]:
+    """question -> the document ids of its lists, best first, list n at position n - 1."""
+    found: dict[str, dict[int, list[str]]] = {}
+    for query_id, docs in run.rankings():
+        match = LIST_ID.fullmatch(query_id)
+        if not match:
+            hint = "the lists of a question are `<question>.1`, `<question>.2`, ...; `tandem expand topics` writes such ids"
+            raise ToolkitError(f"{_name(run)}: query id {query_id!r} names no list of a question", hint)
+        found.setdefault(match[1], {})[int(match[2])] = [doc.doc_id for doc in docs]
+    if gaps := [question for question, lists in found.items() if len(lists) < max(lists)]:
+        say(f"note: {_name(run)} lacks lists of {len(gaps)} of {len(found)} questions ({three(gaps)}): taken as empty")
+    return {question: [lists.get(n, []) for n in range(1, max(lists) + 1)] for question, lists in found.items()}
+
+
+def merged_run(merged: Mapping[str, Sequence[str]], *, tag: str, source: str = "") -> Run:
+    """The merged documents as a run, scored by 1 / rank."""
+    rows = (ScoredDoc(q, doc_id, 1 / rank) for q, docs in merged.items() for rank, doc_id in enumerate(docs, start=1))
+    return Run.from_rows(rows, tag=tag, source=source)
+
+
+def _name(run: Run) -> str:
+    return run.source or run.tag or "the run"
