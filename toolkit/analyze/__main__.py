@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from toolkit.core.errors import ToolkitError
 from toolkit.shell import command, guard, note, subcommands
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ BENCHMARK = "instructir"
 def parser() -> argparse.ArgumentParser:
     made = command("analyze", __doc__)
     add = subcommands(made)
-    for options in (order_options,):
+    for options in (order_options, paraphrase_options, overlap_options):
         options(add)
     return made
 
@@ -46,12 +47,18 @@ def output(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
 
 
-def judgments(args: argparse.Namespace) -> Judgments:
-    """What `--qrels`, or else `--benchmark`, names."""
+def numbers(sub: argparse.ArgumentParser) -> None:
+    """`--cutoff` and `--seed`."""
+    sub.add_argument("--cutoff", type=int, default=10, metavar="K", help="of nDCG and Robustness (default: 10)")
+    sub.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (default: 0)")
+
+
+def judgments(benchmark: str, qrels: list[str] | None) -> Judgments:
+    """What judges a run: qrels files where they are named, else the benchmark."""
     from toolkit.evaluate.inputs import as_sources
     from toolkit.evaluate.judgments import from_benchmark, from_files
 
-    return from_files(as_sources(args.qrels)) if args.qrels else from_benchmark(args.benchmark)
+    return from_files(as_sources(qrels)) if qrels else from_benchmark(benchmark)
 
 
 def read_runs(paths: list[str], judged: Judgments) -> list[Run]:
@@ -81,20 +88,60 @@ def order_options(add: Add) -> None:
     sub = add("order", "instruction first against query first: nDCG, Robustness and their paired differences", run_order)
     sub.add_argument("first", metavar="RUN_INSTRUCTION_FIRST", help="run of the queries as the benchmark has them")
     sub.add_argument("second", metavar="RUN_QUERY_FIRST", help="run of the same queries in the other order")
-    sub.add_argument("--cutoff", type=int, default=10, metavar="K", help="of nDCG and Robustness (default: 10)")
-    sub.add_argument("--seed", type=int, default=0, metavar="N", help="of the resamples (default: 0)")
-    sub.add_argument("--by-query", action="store_true", help="also the differences of each core query")
     judged_by(sub)
+    numbers(sub)
+    sub.add_argument("--by-query", action="store_true", help="also the differences of each core query")
     output(sub)
 
 
 def run_order(args: argparse.Namespace) -> None:
     from toolkit.analyze.order import order
 
-    judged = judgments(args)
+    judged = judgments(args.benchmark, args.qrels)
     first, second = read_runs([args.first, args.second], judged)
     scores = order(first, second, judged, cutoff=args.cutoff, seed=args.seed, by_query=args.by_query)
     write(scores, args, by_query=args.by_query)
+
+
+def paraphrase_options(add: Add) -> None:
+    sub = add("paraphrase", "instructions against paraphrases of them: spread and worst case of nDCG", run_paraphrase)
+    sub.add_argument("run", metavar="RUN", help="run of the instructions")
+    sub.add_argument("reworded", metavar="PARAPHRASE_RUN", help="run of their paraphrases")
+    judged_by(sub)
+    sub.add_argument("--paraphrase-qrels", nargs="+", metavar="F", help="with --qrels: qrels files of the paraphrases")
+    numbers(sub)
+    sub.add_argument("--by-query", action="store_true", help="also each instruction that has paraphrases")
+    output(sub)
+
+
+def run_paraphrase(args: argparse.Namespace) -> None:
+    from toolkit.analyze.paraphrase import paraphrase
+
+    if bool(args.qrels) != bool(args.paraphrase_qrels):
+        raise ToolkitError("--qrels and --paraphrase-qrels go together", "name the qrels of both runs, or a benchmark")
+    judged = judgments(args.benchmark, args.qrels)
+    others = judgments(f"{args.benchmark}-paraphrases", args.paraphrase_qrels)
+    (original,), (reworded,) = read_runs([args.run], judged), read_runs([args.reworded], others)
+    scores = paraphrase(original, reworded, judged, others, cutoff=args.cutoff, seed=args.seed, by_query=args.by_query)
+    write(scores, args, by_query=args.by_query)
+
+
+def overlap_options(add: Add) -> None:
+    sub = add("overlap", "scores without the instances that a lexical run solves, and without as many by chance", run_overlap)
+    sub.add_argument("runs", nargs="+", metavar="RUN", help="runs to score")
+    sub.add_argument("--filter-run", required=True, metavar="F", help="the lexical run")
+    sub.add_argument("--filter-depth", type=int, default=10, metavar="N", help="how deep it is looked into (default: 10)")
+    judged_by(sub)
+    numbers(sub)
+    output(sub)
+
+
+def run_overlap(args: argparse.Namespace) -> None:
+    from toolkit.analyze.overlap import overlap
+
+    judged = judgments(args.benchmark, args.qrels)
+    lexical, *runs = read_runs([args.filter_run, *args.runs], judged)
+    write(overlap(runs, lexical, judged, depth=args.filter_depth, cutoff=args.cutoff, seed=args.seed), args)
 
 
 if __name__ == "__main__":

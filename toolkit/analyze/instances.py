@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,6 +26,13 @@ class Interval(NamedTuple):
     high: float
 
 
+class Sums(NamedTuple):
+    """What a mean is made of, group by group: its value is the sum of `values` by the sum of `sizes`; both (g,)."""
+
+    values: np.ndarray
+    sizes: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class Instances:
     """All judged queries of a benchmark.
@@ -40,13 +47,16 @@ class Instances:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, judgments: Judgments) -> Instances:
-        """The instances of a benchmark, whose reader says what belongs together, or of files, whose ids have to tell."""
+    def of(cls, judgments: Judgments, guess: Callable[[str], str] = guess_group) -> Instances:
+        """The instances of a benchmark, whose reader says what belongs together, or of files, whose ids have to tell.
+
+        guess  an id without mode -> its core query, for files
+        """
         query_ids, codes, known = [], [], {}
         for part in judgments.parts:
             for query_id in part.qrels.query_ids:
                 base, mode = split_mode(query_id)
-                core = guess_group(base) if part.cores is None else part.cores[base]
+                core = guess(base) if part.cores is None else part.cores[base]
                 codes.append(known.setdefault((part.group, join_mode(core, mode)), len(known)))
                 query_ids.append(query_id)
         return cls(tuple(query_ids), np.array(codes, np.int64), tuple(name for _, name in known))
@@ -67,14 +77,17 @@ class Instances:
         np.minimum.at(lowest, self.groups[rows], values[rows])
         return {code: value for code, value in enumerate(lowest.tolist()) if value < np.inf}
 
-    def resampled(self, values: np.ndarray, seed: int) -> Interval:
-        """A bootstrap interval of the mean over instances: whole groups are drawn with replacement.
+    def sums(self, values: np.ndarray, kept: np.ndarray | None = None) -> Sums:
+        """The sum of an instance's value over each group, and how many there are in it; kept as in `worst`."""
+        weights = np.ones(len(values)) if kept is None else kept.astype(float)
+        count = len(self.names)
+        return Sums(np.bincount(self.groups, values * weights, count), np.bincount(self.groups, weights, count))
 
-        values  (n,) one an instance; instances of one group resemble each other, so that they are no independent draws
-        """
-        sums = np.bincount(self.groups, values, len(self.names))
-        sizes = np.bincount(self.groups, minlength=len(self.names))
-        return bootstrap(sums, sizes, seed)
+    def worst_sums(self, values: np.ndarray, kept: np.ndarray | None = None) -> Sums:
+        """The same for the mean of the worst values: a group's smallest, and 1 where it has an instance left."""
+        worst = self.worst(values, kept)
+        present = np.array([code in worst for code in range(len(self.names))], float)
+        return Sums(np.array([worst.get(code, 0.0) for code in range(len(self.names))]), present)
 
 
 def mean(values: Sequence[float]) -> float:
@@ -82,8 +95,18 @@ def mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if len(values) else math.nan
 
 
-def bootstrap(sums: np.ndarray, sizes: np.ndarray, seed: int) -> Interval:
-    """The interval of sum / size over groups drawn with replacement; sums, sizes  (g,) of each group."""
-    draws = np.random.default_rng(seed).multinomial(len(sums), np.full(len(sums), 1 / len(sums)), RESAMPLES)
-    low, high = np.percentile((draws @ sums) / (draws @ sizes), INTERVAL)
+def bootstrap(of: Sums, seed: int, minus: Sums | None = None) -> Interval:
+    """The interval of a mean (minus another over the same groups): whole groups are drawn with replacement, 2,000 times.
+
+    The instances of one core query resemble each other: drawn one by one they would make the interval too narrow.
+    """
+    count = len(of.values)
+    draws = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), RESAMPLES)
+    with np.errstate(invalid="ignore"):  # a draw in which nothing is left
+        means = (draws @ of.values) / (draws @ of.sizes)
+        if minus is not None:
+            means -= (draws @ minus.values) / (draws @ minus.sizes)
+    if np.isnan(means).all():
+        return Interval(math.nan, math.nan)
+    low, high = np.nanpercentile(means, INTERVAL)
     return Interval(float(low), float(high))

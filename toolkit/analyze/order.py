@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from toolkit.analyze.instances import Instances, bootstrap, mean
+from toolkit.analyze.instances import Instances, Sums, bootstrap, mean
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluate.judgments import Judgments
@@ -30,8 +30,8 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, se
     name = second.tag if first.tag == second.tag else f"{first.tag} / {second.tag}"
     gap = pair[1] - pair[0]
     rows = [
-        *_rows(name, measures[0], pair, instances.resampled(gap, seed)),
-        *_rows(name, measures[1], worst, bootstrap(worst[1] - worst[0], np.ones(len(worst[0])), seed)),
+        *_rows(name, measures[0], pair, bootstrap(instances.sums(gap), seed)),
+        *_rows(name, measures[1], worst, bootstrap(Sums(worst[1] - worst[0], np.ones(len(worst[0]))), seed)),
     ]
     if by_query:
         sizes = np.bincount(instances.groups)

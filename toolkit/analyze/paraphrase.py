@@ -1,0 +1,80 @@
+"""The same instruction in other words: how far a system's scores spread, and its worst case (InstructIR, figure 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from toolkit.analyze.instances import Instances, Sums, bootstrap, mean
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.runs import Run
+from toolkit.core.scores import Score, Scores
+from toolkit.evaluate.judgments import Judgments
+from toolkit.evaluate.notes import run_notes
+
+MODES = ("original", "mean", "best", "worst", "spread", "drop", "drop 2.5%", "drop 97.5%")
+
+
+def paraphrase(
+    original: Run,
+    reworded: Run,
+    judgments: Judgments,
+    paraphrases: Judgments,
+    *,
+    cutoff: int = 10,
+    seed: int = 0,
+    by_query: bool = False,
+) -> Scores:
+    """nDCG of the instructions that have paraphrases, against their paraphrases'; drop is original minus worst.
+
+    original, reworded      runs of the instructions and of their paraphrases; what a run lacks scores 0 in it
+    judgments, paraphrases  what judges each; a paraphrase's core query is the instruction that it says in other words
+                            (in files without a benchmark, its id up to the last dot)
+    by_query                also original, best, worst, spread and drop of each instruction
+
+    `mean` is over all paraphrases, `best` and `worst` over the best and the worst of each instruction, `spread` best minus
+    worst. The interval of the drop is bootstrapped over instructions.
+    """
+    measure = f"nDCG@{cutoff}"
+    instances, others = Instances.of(judgments), Instances.of(paraphrases, _reworded)
+    place = {query_id: row for row, query_id in enumerate(instances.query_ids)}
+    if unknown := [name for name in others.names if name not in place]:
+        raise ToolkitError(
+            f"{len(unknown):,} paraphrases are of instructions that nothing judges: {three(unknown)}",
+            f"the ids of paraphrases are `<instruction>.<n>`, those of instructions as in {judgments.name}",
+        )
+    own = instances.values(original, judgments, measure)[[place[name] for name in others.names]]
+    values = others.values(reworded, paraphrases, measure)
+    best = -np.array(list(others.worst(-values).values()))
+    worst = np.array(list(others.worst(values).values()))
+    columns = {"original": own, "mean": values, "best": best, "worst": worst, "spread": best - worst, "drop": own - worst}
+    interval = bootstrap(Sums(own - worst, np.ones(len(own))), seed)
+    numbers = [mean(column.tolist()) for column in columns.values()]
+    rows = [
+        Score(original.tag, "all", mode, measure, value, len(columns.get(mode, own)))
+        for mode, value in zip(MODES, (*numbers, *interval), strict=True)
+    ]
+    if by_query:
+        sizes = np.bincount(others.groups).tolist()
+        rows += [
+            Score(original.tag, "all", mode, measure, float(columns[mode][code]), sizes[code], name)
+            for code, name in enumerate(others.names)
+            for mode in ("original", "best", "worst", "spread", "drop")
+        ]
+    notes = _notes(original, reworded, judgments, paraphrases, measure, len(instances.query_ids), len(others.names))
+    return Scores(tuple(rows), tuple(notes))
+
+
+def _reworded(paraphrase_id: str) -> str:
+    """The instruction that a paraphrase says in other words: `16_2.1` -> `16_2`."""
+    return paraphrase_id.rpartition(".")[0]
+
+
+def _notes(
+    original: Run, reworded: Run, judgments: Judgments, paraphrases: Judgments, measure: str, instances: int, groups: int
+) -> Iterator[str]:
+    yield from judgments.notes
+    yield f"{groups:,} of {instances:,} instances have paraphrases; the others are left out"
+    for name, run, judged in (("original", original, judgments), ("paraphrases", reworded, paraphrases)):
+        yield from (f"{name}, {note}" for note in run_notes([run], judged, [measure], "worst"))
