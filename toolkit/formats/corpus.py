@@ -7,11 +7,11 @@ import itertools
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -21,6 +21,7 @@ BATCH = 4096  # documents
 BLOCK = 1 << 18  # bytes of JSON lines
 PEEK = 1024  # bytes in which a file shows its form
 ID_COLUMNS = ("id", "_id", "doc_id", "docid", "docno", "pid")
+QUESTION_COLUMNS = ("query_id", "question_id")
 _TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|HL|TTL)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 _TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.IGNORECASE | re.DOTALL)
@@ -32,13 +33,17 @@ _TAG = re.compile(r"<[^>]*>")
 class Entry(NamedTuple):
     """One document of a file, or what is wrong in its place.
 
-    line     where it begins, from 1
-    problem  empty where there is a document
+    line      where it begins, from 1
+    problem   empty where there is a document
+    question  the id of the question whose corpus it belongs to, where the file names one; its own id may then be empty
+    page      its text is the source of a page, see `toolkit.formats.pages`
     """
 
     line: int
     doc: Doc | None
     problem: str = ""
+    question: str = ""
+    page: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,8 @@ def read_corpus(path: str | Path, digest: Digest | None = None) -> Iterator[Batc
 
     JSONL has `id` or `_id`, and `contents`, or `text` with a `title` or without. TSV has id and text, or id, title and
     text, or a first line that names its columns. TREC text has <DOC> with <DOCNO>, and <TEXT> (without one, all of it).
-    Which of them it is shows in its first characters; `.gz` and `.zst` are decompressed.
+    Which of them it is shows in its first characters; `.gz` and `.zst` are decompressed. JSONL and named columns may have
+    the question whose corpus a document belongs to (`query_id` or `question_id`), and JSONL `html` in place of a text.
 
     digest  is given the bytes of the file, decompressed
 
@@ -166,29 +172,46 @@ def _decoded(file: Iterable[bytes], digest: Digest | None, first: int = 1) -> Li
 def _read_jsonl(lines: Lines) -> Iterator[Entry]:
     for number, line in lines:
         try:
-            yield Entry(number, _checked(_from_json(line)))
+            yield _from_json(number, line)
         except _Broken as problem:
             yield Entry(number, None, str(problem))
 
 
-def _from_json(line: str) -> Doc:
+def _from_json(number: int, line: str) -> Entry:
     try:
         row = _decode(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _Broken(f"no JSON ({error})") from error
     if not isinstance(row, dict):
         raise _Broken(f"expected an object, found {type(row).__name__}")
-    doc_id = row.get("id", row.get("_id"))
-    if type(doc_id) is int:  # true and false are no ids
-        doc_id = str(doc_id)
-    contents = row.get("contents")
-    title, text = ("", contents) if contents is not None else (row.get("title") or "", row.get("text"))
+    doc_id, question = _id(row.get("id", row.get("_id"))), _question(row)
+    contents, title, text = row.get("contents"), row.get("title") or "", row.get("text")
+    page = contents is None and text is None and row.get("html") is not None
+    if contents is not None:
+        title, text = "", contents
+    elif page:
+        text = row["html"]
+    if doc_id is None and question:
+        doc_id = ""
     if doc_id is None or text is None:
         missing = "'id' (or '_id')" if doc_id is None else "'text' (or 'contents')"
         raise _Broken(f"no field {missing}")
     if not (isinstance(doc_id, str) and isinstance(title, str) and isinstance(text, str)):
         raise _Broken("id, title and text are to be strings")
-    return Doc(doc_id, title, text)
+    return _entry(number, Doc(doc_id, title, text), question, page)
+
+
+def _question(row: Mapping[str, Any]) -> str:
+    """The id of the question that a row names; empty where it names none."""
+    found = _id(next((row[name] for name in QUESTION_COLUMNS if row.get(name) is not None), ""))
+    if not isinstance(found, str) or len(found.split()) > 1 or found != found.strip():
+        raise _Broken("the id of a question is to be a string without white space")
+    return found
+
+
+def _id(value: Any) -> Any:
+    """Whole numbers as text; true and false are no ids."""
+    return str(value) if type(value) is int else value
 
 
 def _read_tsv(lines: Lines) -> Iterator[Entry]:
@@ -206,7 +229,7 @@ def _read_tsv(lines: Lines) -> Iterator[Entry]:
         row = dict(zip(names, columns, strict=True))
         try:
             text = row["text"] if "text" in row else row["contents"]
-            yield Entry(number, _checked(Doc(columns[0], row.get("title", ""), text)))
+            yield _entry(number, Doc(columns[0], row.get("title", ""), text), _question(row))
         except _Broken as problem:
             yield Entry(number, None, str(problem))
 
@@ -222,7 +245,7 @@ def _read_trec(lines: Lines) -> Iterator[Entry]:
         held.append(line)
         if "</DOC>" in line.upper():
             try:
-                yield Entry(start or number, _checked(_from_trec("".join(held))))
+                yield _entry(start or number, _from_trec("".join(held)))
             except _Broken as problem:
                 yield Entry(start or number, None, str(problem))
             held = []
@@ -244,13 +267,13 @@ def _plain(marked: str) -> str:
     return " ".join(_TAG.sub(" ", marked).split())
 
 
-def _checked(doc: Doc) -> Doc:
-    """The document, unless its id could not stand in a run, or its text is no Unicode."""
-    if doc.doc_id.split() != [doc.doc_id]:
+def _entry(line: int, doc: Doc, question: str = "", page: bool = False) -> Entry:
+    """The document, unless its id could not stand in a run, or its text is no Unicode (a page may be anything)."""
+    if doc.doc_id.split() != [doc.doc_id] and not (question and not doc.doc_id):
         raise _Broken("an id without white space is needed" if doc.doc_id.strip() else "the id is empty")
-    if not doc.text.isascii() or not doc.title.isascii() or not doc.doc_id.isascii():
+    if not page and not (doc.text.isascii() and doc.title.isascii() and doc.doc_id.isascii() and question.isascii()):
         try:
-            "".join(doc).encode()
+            "".join((*doc, question)).encode()
         except UnicodeEncodeError as error:
             raise _Broken("not UTF-8 text") from error
-    return doc
+    return Entry(line, doc, "", question, page)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.seen import SeenIds
 from toolkit.formats.corpus import BATCH, Batch, Entry, corpus_files, read_corpus
+from toolkit.formats.pages import PageReader
 
 BLANK = "".join(map(chr, range(33)))  # what Java's trim() takes off
 
@@ -64,18 +65,20 @@ class Corpus:
     parts   (file, batches) pairs; the file is "" for documents that come from no file
     files   the names of the files
     digest  of the bytes of all files, decompressed, or of the documents where they come from no file; once they are read
+    about   what was made of the files, such as passages; counts in it are whole once they are read
     """
 
     name: str
     parts: Iterable[tuple[str, Iterable[Batch]]]
     files: list[str]
     digest: Any
+    about: dict[str, Any] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:
         """What the metadata of what was made of it say of it, after it was read."""
         if not self.files:
-            return {"name": self.name, "content": self.digest.hexdigest()}
-        return {"name": self.name, "files": self.files, "sha256": self.digest.hexdigest()}
+            return {"name": self.name, "content": self.digest.hexdigest(), **self.about}
+        return {"name": self.name, "files": self.files, "sha256": self.digest.hexdigest(), **self.about}
 
     def place(self, file: str, line: int) -> str:
         """Where a document stands, for a message."""
@@ -98,9 +101,11 @@ class Corpus:
 
 
 def corpus_from_files(path: str | Path) -> Corpus:
-    """The documents of a file, or of all files of a folder."""
-    files, digest = corpus_files(path), hashlib.sha256()
-    return Corpus(str(path), ((str(file), read_corpus(file, digest)) for file in files), [file.name for file in files], digest)
+    """The documents of a file, or of all files of a folder; saved pages as their text, see `toolkit.formats.pages`."""
+    files, digest, about = corpus_files(path), hashlib.sha256(), {}
+    reader = PageReader(about)
+    parts = ((str(file), reader.read(read_corpus(file, digest))) for file in files)
+    return Corpus(str(path), parts, [file.name for file in files], digest, about)
 
 
 def corpus_from_docs(name: str, docs: Iterable[Doc]) -> Corpus:

@@ -60,7 +60,7 @@ def file_texts(topics: str | Path, docs: str | Path, run: Run) -> tuple[list[Top
     """
     needed, contents = set(run.doc_ids.to_pylist()), {}
     for file in corpus_files(docs):
-        for line, doc, problem in (entry for batch in read_corpus(file) for entry in batch.entries()):
+        for line, doc, problem, *_ in (entry for batch in read_corpus(file) for entry in batch.entries()):
             if doc is None:
                 raise ToolkitError(f"{file}, line {line}: {problem}", "documents are JSONL, TSV or TREC text")
             if doc.doc_id in needed and contents.setdefault(doc.doc_id, doc.contents) != doc.contents:
