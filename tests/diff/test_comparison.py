@@ -1,0 +1,177 @@
+"""What changed between two runs: against values computed one by one, and the command as a process."""
+
+import itertools
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import toolkit
+from toolkit.core.runs import Run
+from toolkit.diff import likeness
+from toolkit.diff.job import diff
+from toolkit.diff.rankings import identical
+from toolkit.formats import write_run
+
+pytestmark = pytest.mark.unit
+
+MINI = "infosearch-mini-language"
+
+
+def random_run(seed, tag, benchmark=MINI, depth=20):
+    """Every query of a mini with some of its documents in a random order."""
+    from toolkit.benchmarks import find, load
+
+    selection = find(benchmark)
+    own = load(selection.benchmark)
+    generator = np.random.default_rng(seed)
+    rows = {}
+    for group, mode in itertools.product(selection.groups, selection.modes):
+        doc_ids = [doc.doc_id for doc in own.docs(group)]
+        for topic in own.topics(group, mode):
+            chosen = generator.permutation(doc_ids)[:depth]
+            rows[topic.query_id] = {doc_id: float(depth - rank) for rank, doc_id in enumerate(chosen)}
+    return Run.from_dict(rows, tag=tag)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    for seed, name in enumerate("ab"):
+        write_run(random_run(seed, name), folder / f"{name}.trec")
+    return folder
+
+
+def command(folder, *words):
+    return subprocess.run([sys.executable, "-m", "toolkit.diff", *words], cwd=folder, capture_output=True, text=True)
+
+
+def test_values_are_those_of_evaluate():
+    a, b = random_run(1, "a", "infosearch-mini"), random_run(2, "b", "infosearch-mini")
+    (pair,) = diff([a, b], benchmark="infosearch-mini", measures=["nDCG@10", "WISE"])
+    first, second = (toolkit.evaluate(run, benchmark="infosearch-mini", measures=["nDCG@10", "WISE"]) for run in (a, b))
+    assert {change.group for change in pair.comparison.changes} == {row.group for row in first.rows}
+    for change in pair.comparison.changes:
+        values = [scores.value(change.measure, mode=change.mode, group=change.group) for scores in (first, second)]
+        assert [change.a, change.b] == pytest.approx(values, abs=1e-12)
+        assert change.difference == pytest.approx(values[1] - values[0], abs=1e-12)
+        if values[0]:
+            assert change.relative == pytest.approx((values[1] - values[0]) / values[0])
+        assert change.low <= change.difference <= change.high
+        assert change.up + change.down + change.same == change.queries
+        assert change.holm >= change.p
+
+
+def test_instructions_of_one_core_query_are_one_piece_of_evidence():
+    # b is better in every query by the same: of two core queries no more can be known than 2 of 4 assignments
+    rows = {f"q{core}-{number}": {"gold": 1.0, "other": 2.0} for core in range(2) for number in range(10)}
+    better = {query_id: {"gold": 3.0, "other": 2.0} for query_id in rows}
+    a, b = Run.from_dict(rows, tag="a"), Run.from_dict(better, tag="b")
+    from toolkit.core.qrels import Qrel, Qrels
+    from toolkit.diff import compare
+    from toolkit.evaluate.judgments import Judgments, Part
+
+    qrels = Qrels.from_rows([Qrel(query_id, "gold", 1) for query_id in rows])
+    cores = {query_id: query_id.partition("-")[0] for query_id in rows}
+    p = {}
+    for known in (cores, None):
+        found = compare(a, b, Judgments("x", (), (Part("all", qrels, known),), ()), ["RR"], test="randomisation")
+        p[known is None] = found.changes[0].p
+    assert p[False] == 0.5
+    assert p[True] < 0.001
+
+
+def test_the_test_follows_the_measure_unless_one_is_named():
+    runs = [random_run(1, "a"), random_run(2, "b")]
+    by_default = diff(runs, benchmark=MINI, measures=["nDCG@10", "WISE"])[0].comparison.changes
+    assert {(change.measure, change.test) for change in by_default} == {("nDCG@10", "randomisation"), ("WISE", "wilcoxon")}
+    assert {change.test for change in diff(runs, benchmark=MINI, test="t")[0].comparison.changes} == {"t"}
+
+
+def test_the_order_of_lines_and_the_tag_are_no_difference():
+    run = random_run(1, "a")
+    order = np.random.default_rng(0).permutation(len(run))
+    doc_ids = np.array(run.doc_ids.to_pylist(), object)[run.docs]
+    query_ids = np.array(run.query_ids, object)[run.queries]
+    shuffled = Run.from_columns(query_ids[order], doc_ids[order], run.scores[order], tag="b")
+    assert identical(run, shuffled)
+    rescored = Run.from_columns(query_ids[order], doc_ids[order], run.scores[order] * 2, tag="b")
+    assert not identical(run, rescored)
+    assert all((row.overlap, row.tau) == (1, 1) and row.rbo == pytest.approx(1) for row in likeness(run, rescored))
+
+
+def test_rankings_without_common_documents_are_as_unlike_as_can_be():
+    a, b = Run.from_dict({"q": {"x": 2.0, "y": 1.0}}), Run.from_dict({"q": {"u": 2.0, "v": 1.0}, "r": {"u": 1.0}})
+    (row,) = likeness(a, b)
+    assert (row.overlap, row.rbo) == (0, 0)
+    assert math.isnan(row.tau)
+
+
+def test_exit_status_is_that_of_diff(files):
+
+    different = command(files, "a.trec", "b.trec", "--benchmark", MINI)
+    assert different.returncode == 1, different.stderr
+    assert command(files, "a.trec", "b.trec", "--benchmark", MINI, "--exit-zero").returncode == 0
+    missing = command(files, "a.trec", "nowhere.trec", "--benchmark", MINI)
+    assert missing.returncode == 2
+    assert missing.stderr.startswith("error: ")
+    alone = command(files, "a.trec")
+    assert alone.returncode == 2
+    assert "nothing to compare it with" in alone.stderr
+
+
+def test_identical_runs_say_so(files):
+    (files / "copy.trec").write_bytes((files / "a.trec").read_bytes())
+    done = command(files, "a.trec", "copy.trec", "--benchmark", MINI)
+    assert (done.returncode, done.stdout) == (0, "a.trec -> copy.trec: identical\n")
+
+
+def test_without_judgments_rankings_are_compared(files):
+    done = command(files, "a.trec", "b.trec")
+    assert done.returncode == 1
+    assert "Kendall's tau" in done.stdout
+    assert "nDCG" not in done.stdout
+
+
+def test_per_cent_changes_are_shown_on_request(files):
+    plain = command(files, "a.trec", "b.trec", "--benchmark", MINI, "-m", "nDCG@10").stdout
+    relative = command(files, "a.trec", "b.trec", "--benchmark", MINI, "-m", "nDCG@10", "--relative").stdout
+    assert "per cent" not in plain
+    line = next(line for line in relative.splitlines() if line.startswith("nDCG@10"))
+    first, second, _, per_cent = line.split()[2:6]
+    assert float(per_cent) == pytest.approx(100 * (float(second) / float(first) - 1), abs=0.2)
+
+
+def test_json_and_csv_hold_every_number(files):
+    made = json.loads(command(files, "a.trec", "b.trec", "--benchmark", MINI, "--format", "json").stdout)
+    (pair,) = made["pairs"]
+    assert (made["schema"], pair["identical"], pair["first"], pair["second"]) == (1, False, "a", "b")
+    lines = command(files, "a.trec", "b.trec", "--benchmark", MINI, "--format", "csv").stdout.splitlines()
+    assert len(lines) == 1 + len(pair["rows"])
+    assert lines[0].startswith("first,second,group,mode,measure,a,b,difference")
+
+
+def test_the_same_bytes_for_files_in_another_order_of_lines(files):
+    lines = (files / "b.trec").read_text().splitlines(keepends=True)
+    (files / "other").mkdir()
+    (files / "other" / "b.trec").write_text("".join(reversed(lines)))
+    words = ("--benchmark", MINI, "--format", "json")
+    assert command(files, "a.trec", "b.trec", *words).stdout == command(files, "a.trec", "other/b.trec", *words).stdout
+
+
+def test_a_moved_query_shows_its_documents(files):
+    done = command(files, "a.trec", "b.trec", "--benchmark", MINI, "-m", "WISE", "--top", "1")
+    text = done.stdout.partition("queries that moved most")[2]
+    assert "  WISE  " in text
+    assert "label 1" in text
+    assert "->" in text
+
+
+def test_three_runs_are_each_held_against_the_first(files):
+    write_run(random_run(7, "c"), Path(files, "c.trec"))
+    pairs = diff([files / "a.trec", files / "b.trec", files / "c.trec"], benchmark=MINI, measures=["nDCG@10"])
+    assert [(pair.a, pair.b) for pair in pairs] == [("a", "b"), ("a", "c")]

@@ -1,0 +1,100 @@
+"""The paired tests against the golden values, scipy, and what must hold of any test."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from toolkit.diff.rankings import kendall_tau, rbo
+from toolkit.diff.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
+
+pytestmark = pytest.mark.unit
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "stats"
+INPUTS, EXPECTED = (json.loads((GOLDEN / f"{name}.json").read_text()) for name in ("inputs", "expected"))
+SETS = ("n8", "n40", "n40_ties")
+
+
+def differences(name):
+    return np.array(INPUTS[name]["a"]) - np.array(INPUTS[name]["b"])
+
+
+def test_randomisation_is_exact_where_it_is_small():
+    assert randomisation(differences("n8")[:, None])[0] == EXPECTED["n8"]["randomisation"]["p"]
+
+
+@pytest.mark.parametrize("name", ["n40", "n40_ties"])
+@pytest.mark.parametrize("seed", range(5))
+def test_drawn_assignments_come_near_the_exact_share(name, seed):
+    p, samples = EXPECTED[name]["randomisation"]["p"], 20_000
+    drawn = randomisation(differences(name)[:, None], samples=samples, seed=seed)[0]
+    assert abs(drawn - p) <= 4 * math.sqrt(p * (1 - p) / samples) + 1 / samples
+
+
+def test_columns_share_their_assignments_and_stay_apart():
+    both = np.stack([differences("n40"), differences("n40_ties")], axis=1)
+    together = randomisation(both, samples=2000, seed=3)
+    alone = [randomisation(both[:, [column]], samples=2000, seed=3)[0] for column in range(2)]
+    assert together[0] == alone[0]
+    assert abs(together[1] - alone[1]) < 0.05  # without its zeros the second column draws fewer signs
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_wilcoxon_and_t_are_scipys(name):
+    assert wilcoxon(differences(name)) == pytest.approx(EXPECTED[name]["wilcoxon"]["p"], abs=1e-12)
+    assert t_test(differences(name)) == pytest.approx(EXPECTED[name]["t"]["p"], abs=1e-12)
+
+
+@pytest.mark.parametrize("family", ["holm_1", "holm_2"])
+def test_holm(family):
+    assert holm(INPUTS[family]) == pytest.approx(EXPECTED[family], abs=1e-12)
+
+
+@pytest.mark.parametrize("over", ["common", "union"])
+def test_kendalls_tau(over):
+    tau = kendall_tau(INPUTS["ranking_1"], INPUTS["ranking_2"], over)
+    assert tau == pytest.approx(EXPECTED["kendall_tau_b"][over], abs=1e-12)
+
+
+@pytest.mark.parametrize("pair", EXPECTED["rbo_ext"])
+def test_rank_biased_overlap(pair):
+    rankings = [np.array(INPUTS[f"ranking_{number}"]) for number in pair.split("_")]
+    assert rbo(*rankings) == pytest.approx(EXPECTED["rbo_ext"][pair], abs=1e-12)
+    assert rbo(*reversed(rankings)) == pytest.approx(EXPECTED["rbo_ext"][pair], abs=1e-12)
+
+
+@given(arrays.arrays(np.float64, st.integers(1, 30), elements=st.floats(-1, 1)))
+def test_the_sign_of_all_differences_is_no_matter(values):
+    ours = [randomisation(values[:, None], samples=200)[0], wilcoxon(values), t_test(values)]
+    theirs = [randomisation(-values[:, None], samples=200)[0], wilcoxon(-values), t_test(-values)]
+    np.testing.assert_allclose(ours, theirs)
+    assert all(0 <= p <= 1 or math.isnan(p) for p in ours)
+
+
+def test_no_difference_is_no_evidence():
+    nothing = np.zeros(20)
+    assert (randomisation(nothing[:, None])[0], wilcoxon(nothing), t_test(nothing)) == (1, 1, 1)
+    assert math.isnan(effect_size(nothing))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_only_raises_and_keeps_the_order(p_values):
+    adjusted = holm(p_values)
+    assert all(ours >= given and ours <= 1 for ours, given in zip(adjusted, p_values, strict=True))
+    order = np.argsort(p_values, kind="stable")
+    assert list(np.array(adjusted)[order]) == sorted(adjusted)
+
+
+def test_queries_of_one_core_query_are_drawn_together():
+    # ten clusters whose queries all say the same: as uncertain as ten queries, not as a hundred
+    values = np.repeat(np.random.default_rng(1).normal(size=10), 10)[:, None]
+    generator = np.random.default_rng
+    together = resampled_means(values, np.repeat(np.arange(10), 10), samples=4000, generator=generator(0))
+    alone = resampled_means(values, np.arange(100), samples=4000, generator=generator(0))
+    assert together.std() == pytest.approx(values.std() / math.sqrt(10), rel=0.1)
+    assert alone.std() == pytest.approx(values.std() / math.sqrt(100), rel=0.1)

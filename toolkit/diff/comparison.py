@@ -1,0 +1,300 @@
+"""Two runs held against the same judgments: what changed from the first to the second, by how much, and is it chance?"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from toolkit import measures as tandem
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.diff.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
+from toolkit.evaluate.judgments import Judgments, Part
+from toolkit.evaluate.scoring import AVERAGE, own_queries
+from toolkit.measures.evaluation import PAIRED
+
+TESTS = ("default", "randomisation", "wilcoxon", "t")
+LEVEL = 0.95  # of the intervals
+FEW = 20  # core queries below which an interval from resampling is too narrow
+
+Key = tuple[str, str]  # measure, mode
+
+
+@dataclass(frozen=True)
+class Change:
+    """One number of two runs.
+
+    a, b        the values of the first and of the second run
+    difference  b - a
+    relative    (b - a) / a; NaN where a is 0
+    queries     how many were compared
+    low, high   the 95 % interval of the difference, by bootstrap over core queries
+    effect      Cohen's d of the paired differences
+    test        which test gave p: `randomisation`, `wilcoxon`, `t`
+    holm        p adjusted for all numbers of the same group
+    up, down, same   queries that rose, fell, stayed
+    """
+
+    group: str
+    mode: str
+    measure: str
+    a: float
+    b: float
+    difference: float
+    relative: float
+    queries: int
+    low: float
+    high: float
+    effect: float
+    test: str
+    p: float
+    holm: float
+    up: int
+    down: int
+    same: int
+
+
+class Moved(NamedTuple):
+    """One query's value of one measure in both runs."""
+
+    group: str
+    query_id: str
+    mode: str
+    measure: str
+    a: float
+    b: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed from one run to another.
+
+    changes  group by group, `average` last where there are several
+    moved    every query whose value differs, in the order of groups, measures and queries
+    """
+
+    changes: tuple[Change, ...]
+    moved: tuple[Moved, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """One measure in one mode of one group: both runs' values of the same queries."""
+
+    query_ids: tuple[str, ...]
+    a: np.ndarray
+    b: np.ndarray
+    cores: np.ndarray  # (n,) int64: which core query each is of
+
+    @property
+    def differences(self) -> np.ndarray:
+        return self.b - self.a
+
+
+def compare(
+    a: Run,
+    b: Run,
+    judgments: Judgments,
+    measures: Sequence[str],
+    *,
+    missing: str = "worst",
+    test: str = "default",
+    samples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two runs.
+
+    missing  as in `toolkit.evaluate`
+    test     `default`: Wilcoxon for measures over pairs of modes (their values are skewed, as mFollowIR argues), Fisher's
+             randomisation for the others; or one of `TESTS` for all
+    samples  assignments of the randomisation test and resamples of the bootstrap
+
+    Tests and intervals are over core queries, whose instructions are no independent evidence; where a benchmark has none, each
+    query is its own.
+
+    Raises ToolkitError for an unknown test, and where no measure has a value in both runs.
+    """
+    if test not in TESTS:
+        raise ToolkitError(f"no test {test!r}", f"known: {', '.join(TESTS)}")
+    if samples < 1:
+        raise ToolkitError(f"samples is {samples}", "a whole number from 1 on")
+    generator = np.random.default_rng(seed)
+    changes: list[Change] = []
+    moved: list[Moved] = []
+    tables: list[tuple[Part, dict[Key, _Column], dict[Key, np.ndarray]]] = []
+    for part in judgments.parts:
+        columns = _columns(a, b, part, measures, missing)
+        if not columns:
+            continue
+        resampled = _resampled(columns, samples, generator)
+        tables.append((part, columns, resampled))
+        changes += _adjusted(_changes(part.group, columns, resampled, test, samples, seed))
+        moved += _moved(part.group, columns)
+    if not changes:
+        raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
+    if len(tables) > 1:
+        changes += _adjusted(_averages(tables, test, samples, seed))
+    return Comparison(tuple(changes), tuple(moved), tuple(_notes(tables)))
+
+
+def _columns(a: Run, b: Run, part: Part, measures: Sequence[str], missing: str) -> dict[Key, _Column]:
+    first, second = (
+        {
+            (found.measure, found.mode): found
+            for found in tandem.evaluate(measures, own_queries(run, part), part.qrels, groups=part.cores, missing=missing)
+        }
+        for run in (a, b)
+    )
+    columns = {}
+    for key in first.keys() & second.keys():
+        place = {query_id: row for row, query_id in enumerate(second[key].query_ids)}
+        rows = [row for row, query_id in enumerate(first[key].query_ids) if query_id in place]
+        shared = tuple(first[key].query_ids[row] for row in rows)
+        core_of = [query_id if part.cores is None else part.cores.get(query_id, query_id) for query_id in shared]
+        cores = np.unique(core_of, return_inverse=True)[1]
+        others = [place[query_id] for query_id in shared]
+        columns[key] = _Column(shared, first[key].values[rows], second[key].values[others], cores)
+    return {key: columns[key] for key in first if key in columns and columns[key].query_ids}
+
+
+def _by_queries(columns: Mapping[Key, _Column]) -> Iterator[tuple[tuple[str, ...], list[Key]]]:
+    """Keys that are over the same queries: they share assignments and resamples."""
+    together: dict[tuple[str, ...], list[Key]] = defaultdict(list)
+    for key, column in columns.items():
+        together[column.query_ids].append(key)
+    yield from together.items()
+
+
+def _resampled(columns: Mapping[Key, _Column], samples: int, generator: np.random.Generator) -> dict[Key, np.ndarray]:
+    """key -> (samples,) means of the difference, core queries drawn with replacement."""
+    means = {}
+    for _, keys in _by_queries(columns):
+        clusters = columns[keys[0]].cores
+        differences = np.stack([columns[key].differences for key in keys], axis=1)
+        drawn = resampled_means(differences, clusters, samples=samples, generator=generator)
+        means |= dict(zip(keys, drawn.T, strict=True))
+    return means
+
+
+def _test_of(measure: str, mode: str, test: str) -> str:
+    if test != "default":
+        return test
+    return "wilcoxon" if mode == PAIRED else "randomisation"
+
+
+def _p_values(
+    differences: Mapping[Key, np.ndarray],
+    cores: Mapping[Key, np.ndarray],
+    together: Iterable[list[Key]],
+    test: str,
+    samples: int,
+    seed: int,
+) -> dict[Key, float]:
+    """key -> p. Instructions of one core query are one piece of evidence: its sum is flipped, or its mean is looked at.
+
+    together  lists of keys that are over the same queries
+    """
+    p = {}
+    for keys in together:
+        clusters = cores[keys[0]]
+        sizes = np.bincount(clusters)
+        sums = {key: np.bincount(clusters, differences[key]) for key in keys}
+        at_random = [key for key in keys if _test_of(*key, test) == "randomisation"]
+        if at_random:
+            stacked = np.stack([sums[key] for key in at_random], axis=1)
+            p |= dict(zip(at_random, randomisation(stacked, samples=samples, seed=seed).tolist(), strict=True))
+        for key in keys:
+            if key not in p:
+                p[key] = (wilcoxon if _test_of(*key, test) == "wilcoxon" else t_test)(sums[key] / sizes)
+    return p
+
+
+def _changes(
+    group: str, columns: Mapping[Key, _Column], resampled: Mapping[Key, np.ndarray], test: str, samples: int, seed: int
+) -> list[Change]:
+    differences = {key: column.differences for key, column in columns.items()}
+    cores = {key: column.cores for key, column in columns.items()}
+    p = _p_values(differences, cores, [keys for _, keys in _by_queries(columns)], test, samples, seed)
+    return [
+        _change(group, key, _mean(column.a), _mean(column.b), differences[key], resampled[key], _test_of(*key, test), p[key])
+        for key, column in columns.items()
+    ]
+
+
+def _mean(values: np.ndarray) -> float:
+    return math.fsum(values.tolist()) / len(values)
+
+
+def _change(
+    group: str, key: Key, a: float, b: float, differences: np.ndarray, resampled: np.ndarray, test: str, p: float
+) -> Change:
+    low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    up, down = int((differences > 0).sum()), int((differences < 0).sum())
+    return Change(
+        group=group,
+        mode=key[1],
+        measure=key[0],
+        a=a,
+        b=b,
+        difference=b - a,
+        relative=(b - a) / a if a else math.nan,
+        queries=len(differences),
+        low=float(low),
+        high=float(high),
+        effect=effect_size(differences),
+        test=test,
+        p=p,
+        holm=p,
+        up=up,
+        down=down,
+        same=len(differences) - up - down,
+    )
+
+
+def _adjusted(changes: list[Change]) -> list[Change]:
+    """With p adjusted for all numbers of the group."""
+    adjusted = iter(holm([change.p for change in changes if not math.isnan(change.p)]))
+    return [change if math.isnan(change.p) else replace(change, holm=next(adjusted)) for change in changes]
+
+
+def _averages(tables, test: str, samples: int, seed: int) -> list[Change]:
+    """The macro average over the groups: every group counts alike, so a query counts by the size of its group."""
+    keys = list(dict.fromkeys(key for _, columns, _ in tables for key in columns))
+    together, parts, weighted, cores = defaultdict(list), {}, {}, {}
+    for key in keys:
+        own = [(columns[key], resampled[key]) for _, columns, resampled in tables if key in columns]
+        parts[key] = own
+        total = sum(len(column.query_ids) for column, _ in own)
+        # their plain mean is the macro average of the differences
+        weighted[key] = np.concatenate([column.differences * total / (len(own) * len(column.query_ids)) for column, _ in own])
+        starts = np.cumsum([0, *(column.cores.max() + 1 for column, _ in own)])
+        cores[key] = np.concatenate([column.cores + start for (column, _), start in zip(own, starts, strict=False)])
+        together[tuple(column.query_ids for column, _ in own)].append(key)
+    p = _p_values(weighted, cores, together.values(), test, samples, seed)
+    rows = []
+    for key, own in parts.items():
+        a, b = (math.fsum(_mean(getattr(column, name)) for column, _ in own) / len(own) for name in ("a", "b"))
+        resampled = np.mean([means for _, means in own], axis=0)
+        rows.append(_change(AVERAGE, key, a, b, weighted[key], resampled, _test_of(*key, test), p[key]))
+    return rows
+
+
+def _moved(group: str, columns: Mapping[Key, _Column]) -> Iterator[Moved]:
+    for (measure, mode), column in columns.items():
+        for row in np.flatnonzero(column.differences):
+            yield Moved(group, column.query_ids[row], mode, measure, float(column.a[row]), float(column.b[row]))
+
+
+def _notes(tables) -> Iterator[str]:
+    yield "differences are second minus first; p is two-sided and over core queries; Holm corrects for the numbers of a group"
+    independent = {part.group: max(int(column.cores.max()) + 1 for column in columns.values()) for part, columns, _ in tables}
+    few = {group: number for group, number in independent.items() if number < FEW}
+    if few:
+        shown = ", ".join(f"{group} {number}" for group, number in few.items())
+        yield f"few core queries ({shown}): intervals are too narrow, and only large effects show"

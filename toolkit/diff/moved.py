@@ -1,0 +1,96 @@
+"""The queries that moved most, with the documents that changed place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from toolkit.core.modes import split_mode
+from toolkit.core.runs import Run
+from toolkit.diff.comparison import Comparison, Moved
+from toolkit.evaluate.judgments import Judgments, Part
+
+TOP = 10  # a document that nobody judged is shown where it enters or leaves these ranks
+SHOWN = 8  # documents of one query
+
+
+class Place(NamedTuple):
+    """A document's rank in both runs, from 1; None where it is missing. label: of the judgments, None where there is none."""
+
+    query_id: str
+    doc_id: str
+    label: int | None
+    a: int | None
+    b: int | None
+
+
+def most_moved(comparison: Comparison, top: int, measure: str | None = None) -> list[Moved]:
+    """The `top` queries whose value of a measure differs most; the first measure of the comparison where none is named."""
+    measure = measure or (comparison.changes[0].measure if comparison.changes else "")
+    rows = [row for row in comparison.moved if row.measure == measure]
+    return sorted(rows, key=lambda row: (-abs(row.b - row.a), row.group, row.query_id, row.mode))[:top]
+
+
+def places(moved: Moved, a: Run, b: Run, judgments: Judgments) -> list[Place]:
+    """The judged documents of a moved query that changed place, then others that came into the top ranks or left them.
+
+    A query that stands for several (a core query, or all modes of one) brings all of its own.
+    """
+    part = next(part for part in judgments.parts if part.group == moved.group)
+    rows = []
+    for query_id in _own_ids(moved, part):
+        ranks_a, ranks_b = _ranks(a, query_id), _ranks(b, query_id)
+        labels = {row.doc_id: row.relevance for row in _judged(part, query_id)}
+        for doc_id in sorted({*ranks_a, *ranks_b}):
+            its = Place(query_id, doc_id, labels.get(doc_id), ranks_a.get(doc_id), ranks_b.get(doc_id))
+            if its.a != its.b and (its.label is not None or _crosses(its)):
+                rows.append(its)
+    return sorted(rows, key=_by_weight)[:SHOWN]
+
+
+def _own_ids(moved: Moved, part: Part) -> list[str]:
+    """The judged ids, with their modes, that a value is about."""
+    fitting = []
+    for query_id in part.qrels.query_ids:
+        base, mode = split_mode(query_id)
+        core = (part.cores or {}).get(base)
+        if moved.query_id in (base, core) and moved.mode in (mode, "paired"):
+            fitting.append(query_id)
+    return fitting
+
+
+def _ranks(run: Run, query_id: str) -> dict[str, int]:
+    rankings = dict(run.select([query_id]).rankings())
+    return {doc.doc_id: rank for rank, doc in enumerate(rankings.get(query_id, ()), 1)}
+
+
+def _judged(part: Part, query_id: str) -> Iterator:
+    code = part.qrels.query_ids.index(query_id)
+    return (row for row, its in zip(part.qrels, part.qrels.queries, strict=True) if its == code)
+
+
+def _crosses(its: Place) -> bool:
+    inside = [rank is not None and rank <= TOP for rank in (its.a, its.b)]
+    return inside[0] != inside[1]
+
+
+def _by_weight(its: Place) -> tuple:
+    """Relevant documents first, then judged ones, then those nearest to the top."""
+    best = min(rank for rank in (its.a, its.b) if rank is not None)
+    return (-(its.label if its.label is not None else -1), best, its.query_id, its.doc_id)
+
+
+def to_lines(rows: Sequence[Moved], a: Run, b: Run, judgments: Judgments) -> Iterator[str]:
+    """The same as text."""
+    for row in rows:
+        mode = "" if row.mode in ("", "paired") else f" ({row.mode})"
+        yield f"{row.query_id}{mode}  {row.measure}  {row.a:.4f} -> {row.b:.4f}"
+        for its in places(row, a, b, judgments):
+            label = "unjudged" if its.label is None else f"label {its.label}"
+            mode = split_mode(its.query_id)[1]
+            where = f"{its.query_id if its.query_id != row.query_id and not mode else mode}  ".lstrip()
+            yield f"    {where}{its.doc_id}  {label}  {_rank(its.a)} -> {_rank(its.b)}"
+
+
+def _rank(rank: int | None) -> str:
+    return "-" if rank is None else str(rank)

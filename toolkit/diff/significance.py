@@ -1,0 +1,106 @@
+"""Is a difference more than chance? Paired tests, their correction for many, intervals and effect sizes.
+
+All take differences between two systems, one a query, and are two-sided. Randomisation: Fisher's, with exact enumeration
+where that is small (Smucker et al. 2007 compare it with the others); Wilcoxon and t through scipy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+TOLERANCE = 1e-9  # two means closer than this are the same: sums depend on the order in their last digits
+EXACT = 16  # differences up to which every assignment of signs is looked at: 65,536 of them
+EXACT_WILCOXON = 50  # pairs up to which scipy's exact distribution is used, where there are no ties
+CHUNK = 1 << 22  # signs drawn at once
+
+
+def randomisation(differences: np.ndarray, *, samples: int = 10_000, seed: int = 0) -> np.ndarray:
+    """(m,) p: the share of assignments of signs whose mean is at least as far from 0 as the one observed.
+
+    differences  (n, m): a column a comparison, all over the same n queries, so that they share the assignments
+
+    Exact up to 16 queries with a difference; otherwise `samples` assignments are drawn and p = (1 + extreme) / (1 + samples).
+    """
+    moved = differences[np.any(differences != 0, axis=1)]
+    observed = np.abs(moved.sum(axis=0))
+    tolerance = TOLERANCE * max(len(differences), 1)
+    exact = len(moved) <= EXACT
+    extreme, total = np.zeros(differences.shape[1]), 0
+    for signs in _all_signs(len(moved)) if exact else _drawn_signs(len(moved), samples, np.random.default_rng(seed)):
+        # a flipped query takes its difference away twice
+        sums = moved.sum(axis=0) - 2 * (signs @ moved)
+        extreme += np.count_nonzero(np.abs(sums) >= observed - tolerance, axis=0)
+        total += len(signs)
+    return extreme / total if exact else (1 + extreme) / (1 + total)
+
+
+def _all_signs(n: int) -> Iterator[np.ndarray]:
+    """(2**n, n) float64 of 0 and 1: which differences are flipped."""
+    numbers = np.arange(2**n)
+    yield ((numbers[:, None] >> np.arange(n)) & 1).astype(np.float64)
+
+
+def _drawn_signs(n: int, samples: int, generator: np.random.Generator) -> Iterator[np.ndarray]:
+    """The same, `samples` rows drawn at random, some at a time."""
+    at_once = max(1, CHUNK // n)
+    for start in range(0, samples, at_once):
+        rows = min(at_once, samples - start)
+        bits = np.unpackbits(np.frombuffer(generator.bytes(rows * -(-n // 8)), np.uint8).reshape(rows, -1), axis=1)
+        yield bits[:, :n].astype(np.float64)
+
+
+def wilcoxon(differences: np.ndarray) -> float:
+    """p of Wilcoxon's signed-rank test: zeros dropped, mean ranks; exact without ties up to 50 pairs, else the normal
+    approximation with tie-corrected variance and without continuity correction. 1 where nothing differs.
+    """
+    from scipy import stats
+
+    moved = differences[differences != 0]
+    if not len(moved):
+        return 1.0
+    tied = len(np.unique(np.abs(moved))) < len(moved)
+    method = "asymptotic" if tied or len(moved) > EXACT_WILCOXON else "exact"
+    return float(stats.wilcoxon(moved, zero_method="wilcox", correction=False, method=method).pvalue)
+
+
+def t_test(differences: np.ndarray) -> float:
+    """p of the paired t test; 1 where nothing differs, NaN for a single query, and 0 where all differ by the same."""
+    from scipy import stats
+
+    if not differences.any():
+        return 1.0
+    if len(differences) > 1 and np.ptp(differences) == 0:
+        return 0.0
+    return float(stats.ttest_1samp(differences, 0).pvalue) if len(differences) > 1 else float("nan")
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted for their number (Holm 1979), in the order given: the running maximum of p_(i) (m - i + 1), at most 1."""
+    p = np.asarray(p_values, np.float64)
+    order = np.argsort(p, kind="stable")
+    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(steps, 1)
+    return adjusted.tolist()
+
+
+def resampled_means(
+    differences: np.ndarray, clusters: np.ndarray, *, samples: int, generator: np.random.Generator
+) -> np.ndarray:
+    """(samples, m): means over queries when whole clusters are drawn with replacement.
+
+    differences  (n, m)
+    clusters     (n,) from 0 on: queries of one core query are no independent evidence
+    """
+    sizes = np.bincount(clusters)
+    sums = np.stack([np.bincount(clusters, column) for column in differences.T], axis=1)
+    drawn = generator.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=samples).astype(np.float64)
+    return (drawn @ sums) / (drawn @ sizes)[:, None]
+
+
+def effect_size(differences: np.ndarray) -> float:
+    """Cohen's d of paired differences: their mean in standard deviations; NaN where they do not vary."""
+    spread = differences.std(ddof=1) if len(differences) > 1 else 0.0
+    return float(differences.mean() / spread) if spread > 0 else float("nan")
