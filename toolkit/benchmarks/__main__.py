@@ -100,7 +100,7 @@ def fetch(args: argparse.Namespace) -> None:
     selection = _find(args.id, at_hand=False)
     benchmark = load(selection.benchmark)
     parts = (
-        take(selection.benchmark, args.folder, selection.groups)
+        take(selection.benchmark, args.folder, () if args.id == selection.benchmark else selection.groups)
         if args.folder
         else {group: benchmark.part(group) for group in selection.groups}
     )

@@ -19,8 +19,9 @@ and, where the layout has something of the kind,
 
 from types import ModuleType
 
-from toolkit.benchmarks.layouts import infosearch
+from toolkit.benchmarks.layouts import infosearch, instructir
 
 LAYOUTS: dict[str, ModuleType] = {
     "infosearch": infosearch,
+    "instructir": instructir,
 }
