@@ -45,6 +45,7 @@ def test_answers_come_in_the_order_of_the_requests_and_several_at_a_time():
         "cached": 0,
         "asked": 12,
         "retries": 0,
+        "failed": 0,
         "cut": 0,
         "prompt_tokens": 1200,
         "completion_tokens": 120,

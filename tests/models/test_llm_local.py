@@ -141,8 +141,8 @@ def test_a_template_that_refuses_the_system_turn_is_told(folder, tmp_path, home)
 
 
 def test_sampling_is_refused_here(folder, tmp_path, home):
-    with pytest.raises(ToolkitError, match="tiny answers greedily here: no temperature, top_p"):
-        load(folder, tmp_path).complete(requests(temperature=0.7, top_p=0.9))
+    with pytest.raises(ToolkitError, match="tiny has no logit_bias, stop on this machine"):
+        load(folder, tmp_path).complete(requests(logit_bias={"1": 2}, stop=["."], temperature=0.7))
     load(folder, tmp_path).complete(requests(["query"], temperature=0))
 
 

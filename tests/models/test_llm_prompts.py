@@ -114,7 +114,8 @@ def test_an_unknown_prompt_is_answered_with_the_nearest():
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in PROMPTS.glob("*.yaml")))
 def test_every_prompt_of_the_registry_loads(name):
-    assert load_prompt(name, name.partition("-")[0].partition(".")[0]).ours
+    kind = "judge-stance" if name.startswith("judge-stance") else name.partition("-")[0].partition(".")[0]
+    assert load_prompt(name, kind).ours
 
 
 @pytest.mark.parametrize("kind", ["listwise", "judge", "expander"])

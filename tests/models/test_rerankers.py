@@ -428,7 +428,10 @@ def test_a_damaged_checkpoint_is_refused_in_one_line(tmp_path):
 def test_an_adapter_is_not_loaded_as_if_it_were_whole(tmp_path):
     folder = tiny.tiny_decoder(tmp_path / "base", "Llama", "ForCausalLM")
     adapter = tiny.tiny_lora(tmp_path / "adapter", folder)
-    with pytest.raises(ToolkitError, match="tiny is an adapter: rerankers are loaded whole"):
+    with pytest.raises(ToolkitError, match="tiny is an adapter, and no language model's: such are loaded whole"):
+        load_reranker(tiny.tiny_spec(adapter, "cross-encoder", base=str(folder)))
+    wrong = "the adapter in .* does not fit LlamaForCausalLM"  # it was made for the model without its head
+    with pytest.raises(ToolkitError, match=wrong):
         load_reranker(tiny.tiny_spec(adapter, "yes-no", base=str(folder), parameters={"tokens": ["t", "f"]}))
 
 

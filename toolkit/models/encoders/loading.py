@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
+from toolkit.models.adapters import merged
 from toolkit.models.checkpoints import (
     base_of,
     check_memory,
@@ -127,7 +127,7 @@ def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: s
     missing = [key for key in report["missing_keys"] if pooling == "pooler" or not key.startswith("pooler.")]
     check_weights(spec, whole, model, missing)
     if spec.base:
-        model = _merged(spec, model, adapter)
+        model = merged(spec, model, adapter)
     return model.to(device).eval()
 
 
@@ -139,20 +139,6 @@ def _class(config: PretrainedConfig) -> type:
     # AutoModel would load T5 with its decoder
     encoders = transformers.MODEL_FOR_TEXT_ENCODING_MAPPING
     return transformers.AutoModelForTextEncoding if type(config) in encoders else transformers.AutoModel
-
-
-def _merged(spec: SystemSpec, model: PreTrainedModel, folder: Path) -> PreTrainedModel:
-    from peft import PeftModel
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of PEFT, to its own authors
-        # PEFT only warns, and the base alone would answer
-        warnings.filterwarnings("error", message="Found missing adapter keys")
-        try:
-            return PeftModel.from_pretrained(model, folder).merge_and_unload()
-        except (UserWarning, RuntimeError) as error:
-            message = f"{spec.name}: the adapter in {folder} does not fit {type(model).__name__}"
-            raise ToolkitError(message, "check the entry's base and base_revision") from error
 
 
 def _limit(spec: SystemSpec, side: str, own: int | None, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> int:

@@ -45,6 +45,8 @@ class LLM:
     def complete(self, requests: Sequence[Request], advance: Callable[[int], None] = lambda n: None) -> list[Answer]:
         """The answers in the order of the requests; each is in the cache as soon as it came.
 
+        One with an `error`, of a backend that goes on without it, is not kept.
+
         advance  is told how many answers more there are, for a caller that shows progress
 
         Raises ToolkitError where one cannot be had: those that came are kept. In replay, that is the first miss.
@@ -65,7 +67,7 @@ class LLM:
             found[key] = answer
             advance(wanted[key])
         answers = [found[key] for key in keys]
-        for answer in answers:
+        for answer in (answer for answer in answers if not answer.error):
             self.usage.cut += answer.finish == "length"
             self.usage.models[answer.model] += 1
             self.usage.servers.update([answer.server] if answer.server else [])
@@ -81,8 +83,9 @@ class LLM:
     def _ask(self, missing: Mapping[str, Request]) -> Iterator[tuple[str, Answer]]:
         keys = list(missing)
         for position, answer in self.backend.answers(list(missing.values())) if missing else ():
-            kept = self.cache.put(keys[position], answer) if self.cache else answer
+            kept = self.cache.put(keys[position], answer) if self.cache and not answer.error else answer
             self.usage.asked += 1
+            self.usage.failed += bool(answer.error)
             self.usage.retries += answer.retries
             self.usage.prompt_tokens += answer.prompt_tokens
             self.usage.completion_tokens += answer.completion_tokens

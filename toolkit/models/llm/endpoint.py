@@ -26,12 +26,18 @@ BUSY = (408, 409, 425, 429)  # worth another try, as is everything from 500 on
 BACKOFF, LONGEST = 0.5, 60.0  # seconds before the first retry, doubled each time; the longest pause
 CONNECT = 10.0  # seconds to reach a server
 PATIENCE = 300.0  # seconds that a server may ask us to wait (Retry-After)
+MANY = 3  # failures in a row, times the requests at the same time, after which a server is taken to be gone
 SHOWN = 200  # characters of a server's message, and of the name it gives its model
 MOST = 1 << 24  # bytes of an answer: a server that sends more is none of chat completions
 BLOCK = 1 << 16  # bytes read at once
 SECRET = 16  # characters from which on a key is one: servers that want none are given `EMPTY` or `x`
+REFUSALS = ("refusal", "content_filter")  # how an answer ends that is none
 COUNTED = 1 << 48  # tokens from which on a count is nonsense
 NO_ADDRESS = "OPENAI_BASE_URL is no address of a server", "it looks like http://localhost:8000/v1"
+
+
+class _Unanswered(ToolkitError):
+    """One request gets no answer; others may."""
 
 
 class _Again(Exception):
@@ -53,15 +59,26 @@ class Endpoint(Estimate):
     retries      how often a request is repeated after 408, 409, 425, 429, 5xx, a broken connection, silence, or an answer
                  that is no chat completion; pauses grow exponentially, with jitter, and are never shorter than Retry-After
     timeout      seconds until an answer begins, and as many again until it has ended
+    tolerant     go on where single requests get no answer (all attempts failed, or the server or its model refuses just this
+                 one): their `Answer` says why in `error`. What concerns them all (the key, the address) ends it as ever, and
+                 so do as many failures in a row as three times the requests at the same time
     """
 
     here = True
 
     def __init__(
-        self, model: str, *, base_url: str | None = None, concurrency: int = 16, retries: int = 6, timeout: float = 600.0
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        concurrency: int = 16,
+        retries: int = 6,
+        timeout: float = 600.0,
+        tolerant: bool = False,
     ):
         self.facts = {"model": model}
         self.base_url, self.concurrency, self.retries, self.timeout = base_url, concurrency, retries, timeout
+        self.tolerant, self._in_a_row = tolerant, 0
         self._kept: requests.Session | None = None
         self._warned = False
 
@@ -90,8 +107,12 @@ class Endpoint(Estimate):
         def attempt(task: tuple[int, Request]) -> tuple[int, Answer | None]:
             position, request = task
             try:
-                return position, None if stop.is_set() else self._ask(session, url, request, stop)
+                answer = None if stop.is_set() else self._ask(session, url, request, stop)
+                self._in_a_row = 0
+                return position, answer
             except ToolkitError as error:
+                if self._goes_on(error):
+                    return position, Answer("", error=error.message)
                 failures.append(error)
                 stop.set()
                 return position, None
@@ -105,6 +126,13 @@ class Endpoint(Estimate):
             stop.set()
         if failures:
             raise failures[0]
+
+    def _goes_on(self, error: ToolkitError) -> bool:
+        """Whether the other requests are asked in spite of this failure."""
+        if not self.tolerant or not isinstance(error, _Unanswered):
+            return False
+        self._in_a_row += 1
+        return self._in_a_row < MANY * self.concurrency
 
     def _session(self, url: str) -> requests.Session:
         """Connections to be shared by threads and kept between calls; proxies and certificates are the environment's."""
@@ -126,7 +154,12 @@ class Endpoint(Estimate):
         body = {**request.options, **self.facts, "messages": list(request.messages)}
         for tried in range(self.retries + 1):
             try:
-                return _read(_post(session, f"{url}/chat/completions", body, self.timeout), server_of(url), tried)
+                answer = _read(_post(session, f"{url}/chat/completions", body, self.timeout), server_of(url), tried)
+                if self.tolerant and answer.finish in REFUSALS:
+                    raise _unanswered(
+                        url, f"the model refuses to answer ({answer.finish})", "the request is recorded as unanswered"
+                    )
+                return answer
             except _Again as error:
                 why, after = error, error.after
             if after > PATIENCE:
@@ -138,7 +171,7 @@ class Endpoint(Estimate):
             if tried == self.retries or stop.wait(pause(tried, after)):
                 break
         hint = "see to the server and run again: what was answered is kept"
-        raise _refused(url, f"no answer in {tried + 1} attempts: {why}", hint)
+        raise _unanswered(url, f"no answer in {tried + 1} attempts: {why}", hint)
 
 
 def pause(tried: int, after: float) -> float:
@@ -208,7 +241,7 @@ def _post(session: requests.Session, url: str, body: dict[str, Any], timeout: fl
         raise _Again(why, _retry_after(response))
     if 300 <= status < 400 or status in (404, 405):
         raise _refused(url, why, "check OPENAI_BASE_URL (for most servers it ends in /v1) and the model's name")
-    raise _refused(url, why, "the server refuses the request itself: check the system's model and parameters")
+    raise _unanswered(url, why, "the server refuses the request itself: check the system's model and parameters")
 
 
 def _content(response: requests.Response, url: str, timeout: float) -> io.BytesIO:
@@ -219,7 +252,7 @@ def _content(response: requests.Response, url: str, timeout: float) -> io.BytesI
     content, until = io.BytesIO(), time.monotonic() + timeout
     while content.write(response.raw.read1(BLOCK, decode_content=True)):
         if content.tell() > MOST:
-            raise _refused(url, f"it sends more than {MOST >> 20} MB for one answer", "check OPENAI_BASE_URL")
+            raise _unanswered(url, f"it sends more than {MOST >> 20} MB for one answer", "check OPENAI_BASE_URL")
         if time.monotonic() > until:
             raise _Again(_late(timeout))
     return content
@@ -231,6 +264,10 @@ def _late(timeout: float) -> str:
 
 def _refused(url: str, why: str, hint: str) -> ToolkitError:
     return ToolkitError(f"{server_of(url)}: {why}", hint, status=1)
+
+
+def _unanswered(url: str, why: str, hint: str) -> _Unanswered:
+    return _Unanswered(f"{server_of(url)}: {why}", hint, status=1)
 
 
 def _message(content: io.BytesIO, status: str) -> str:
@@ -269,9 +306,10 @@ def _read(content: io.BytesIO, server: str, retries: int) -> Answer:
     try:
         body = _json(content)
         choice, usage = body["choices"][0], body.get("usage") or {}
+        refused = not choice["message"]["content"] and choice["message"].get("refusal")
         return Answer(
             text=_clean("".join(choice["message"]["content"] or "")),
-            finish=_clean(choice.get("finish_reason") or "")[:SHOWN],
+            finish="refusal" if refused else _clean(choice.get("finish_reason") or "")[:SHOWN],
             model=_clean(body.get("model") or "")[:SHOWN],
             server=server,
             prompt_tokens=_count(usage.get("prompt_tokens")),

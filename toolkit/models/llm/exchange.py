@@ -42,6 +42,7 @@ class Answer:
     server             scheme, host and port; empty for a model on this machine
     prompt_tokens, completion_tokens   as the server counts; 0 where it does not say
     retries            how often it was asked in vain before
+    error              why there is no answer, where a backend goes on without it; such a one is never kept
     """
 
     text: str
@@ -51,6 +52,7 @@ class Answer:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     retries: int = 0
+    error: str = ""
 
 
 @dataclass
@@ -61,6 +63,7 @@ class Usage:
     cached             of these, already in the cache
     asked              sent to the model: equal requests of one call are sent once
     retries            attempts that failed and were made again
+    failed             asked in vain to the end: they stay without answer, and a later call asks them again
     cut                answers, cached ones too, that reached max_tokens
     prompt_tokens, completion_tokens   of what was asked, as the server counts them
     models, servers    who answered, cached answers too -> how many of the answers
@@ -70,6 +73,7 @@ class Usage:
     cached: int = 0
     asked: int = 0
     retries: int = 0
+    failed: int = 0
     cut: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0

@@ -1,8 +1,8 @@
-"""A checkpoint on this machine that continues a chat, greedily."""
+"""A checkpoint on this machine that continues a chat, greedily or drawn with a seed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
 from toolkit.models.batches import by_length
 from toolkit.models.hub import is_settled
+from toolkit.models.llm.drawing import SAMPLING, Drawing, sampling_of
 from toolkit.models.llm.exchange import Answer, Message, Request
 from toolkit.store import reason
 
@@ -24,7 +25,9 @@ TOLD = {"date_string": "26 Jul 2024", "enable_thinking": False}
 
 
 class LocalModel:
-    """A causal language model through transformers: its own chat template, greedy decoding.
+    """A causal language model through transformers: its own chat template, greedy decoding unless a temperature is asked for.
+
+    An adapter (`base` in its entry) is merged into its base, whose tokenizer it has.
 
     The entry's parameter `chat_template` (Jinja) stands in where the checkpoint's tokenizer has none; with `chat: false` the
     turns are sent as plain text, a blank line between them. The weights are loaded with the first question that is not in the
@@ -48,9 +51,7 @@ class LocalModel:
     @property
     def here(self) -> bool:
         """Whether the checkpoint is on this machine, and the hub need not be asked which of its commits is meant."""
-        checkpoint, revision = self.spec.checkpoint, self.spec.revision
-        local = checkpoint.startswith(checkpoints.PACKAGE) or Path(checkpoint).expanduser().is_dir()
-        return local or (is_settled(revision) and checkpoints.is_here(checkpoint, revision))
+        return is_at_hand(self.spec)
 
     @cached_property
     def folder(self) -> Path:
@@ -58,19 +59,16 @@ class LocalModel:
         return checkpoints.locate(self.spec, trust_remote_code=self.trust)
 
     @cached_property
-    def facts(self) -> Mapping[str, Any]:
-        """Checkpoint, precision, the entry's say in the chat's form, and what tells versions of the checkpoint apart.
+    def whole(self) -> Path:
+        """Where the whole model with its tokenizer lies: an adapter's base, else the checkpoint."""
+        return checkpoints.base_of(self.spec) or self.folder
 
-        That is the commit, or of a folder its files' sizes and times.
-        """
-        facts = {"model": self.spec.checkpoint, "precision": str(self.dtype).removeprefix("torch.")}
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """Checkpoint, precision, the entry's say in the chat's form, and what tells versions of the checkpoint apart."""
+        facts = {"precision": str(self.dtype).removeprefix("torch.")}
         facts |= {name: self.spec.parameters[name] for name in ("chat", "chat_template") if name in self.spec.parameters}
-        if self.spec.revision:
-            return {**facts, "revision": self.spec.revision}
-        if not Path(self.spec.checkpoint).is_dir():  # of the hub or of a package: the folder is named after the commit
-            return {**facts, "revision": self.folder.name}
-        files = sorted(path for path in self.folder.iterdir() if path.is_file())
-        return {**facts, "files": [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]}
+        return {**facts, **identity(self.spec, lambda: self.folder)}
 
     @cached_property
     def tokenizer(self) -> transformers.PreTrainedTokenizerBase:
@@ -78,7 +76,7 @@ class LocalModel:
         transformers = checkpoints.import_transformers()
         told = {"padding_side": "left", "trust_remote_code": self.trust, "local_files_only": True}
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(self.folder, **told)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(self.whole, **told)
         except (ValueError, KeyError, OSError) as error:
             message = f"{self.spec.name}: its tokenizer does not load ({reason(error)})"
             raise ToolkitError(message, "is the checkpoint complete?") from error
@@ -107,11 +105,12 @@ class LocalModel:
     def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """(position, answer), batch by batch.
 
-        ToolkitError for options that greedy decoding has no use for, and for more tokens than the checkpoint has places for.
+        ToolkitError for options without meaning here, and for more tokens than the checkpoint has places for.
         """
         for request in requests:
-            if unknown := [name for name, value in request.options.items() if name != "max_tokens" and value]:
-                raise ToolkitError(f"{self.spec.name} answers greedily here: no {', '.join(unknown)}", "ask a server instead")
+            known = ("max_tokens", *SAMPLING)
+            if unknown := [name for name, value in request.options.items() if name not in known and value]:
+                raise ToolkitError(f"{self.spec.name} has no {', '.join(unknown)} on this machine", "ask a server instead")
         texts = [self._text(request.messages) for request in requests]
         lengths = [self.count_text(text) for text in texts]
         needed = max(length + request.options["max_tokens"] for length, request in zip(lengths, requests, strict=True))
@@ -119,9 +118,12 @@ class LocalModel:
         if needed > places:
             message = f"prompt and answer have {needed} tokens, but {self.spec.name} takes {places}"
             raise ToolkitError(message, "set `length` in the parameters of its entry")
-        for batch in by_length(lengths, self.batch_size):
-            limits = [requests[position].options["max_tokens"] for position in batch]
-            yield from zip(batch, self._generate([texts[position] for position in batch], limits), strict=True)
+        for positions, sampling in _by_sampling(requests):
+            for places in by_length([lengths[position] for position in positions], self.batch_size):
+                batch = [positions[place] for place in places]
+                limits = [requests[position].options["max_tokens"] for position in batch]
+                written = self._generate([texts[position] for position in batch], limits, sampling)
+                yield from zip(batch, written, strict=True)
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Tokens of a chat in the checkpoint's template."""
@@ -142,16 +144,17 @@ class LocalModel:
             hint = "parameters: {system: merge} puts the system turn into the user's"
             raise ToolkitError(f"the chat template of {self.spec.name} refuses the prompt: {error}", hint) from error
 
-    def _generate(self, texts: Sequence[str], limits: Sequence[int]) -> Iterator[Answer]:
+    def _generate(self, texts: Sequence[str], limits: Sequence[int], sampling: Mapping[str, Any]) -> Iterator[Answer]:
         """The answers, each of at most its own number of tokens: they do not depend on what is in the batch beside them."""
         import torch
 
         tokenizer, special = self.tokenizer, not self.chat  # a chat template writes the special tokens itself
         inputs = tokenizer(list(texts), padding=True, add_special_tokens=special, return_tensors="pt").to(self.device)
         inputs.pop("token_type_ids", None)
+        drawn = {"logits_processor": [Drawing(sampling, texts)]} if sampling else {}
         with torch.inference_mode():
             sequences = self.model.generate(
-                **inputs, do_sample=False, max_new_tokens=max(limits), pad_token_id=tokenizer.pad_token_id
+                **inputs, **drawn, do_sample=False, max_new_tokens=max(limits), pad_token_id=tokenizer.pad_token_id
             )
         start = inputs["input_ids"].shape[1]
         stops = _stops(self.model, tokenizer)
@@ -166,6 +169,47 @@ class LocalModel:
                 prompt_tokens=read,
                 completion_tokens=len(sequence) if end is None else end + 1,
             )
+
+
+def is_at_hand(spec: SystemSpec) -> bool:
+    """Whether all of a system's checkpoint is on this machine, and the hub need not be asked which commits are meant."""
+    places = [(spec.checkpoint, spec.revision), *([(spec.base, spec.base_revision)] if spec.base else [])]
+    return all(
+        checkpoint.startswith(checkpoints.PACKAGE)
+        or Path(checkpoint).expanduser().is_dir()
+        or (is_settled(revision) and checkpoints.is_here(checkpoint, revision))
+        for checkpoint, revision in places
+    )
+
+
+def identity(spec: SystemSpec, locate: Callable[[], Path]) -> dict[str, Any]:
+    """What tells a checkpoint from others and from its own other versions: its commit, or of a folder its files.
+
+    locate  finds the checkpoint's folder; called where no revision is pinned
+    """
+    facts = _version(spec.checkpoint, spec.revision, locate)
+    if spec.base:
+        facts["base"] = _version(spec.base, spec.base_revision, lambda: checkpoints.base_of(spec))
+    return facts
+
+
+def _version(checkpoint: str, revision: str, locate: Callable[[], Path]) -> dict[str, Any]:
+    if revision:
+        return {"model": checkpoint, "revision": revision}
+    folder = locate()
+    if not Path(checkpoint).is_dir():  # of the hub or of a package: the folder is named after the commit
+        return {"model": checkpoint, "revision": folder.name}
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    return {"model": checkpoint, "files": [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]}
+
+
+def _by_sampling(requests: Sequence[Request]) -> Iterator[tuple[list[int], dict[str, Any]]]:
+    """Positions of requests that are drawn alike, and how."""
+    alike: dict[str, list[int]] = {}
+    for position, request in enumerate(requests):
+        alike.setdefault(repr(sampling_of(request.options)), []).append(position)
+    for positions in alike.values():
+        yield positions, sampling_of(requests[positions[0]].options)
 
 
 def _stops(model: transformers.PreTrainedModel, tokenizer: transformers.PreTrainedTokenizerBase) -> set[int]:

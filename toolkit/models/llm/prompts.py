@@ -29,7 +29,8 @@ ROLES = ("system", "user", "assistant")
 SLOTS = {
     "listwise": (("query", "count"), ("number", "passage")),
     "pointwise": (("query", "document"), ()),
-    "judge": (("document", "perspective"), ()),
+    "judge": (("document", "statement"), ()),
+    "judge-stance": (("question", "statement"), ()),
     "expander": (("question",), ()),
 }
 
@@ -40,6 +41,7 @@ class Prompt:
 
     name   in the registry, or the file's
     turns  (role, content, whether it comes once for every passage)
+    shots  examples that stand before the question: what fills the slots, and the answer
     ours   one of the registry's, which were written for this project: no model was trained on it
     """
 
@@ -47,6 +49,7 @@ class Prompt:
     kind: str
     turns: tuple[tuple[str, str, bool], ...]
     ours: bool
+    shots: tuple[tuple[Mapping[str, str], str], ...] = ()
 
     def messages(
         self, values: Mapping[str, str], passages: Iterable[Mapping[str, str]] = (), *, system: str = "keep"
@@ -55,7 +58,7 @@ class Prompt:
 
         system  `keep` the system turn; `merge` it into the first user turn, for chat templates that refuse one; or `drop` it
         """
-        told = [(role, _fill(content, row)) for role, content, row in self._rows(values, list(passages))]
+        told = list(self._told(values, list(passages)))
         if system == "drop":
             told = [turn for turn in told if turn[0] != "system"]
         elif system == "merge":
@@ -68,6 +71,15 @@ class Prompt:
                 messages.append({"role": role, "content": text})
         return messages
 
+    def _told(self, values: Mapping[str, str], passages: list[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
+        """(role, text) of every turn: those of the examples first, system turns only once."""
+        for number, (asked, answer) in enumerate([*self.shots, (values, "")]):
+            for role, content, row in self._rows(asked, passages):
+                if number == 0 or role != "system":
+                    yield role, _fill(content, row)
+            if answer:
+                yield "assistant", answer
+
     def _rows(self, values: Mapping[str, str], passages: list[Mapping[str, str]]) -> Iterable[tuple[str, str, Mapping]]:
         """Turns with what fills them; a block of `each` turns is gone through once a passage."""
         for repeated, block in itertools.groupby(self.turns, key=lambda turn: turn[2]):
@@ -77,10 +89,11 @@ class Prompt:
 
     @property
     def sha256(self) -> str:
-        """Over the turns: what is sent, not how the file is laid out."""
-        return hashlib.sha256(json.dumps(self.turns, ensure_ascii=False).encode()).hexdigest()
+        """Over the turns, and the examples where there are some: what is sent, not how the file is laid out."""
+        content = [self.turns, self.shots] if self.shots else self.turns
+        return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
-    def facts(self, spec: SystemSpec) -> dict[str, str]:
+    def facts(self, spec: SystemSpec) -> dict[str, Any]:
         """What a run's metadata say of its prompt.
 
         `prompt: ours` marks a system whose own prompt is published at `prompt_source` (it was trained on it, or the paper's run
@@ -88,11 +101,15 @@ class Prompt:
         """
         source = spec.parameters.get("prompt_source")
         said = {"prompt_sha256": self.sha256, **({"prompt_source": source} if source else {})}
+        said |= {"shots": len(self.shots)} if self.shots else {}
         return {"prompt": "ours", "prompt_name": self.name, **said} if self.ours and source else {"prompt": self.name, **said}
 
     def show(self) -> str:
         """The prompt for people, slots and all."""
         marks = {False: "", True: ", once for every passage"}
+        if self.shots:
+            slots = {slot: f"{{{slot}}}" for slot in SLOTS[self.kind][0]}
+            return "\n\n".join(f"--- {turn['role']}\n{turn['content']}" for turn in self.messages(slots))
         return "\n\n".join(f"--- {role}{marks[repeated]}\n{content}" for role, content, repeated in self.turns)
 
 

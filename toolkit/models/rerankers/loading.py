@@ -11,7 +11,16 @@ import torch
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.specs import SystemSpec
-from toolkit.models.checkpoints import check_memory, import_transformers, locate, pick_device, pick_dtype, precision_of
+from toolkit.models.adapters import merged
+from toolkit.models.checkpoints import (
+    base_of,
+    check_memory,
+    import_transformers,
+    locate,
+    pick_device,
+    pick_dtype,
+    precision_of,
+)
 from toolkit.models.positions import table_of_positions
 from toolkit.models.rerankers.base import Row
 from toolkit.store import reason
@@ -19,6 +28,7 @@ from toolkit.store import reason
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+CAUSAL = "AutoModelForCausalLM"
 UNLISTED_LENGTH = 512  # tokens, for a checkpoint of which no entry says more, unless tokenizer or model say less
 
 
@@ -52,26 +62,32 @@ def load(
 
     what  the kind of model, for the message where the checkpoint lacks some of its weights
 
-    Raises ToolkitError where it cannot be had or does not fit (see `toolkit.models.checkpoints`), where weights are
-    missing (transformers would make them up), for an adapter, and for a tokenizer without offsets.
+    A language model's adapter is merged into its base. Raises ToolkitError where the checkpoint cannot be had or does not fit
+    (see `toolkit.models.checkpoints`), where weights are missing (transformers would make them up), for an adapter of another
+    kind, and for a tokenizer without offsets.
     """
-    if spec.base:
-        raise ToolkitError(f"{spec.name} is an adapter: rerankers are loaded whole", "merge it into its base")
+    if spec.base and auto != CAUSAL:
+        raise ToolkitError(
+            f"{spec.name} is an adapter, and no language model's: such are loaded whole", "merge it into its base"
+        )
     transformers = import_transformers()
     folder = locate(spec, trust_remote_code=trust_remote_code)
     place = pick_device(device)
-    check_memory(spec, folder, place, precision)
+    whole = base_of(spec) or folder  # an adapter has the tokenizer of its base
+    check_memory(spec, whole, place, precision)
     shared = {"trust_remote_code": trust_remote_code}
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **shared)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(whole, **shared)
         model, report = getattr(transformers, auto).from_pretrained(
-            folder, dtype=pick_dtype(spec, precision, place), use_safetensors=True, output_loading_info=True, **shared
+            whole, dtype=pick_dtype(spec, precision, place), use_safetensors=True, output_loading_info=True, **shared
         )
     except Exception as error:  # transformers has no class of its own for what it cannot load
         hint = "see --kind; is the checkpoint complete?"
         raise ToolkitError(f"{spec.name} does not load as a {what}: {reason(error)}", hint) from error
     if missing := report["missing_keys"]:
         raise ToolkitError(f"{spec.name} is no {what}: it lacks the weights {three(missing)}", "see --kind")
+    if spec.base:
+        model = merged(spec, model, folder)
     if not tokenizer.is_fast:
         raise ToolkitError(
             f"{spec.name}: its tokenizer does not say where tokens stand in a text", "add a tokenizer.json to it"

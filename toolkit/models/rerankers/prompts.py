@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 QUERY, DOCUMENT = "{query}", "{document}"
+# a judge's prompt has other names for the two: a statement for a query, and a question in a document's place
+SLOTTED = {"query": QUERY, "statement": QUERY, "document": DOCUMENT, "question": DOCUMENT}
 KIND = "pointwise"
 # Llama's templates state a date: today's would change scores from one day to the next
 TEMPLATE_DATE = "26 Jul 2024"
@@ -30,19 +32,27 @@ def pointwise_prompt(name: str) -> Prompt:
     return prompt
 
 
-def skeleton(prompt: Prompt, tokenizer: PreTrainedTokenizerBase | None = None, *, thinks: bool = False) -> str:
+def skeleton(
+    prompt: Prompt,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    *,
+    thinks: bool = False,
+    system: str = "keep",
+    gap: str = "",
+) -> str:
     """All that is said around query and document, their slots in place.
 
     tokenizer  whose chat template is put around the turns; an assistant's turn at the end is how the answer is begun for the
-               model. Without one the turns follow each other as they are
+               model. Without one the turns follow each other, with `gap` between them
     thinks     whether the model is to think; otherwise a thought that the template opens is closed: behind an open one no
                answer begins
+    system     `keep`, `merge` or `drop` the prompt's system turn
 
     Raises ToolkitError for a template that refuses the turns, or drops one of the slots.
     """
-    turns = prompt.messages({"query": QUERY, "document": DOCUMENT})
+    turns = prompt.messages(SLOTTED, system=system)
     if tokenizer is None:
-        return "".join(turn["content"] for turn in turns)
+        return gap.join(turn["content"] for turn in turns)
     begun = turns.pop()["content"] if turns[-1]["role"] == "assistant" else ""
     if not tokenizer.chat_template:
         raise ToolkitError(f"no chat template for prompt {prompt.name}: the tokenizer has none", CHAT_HINT)
@@ -63,12 +73,22 @@ class PromptEncoder:
 
     chat  whether the tokenizer's chat template is put around the prompt
     cut   `document`: a document is shortened until all fits; `prompt`: whatever stands at the end goes, the cue too
+    turns  `system` and `gap`, see `skeleton`
     """
 
     def __init__(
-        self, prompt: Prompt, tokenizer: PreTrainedTokenizerBase, *, length: int, chat: bool, cut: str, thinks: bool = False
+        self,
+        prompt: Prompt,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        length: int,
+        chat: bool,
+        cut: str,
+        thinks: bool = False,
+        **turns: str,
     ):
-        self._before, self._after = skeleton(prompt, tokenizer if chat else None, thinks=thinks).split(DOCUMENT)
+        said = skeleton(prompt, tokenizer if chat else None, thinks=thinks, **turns)
+        self._before, self._after = said.split(DOCUMENT)
         self._tokenizer = tokenizer
         self._length = length
         # a chat template writes the special tokens itself

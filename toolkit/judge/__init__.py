@@ -1,0 +1,1 @@
+"""Judging: which of a question's perspectives the best documents hold."""

@@ -1,0 +1,185 @@
+"""A judge: pairs of a document and a statement in, verdicts out, asked once and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.models.judges.settings import Settings
+from toolkit.models.llm import LLM, Answer, Prompt, Request
+from toolkit.models.llm.estimate import Estimate
+from toolkit.models.llm.exchange import Message
+
+YES, NO = "Yes", "No"
+BEGINNINGS, END = ("yes", "true", "entail"), "yes"
+
+
+class Pair(NamedTuple):
+    """What is judged: whether the document holds the statement; of a stance, the question stands in the document's place."""
+
+    document: str
+    statement: str
+
+
+class Verdict(NamedTuple):
+    """What a judge says of a pair.
+
+    holds  None where it was asked in vain
+    share  the model's own probability, where it gives one
+    said   its answer in words; why there is none, where there is none
+    """
+
+    holds: bool | None
+    share: float | None = None
+    said: str = ""
+
+
+class Plan(NamedTuple):
+    """What judging would take: pairs, how many of them are answered already, requests for the others, tokens of these."""
+
+    pairs: int
+    cached: int
+    requests: int
+    tokens: int
+
+
+@dataclass
+class Counts:
+    """What happened, over all pairs that were judged.
+
+    pairs      `positive` and `unjudged` of them
+    unclear    answers that neither begin nor end with yes or no: they count as negative
+    shortened  documents that were cut to fit
+    """
+
+    pairs: int = 0
+    positive: int = 0
+    unjudged: int = 0
+    unclear: int = 0
+    shortened: int = 0
+
+
+class Judge:
+    """A judging model behind its cache.
+
+    llm     what answers: a server, a language model on this machine, or one forward pass (`scoring`)
+    prompt  what is asked; None for a classifier, which reads the pair as it is
+    """
+
+    def __init__(self, spec: SystemSpec, llm: LLM, prompt: Prompt | None, settings: Settings):
+        self.spec, self.llm, self.prompt, self.settings = spec, llm, prompt, settings
+        self.counts = Counts()
+
+    def check(self) -> None:
+        """Raise ToolkitError where nothing could be asked; asks nothing."""
+        self.llm.check()
+
+    def judge(self, pairs: Sequence[Pair], advance: Callable[[int], None] = lambda n: None) -> list[Verdict]:
+        """A verdict for each pair, in their order; what was answered before is not asked again.
+
+        advance  is told how many pairs more are answered
+
+        A pair whose request fails to the end is not lost: its verdict is None, and a later call asks again. Raises
+        ToolkitError where none can be asked (a wrong key or address, a server that is gone).
+        """
+        answers = self.llm.complete([self._request(pair, count=True) for pair in pairs], advance)
+        verdicts = [self.read(answer) for answer in answers]
+        self.counts.pairs += len(verdicts)
+        self.counts.positive += sum(bool(verdict.holds) for verdict in verdicts)
+        self.counts.unjudged += sum(verdict.holds is None for verdict in verdicts)
+        return verdicts
+
+    def known(self, pairs: Sequence[Pair]) -> list[Verdict | None]:
+        """The verdicts that are in the cache; None for the others. Asks nothing and downloads nothing."""
+        if not self.llm.backend.here:
+            return [None] * len(pairs)
+        answers = (self.llm.peek(self._request(pair)) for pair in pairs)
+        return [self.read(answer) if answer else None for answer in answers]
+
+    def plan(self, pairs: Sequence[Pair]) -> Plan:
+        """What `judge` would ask. Tokens are an estimate where the checkpoint is not on this machine."""
+        known = self.known(pairs)
+        missing = {pair for pair, verdict in zip(pairs, known, strict=True) if verdict is None}
+        counter = self.llm.backend if self.llm.backend.here else Estimate()
+        tokens = sum(counter.count_tokens(self._request(pair).messages) for pair in missing)
+        return Plan(len(pairs), len(pairs) - known.count(None), len(missing), tokens)
+
+    def messages(self, pair: Pair) -> list[Message]:
+        """The chat that is sent, the document shortened as it has to be. ToolkitError for a judge without a prompt."""
+        if self.prompt is None:
+            raise ToolkitError(f"{self.spec.name} is sent no prompt: it reads document and statement as they are", "")
+        return self.prompt.messages(_values(pair), system=self.settings.system)
+
+    def read(self, answer: Answer) -> Verdict:
+        """What an answer says."""
+        if answer.error:
+            return Verdict(None, said=answer.error)
+        if not self.settings.in_words:
+            share = float(answer.text)
+            return Verdict(share >= self.settings.threshold, share, YES if share >= self.settings.threshold else NO)
+        text = answer.text.strip().lower()
+        holds = text.startswith(BEGINNINGS) or text.endswith(END)
+        self.counts.unclear += not holds and not (text.startswith("no") or text.rstrip(".").endswith("no"))
+        return Verdict(holds, said=answer.text)
+
+    def facts(self) -> dict[str, Any]:
+        """For metadata: model and prompt, how answers are read, what was judged (`Counts`) and asked (`Usage`)."""
+        settings = {name: value for name, value in vars(self.settings).items() if value not in (None, ())}
+        settings = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+        prompt = self.prompt.facts(self.spec) if self.prompt else {}
+        counts = dict(vars(self.counts))
+        counts["shortened"] += getattr(self.llm.backend, "cut", 0)  # a model that reads tokens cuts them itself
+        return {**self.llm.facts(), **prompt, **settings, "judgments": counts, "usage": self.llm.usage.facts()}
+
+    def remark(self) -> str:
+        """What is to be said before its judgments are set beside published ones; empty where nothing is."""
+        source = self.spec.parameters.get("prompt_source")
+        if not (self.prompt and source):
+            return ""
+        whose = f"is our {self.prompt.name}" if self.prompt.ours else f"is {self.prompt.name}, taken as it is"
+        return (
+            f"{self.spec.name} was trained or run with the wording published in {source}; the prompt here {whose}: "
+            "only that wording's judgments compare with published numbers"
+        )
+
+    def _request(self, pair: Pair, *, count: bool = False) -> Request:
+        most = self.settings.document_characters
+        shown = pair._replace(document=pair.document[:most])
+        if not self.settings.in_words:  # what has to go of a document that is too long, the model's own tokenizer decides
+            turns = [{"role": "document", "content": shown.document}, {"role": "statement", "content": shown.statement}]
+            return Request(turns, {})
+        shown = self._fitted(shown)
+        self.counts.shortened += count and shown.document != pair.document
+        return Request(self.messages(shown), self.settings.options())
+
+    def _fitted(self, pair: Pair) -> Pair:
+        """The pair with as much of its document as prompt and answer leave room for in `length` tokens."""
+        length = self.settings.length
+        if length is None:
+            return pair
+        counter = self.llm.backend if self.llm.backend.here else Estimate()
+        room = length - (self.settings.max_tokens or 0)
+
+        def fits(characters: int) -> bool:
+            return counter.count_tokens(self.messages(pair._replace(document=pair.document[:characters]))) <= room
+
+        if fits(len(pair.document)):
+            return pair
+        low, high = 0, len(pair.document)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        if not low:
+            raise ToolkitError(
+                f"a statement leaves no room for a document in {length} tokens: {pair.statement[:60]!r}",
+                f"give {self.spec.name} a larger `length` in an entry of your own (--systems)",
+            )
+        return pair._replace(document=pair.document[:low])
+
+
+def _values(pair: Pair) -> dict[str, str]:
+    """What fills the slots: a document is called so in one kind of prompt, and question in the other."""
+    return {"document": pair.document, "question": pair.document, "statement": pair.statement}

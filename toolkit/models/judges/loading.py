@@ -1,0 +1,91 @@
+"""From a system's entry to a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.models.judges.judge import NO, YES, Judge
+from toolkit.models.judges.settings import ENTAILMENT, Settings, settings_of
+from toolkit.models.judges.shots import Shot
+from toolkit.models.llm import LLM, AnswerCache, Prompt, default_cache, load_llm, load_prompt
+
+KIND = "judge"  # of systems
+SUPPORT, STANCE = "judge", "judge-stance"  # of prompts: what is asked
+DEFAULT_PROMPTS = {SUPPORT: "judge-support.v1", STANCE: "judge-stance.v1"}
+MOST_WRITTEN = 16  # tokens of an answer, where neither entry nor server says
+OF_SERVERS = ("concurrency", "retries", "timeout")
+
+
+def load_judge(
+    spec: SystemSpec,
+    *,
+    task: str = SUPPORT,
+    prompt: str | None = None,
+    shots: Sequence[Shot] = (),
+    seed: int | None = None,
+    loader: str | None = None,
+    cache: Path | None = None,
+    replay: bool = False,
+    **how: Any,
+) -> Judge:
+    """The judge that a system's entry describes. Asks nothing and loads no weights yet.
+
+    task    `judge`: does a document hold a statement; `judge-stance`: does a statement take a question's side
+    prompt  a name or a file instead of the entry's (of a stance: instead of `judge-stance.v1`)
+    shots   examples that stand before the question
+    seed    of answers that are drawn, instead of the entry's
+    loader  `endpoint` or `transformers`, instead of the entry's
+    cache   the file of answers; in TANDEM_HOME where none is named
+    replay  take every answer from the cache, ask nothing
+    how     `concurrency`, `retries`, `timeout` of a server; `device`, `precision`, `batch_size`, `trust_remote_code` of a
+            checkpoint on this machine
+
+    Raises ToolkitError for what is no judge, and for what cannot be looked up.
+    """
+    if spec.kind != KIND:
+        raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no judge", "`tandem systems list --kind judge` names them")
+    settings = settings_of(spec)
+    if seed is not None:
+        settings = replace(settings, seed=seed)
+    if settings.max_tokens is None and (loader or spec.loader) != "endpoint":
+        settings = replace(settings, max_tokens=MOST_WRITTEN)
+    chosen = _prompt(spec, settings, task, prompt, shots)
+    if settings.in_words:
+        llm = load_llm(spec, loader=loader, cache=cache, replay=replay, tolerant=True, **how)
+    else:
+        llm = LLM(_scoring(spec, settings, chosen, loader, how), cache=AnswerCache(cache or default_cache()), replay=replay)
+    return Judge(spec, llm, chosen, settings)
+
+
+def judge_prompt(
+    spec: SystemSpec, *, task: str = SUPPORT, prompt: str | None = None, shots: Sequence[Shot] = ()
+) -> Prompt | None:
+    """The prompt that a judge would be sent; None for a classifier."""
+    return _prompt(spec, settings_of(spec), task, prompt, shots)
+
+
+def _prompt(spec: SystemSpec, settings: Settings, task: str, name: str | None, shots: Sequence[Shot]) -> Prompt | None:
+    if settings.positive == ENTAILMENT:
+        if name or shots or task != SUPPORT:
+            hint = "leave --prompt, --shots and --task out, or take a judge that is asked in words"
+            raise ToolkitError(f"{spec.name} is a classifier: it reads a document and a statement, and no prompt", hint)
+        return None
+    own = spec.parameters.get("prompt", DEFAULT_PROMPTS[SUPPORT]) if task == SUPPORT else DEFAULT_PROMPTS[task]
+    prompt = load_prompt(name or own, task)
+    slot = "document" if task == SUPPORT else "question"
+    examples = [({slot: shot.document, "statement": shot.statement}, YES if shot.label else NO) for shot in shots]
+    return replace(prompt, shots=tuple(examples))
+
+
+def _scoring(spec: SystemSpec, settings: Settings, prompt: Prompt | None, loader: str | None, how: dict[str, Any]) -> Any:
+    from toolkit.models.judges.scoring import Scoring
+
+    if (loader or spec.loader) == "endpoint":
+        message = f"{spec.name} is read by its logits (positive: {settings.positive}), which a server does not give"
+        raise ToolkitError(message, "leave --loader out, or write an entry with `positive: yes-ends`")
+    return Scoring(spec, prompt, settings, **{name: value for name, value in how.items() if name not in OF_SERVERS})

@@ -1,0 +1,146 @@
+"""Judges that answer in one forward pass: a share between 0 and 1, kept in the cache like any other answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import Input
+from toolkit.models import checkpoints
+from toolkit.models.judges.settings import ENTAILMENT, Settings
+from toolkit.models.llm.estimate import estimate_tokens
+from toolkit.models.llm.exchange import Answer, Message, Request
+from toolkit.models.llm.local import identity, is_at_hand
+from toolkit.models.llm.prompts import Prompt
+from toolkit.models.rerankers.base import BatchedReranker
+
+GAP = "\n\n"  # between turns without a chat template, as where a model answers in words
+DEFAULT_LENGTH = 2048  # tokens, of a language model of which no entry says more, unless tokenizer or model say less
+
+
+class Scoring:
+    """A checkpoint as a backend of `LLM`: a request's two turns are a document and a statement, its answer a number.
+
+    prompt  what the pair is put into; None for a classifier
+    """
+
+    def __init__(
+        self,
+        spec: SystemSpec,
+        prompt: Prompt | None,
+        settings: Settings,
+        *,
+        device: str | None = None,
+        precision: str | None = None,
+        batch_size: int = 32,
+        trust_remote_code: bool = False,
+    ):
+        self.spec, self.prompt, self.settings, self.batch_size = spec, prompt, settings, batch_size
+        self.how = {"device": device, "precision": precision, "trust_remote_code": trust_remote_code}
+        self.precision = checkpoints.pick_precision(spec, precision, checkpoints.pick_device(device))
+
+    @property
+    def here(self) -> bool:
+        """Whether the checkpoint is on this machine."""
+        return is_at_hand(self.spec)
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """Checkpoint and precision, and all that shapes what the model reads: prompt, length, compared tokens."""
+        trust = self.how["trust_remote_code"]
+        facts = identity(self.spec, lambda: checkpoints.locate(self.spec, trust_remote_code=trust))
+        facts |= {"precision": self.precision, "positive": self.settings.positive, "system": self.settings.system}
+        told = {"tokens": list(self.settings.tokens), "length": self.settings.length, "chat": self.settings.chat}
+        facts |= {name: value for name, value in told.items() if value not in (None, [])}
+        template = self.spec.parameters.get("chat_template")
+        facts |= {"chat_template": template} if template else {}
+        return {**facts, "prompt_sha256": self.prompt.sha256} if self.prompt else facts
+
+    @cached_property
+    def model(self) -> BatchedReranker:
+        """What scores pairs, on its device: a classifier, an encoder-decoder or a decoder."""
+        if self.settings.positive == ENTAILMENT:
+            return self._classifier()
+        return self._asked()
+
+    @property
+    def cut(self) -> int:
+        """How many of the pairs that were scored did not fit and were cut."""
+        return self.model.cut if "model" in vars(self) else 0
+
+    def check(self) -> None:
+        """Find the checkpoint."""
+        _ = self.facts
+
+    def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """(position, the share as text), batch by batch; it round-trips."""
+        pairs = [_inputs(request.messages) for request in requests]
+        for batch, scores in self.model.batches(pairs):
+            if not np.isfinite(scores).all():
+                message = f"{self.spec.name} gave a pair no finite share, in {self.precision}"
+                raise ToolkitError(message, "numbers overflow in fp16: try --precision bf16 or fp32", status=1)
+            for position, score in zip(batch, scores.tolist(), strict=True):
+                yield position, Answer(repr(score), model=self.spec.checkpoint)
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """An estimate: what is told of a run before it begins is not worth loading a model."""
+        prompt = estimate_tokens(self.prompt.show()) if self.prompt else 0
+        return prompt + sum(estimate_tokens(message["content"]) for message in messages)
+
+    def count_text(self, text: str) -> int:
+        """An estimate."""
+        return estimate_tokens(text)
+
+    def _classifier(self) -> BatchedReranker:
+        from toolkit.models.judges.entailment import Entailment
+        from toolkit.models.rerankers import loading
+
+        loaded = loading.load("AutoModelForSequenceClassification", self.spec, what="classifier", **self.how)
+        return Entailment(self.spec, loaded, loaded.length(self.spec, self.settings.length), self.batch_size)
+
+    def _asked(self) -> BatchedReranker:
+        from toolkit.models.rerankers import loading
+        from toolkit.models.rerankers.causal import YesNo
+        from toolkit.models.rerankers.prompts import PromptEncoder
+        from toolkit.models.rerankers.seq2seq import MonoT5
+
+        encoder_decoder = _is_encoder_decoder(self.spec)
+        auto, kind = ("AutoModelForSeq2SeqLM", MonoT5) if encoder_decoder else (loading.CAUSAL, YesNo)
+        loaded = loading.load(auto, self.spec, what="language model", **self.how)
+        tokenizer = loaded.tokenizer
+        tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
+        chat = bool(tokenizer.chat_template) if self.settings.chat is None else self.settings.chat
+        length = loaded.length(self.spec, self.settings.length, DEFAULT_LENGTH)
+        encoder = PromptEncoder(
+            self.prompt, tokenizer, length=length, chat=chat, cut="document", system=self.settings.system, gap=GAP
+        )
+        tokens = token_ids(loaded, self.spec, self.settings.tokens)
+        return kind(loaded, encoder, tokens, "sigmoid", spec=self.spec, batch_size=self.batch_size, facts={})
+
+
+def token_ids(loaded: Any, spec: SystemSpec, tokens: Sequence[str | int]) -> list[int]:
+    """The ids of the compared tokens: given as such, or as pieces of the vocabulary."""
+    from toolkit.models.rerankers import loading
+
+    ids = [token if isinstance(token, int) else loading.token_ids(loaded, spec, [token])[0] for token in tokens]
+    size = loaded.model.get_output_embeddings().weight.shape[0]
+    if beyond := [token for token in ids if not 0 <= token < size]:
+        raise ToolkitError(f"{spec.name}: it has {size} tokens, and none of id {beyond[0]}", "see `tokens` in its entry")
+    return ids
+
+
+def _inputs(messages: Sequence[Message]) -> tuple[Input, Input]:
+    """As rerankers take a pair: what a document is held against, then the document."""
+    document, statement = (message["content"] for message in messages)
+    return Input("", statement), Input("", document)
+
+
+def _is_encoder_decoder(spec: SystemSpec) -> bool:
+    folder: Path = checkpoints.base_of(spec) or checkpoints.locate(spec)
+    return bool(checkpoints.read_json(folder / "config.json", {}).get("is_encoder_decoder"))

@@ -1,0 +1,54 @@
+"""Labelled examples that stand before the question: JSON lines with document, statement and label."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from toolkit.core.errors import ToolkitError
+from toolkit.formats.lines import bad_lines, read_bytes, source_name
+from toolkit.formats.problems import Problem, refuse
+from toolkit.models.rerankers.prompts import DOCUMENT, QUERY
+
+FORM = 'each line is {"document": text, "statement": text, "label": 0 or 1}'
+
+
+class Shot(NamedTuple):
+    """One example: the document holds the statement (label 1) or does not (0)."""
+
+    document: str
+    statement: str
+    label: int
+
+
+def read_shots(path: str | Path) -> list[Shot]:
+    """The examples of a file, in their order. ToolkitError with all problems of the file."""
+    data, source = read_bytes(path), source_name(path)
+    refuse(source, [Problem("F001", number, "not UTF-8 text") for number in sorted(bad_lines(data))])
+    shots, problems = [], []
+    for number, line in enumerate(data.decode().split("\n"), 1):
+        if line.strip():
+            found = _shot(line)
+            if isinstance(found, str):
+                problems.append(f"line {number}: {found}")
+            else:
+                shots.append(found)
+    if problems or not shots:
+        raise ToolkitError(f"{source}: no labelled examples", FORM, problems=problems)
+    return shots
+
+
+def _shot(line: str) -> Shot | str:
+    """An example, or what is wrong with the line."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return "not JSON"
+    if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in ("document", "statement")):
+        return "document and statement are texts"
+    if type(row.get("label")) not in (int, bool) or row["label"] not in (0, 1):
+        return "label is 0 or 1"
+    if any(slot in row[name] for slot in (DOCUMENT, QUERY) for name in ("document", "statement")):
+        return f"{DOCUMENT} and {QUERY} are slots of prompts"
+    return Shot(row["document"], row["statement"], int(row["label"]))
