@@ -41,6 +41,7 @@ class Part:
     docs           its own documents; None where it has none, or shares those of another group (its entry's `corpus`)
     scoreddocs     by mode: candidates to rerank; empty where the source has none
     notes          what a user should know of the source (counts of what was put right)
+    published      what the source says of itself, for its layout's checks (FollowIR's `qrel_diff`)
     lacks          `documents` or `qrels` -> what to do where a user asks for them and they are not here: the hint of the error
     """
 
@@ -50,6 +51,7 @@ class Part:
     docs: Sequence[Doc] | None = None
     scoreddocs: Mapping[str, Run] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    published: Mapping[str, Any] = field(default_factory=dict)
     lacks: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -19,9 +19,11 @@ and, where the layout has something of the kind,
 
 from types import ModuleType
 
-from toolkit.benchmarks.layouts import infosearch, instructir
+from toolkit.benchmarks.layouts import berds, followir, infosearch, instructir
 
 LAYOUTS: dict[str, ModuleType] = {
+    "berds": berds,
+    "followir": followir,
     "infosearch": infosearch,
     "instructir": instructir,
 }

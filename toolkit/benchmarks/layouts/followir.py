@@ -1,0 +1,283 @@
+"""FollowIR and mFollowIR as MTEB publishes them: every query twice, with the original (`og`) and the changed instruction.
+
+    corpus        _id, title, text
+    queries       _id (`310-og`, `310-changed`), text: the query alone
+    instruction   query-id, instruction; in some repositories a column of `queries` instead
+    default       query-id, corpus-id, score
+    top_ranked    query-id, corpus-ids: the candidates to rerank, best first
+    qrel_diff     query-id without its mode, corpus-ids: what the changed instruction makes non-relevant
+
+A repository of several languages has each table once a language (`corpus-fas`), which a group's entry names as `subset`.
+
+The releases before had one row a query (`_id`, `text`, `instruction_og`, `instruction_changed`, and for the paper's
+ablations `keywords` and `short_query`), the tables `qrels_og` and `qrels_changed`, and a row of `top_ranked` for each
+candidate (`qid`, `pid`); they are read as well. Column names: SOURCES.md, MTEB's loaders and the hub's dataset cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from toolkit.benchmarks import hub, records
+from toolkit.benchmarks.parts import Group, Part
+from toolkit.benchmarks.tables import Record, has_table, read_table, repository_folder
+from toolkit.core.modes import FOLLOWIR, join_mode, split_mode
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.specs import BenchmarkSpec
+from toolkit.core.topics import Topic
+
+NEEDED = ("name", "repository", "revision", "language")
+PRESENT = ("corpus", "queries", "instruction", "default", "top_ranked", "qrel_diff")
+FORMER = ("qrels_og", "qrels_changed")
+WORDINGS = {"short": "short_query", "keywords": "keywords"}  # ours -> the column of the former releases
+DIFF = "qrel_diff"
+
+
+def tables(group: Group) -> tuple[str, ...]:
+    """The tables of a collection or language, of today's form and of the former one."""
+    return tuple(_table(group, name) for name in (*PRESENT, *FORMER))
+
+
+def patterns(group: Group) -> tuple[str, ...]:
+    """In a repository of several languages, the files of one."""
+    return (f"*-{group['subset']}/*", f"*-{group['subset']}.*") if "subset" in group else hub.TABLES
+
+
+def find(root: Path, group: Group) -> Path | None:
+    """A folder with the repository's name, or a former one; for one language of several also the folder itself."""
+    named = [repository_folder(root, name) for name in (group["repository"], *group.get("former", ()))]
+    places = [place for place in named if place] + ([root] if "subset" in group else [])
+    return next((place for place in places if has_table(place, _table(group, "queries"))), None)
+
+
+def _table(group: Group, name: str) -> str:
+    return f"{name}-{group['subset']}" if "subset" in group else name
+
+
+@dataclass
+class _Query:
+    """A query of the source in one mode."""
+
+    place: str
+    text: str
+    instruction: str
+    wordings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class _Source:
+    """What the tables say, by published id with its mode (`310-og`); what is wrong with it goes to `problems`."""
+
+    queries: dict[str, _Query]
+    judged: dict[str, dict[str, int]]
+    candidates: dict[str, list[str]]
+    diff: dict[str, set[str]] | None  # by published id without mode; None where there is no such table
+
+
+def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
+    """A collection or a language of it. The text of a topic is the query, one blank, the instruction of its mode.
+
+    Candidates keep their published order; their score is 1/rank.
+    All that cannot be right (an id twice or without a mode, a query in one mode only, without text, instruction, judgments
+    or candidates, an unknown document or query) is one ToolkitError with file and line of each problem.
+    """
+    problems: list[str] = []
+    docs = records.documents(folder, _table(group, "corpus"), problems)
+    read_source = _former if has_table(folder, _table(group, FORMER[0])) else _present
+    source = read_source(folder, group, docs, problems)
+    problems += _lacking(source)
+    records.refuse(folder, problems)
+    name, prefix = group["name"], group["name"].replace("/", "-")
+    topics = {mode: list(_topics(source, prefix, mode)) for mode in FOLLOWIR}
+    ids = {topic.original_id: topic.query_id for found in topics.values() for topic in found}
+    return Part(
+        name,
+        topics,
+        {mode: _qrels(source, ids, mode, join_mode(prefix, mode)) for mode in FOLLOWIR},
+        list(docs.values()),
+        {mode: _candidates(source, ids, mode) for mode in FOLLOWIR},
+        tuple(_notes(name, source)),
+        published={} if source.diff is None else {DIFF: source.diff},
+    )
+
+
+def _present(folder: Path, group: Group, docs: Mapping[str, object], problems: list[str]) -> _Source:
+    rows = records.by_id(folder, _table(group, "queries"), ("_id", "id"), "query", problems)
+    if has_table(folder, instruction := _table(group, "instruction")):
+        instructions = records.by_id(folder, instruction, ("query-id",), "the instruction of query", problems)
+        unknown = [(query_id, record) for query_id, record in instructions.items() if query_id not in rows]
+        problems += [f"{record.place}: unknown query {query_id}" for query_id, record in unknown]
+    else:
+        instructions = rows
+    queries = {
+        query_id: _Query(
+            record.place,
+            records.text(record, "text").strip(),
+            records.optional(instructions[query_id], "instruction").strip() if query_id in instructions else "",
+        )
+        for query_id, record in rows.items()
+    }
+    judged = records.judgments(folder, _table(group, "default"), queries, docs, problems)
+    bases = {split_mode(query_id)[0] for query_id in queries}
+    candidates = _lists(folder, _table(group, "top_ranked"), queries, docs, problems)
+    diff = _lists(folder, _table(group, DIFF), bases, docs, problems)
+    return _Source(queries, judged, candidates, {base: set(found) for base, found in diff.items()})
+
+
+def _lists(
+    folder: Path, table: str, queries: Mapping[str, object] | set[str], docs: Mapping[str, object], problems: list[str]
+) -> dict[str, list[str]]:
+    """A table of `query-id` and `corpus-ids`."""
+    found: dict[str, list[str]] = {}
+    for record in read_table(folder, table):
+        query_id, doc_ids = records.identifier(record, "query-id"), record.values.get("corpus-ids")
+        if not isinstance(doc_ids, list) or not all(isinstance(doc_id, str) for doc_id in doc_ids):
+            problems.append(f"{record.place}: expected a list of ids in 'corpus-ids', found {str(doc_ids)[:40]}")
+        elif query_id not in queries:
+            problems.append(f"{record.place}: unknown query {query_id}")
+        elif query_id in found:
+            problems.append(f"{record.place}: query {query_id} for the second time")
+        else:
+            problems += _odd_ids(record, query_id, doc_ids, docs)
+            found[query_id] = doc_ids
+    return found
+
+
+def _odd_ids(record: Record, query_id: str, doc_ids: list[str], docs: Mapping[str, object]) -> Iterator[str]:
+    if len(set(doc_ids)) < len(doc_ids):
+        yield f"{record.place}: query {query_id} has a document twice"
+    yield from (f"{record.place}: unknown document {doc_id}" for doc_id in doc_ids if doc_id not in docs)
+
+
+def _former(folder: Path, group: Group, docs: Mapping[str, object], problems: list[str]) -> _Source:
+    rows = records.by_id(folder, _table(group, "queries"), ("_id", "id"), "query", problems)
+    queries, judged = {}, {}
+    for mode in FOLLOWIR:
+        for base, record in rows.items():
+            wordings = {ours: records.optional(record, column).strip() for ours, column in WORDINGS.items()}
+            queries[join_mode(base, mode)] = _Query(
+                record.place,
+                records.text(record, "text").strip(),
+                records.text(record, f"instruction_{mode}").strip(),
+                {name: text for name, text in wordings.items() if text},
+            )
+        labels = records.judgments(folder, _table(group, f"qrels_{mode}"), rows, docs, problems)
+        judged |= {join_mode(base, mode): found for base, found in labels.items()}
+    ranked: dict[str, list[str]] = {}
+    for record in read_table(folder, _table(group, "top_ranked")):
+        query_id, doc_id = records.identifier(record, "qid"), records.identifier(record, "pid")
+        if query_id not in rows:
+            problems.append(f"{record.place}: unknown query {query_id}")
+        elif doc_id not in docs:
+            problems.append(f"{record.place}: unknown document {doc_id}")
+        elif doc_id in ranked.setdefault(query_id, []):
+            problems.append(f"{record.place}: query {query_id} has a document twice")
+        else:
+            ranked[query_id].append(doc_id)
+    candidates = {join_mode(base, mode): found for mode in FOLLOWIR for base, found in ranked.items()}
+    return _Source(queries, judged, candidates, None)
+
+
+def _lacking(source: _Source) -> Iterator[str]:
+    """What a query must have, and has not."""
+    for query_id, query in source.queries.items():
+        base, mode = split_mode(query_id)
+        if mode not in FOLLOWIR:
+            yield f"{query.place}: query {query_id} ends neither in -og nor in -changed"
+            continue
+        for other in FOLLOWIR:
+            if join_mode(base, other) not in source.queries:
+                yield f"{query.place}: query {query_id} has no counterpart {base}-{other}"
+        judged, candidates = source.judged.get(query_id), source.candidates.get(query_id)
+        needed = {"text": query.text, "instruction": query.instruction, "judgments": judged, "candidates": candidates}
+        for what in (what for what, there in needed.items() if not there):
+            yield f"{query.place}: query {query_id} has no {what}"
+
+
+def _notes(name: str, source: _Source) -> Iterator[str]:
+    bases = dict.fromkeys(split_mode(query_id)[0] for query_id in source.queries)
+    apart = [base for base in bases if len({source.queries[join_mode(base, mode)].text for mode in FOLLOWIR}) > 1]
+    if apart:
+        yield f"{name}: {len(apart)} queries have another text in their changed mode"
+
+
+def _topics(source: _Source, prefix: str, mode: str) -> Iterator[Topic]:
+    for query_id, query in _of_mode(source.queries, mode):
+        group_id = f"{prefix}-{split_mode(query_id)[0]}"
+        yield Topic(
+            query_id=join_mode(group_id, mode),
+            text=f"{query.text} {query.instruction}",
+            query=query.text,
+            instruction=query.instruction,
+            mode=mode,
+            group_id=group_id,
+            original_id=query_id,
+            wordings=query.wordings,
+        )
+
+
+def _of_mode(values: Mapping[str, object], mode: str) -> Iterator[tuple]:
+    return ((query_id, value) for query_id, value in values.items() if split_mode(query_id)[1] == mode)
+
+
+def _qrels(source: _Source, ids: Mapping[str, str], mode: str, name: str) -> Qrels:
+    rows = (
+        Qrel(ids[query_id], doc_id, label)
+        for query_id, labels in _of_mode(source.judged, mode)
+        for doc_id, label in labels.items()
+    )
+    return Qrels.from_rows(rows, name)
+
+
+def _candidates(source: _Source, ids: Mapping[str, str], mode: str) -> Run:
+    rows = (
+        ScoredDoc(ids[query_id], doc_id, 1 / rank)
+        for query_id, doc_ids in _of_mode(source.candidates, mode)
+        for rank, doc_id in enumerate(doc_ids, 1)
+    )
+    return Run.from_rows(rows, tag="top_ranked")
+
+
+def checks(part: Part, group: Group) -> Iterator[tuple[str, str]]:
+    """What the pair of modes must be: no document gains relevance, `qrel_diff` is what loses it, and every query has as many
+    candidates as published (`candidates` of the group's entry)."""
+    relevant = {mode: _relevant(part, mode) for mode in FOLLOWIR}
+    originals = {topic.group_id: split_mode(topic.original_id)[0] for topic in part.topics[FOLLOWIR[0]]}
+    lost, gained = (
+        {base: first[base] - second[base] for base in originals}
+        for first, second in ((relevant["og"], relevant["changed"]), (relevant["changed"], relevant["og"]))
+    )
+    if DIFF in part.published:
+        published = part.published[DIFF]
+        apart = [base for base, ours in originals.items() if lost[base] != published.get(ours, set())]
+        yield DIFF, _named("not what is relevant in og and not in changed", apart)
+    yield "relevance gained", _named("relevant in changed and not in og", [base for base in originals if gained[base]])
+    yield "relevance lost", "" if any(lost.values()) else "the changed instructions make no document non-relevant"
+    if wanted := group.get("candidates"):
+        runs = part.scoreddocs.values()
+        short = [
+            query_id
+            for run in runs
+            for query_id, length in zip(run.query_ids, run.lengths.tolist(), strict=True)
+            if length != wanted
+        ]
+        yield "candidates", _named(f"not {wanted} candidates", short)
+
+
+def _named(what: str, names: list[str]) -> str:
+    if not names:
+        return ""
+    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    return f"{len(names)} queries: {what} ({shown})"
+
+
+def _relevant(part: Part, mode: str) -> dict[str, set[str]]:
+    """The relevant documents of each query, by its id without mode."""
+    found: dict[str, set[str]] = {topic.group_id: set() for topic in part.topics[mode]}
+    for row in part.qrels[mode]:
+        if row.relevance > 0:
+            found[split_mode(row.query_id)[0]].add(row.doc_id)
+    return found
