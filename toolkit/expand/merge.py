@@ -1,4 +1,4 @@
-"""The lists of a question's queries as one: the first of each in turn, then the second of each, and so on (BERDS, section 5)."""
+"""The lists of a question's queries as one: the first of each, then the second of each, and so on (BERDS, section 5)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,78 @@
+"""Queries from perspectives: ids, forms, and what is read from files."""
+
+import json
+
+import pytest
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.topics import Topic
+from toolkit.expand.queries import expand_topics, given_perspectives, sizes
+from toolkit.expand.sources import read_perspectives
+
+pytestmark = pytest.mark.unit
+
+TOPICS = [
+    Topic("kialo-7", "Is it so?", original_id="7", perspectives=("It is so.", "It is not so.")),
+    Topic("arguana-8", "And that?", original_id="8", perspectives=("Yes.",)),
+]
+
+
+def written(path, *rows):
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return path
+
+
+def test_a_query_for_each_perspective():
+    expanded = expand_topics(TOPICS, given_perspectives(TOPICS))
+    assert [(topic.query_id, topic.text, topic.group_id) for topic in expanded] == [
+        ("kialo-7.1", "It is so.", "kialo-7"),
+        ("kialo-7.2", "It is not so.", "kialo-7"),
+        ("arguana-8.1", "Yes.", "arguana-8"),
+    ]
+
+
+def test_the_release_sends_the_question_first():
+    expanded = expand_topics(TOPICS, given_perspectives(TOPICS), "question+perspective")
+    assert [topic.text for topic in expanded] == ["Is it so? It is so.", "Is it so? It is not so.", "And that? Yes."]
+
+
+def test_questions_without_perspectives_are_named():
+    with pytest.raises(ToolkitError, match=r"1 of 2 questions have no perspectives \(arguana-8\)"):
+        expand_topics(TOPICS, {"kialo-7": ["x"], "arguana-8": []})
+
+
+def test_number_and_length():
+    # 3 perspectives of 2 questions; 3 + 4 + 1 words
+    assert sizes(given_perspectives(TOPICS)) == {"questions": 2, "perspectives": 1.5, "words": 8 / 3}
+
+
+def test_a_file_by_whole_and_by_published_id(tmp_path):
+    rows = (
+        {"query_id": "arguana-8", "perspectives": ["one", "two\nlines"]},
+        {"id": "7", "perspectives": ["judged"], "expansions": [{"name": "N", "text": "written"}]},
+        {"id": "9", "perspectives": ["of another question"]},
+    )
+    found = read_perspectives(written(tmp_path / "p.jsonl", *rows), TOPICS)
+    assert found == {"arguana-8": ("one", "two lines"), "kialo-7": ("written",)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"id": "7"}], "line 1: no id, or no perspectives"),
+        ([{"id": "7", "perspectives": [""]}], "line 1: no id, or no perspectives"),
+        ([{"id": "7", "perspectives": ["a", 3]}], "line 1: no id, or no perspectives"),
+        ([{"id": "7", "perspectives": "abc"}], "line 1: no id, or no perspectives"),
+        ([["7"]], "line 1: no id, or no perspectives"),
+        ([{"id": "7", "perspectives": ["a"]}, {"query_id": "kialo-7", "perspectives": ["b"]}], "line 2: kialo-7 comes twice"),
+    ],
+)
+def test_what_is_no_list_of_perspectives(tmp_path, rows, message):
+    with pytest.raises(ToolkitError, match=message):
+        read_perspectives(written(tmp_path / "p.jsonl", *rows), TOPICS)
+
+
+def test_an_id_of_two_data_sets_is_refused(tmp_path):
+    both = [*TOPICS, Topic("arguana-7", "And?", original_id="7")]
+    with pytest.raises(ToolkitError, match="7 is the id of 2 questions"):
+        read_perspectives(written(tmp_path / "p.jsonl", {"id": "7", "perspectives": ["a"]}), both)

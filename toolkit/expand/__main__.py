@@ -1,0 +1,176 @@
+"""search a question once for each of its perspectives, and merge what was found
+
+examples:
+  tandem expand run --topics berds-kialo-dev --from given --index wikipedia-dpr --output runs/expanded.trec
+  tandem expand topics --topics berds-kialo-dev --from gpt-4-0613-expander --output queries.jsonl
+  tandem search --topics queries.jsonl --index wikipedia-dpr --hits 100 --output lists.trec
+  tandem expand merge lists.trec --depth 100 --output runs/expanded.trec
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.core.errors import ToolkitError
+from toolkit.shell import command, guard, note, subcommands
+
+if TYPE_CHECKING:
+    from toolkit.expand.job import Expansion
+
+SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    made = command("expand", SUMMARY, EXAMPLES)
+    add = subcommands(made)
+    sub = add("topics", "topics with one query for each perspective, `<question>.<n>`", run_topics)
+    source_options(sub)
+    sub.add_argument("--output", required=True, metavar="F", help="the new topics: .tsv, .trec, otherwise JSON lines; or -")
+    sub = add("merge", "one run of the lists of each question: the first of each list in turn, then the second, ...", run_merge)
+    sub.add_argument("run", metavar="RUN", help="a run whose query ids are `<question>.<n>`; - is standard input")
+    merge_options(sub)
+    sub = add("run", "all of it: topics, search, merge", run_all)
+    source_options(sub)
+    search_options(sub)
+    merge_options(sub)
+    sub = add("prompt", "print what a system that writes perspectives is asked", run_prompt)
+    sub.add_argument("system", metavar="S", help="a system of kind expander (gpt-4-0613-expander)")
+    prompt_options(sub)
+    return made
+
+
+def source_options(sub: argparse.ArgumentParser) -> None:
+    what = sub.add_argument_group("questions and perspectives")
+    what.add_argument("--topics", required=True, metavar="T", help="the questions: a benchmark's topics, a file, or -")
+    what.add_argument(
+        "--from",
+        dest="source",
+        required=True,
+        metavar="SOURCE",
+        help="given (the benchmark's own), a JSONL file with perspectives, or a system that writes them (gpt-4-0613-expander)",
+    )
+    what.add_argument(
+        "--query",
+        choices=("perspective", "question+perspective"),
+        default="perspective",
+        help="what is searched for: the perspective alone (the paper) or behind the question (its released code)",
+    )
+    model = sub.add_argument_group("a system that writes perspectives")
+    prompt_options(model)
+    model.add_argument("--attempts", type=int, default=3, metavar="N", help="if an answer is unreadable (default: 3)")
+    model.add_argument("--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine")
+    model.add_argument("--concurrency", type=int, default=16, metavar="N", help="requests at the same time (default: 16)")
+    model.add_argument("--replay", action="store_true", help="answers from the cache alone")
+    sub.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+
+
+def prompt_options(group: argparse._ActionsContainer) -> None:
+    group.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
+    group.add_argument("--prompt", metavar="F", help="a prompt of your own (slot {question}) instead of the system's")
+
+
+def search_options(sub: argparse.ArgumentParser) -> None:
+    how = sub.add_argument_group("search (`tandem search` has more)")
+    how.add_argument("--system", default="bm25", metavar="S", help="what searches (default: bm25)")
+    how.add_argument("--index", metavar="I", help="a folder, a prebuilt index, a benchmark (default: the topics' corpus)")
+    how.add_argument("--recipe", metavar="R", help="a paper's way of using the system (default: the model card's)")
+    how.add_argument("--hits", type=int, default=100, metavar="N", help="documents of each list (default: 100)")
+    how.add_argument("--threads", type=int, metavar="N", help="default: one a core")
+    how.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1, ... (default: cuda where there is one)")
+    how.add_argument("--batch-size", type=int, metavar="N", help="texts at a time")
+
+
+def merge_options(sub: argparse.ArgumentParser) -> None:
+    out = sub.add_argument_group("merge")
+    out.add_argument("--depth", type=int, default=100, metavar="N", help="documents of each question (default: 100)")
+    out.add_argument(
+        "--keep-duplicates", action="store_true", help="as the released code does: whole rounds, doubled documents kept"
+    )
+    out.add_argument(
+        "--format",
+        choices=("trec", "json"),
+        help="default: trec; json, {question: [document, ...]}, with --keep-duplicates: such a list is no valid TREC run",
+    )
+    out.add_argument("--output", required=True, metavar="F", help="the merged run's file, .gz or .zst too, or -")
+    out.add_argument("--tag", metavar="NAME", help="the merged run's tag (default: the lists', as bm25.expanded)")
+
+
+def main(args: argparse.Namespace) -> int | None:
+    return args.run_subcommand(args)
+
+
+def run_topics(args: argparse.Namespace) -> None:
+    expansion = _expansion(args)
+    if args.dry_run:
+        print(f"{expansion.describe()}\nwrite {args.output}")
+    else:
+        _write_topics(expansion, args.output)
+
+
+def run_prompt(args: argparse.Namespace) -> None:
+    from toolkit.expand.generate import load_expander
+    from toolkit.registry import choose_system
+
+    prompt = load_expander(choose_system(args.system, files=args.systems, kind="expander"), prompt=args.prompt).prompt
+    print(f"{prompt.name} (sha256 {prompt.sha256})\n\n{prompt.show()}")
+
+
+def run_merge(args: argparse.Namespace) -> None:
+    _write_merged(args, args.run)
+
+
+def run_all(args: argparse.Namespace) -> None:
+    from toolkit.expand.job import own_corpus
+    from toolkit.pipeline import plan_run
+
+    if args.output == "-":
+        raise ToolkitError("queries and lists are written beside the run", "name a file with --output")
+    expansion = _expansion(args)
+    queries, lists = _beside(args.output, "queries.jsonl"), _beside(args.output, "lists.trec")
+    index = args.index or own_corpus(expansion.topics)
+    if args.dry_run:
+        steps = [f"write {queries}", f"search them with {args.system} in {index}, {args.hits} documents each, write {lists}"]
+        print("\n".join([expansion.describe(), *steps, f"merge {args.depth} documents a question, write {args.output}"]))
+        return
+    _write_topics(expansion, queries)
+    how = {"recipe": args.recipe, "hits": args.hits, "threads": args.threads}
+    how |= {"device": args.device, "batch_size": args.batch_size}
+    plan_run(queries, index, args.system, output=lists, metadata=lists, **how).run()
+    _write_merged(args, lists)
+
+
+def _expansion(args: argparse.Namespace) -> Expansion:
+    from toolkit.expand.job import plan_expansion
+
+    how = {"query": args.query, "systems": args.systems, "attempts": args.attempts, "prompt": args.prompt}
+    how |= {"loader": args.loader, "concurrency": args.concurrency, "replay": args.replay}
+    return plan_expansion(args.topics, args.source, **how)
+
+
+def _write_topics(expansion: Expansion, output: str) -> None:
+    size = expansion.write(output)
+    each = f"{size['perspectives']:.2f} perspectives a question, {size['words']:.1f} words a perspective"
+    note(f"{output}: {size['questions']:,} questions, {each}")
+
+
+def _write_merged(args: argparse.Namespace, lists: str) -> None:
+    from toolkit.expand.job import write_merged
+
+    how = {"depth": args.depth, "duplicates": args.keep_duplicates, "format": args.format, "tag": args.tag}
+    merged = write_merged(lists, args.output, **how)
+    note(f"{args.output}: {len(merged):,} questions, {sum(map(len, merged.values())):,} documents")
+
+
+def _beside(output: str, ending: str) -> str:
+    """`runs/a.trec` -> `runs/a.queries.jsonl`."""
+    stem = output
+    while Path(stem).suffix in (".gz", ".zst", ".trec", ".txt", ".run", ".json"):
+        stem = stem.removesuffix(Path(stem).suffix)
+    return f"{stem}.{ending}"
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

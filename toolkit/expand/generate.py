@@ -1,0 +1,129 @@
+"""Perspectives that a language model writes: one request a question, a JSON object of names and texts (BERDS, section 5)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import progress
+from toolkit.core.topics import Topic
+
+if TYPE_CHECKING:
+    from toolkit.core.specs import SystemSpec
+    from toolkit.models.llm import LLM, Answer, Prompt, Request
+
+DEFAULT_PROMPT = "expander-perspectives.v1"
+ATTEMPTS = 3
+MAX_TOKENS = 2048  # of an answer, where the entry does not say it: some dozen perspectives of two sentences
+FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
+
+
+class Expander:
+    """A system of kind `expander`: a language model and its prompt.
+
+    llm  answers are kept: what was interrupted, or failed in part, goes on where it was
+    """
+
+    def __init__(self, spec: SystemSpec, llm: LLM, prompt: Prompt):
+        self.spec, self.llm, self.prompt = spec, llm, prompt
+
+    def perspectives(self, topics: Sequence[Topic], attempts: int = ATTEMPTS) -> dict[str, list[str]]:
+        """query id -> the texts of its perspectives, in the order in which they were written.
+
+        attempts  how often a question is asked whose answer cannot be read; each time with another seed
+
+        Raises ToolkitError, which names the questions and what is wrong with their last answers, where some stay without.
+        """
+        if attempts < 1:
+            raise ToolkitError(f"attempts is {attempts}", "a whole number from 1 on")
+        self.llm.check()
+        found: dict[str, list[str]] = {}
+        problems: dict[str, str] = {}
+        for attempt in range(attempts):
+            asked = [topic for topic in topics if topic.query_id not in found]
+            with progress(f"asking {self.llm.model}", len(asked), "questions") as advance:
+                answers = self.llm.complete([self.request(topic, attempt) for topic in asked], advance) if asked else []
+            for topic, answer in zip(asked, answers, strict=True):
+                try:
+                    found[topic.query_id] = read_answer(answer)
+                except ValueError as error:
+                    problems[topic.query_id] = str(error)
+        if without := [topic.query_id for topic in topics if topic.query_id not in found]:
+            message = f"{self.llm.model} gave no perspectives for {len(without)} of {len(topics)} questions"
+            hint = "run it again: answers that were read are kept; --attempts asks more often, another --prompt otherwise"
+            lines = [f"{query_id}: {problems[query_id]}" for query_id in without]
+            raise ToolkitError(message, hint, problems=lines, status=1)
+        return {topic.query_id: found[topic.query_id] for topic in topics}
+
+    def request(self, topic: Topic, attempt: int = 0) -> Request:
+        """What is asked for a question; attempts differ in their seed, so that each has an answer of its own."""
+        from toolkit.models.llm import Request
+
+        told = self.spec.parameters
+        options = {"max_tokens": told.get("max_tokens", MAX_TOKENS)}
+        if told.get("temperature") is not None:
+            options["temperature"] = told["temperature"]
+        if attempt:
+            options["seed"] = attempt
+        system = told.get("system", "keep")
+        return Request(self.prompt.messages({"question": topic.query or topic.text}, system=system), options)
+
+    def facts(self) -> dict[str, Any]:
+        """For metadata: system, model, prompt, and what was asked."""
+        spec, usage = self.spec, self.llm.usage.facts()
+        return {"name": spec.name, "method": spec.kind, **self.llm.facts(), **self.prompt.facts(spec), "usage": usage}
+
+
+def load_expander(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> Expander:
+    """The expander of a system of kind `expander`.
+
+    prompt  a name or a file instead of the entry's (`expander-perspectives.v1` where it names none)
+    how     goes to `toolkit.models.llm.load_llm`
+
+    Raises ToolkitError for what cannot be looked up or loaded; asks nothing yet.
+    """
+    from toolkit.models.llm import load_llm, load_prompt
+
+    if spec.kind != "expander":
+        raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no expander", "`tandem systems list` names those there are")
+    chosen = load_prompt(prompt or spec.parameters.get("prompt", DEFAULT_PROMPT), "expander")
+    return Expander(spec, load_llm(spec, tolerant=True, **how), chosen)
+
+
+def read_answer(answer: Answer) -> list[str]:
+    """The texts of an answer: one JSON object of names and texts and nothing beside it, but perhaps a Markdown fence around it.
+
+    Raises ValueError, which says what it is instead.
+    """
+    if answer.error:
+        raise ValueError(answer.error)
+    if answer.finish == "length":
+        raise ValueError("the answer was cut at max_tokens")
+    fenced = FENCE.fullmatch(answer.text.strip())
+    try:
+        found = json.loads(fenced[1] if fenced else answer.text, object_pairs_hook=_Object)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"no JSON object: {error.msg} at character {error.pos + 1} of {answer.text[:60]!r}") from error
+    except RecursionError as error:
+        raise ValueError("no JSON object: brackets without end") from error
+    if not isinstance(found, _Object):
+        raise ValueError(f"no JSON object: {answer.text[:60]!r}")
+    return found.texts()
+
+
+class _Object(list):
+    """A JSON object as its pairs, in their order: doubled names are seen."""
+
+    def texts(self) -> list[str]:
+        """The values. ValueError where there are none, where a name comes twice, and where one is no text."""
+        if not self:
+            raise ValueError("an object without perspectives")
+        names = [name for name, _ in self]
+        if len(set(names)) < len(names):
+            raise ValueError(f"the name {next(name for name in names if names.count(name) > 1)!r} comes twice")
+        if odd := [name for name, text in self if not (isinstance(text, str) and text.strip())]:
+            raise ValueError(f"the value of {odd[0]!r} is no text")
+        return [" ".join(text.split()) for _, text in self]

@@ -1,0 +1,79 @@
+"""Where perspectives come from: the benchmark, a file, a language model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.topics import Topic
+from toolkit.expand.queries import Perspectives, given_perspectives
+from toolkit.formats.lines import read_bytes, source_name
+from toolkit.formats.provenance import file_digest
+
+GIVEN = "given"
+FORM = 'a line is {"query_id": "...", "perspectives": ["...", ...]}; or `id` and, as BERDS has them, `expansions` with `text`'
+
+
+def read_given(name: str, topics: Sequence[Topic]) -> tuple[Perspectives, dict[str, Any]] | None:
+    """The perspectives of a source that needs no model, and what the metadata say of it; None for any other name.
+
+    name  `given` for the benchmark's own, or a file
+    """
+    if name == GIVEN:
+        return given_perspectives(topics), {"from": "the benchmark's own perspectives"}
+    if Path(name).is_file():
+        return read_perspectives(name, topics), {"from": Path(name).name, "sha256": file_digest(Path(name))}
+    return None
+
+
+def read_perspectives(path: str | Path, topics: Sequence[Topic]) -> dict[str, tuple[str, ...]]:
+    """query id -> perspectives, of those topics that a JSONL file has, by their id or their published id.
+
+    Of a row with `expansions`, what was written for query expansion, these count; `perspectives` otherwise. Raises
+    ToolkitError for a row that is something else, an id that comes twice, and one that several topics have.
+    """
+    known: dict[str, list[str]] = {}
+    for topic in topics:
+        for name in dict.fromkeys((topic.query_id, topic.original_id)):
+            known.setdefault(name, []).append(topic.query_id)
+    found: dict[str, tuple[str, ...]] = {}
+    for place, name, texts in _rows(path):
+        meant = known.get(name, [])
+        if len(meant) > 1:
+            raise ToolkitError(f"{place}: {name} is the id of {len(meant)} questions ({three(meant)})", "write whole ids")
+        if meant and meant[0] in found:
+            raise ToolkitError(f"{place}: {name} comes twice", "keep one of the rows")
+        found |= dict.fromkeys(meant, texts)
+    return found
+
+
+def _rows(path: str | Path) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Place, id and perspectives of each row."""
+    for number, line in enumerate(read_bytes(path).decode(errors="replace").splitlines(), start=1):
+        if not line.strip():
+            continue
+        place = f"{source_name(path)}, line {number}"
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ToolkitError(f"{place}: not JSON", FORM) from error
+        values = row if isinstance(row, dict) else {}
+        name = values.get("query_id", values.get("id"))
+        texts = tuple(map(_text, _list(values)))
+        if not isinstance(name, str | int) or not texts or not all(texts):
+            raise ToolkitError(f"{place}: no id, or no perspectives", FORM)
+        yield place, str(name), texts
+
+
+def _list(row: Mapping[str, Any]) -> list[Any]:
+    found = row.get("expansions", row.get("perspectives"))
+    return found if isinstance(found, list) else []
+
+
+def _text(value: Any) -> str:
+    """White space made one blank; empty for what is no text."""
+    text = value.get("text") if isinstance(value, Mapping) else value
+    return " ".join(text.split()) if isinstance(text, str) else ""
