@@ -206,3 +206,18 @@ def test_real_topics_are_read():
     seeds = read_topics(DATA / "msmarco-seeds" / "topics.tsv")
     assert len(seeds) == 1743
     assert (seeds[0].query_id, seeds[0].text) == ("320792", "how much is a cost to run disneyland")
+
+
+def test_perspectives_and_wordings_stay_in_jsonl(tmp_path):
+    topic = Topic("q1", "Cats?", query="Cats?", wordings={"short": "cats"}, perspectives=("Cats are good.", "Cats are bad."))
+    write_topics([topic], tmp_path / "t.jsonl", "jsonl")
+    (read,) = read_topics(tmp_path / "t.jsonl")
+    assert read == topic
+    assert (read.perspectives, read.wordings) == (topic.perspectives, topic.wordings)
+
+
+@pytest.mark.parametrize(("field", "message"), [("perspectives", "no list of texts"), ("wordings", "no mapping of texts")])
+def test_perspectives_and_wordings_that_are_none_are_refused(tmp_path, field, message):
+    (tmp_path / "t.jsonl").write_text(f'{{"query_id": "q", "text": "t", "{field}": ["", 1]}}\n')
+    with pytest.raises(ToolkitError, match=f"{field} is {message}"):
+        read_topics(tmp_path / "t.jsonl")

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
@@ -35,7 +36,9 @@ _OWN_LABELS = {name: label for name, label in _LABELS.items() if name != "title"
 
 
 def read_topics(path: str | Path) -> list[Topic]:
-    """Topics from a file: TREC `<top>`, TSV (`id<TAB>text`), JSONL (fields of Topic; BEIR's `_id` and `text`); .gz, .zst, `-`.
+    """Topics from a file, told apart by its content; .gz, .zst, `-`.
+
+    TREC `<top>`, TSV (`id<TAB>text`), JSONL (fields of Topic, its wordings and perspectives too; BEIR's `_id` and `text`).
 
     A core query that is not given is the text itself. The mode is taken from the id. Of TREC topics that Tandem did not
     write (they have no `<orig>`), the title is the query; description and narrative are not read.
@@ -68,7 +71,7 @@ def _reader(text: str) -> Callable[[str], Iterator[Found]]:
     return _read_trec if start.startswith("<") else _read_tsv
 
 
-def _topic(line: int, values: dict[str, str]) -> Found:
+def _topic(line: int, values: dict[str, Any]) -> Found:
     """A topic with what follows from other fields filled in, or what is wrong with it."""
     query_id = values.get("query_id", "")
     if not query_id or not values.get("text", "").strip():
@@ -111,13 +114,31 @@ def _read_jsonl(text: str) -> Iterator[Found]:
             values.setdefault("query_id", row["_id"])
         if type(values.get("query_id")) is int:
             values["query_id"] = str(values["query_id"])
-        odd = [name for name, value in values.items() if not isinstance(value, str)]
+        odd = [name for name, value in values.items() if not _NESTED.get(name, _is_text)(value)]
         if odd:
-            yield number, Problem("T001", number, f"{', '.join(odd)} is no string")
-        elif any(_SURROGATE.search(value) for value in values.values()):
+            yield number, Problem("T001", number, f"{', '.join(odd)} is {_CALLED.get(odd[0], 'no string')}")
+        elif _SURROGATE.search(json.dumps(values, ensure_ascii=False)):
             yield number, Problem("T001", number, "half a surrogate pair, which is no text")
         else:
+            if "perspectives" in values:
+                values["perspectives"] = tuple(values["perspectives"])
             yield _topic(number, values)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) and each.strip() for each in value)
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+
+
+_NESTED = {"perspectives": _is_list, "wordings": _is_mapping}
+_CALLED = {"perspectives": "no list of texts", "wordings": "no mapping of texts"}
 
 
 def _read_trec(text: str) -> Iterator[Found]:
