@@ -104,9 +104,16 @@ class _Entity:
         benchmark = load(selection.benchmark)
         return ((benchmark, group, mode) for group in selection.groups for mode in selection.modes or ("",))
 
+    @property
+    def _is_registered(self) -> bool:
+        return self._name in ir_datasets.registry
+
     def _handler(self, what: str, here: Callable[..., bool]) -> Callable:
         """What ir_datasets takes this handler from. It asks for the attribute to know whether there is something of the
-        kind: a part that is on this machine may be without (BERDS' qrels, documents that a local copy has not)."""
+        kind: a part that is on this machine may be without (BERDS' qrels, documents that a local copy has not). It asks for
+        each while a name is registered, too: then the answer is yes, or an import would read every benchmark."""
+        if not self._is_registered:
+            return lambda: self
         present = [(benchmark, group) for benchmark, group, _ in self._pairs() if benchmark.is_present(group)]
         if present and not any(here(benchmark, group) for benchmark, group in present):
             raise AttributeError(what)
@@ -170,7 +177,7 @@ class _ScoredDocs(_Entity, BaseScoredDocs):
     @property
     def scoreddocs_handler(self):
         """ir_datasets asks for this attribute to know whether there are candidates: a local copy may have none."""
-        if not self._runs():
+        if self._is_registered and not self._runs():
             raise AttributeError("scoreddocs_handler")
         return lambda: self
 
