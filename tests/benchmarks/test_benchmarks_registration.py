@@ -19,6 +19,6 @@ def test_an_import_registers_every_id_and_reads_no_benchmark():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     number, read, has_qrels = json.loads(done.stdout)
-    assert number == 7 * 4
+    assert number == 8 * 3  # the benchmark, its groups and an alias, in three modes
     assert read == []
     assert has_qrels
