@@ -7,6 +7,7 @@ import sys
 import pytest
 from published_layout import write_infosearch
 
+from toolkit import registry
 from toolkit.formats import read_qrels, read_run, read_topics
 
 pytestmark = pytest.mark.unit
@@ -17,13 +18,21 @@ def run(*arguments):
     return subprocess.run(command, capture_output=True, text=True)
 
 
+def here(*names):
+    """What `list` says of benchmarks: which of their groups are on this machine."""
+    rows = {line.split("\t")[0]: line.split("\t") for line in run("list").stdout.splitlines()}
+    return [rows[name][3] for name in names]
+
+
 def test_the_list_says_what_is_here(home):
     rows = [line.split("\t") for line in run("list").stdout.splitlines()]
     assert rows[0] == ["name", "groups", "modes", "here", "description"]
-    assert {row[0]: row[1:4] for row in rows[1:]} == {
-        "infosearch": ["6", "ori,ins,rev", "none"],
-        "infosearch-mini": ["6", "ori,ins,rev", "all"],
-    }
+    found = {row[0]: row[1:4] for row in rows[1:]}
+    assert found.keys() == registry.benchmarks().keys()
+    assert found["infosearch"] == ["6", "ori,ins,rev", "none"]
+    assert found["infosearch-mini"] == ["6", "ori,ins,rev", "all"]
+    assert found["mfollowir"] == ["6", "og,changed", "none"]
+    assert found["instructir"][1] == ""
 
 
 def test_show_tells_repository_revision_and_counts(home):
@@ -51,13 +60,13 @@ def test_fetch_from_a_folder_reports_what_it_took_and_what_it_put_right(home, tm
         "infosearch-keyword: 2 cores, 4 queries, 16 documents, candidates in 3 modes",
     ]
     assert "note: audience: 4 instructions began with their core query; it was taken off" in done.stderr
-    assert [line.split("\t")[3] for line in run("list").stdout.splitlines()[1:]] == ["audience,keyword", "all"]
+    assert here("infosearch", "infosearch-mini") == ["audience,keyword", "all"]
 
 
 def test_fetch_of_a_dimension_takes_that_one(home, tmp_path):
     root = write_infosearch(tmp_path / "copy")
     assert run("fetch", "infosearch-clarity", "--from", root).stdout.startswith("infosearch-keyword: ")
-    assert [line.split("\t")[3] for line in run("list").stdout.splitlines()[1:]] == ["keyword", "all"]
+    assert here("infosearch", "infosearch-mini") == ["keyword", "all"]
     assert len(run("fetch", "infosearch", "--from", root).stdout.splitlines()) == 6
 
 
@@ -81,7 +90,7 @@ def test_a_broken_copy_is_one_error_with_file_and_line(home, tmp_path):
     assert done.returncode == 2
     assert done.stderr.splitlines()[0] == f"error: {root}/Audience-v1 has 2 problems"
     assert done.stderr.splitlines()[1] == f"  {qrels}, line 2: unknown document nothing"
-    assert "none" in run("list").stdout
+    assert here("infosearch") == ["none"]
 
 
 def test_a_mini_needs_no_fetching(home, tmp_path):
@@ -150,7 +159,7 @@ def test_show_and_verify_take_the_name_of_a_group_too(home, tmp_path):
     done = run("show", "infosearch-audiance")
     assert done.stderr.splitlines() == [
         "error: no benchmark 'infosearch-audiance'",
-        "hint:  did you mean 'infosearch-audience'? known: infosearch, infosearch-mini",
+        f"hint:  did you mean 'infosearch-audience'? known: {', '.join(registry.benchmarks())}",
     ]
 
 

@@ -7,8 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from hub_layout import hub_files
 from published_layout import REPOSITORIES, write_dimension, write_infosearch, write_parquet
-from serving import Files, serving
+from serving import serving
 
 from toolkit import benchmarks, registry
 from toolkit.benchmarks.layouts import infosearch
@@ -350,18 +351,6 @@ from toolkit.benchmarks import load
 from toolkit.benchmarks.parts import counts
 print(counts(load("infosearch").part("audience")))
 """
-
-
-def hub_files(folder, group):
-    """What the hub's two addresses give for a repository: the list of its files, and the files."""
-    repository, revision = group["repository"], group["revision"]
-    content, tree = {}, []
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = str(path.relative_to(folder))
-        content[f"/datasets/{repository}/resolve/{revision}/{name}"] = path.read_bytes()
-        tree.append({"type": "file", "path": name, "oid": f"{len(tree):040x}", "size": path.stat().st_size})
-    content[f"/api/datasets/{repository}/tree/{revision}"] = json.dumps(tree).encode()
-    return Files(content, headers={"X-Repo-Commit": revision})
 
 
 def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, tmp_path):

@@ -51,8 +51,9 @@ class Benchmark:
         known = LAYOUTS | MINIS
         if spec.layout not in known:
             raise ToolkitError(f"benchmark {spec.name}: unknown layout {spec.layout!r}", f"known: {', '.join(known)}")
+        self._layout = known[spec.layout]
         for group in spec.groups:
-            if missing := [key for key in known[spec.layout].NEEDED if not isinstance(group.get(key), str)]:
+            if missing := [key for key in self._layout.NEEDED if not isinstance(group.get(key), str)]:
                 raise ToolkitError(f"benchmark {spec.name}: a group lacks {', '.join(missing)} (text)", f"its entry: {group}")
         self.spec = spec
         self.groups = tuple(group["name"] for group in spec.groups)
@@ -71,9 +72,14 @@ class Benchmark:
         """All of one group; fetched first where it is not on this machine (ToolkitError where that fails)."""
         row = self.spec.group(group)
         if group not in self._parts:
-            read = MINIS[self.spec.layout].read if self.comes_with_tandem else kept.read
+            read = self._layout.read if self.comes_with_tandem else kept.read
             self._parts[group] = read(self.spec, row)
         return self._parts[group]
+
+    def checks(self, group: str) -> Iterator[tuple[str, str]]:
+        """What the layout checks of a group: the name of a check and the problem, empty where all is well."""
+        check = getattr(self._layout, "checks", None)
+        return check(self.part(group), self.spec.group(group)) if check else iter(())
 
     def topics(self, group: str, mode: str = "") -> list[Topic]:
         """The queries of one group in one mode, in the benchmark's order."""

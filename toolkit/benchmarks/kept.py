@@ -104,8 +104,23 @@ def take(spec: BenchmarkSpec, groups: Sequence[Group], root: Path) -> dict[str, 
         raise ToolkitError(f"{root} holds no part of {spec.name}", f"it should hold some of {', '.join(wanted)}")
     return {
         group["name"]: _keep(spec, group, folder, {"folder": str(folder.absolute())}, candidates_in=root)
-        for group, folder in found
+        for group, folder in _told_apart(spec, root, found)
     }
+
+
+def _told_apart(spec: BenchmarkSpec, root: Path, found: Sequence[tuple[Group, Path]]) -> Sequence[tuple[Group, Path]]:
+    """The same, where the local folder itself could be several repositories' only those that the benchmark's name means.
+
+    Raises ToolkitError where its name does not decide it.
+    """
+    at_root = [group for group, folder in found if folder == root]
+    if len({group.get("repository") for group in at_root}) < 2:
+        return found
+    meant = spec.selections.get("", ())
+    if not meant:
+        known = ", ".join(f"{spec.name}-{_flat(group)}" for group in at_root)
+        raise ToolkitError(f"{root} could be any of {known}", "name one of them, or the folder as its repository is called")
+    return [(group, folder) for group, folder in found if folder != root or group["name"] in meant]
 
 
 def _repository(group: Group) -> str:

@@ -39,7 +39,9 @@ def _verify_group(benchmark: Benchmark, group: Mapping[str, Any]) -> Iterator[Fi
             return
     else:
         yield Finding(name, "topics and qrels", _stale_files(benchmark, name))
-    yield Finding(name, "counts", other_counts(benchmark.part(name), group))
+    part = benchmark.part(name)
+    yield Finding(name, "counts", other_counts(part, group))
+    yield from (Finding(name, check, problem) for check, problem in benchmark.checks(name))
 
 
 def other_counts(part: Part, group: Mapping[str, Any]) -> str:

@@ -47,10 +47,14 @@ def patterns(group: Group) -> tuple[str, ...]:
 
 
 def find(root: Path, group: Group) -> Path | None:
-    """A folder with the repository's name, or a former one; for one language of several also the folder itself."""
-    named = [repository_folder(root, name) for name in (group["repository"], *group.get("former", ()))]
-    places = [place for place in named if place] + ([root] if "subset" in group else [])
-    return next((place for place in places if has_table(place, _table(group, "queries"))), None)
+    """A folder with the repository's name, or a former one, or else the local copy itself."""
+    named = (repository_folder(root, name) for name in (group["repository"], *group.get("former", ())))
+    return next((place for place in (*named, root) if place and has_table(place, _table(group, "queries"))), None)
+
+
+def expected(group: Group) -> str:
+    """For a message."""
+    return f"{group['repository'].rpartition('/')[2]}/{_table(group, 'queries')}/"
 
 
 def _table(group: Group, name: str) -> str:
