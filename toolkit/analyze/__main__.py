@@ -24,7 +24,7 @@ BENCHMARK = "instructir"
 def parser() -> argparse.ArgumentParser:
     made = command("analyze", __doc__)
     add = subcommands(made)
-    for options in (order_options, paraphrase_options, overlap_options):
+    for options in (order_options, paraphrase_options, overlap_options, diversity_options):
         options(add)
     return made
 
@@ -72,8 +72,11 @@ def read_runs(paths: list[str], judged: Judgments) -> list[Run]:
     return runs
 
 
-def write(scores: Scores, args: argparse.Namespace, *, by_query: bool = False) -> None:
-    """Scores as `--format` asks, to `--output`; notes that the format has no place for go to standard error."""
+def write(scores: Scores, args: argparse.Namespace, *, by_query: bool = False, below: str = "") -> None:
+    """Scores as `--format` asks, to `--output`; notes that the format has no place for go to standard error.
+
+    below  what a table has under it
+    """
     from toolkit.analyze.output import render
     from toolkit.core.files import open_output
 
@@ -81,7 +84,7 @@ def write(scores: Scores, args: argparse.Namespace, *, by_query: bool = False) -
         for line in scores.notes:
             note(line)
     with open_output(args.output) as file:
-        file.write(render(scores, args.format, by_query=by_query).encode())
+        file.write((render(scores, args.format, by_query=by_query) + below).encode())
 
 
 def order_options(add: Add) -> None:
@@ -138,10 +141,31 @@ def overlap_options(add: Add) -> None:
 
 def run_overlap(args: argparse.Namespace) -> None:
     from toolkit.analyze.overlap import overlap
+    from toolkit.analyze.words import gold_overlap
 
     judged = judgments(args.benchmark, args.qrels)
     lexical, *runs = read_runs([args.filter_run, *args.runs], judged)
-    write(overlap(runs, lexical, judged, depth=args.filter_depth, cutoff=args.cutoff, seed=args.seed), args)
+    words = None if args.qrels else gold_overlap(args.benchmark)
+    write(overlap(runs, lexical, judged, depth=args.filter_depth, cutoff=args.cutoff, seed=args.seed, words=words), args)
+
+
+def diversity_options(add: Add) -> None:
+    sub = add("diversity", "how unlike the instructions of one query are: ROUGE-L over all pairs", run_diversity)
+    sub.add_argument("--benchmark", default=BENCHMARK, metavar="ID", help=f"whose instructions (default: {BENCHMARK})")
+    sub.add_argument("--by-query", action="store_true", help="also the mean of each core query")
+    output(sub)
+
+
+def run_diversity(args: argparse.Namespace) -> None:
+    from toolkit.analyze.diversity import diversity, histogram, instruction_groups, without_histogram
+    from toolkit.benchmarks import resolve_topics
+
+    topics = resolve_topics(args.benchmark)
+    scores = diversity(topics.name, instruction_groups(topics.topics), by_query=args.by_query)
+    if args.format == "table":
+        write(without_histogram(scores), args, by_query=args.by_query, below=f"\n{histogram(scores)}")
+    else:
+        write(scores, args, by_query=args.by_query)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ def overlap(
 ) -> Scores:
     """nDCG and Robustness before and after instances with a relevant document in the lexical run's top `depth` are dropped.
 
-    words  instance -> the overlap of words with its gold document (see `analyze.words`), for a row that says what was dropped
+    words  instance -> its overlap of words with its gold document (see `analyze.words`), for a row that says what was dropped;
+           None where the texts are not here
 
     Groups are formed anew from what is left, and one with nothing left does not count. `gap` is after minus before.
     `random gap` is the mean of the same when as many instances of the same groups are dropped by chance (1,000 times;
@@ -51,7 +52,10 @@ def overlap(
         rows += [Score(ALL, "all", mode, measure, number, number) for mode, number in zip(MODES, numbers, strict=False)]
     if words is not None:
         rows += _words(instances, kept, words)
-    return Scores(tuple(rows), tuple(_notes(runs, lexical, judgments, depth, cutoff)))
+    notes = list(_notes(runs, lexical, judgments, depth, cutoff))
+    if words is None:
+        notes.append("no overlap of words: the texts of the documents are not here")
+    return Scores(tuple(rows), tuple(notes))
 
 
 def _kept(instances: Instances, lexical: Run, judgments: Judgments) -> np.ndarray:
