@@ -11,7 +11,7 @@ from toolkit.benchmarks import Collection, TopicSet, find, load
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.documents import corpus_from_files
-from toolkit.models.stored_texts import stored_docs
+from toolkit.models.stored_texts import stored_docs, stores_texts
 from toolkit.registry.loader import did_you_mean
 from toolkit.store import fetch_index, index_folder
 
@@ -56,7 +56,7 @@ def texts_from(topics: TopicSet, *, index: str | None = None, docs: str | None =
 
 def _indexed(name: str) -> Texts:
     if Path(name).is_dir():
-        if not any(Path(name).glob("segments_*")):
+        if not stores_texts(Path(name)):
             raise ToolkitError(f"{name} stores no texts: it is no Lucene index", "name the texts with --docs")
         return lambda group: TextSource(name, lambda ids: stored_docs(Path(name), ids))
     if name in registry.indexes() or name in registry.index_aliases():

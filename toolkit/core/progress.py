@@ -17,6 +17,17 @@ def set_quiet(quiet: bool) -> None:
     _quiet = quiet
 
 
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Neither progress nor notes within the block: for a part of some work, whose own progress goes on."""
+    before = _quiet
+    set_quiet(True)
+    try:
+        yield
+    finally:
+        set_quiet(before)
+
+
 def is_shown() -> bool:
     """Whether bars are shown: for libraries that draw their own."""
     return not _quiet and sys.stderr.isatty()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,20 @@ class Corpus:
     def place(self, file: str, line: int) -> str:
         """Where a document stands, for a message."""
         return f"{file}, line {line}" if file else f"{self.name}, document {line}"
+
+    def names_questions(self) -> bool:
+        """Whether the first sound document names the question that it is for; it is read all the same."""
+        held, parts = [], iter(self.parts)
+        for file, batches in parts:
+            whole = iter(batches)
+            for batch in whole:
+                entries = batch.entries()
+                held.append((file, [replace(batch, entries=partial(list, entries))]))
+                if any(not entry.problem for entry in entries):
+                    self.parts = itertools.chain(held, [(file, whole)], parts)
+                    return bool(next(entry.question for entry in entries if not entry.problem))
+        self.parts = held
+        return False
 
     def documents(self) -> Iterator[Doc]:
         """All of them, empty ones too. Raises ToolkitError for one that is broken and for an id that came before."""

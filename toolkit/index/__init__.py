@@ -6,6 +6,7 @@ from toolkit.index.build import Counts, build_index
 from toolkit.index.dense import build_dense_index
 from toolkit.index.kinds import index_kind, is_index, kind_for
 from toolkit.index.locate import Index, Source, build_own, download_of, find_index, is_current, named_corpus, own, own_name
+from toolkit.index.questions import build_per_question
 from toolkit.index.verify import verify_index
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "build_dense_index",
     "build_index",
     "build_own",
+    "build_per_question",
     "corpus_from_docs",
     "corpus_from_files",
     "download_of",

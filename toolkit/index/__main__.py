@@ -3,6 +3,9 @@
 usage:
   tandem index CORPUS --output DIR     CORPUS: a file or folder (JSONL, TSV, TREC text; .gz and .zst too), a benchmark's
                                        corpus (infosearch-mini-audience), an id of ir_datasets, or - for standard input
+  tandem index PAGES.jsonl --split 100 --output DIR
+                                       saved pages or other web results, each with the question it was found for (query_id):
+                                       passages of 100 words, and an index of each question's own
   tandem index CORPUS --system S --output DIR
                                        encode it with a dense, learned sparse or late interaction system first
   tandem index VECTORS --type faiss --output DIR
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +29,7 @@ from toolkit.shell import command, encoding_options, guard, note, report
 
 if TYPE_CHECKING:
     from toolkit.core.specs import SystemSpec
+    from toolkit.formats.documents import Corpus
     from toolkit.index import Counts
 
 SUMMARY, _, USAGE = (__doc__ or "").partition("\n\n")
@@ -43,6 +48,12 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one a core")
     build.add_argument("--language", metavar="XX", help="Lucene's analyzer (default: en, or what the benchmark states)")
     build.add_argument("--skip-invalid", action="store_true", help="leave broken documents out, and say how many (Lucene)")
+    build.add_argument("--split", type=int, metavar="N", help="cut documents into passages of N words, called <document>#<n>")
+    build.add_argument(
+        "--per-question",
+        action=argparse.BooleanOptionalAction,
+        help="one corpus for each question that the documents name (default: where they name one)",
+    )
     model = parser.add_argument_group("encoding")
     model.add_argument("--system", metavar="S", help="of the registry, a folder, or a Hugging Face id")
     model.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
@@ -113,15 +124,41 @@ def _system(args: argparse.Namespace) -> SystemSpec | None:
 
 
 def _lucene(name: str, args: argparse.Namespace) -> int:
-    from toolkit.index import build_index, named_corpus
+    from toolkit.index import build_index, build_per_question
 
-    corpus, language = named_corpus(name)
+    corpus, language = _corpus(name, args)
     language, output = args.language or language, Path(args.output)
     if args.dry_run:
         print(f"index {corpus.name} ({', '.join(corpus.files) or 'its documents'}) for language {language} into {output}")
         return 0
-    how = {"language": language, "threads": args.threads, "skip_invalid": args.skip_invalid}
-    return _say(output, build_index(corpus, output, **how, command=_command()))
+    how = {"language": language, "threads": args.threads, "command": _command()}
+    if _per_question(corpus, args):
+        skip, command = args.skip_invalid, how["command"]
+        counts = build_per_question(
+            corpus, output, lambda its, folder: build_index(its, folder, **how), skip_invalid=skip, command=command
+        )
+    else:
+        counts = build_index(corpus, output, **how, skip_invalid=args.skip_invalid)
+    return _say(output, counts, corpus)
+
+
+def _corpus(name: str, args: argparse.Namespace) -> tuple[Corpus, str]:
+    """The documents to index, and their language."""
+    from toolkit.formats.passages import split_corpus
+    from toolkit.index import named_corpus
+
+    corpus, language = named_corpus(name)
+    return (corpus if args.split is None else split_corpus(corpus, args.split)), language
+
+
+def _per_question(corpus: Corpus, args: argparse.Namespace) -> bool:
+    """Whether each question gets an index: as asked, else where the documents name their questions, which is said."""
+    if args.per_question is not None:
+        return args.per_question
+    named = corpus.names_questions()
+    if named:
+        note("the documents name their questions: each question gets a corpus of its own (--no-per-question for one of all)")
+    return named
 
 
 def _from_vectors(name: str, args: argparse.Namespace) -> int:
@@ -138,13 +175,13 @@ def _from_vectors(name: str, args: argparse.Namespace) -> int:
 
 def _encoded(name: str, kind: str, spec: SystemSpec, args: argparse.Namespace) -> int:
     from toolkit.formats.vectors import read_vectors_metadata
-    from toolkit.index import named_corpus
+    from toolkit.index import build_per_question
     from toolkit.index.dense import holds_vectors
     from toolkit.index.kinds import FAISS
     from toolkit.models.encoders import load_for
     from toolkit.pipeline.building import build_encoded
 
-    corpus, output = named_corpus(name)[0], Path(args.output)
+    corpus, output = _corpus(name, args)[0], Path(args.output)
     if args.dry_run:
         system = f"{spec.name}, recipe {spec.recipe}" if spec.recipe else spec.name
         print(f"encode {corpus.name} with {system}; index it ({kind}{f', {args.factory}' * (kind == FAISS)}) into {output}")
@@ -154,8 +191,20 @@ def _encoded(name: str, kind: str, spec: SystemSpec, args: argparse.Namespace) -
     vectors = output.with_name(f"{output.name}.vectors")  # where an interrupted command goes on
     complete = kind == FAISS and holds_vectors(vectors) and read_vectors_metadata(vectors)["complete"]
     encoder = load_for(spec, **how)
-    how = {"factory": args.factory, "tuning": args.tuning, "threads": args.threads, "keep": args.keep_vectors or complete}
-    return _say(output, build_encoded(corpus, spec, encoder, output, vectors, **how, command=_command()))
+    how = {"factory": args.factory, "tuning": args.tuning, "threads": args.threads, "command": _command()}
+    if not _per_question(corpus, args):
+        how["keep"] = args.keep_vectors or complete
+        return _say(output, build_encoded(corpus, spec, encoder, output, vectors, **how), corpus)
+
+    def build(its: Corpus, folder: Path) -> Counts:
+        return build_encoded(its, spec, encoder, folder, vectors / folder.name, **how, keep=True)
+
+    counts = build_per_question(corpus, output, build, command=how["command"])
+    if cut := encoder.cut["passage"]:
+        note(f"note: {cut:,} passages are longer than the model's limit and were cut")
+    if vectors.exists() and not args.keep_vectors:
+        shutil.rmtree(vectors)
+    return _say(output, counts, corpus)
 
 
 def _command() -> str:
@@ -164,10 +213,21 @@ def _command() -> str:
     return command_line()
 
 
-def _say(output: Path, counts: Counts) -> int:
+def _say(output: Path, counts: Counts, corpus: Corpus | None = None) -> int:
+    from toolkit.formats.pages import EMPTY, LONG, PAGES
+    from toolkit.formats.passages import CUT, SPLIT
+    from toolkit.formats.questions import has_questions, read_questions
+
+    about, questions = corpus.about if corpus else {}, len(read_questions(output)) if has_questions(output) else 0
+    each = lambda number: f", {number / questions:.1f} a question" if questions else ""  # noqa: E731
+    if PAGES in about:
+        note(f"{about[PAGES]} pages{each(about[PAGES])}; {about[EMPTY]} without text left out, {about[LONG]} read in part")
+    if SPLIT in about:
+        note(f"{about[CUT]} documents cut into passages of {about[SPLIT]} words")
     left_out = [f"{counts.empty} empty ones left out"] * bool(counts.empty)
     left_out += [f"{counts.skipped} invalid ones left out"] * bool(counts.skipped)
-    note(f"{output}: {', '.join([f'{counts.documents} documents', *left_out])}")
+    of_questions = [f"{questions} questions"] * bool(questions)
+    note(f"{output}: {', '.join([*of_questions, f'{counts.documents} documents{each(counts.documents)}', *left_out])}")
     return 0
 
 

@@ -83,7 +83,7 @@ def _index_all(corpus: Corpus, indexer: Indexer, skip: bool, counts: Counts) -> 
             if not batch.ready:
                 again = seen.add([entries[place].doc.doc_id for place in places])
             problems |= {places[one]: f"id {entries[places[one]].doc.doc_id!r} comes a second time" for one in again}
-            _refuse(corpus, file, entries, problems, skip, counts)
+            refuse(corpus, file, entries, problems, skip, counts)
             for place, entry in enumerate(entries):
                 if place not in problems and is_empty(entry.doc):
                     counts.empty += 1
@@ -92,7 +92,7 @@ def _index_all(corpus: Corpus, indexer: Indexer, skip: bool, counts: Counts) -> 
             yield len(entries)
 
 
-def _refuse(corpus: Corpus, file: str, batch: list[Entry], problems: dict[int, str], skip: bool, counts: Counts) -> None:
+def refuse(corpus: Corpus, file: str, batch: list[Entry], problems: dict[int, str], skip: bool, counts: Counts) -> None:
     """Raise ToolkitError for the first problem; where they are skipped, count them and say the first."""
     for place in sorted(problems):
         message = f"{corpus.place(file, batch[place].line)}: {problems[place]}"

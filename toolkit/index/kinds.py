@@ -8,6 +8,7 @@ from pathlib import Path
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.formats.indexes import NAME, check_made_with, read_index_metadata
+from toolkit.formats.questions import has_questions
 from toolkit.models.docids import has_ids, id_file
 from toolkit.models.late import VECTORS
 from toolkit.models.vectors import index_file
@@ -30,8 +31,8 @@ HOLDS: dict[str, Callable[[Path], bool]] = {
 
 
 def is_index(folder: Path) -> bool:
-    """Whether a folder holds an index of any kind, by its files."""
-    return folder.is_dir() and any(holds(folder) for holds in HOLDS.values())
+    """Whether a folder holds an index of any kind, or one for each of several questions, by its files."""
+    return folder.is_dir() and (has_questions(folder) or any(holds(folder) for holds in HOLDS.values()))
 
 
 def index_kind(folder: Path) -> str | None:
@@ -44,7 +45,7 @@ def index_kind(folder: Path) -> str | None:
     metadata = read_index_metadata(folder)
     if metadata and metadata.get("kind") in KINDS:
         return metadata["kind"]
-    return next(kind for kind, holds in HOLDS.items() if holds(folder))
+    return next((kind for kind, holds in HOLDS.items() if holds(folder)), None)
 
 
 def kind_for(system: SystemSpec | None) -> str:

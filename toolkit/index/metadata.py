@@ -23,7 +23,7 @@ def file_digests(folder: Path) -> dict[str, str]:
     """File name -> SHA-256 of each file of an index but the metadata."""
     digests = {}
     for path in sorted(folder.iterdir()):
-        if path.name != NAME:
+        if path.is_file() and path.name != NAME:
             with path.open("rb") as file:
                 digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
     return digests

@@ -8,6 +8,7 @@ from typing import Any
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.documents import ContentDigest
 from toolkit.formats.indexes import NAME, read_index_metadata
+from toolkit.formats.questions import has_questions, read_questions
 from toolkit.index.kinds import FAISS, LUCENE, index_kind
 from toolkit.index.metadata import verify_files
 
@@ -29,7 +30,15 @@ def verify_index(folder: Path) -> list[str]:
         raise ToolkitError(f"{folder} has no metadata to compare it with", "only indexes that Tandem made have them")
     if not isinstance(metadata.get("files"), dict):
         return [f"{NAME}: says nothing of the files"]
-    return verify_files(folder, metadata) or CONTENTS.get(kind, _none)(folder, metadata)
+    check = _questions if has_questions(folder) else CONTENTS.get(kind, _none)
+    return verify_files(folder, metadata) or check(folder, metadata)
+
+
+def _questions(folder: Path, metadata: dict[str, Any]) -> list[str]:
+    """The same of the index of each question."""
+    questions = read_questions(folder)
+    problems = [f"question {name}: {problem}" for name, index, _ in questions for problem in verify_index(index)]
+    return problems + _different({"documents": sum(question.documents for question in questions)}, metadata)
 
 
 def _lucene(folder: Path, metadata: dict[str, Any]) -> list[str]:

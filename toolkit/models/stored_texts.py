@@ -10,10 +10,17 @@ from typing import Any
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
+from toolkit.formats.questions import has_questions, indexes_of, read_questions
 from toolkit.models.anserini import open_reader
 from toolkit.models.jvm import java_class
 
 TEXT_FIELDS = ("contents", "text", "passage", "segment", "body")  # as Pyserini's collections call it
+
+
+def stores_texts(index: Path) -> bool:
+    """Whether a folder holds a Lucene index, or one for each of several questions."""
+    folder = read_questions(index)[0].folder if has_questions(index) else index
+    return any(folder.glob("segments_*"))
 
 
 def stored_docs(index: Path, doc_ids: Iterable[str]) -> dict[str, Doc]:
@@ -21,8 +28,12 @@ def stored_docs(index: Path, doc_ids: Iterable[str]) -> dict[str, Doc]:
 
     Anserini stores a document as it was indexed (`raw`: a JSON object, or text) or its text alone (`contents`).
 
-    Raises ToolkitError where the folder holds no index, or the index stores no texts.
+    Of an index a question, each document is read where it is. Raises ToolkitError where the folder holds no index, or the
+    index stores no texts.
     """
+    if has_questions(index):
+        parts = indexes_of(index, doc_ids)
+        return {doc.doc_id: doc for folder, ids in parts.items() for doc in stored_docs(folder, ids).values()}
     reader = open_reader(index)
     searcher = java_class("org.apache.lucene.search.IndexSearcher")(reader)
     term, query = java_class("org.apache.lucene.index.Term"), java_class("org.apache.lucene.search.TermQuery")

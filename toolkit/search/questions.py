@@ -1,0 +1,59 @@
+"""Search in which every question has a corpus of its own: document frequencies and lengths are those of that corpus."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.progress import say
+from toolkit.core.runs import Run, join_runs
+from toolkit.core.topics import Topic
+from toolkit.formats.questions import has_questions, read_questions
+
+_NUMBER = re.compile(r"\.\d+$")  # of an expanded query: `<question>.<n>`
+
+Search = Callable[[Sequence[Topic], Path], Run]
+
+
+def search_own(topics: Sequence[Topic], index: Path, search: Search, tag: str) -> Run:
+    """The run of one index; where the folder holds an index a question, of each question's topics over its own.
+
+    A corpus is named by a topic's id, by that of its core query (`group_id`, `<question>.<n>`), or by the published id.
+    Topics that have no corpus are said. Raises ToolkitError where none has one, and where a published id is that of several
+    questions.
+    """
+    if not has_questions(index):
+        return search(topics, index)
+    folders = {question.name: question.folder for question in read_questions(index)}
+    asked: dict[str, list[Topic]] = {}
+    without = []
+    for topic in topics:
+        name = _corpus(topic, folders)
+        if name is None:
+            without.append(topic.query_id)
+        else:
+            asked.setdefault(name, []).append(topic)
+    _check_published(asked, index)
+    if without:
+        message = f"{index} has no corpus for {len(without)} of {len(topics)} topics ({three(without)})"
+        if not asked:
+            raise ToolkitError(message, f"it has one for each of {three(folders)}")
+        say(f"note: {message}; they have no lines in the run")
+    return join_runs((search(its, folders[name]) for name, its in asked.items()), tag=tag, source=str(index))
+
+
+def _corpus(topic: Topic, known: Mapping[str, Path]) -> str | None:
+    """The name of the topic's corpus, None where it has none."""
+    names = (topic.query_id, topic.group_id, _NUMBER.sub("", topic.query_id), topic.original_id)
+    return next((name for name in names if name in known), None)
+
+
+def _check_published(asked: Mapping[str, Sequence[Topic]], index: Path) -> None:
+    """Published ids are those of a data set: questions of two may share one."""
+    for name, topics in asked.items():
+        cores = {topic.group_id or topic.query_id for topic in topics if topic.original_id == name}
+        if len(cores) > 1:
+            hint = "search the topics of one data set, or name the questions in full when the corpus is indexed"
+            raise ToolkitError(f"question {name} of {index} is that of {len(cores)} topics ({three(cores)})", hint)
