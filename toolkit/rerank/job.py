@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit.benchmarks import TopicSet, resolve_topics
+from toolkit.benchmarks.recorded import recorded_topics
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import say
 from toolkit.core.runs import Run, join_runs
 from toolkit.formats import read_any_run, read_metadata, write_metadata, write_run
 from toolkit.formats.ids import check_ids
-from toolkit.formats.provenance import file_digest, metadata_of, topics_digest, topics_facts
+from toolkit.formats.provenance import file_digest, metadata_of, topics_facts
 from toolkit.rerank.candidates import wanted_ids
 from toolkit.rerank.kept import place_beside
 from toolkit.rerank.method import Reranking
@@ -159,7 +160,7 @@ def plan_rerank(
         raise ToolkitError("no run to rerank", "name one with --run, or take the benchmark's candidates (--run candidates)")
     source = str(source)
     candidates = None if source == CANDIDATES else read_any_run(source)
-    found = resolve_topics(topics) if topics else _recorded_topics(source)
+    found = resolve_topics(topics) if topics else recorded_topics(source)
     check_ids("tag", [tag or method.spec.name])
     output = Path("runs", _name(source, found, method)) if output is None else Path(output)
     if metadata is None and str(output) != "-":
@@ -205,24 +206,6 @@ def _part(metadata: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
     """A part of metadata; empty where they have none, or another tool's something else."""
     part = (metadata or {}).get(name)
     return part if isinstance(part, Mapping) else {}
-
-
-def _recorded_topics(source: str) -> TopicSet:
-    """The topics that a run's metadata name, if they still are what they were."""
-    metadata = read_metadata(source) if source not in (CANDIDATES, "-") else None
-    recorded = _part(_part(metadata, "data"), "topics")
-    hint = "name them with --topics"
-    if "name" not in recorded:
-        raise ToolkitError(f"nothing says which topics {source} was made with", hint)
-    try:
-        found = resolve_topics(recorded["name"])
-    except ToolkitError as error:
-        raise ToolkitError(
-            f"{source} was made with topics {recorded['name']}, which are not found by that name", hint
-        ) from error
-    if topics_digest(found.topics) != recorded.get("sha256"):
-        raise ToolkitError(f"{source} was made with other topics than {recorded['name']} has now", hint)
-    return found
 
 
 def _name(source: str, topics: TopicSet, method: Reranking) -> str:
