@@ -45,7 +45,7 @@ def mmr(
     The new scores are 1 / rank, so that the order round-trips. Source: BERDS (arXiv 2409.18110), section 5, and its release.
     Raises ToolkitError for values without meaning, and where there is no M above 0.
     """
-    _check(lams, normalisation, tail, depth)
+    check(lams, normalisation, tail, depth)
     order, lengths = run.order(), run.lengths
     starts = np.cumsum(lengths) - lengths
     largest = scales(run, normalisation, scale)
@@ -133,7 +133,8 @@ def _ranked(run: Run, lines: np.ndarray) -> Run:
     return replace(run, queries=queries, docs=run.docs[lines], scores=scores, ranks=None)
 
 
-def _check(lams: Sequence[float], normalisation: str, tail: str, depth: int) -> None:
+def check(lams: Sequence[float], normalisation: str, tail: str, depth: int) -> None:
+    """Raise ToolkitError for values without meaning, see `mmr`."""
     if depth < 1:
         raise ToolkitError(f"depth is {depth}", "a whole number from 1 on")
     for name, value, known in (("normalisation", normalisation, NORMALISATIONS), ("tail", tail, TAILS)):

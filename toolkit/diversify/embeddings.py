@@ -1,0 +1,193 @@
+"""How much alike documents are: cosines of their vectors, made by a dense system or taken from `tandem encode`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.home import home
+from toolkit.core.progress import progress, say
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import Input, doc_input
+from toolkit.diversify.kept import KeptVectors
+from toolkit.diversify.mmr import cosines
+
+DEFAULT_SYSTEM, DEFAULT_RECIPE = "uae-large-v1", "berds"
+AT_ONCE = 512  # texts encoded, and kept, at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """The vectors of documents: what `mmr` asks for their likeness.
+
+    vectors  (n, d) float32
+    rows     query id -> document id -> its row: queries of one group share the mapping, groups may have corpora of their own
+    """
+
+    vectors: np.ndarray
+    rows: Mapping[str, Mapping[str, int]]
+
+    def __call__(self, query_id: str, doc_ids: Sequence[str]) -> np.ndarray:
+        """(n, n) float32, the cosines of these documents."""
+        rows = self.rows[query_id]
+        return cosines(self.vectors[[rows[doc_id] for doc_id in doc_ids]])
+
+
+class Wanted(NamedTuple):
+    """Documents of some queries.
+
+    texts  of all of `doc_ids`; empty where vectors need none
+    place  where they are from, for a message
+    """
+
+    query_ids: Sequence[str]
+    doc_ids: Sequence[str]
+    texts: Mapping[str, Doc] = {}
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class SystemVectors:
+    """Vectors that a dense system makes, each text once; they are kept in TANDEM_HOME/vectors.
+
+    how  of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`
+    """
+
+    spec: SystemSpec
+    how: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if self.spec.kind != "dense":
+            hint = "`tandem systems list` names the dense ones"
+            raise ToolkitError(f"{self.spec.name} is of kind {self.spec.kind}, not dense", hint)
+
+    needs_texts = True
+
+    @cached_property
+    def encoder(self) -> Any:
+        """The model, on its device."""
+        from toolkit.models.encoders import load_encoder
+
+        return load_encoder(self.spec, **self.how)
+
+    @cached_property
+    def precision(self) -> str:
+        """The numbers it computes with."""
+        from toolkit.models.checkpoints import pick_device, pick_precision
+
+        return pick_precision(self.spec, self.how.get("precision"), pick_device(self.how.get("device")))
+
+    @cached_property
+    def kept(self) -> KeptVectors:
+        """A file for all that a vector depends on beside its text: checkpoint, parameters, precision."""
+        spec = self.spec
+        local = Path(spec.checkpoint).expanduser()
+        stamps = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(local.rglob("*.*"))]
+        told = [spec.checkpoint, spec.passage_checkpoint, spec.revision, stamps, spec.parameters, self.precision]
+        if not stamps and not spec.revision and not spec.checkpoint.startswith("package:"):
+            told.append(self.encoder.commits)  # nothing else says which commit of the hub it is
+        digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        return KeptVectors(home() / "vectors" / f"{spec.name}.{digest[:12]}.texts.sqlite")
+
+    def embed(self, wanted: Sequence[Wanted]) -> Embedded:
+        """The vectors of all these documents. ToolkitError where a text is missing."""
+        inputs = [self._inputs(part) for part in wanted]
+        texts = {_key(one): one for part in inputs for one in part.values()}
+        found = self.kept.known(list(texts))
+        missing = sorted(key for key in texts if key not in found)
+        if missing and found:
+            say(f"{self.kept.path.name} has {len(found):,} of {len(texts):,} texts")
+        with progress(f"encoding with {self.spec.name}", len(missing), "texts") as advance:
+            for start in range(0, len(missing), AT_ONCE):
+                keys = missing[start : start + AT_ONCE]
+                vectors = np.asarray(self.encoder.encode([texts[key] for key in keys], "passage"), np.float32)
+                self.kept.add(keys, vectors)
+                found |= zip(keys, vectors, strict=True)
+                advance(len(keys))
+        places = {key: place for place, key in enumerate(found)}
+        rows = [{doc_id: places[_key(one)] for doc_id, one in part.items()} for part in inputs]
+        vectors = np.stack(list(found.values()))
+        return Embedded(vectors, {query_id: own for part, own in zip(wanted, rows, strict=True) for query_id in part.query_ids})
+
+    def missing(self, wanted: Sequence[Wanted]) -> int:
+        """How many texts would have to be encoded."""
+        keys = {_key(one) for part in wanted for one in self._inputs(part).values()}
+        return len(keys) - len(self.kept.known(list(keys)))
+
+    def facts(self) -> dict[str, Any]:
+        """For metadata."""
+        spec = self.spec
+        recipe = {"recipe": spec.recipe} if spec.recipe else {}
+        checkpoint = {"checkpoint": spec.checkpoint, "revision": spec.revision or "not pinned"}
+        passage = {"passage": spec.templates.get("passage", "{contents}")}
+        return {"system": spec.name, **recipe, **checkpoint, **passage, "precision": self.precision}
+
+    def _inputs(self, part: Wanted) -> dict[str, Input]:
+        if absent := [doc_id for doc_id in part.doc_ids if doc_id not in part.texts]:
+            message = f"no text for {len(absent)} of {len(part.doc_ids)} documents ({three(absent)}) in {part.place}"
+            raise ToolkitError(message, "name the index or the file that has their texts with --index or --docs")
+        return {doc_id: doc_input(self.spec.templates, part.texts[doc_id]) for doc_id in part.doc_ids}
+
+
+@dataclass(frozen=True)
+class StoredVectors:
+    """Vectors of a folder that `tandem encode` has made of the corpus."""
+
+    folder: Path
+
+    needs_texts = False
+
+    @cached_property
+    def vectors(self) -> Any:
+        """What lies there. ToolkitError where it is no complete folder of documents' vectors."""
+        from toolkit.formats.vectors import open_vectors
+
+        found = open_vectors(self.folder)
+        if found.metadata["side"] != "passage":
+            raise ToolkitError(f"{self.folder} holds vectors of topics", "name a folder with those of documents")
+        return found
+
+    def embed(self, wanted: Sequence[Wanted]) -> Embedded:
+        """The vectors of all these documents. ToolkitError where one has none."""
+        places = {doc_id: place for place, doc_id in enumerate(self.vectors.ids)}
+        doc_ids = dict.fromkeys(doc_id for part in wanted for doc_id in part.doc_ids)
+        if absent := [doc_id for doc_id in doc_ids if doc_id not in places]:
+            message = f"{self.folder} has no vectors of {len(absent)} of {len(doc_ids)} documents ({three(absent)})"
+            raise ToolkitError(message, "encode the corpus that the run was searched in")
+        vectors = _rows(self.vectors.arrays, np.array([places[doc_id] for doc_id in doc_ids]))
+        rows = {doc_id: row for row, doc_id in enumerate(doc_ids)}
+        return Embedded(vectors, {query_id: rows for part in wanted for query_id in part.query_ids})
+
+    def missing(self, wanted: Sequence[Wanted]) -> int:
+        """Nothing has to be encoded."""
+        return 0
+
+    def facts(self) -> dict[str, Any]:
+        """For metadata."""
+        known = self.vectors.metadata
+        told = {name: known[name] for name in ("system", "recipe", "checkpoint", "revision", "precision") if known.get(name)}
+        return {"vectors": self.folder.name, "digest": self.vectors.digest, **told}
+
+
+def _key(text: Input) -> bytes:
+    """A digest of what is sent: equal texts have one vector, whatever their ids are."""
+    return hashlib.sha256(json.dumps(text, ensure_ascii=False).encode(errors="surrogatepass")).digest()
+
+
+def _rows(arrays: Sequence[np.ndarray], places: np.ndarray) -> np.ndarray:
+    """These rows, (n, d) float32, of arrays that lie one below the other: of millions that are mapped only these are read."""
+    taken, start = np.empty((len(places), arrays[0].shape[1]), np.float32), 0
+    for array in arrays:
+        here = (places >= start) & (places < start + len(array))
+        taken[here] = array[places[here] - start]
+        start += len(array)
+    return taken
