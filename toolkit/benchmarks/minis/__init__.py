@@ -6,8 +6,9 @@ line here makes it known. It may have `checks(part, group)`, as a published layo
 
 from types import ModuleType
 
-from toolkit.benchmarks.minis import infosearch
+from toolkit.benchmarks.minis import infosearch, mfollowir
 
 MINIS: dict[str, ModuleType] = {
     "infosearch-mini": infosearch,
+    "mfollowir-mini": mfollowir,
 }

@@ -1,0 +1,94 @@
+"""mfollowir-mini: one readable YAML file a language, with queries and instructions in that language and in English."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from toolkit.benchmarks.layouts.followir import checks
+from toolkit.benchmarks.parts import Group, Part
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import FOLLOWIR, join_mode
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.shipped import corpora
+from toolkit.core.specs import BenchmarkSpec
+from toolkit.core.topics import Topic
+from toolkit.registry.loader import read_yaml
+
+__all__ = ["NEEDED", "checks", "read"]
+
+NEEDED = ("name", "language")
+INSTRUCTIONS = {"og": "narrative", "changed": "changed"}  # mode -> the source's key
+CANDIDATES_OF_OTHERS = 6  # documents of other topics among the candidates of a topic
+
+
+def read(spec: BenchmarkSpec, group: Group) -> Part:
+    """A language, from `toolkit/corpora/<benchmark>/<language>.yaml`. A group that shares the documents of another (`corpus`)
+    asks for them in English.
+
+    A topic's own documents are judged in both modes. Its candidates are these and some of other topics, in an order that
+    tells nothing (that of a hash), the same in both modes and in both groups of a language.
+    Raises ToolkitError, which names the file, where something is missing, numbered wrongly or said twice.
+    """
+    language, suffix = group.get("corpus", group["name"]), "_en" if "corpus" in group else ""
+    path = corpora(spec.name, f"{language}.yaml")
+    try:
+        sources = read_yaml(path)["topics"]
+        docs = [_doc(entry) for source in sources for entry in source["documents"]]
+        _check(str(path), sources, docs)
+        name, prefix = group["name"], group["name"].replace("/", "-")
+        topics = {mode: [_topic(source, prefix, mode, suffix) for source in sources] for mode in FOLLOWIR}
+        qrels = {mode: Qrels.from_rows(_judged(sources, topics[mode], mode), join_mode(prefix, mode)) for mode in FOLLOWIR}
+    except KeyError as error:
+        raise ToolkitError(f"{path}: an entry lacks {error.args[0]!r}", "compare it with the other languages") from error
+    ranked = [_candidates(f"{language}-{source['number']}", source, docs) for source in sources]
+    candidates = {mode: Run.from_rows(_scored(topics[mode], ranked), tag="candidates") for mode in FOLLOWIR}
+    return Part(name, topics, qrels, None if "corpus" in group else docs, candidates)
+
+
+def _check(place: str, sources: Sequence[Mapping[str, Any]], docs: Sequence[Doc]) -> None:
+    for number, source in enumerate(sources, 1):
+        if source["number"] != number:
+            raise ToolkitError(f"{place}: topic {source['number']} stands at place {number}", "number topics from 1, in order")
+    twice = [doc_id for doc_id, times in Counter(doc.doc_id for doc in docs).items() if times > 1]
+    if twice:
+        raise ToolkitError(f"{place}: document ids used twice: {', '.join(twice)}", "every document needs its own id")
+
+
+def _doc(entry: Mapping[str, Any]) -> Doc:
+    return Doc(str(entry["id"]), entry["title"], entry["text"])
+
+
+def _topic(source: Mapping[str, Any], prefix: str, mode: str, suffix: str) -> Topic:
+    published, query = f"{source['number']:02d}", source[f"query{suffix}"]
+    instruction = source[f"{INSTRUCTIONS[mode]}{suffix}"]
+    return Topic(
+        query_id=join_mode(f"{prefix}-{published}", mode),
+        text=f"{query} {instruction}",
+        query=query,
+        instruction=instruction,
+        mode=mode,
+        group_id=f"{prefix}-{published}",
+        original_id=join_mode(published, mode),
+    )
+
+
+def _judged(sources: Sequence[Mapping[str, Any]], topics: Sequence[Topic], mode: str) -> Iterator[Qrel]:
+    for source, topic in zip(sources, topics, strict=True):
+        yield from (Qrel(topic.query_id, str(entry["id"]), entry[mode]) for entry in source["documents"])
+
+
+def _candidates(key: str, source: Mapping[str, Any], docs: Sequence[Doc]) -> list[str]:
+    own = {str(entry["id"]) for entry in source["documents"]}
+    order = sorted((doc.doc_id for doc in docs), key=lambda doc_id: sha256(f"{key} {doc_id}".encode()).digest())
+    taken = own.union([doc_id for doc_id in order if doc_id not in own][:CANDIDATES_OF_OTHERS])
+    return [doc_id for doc_id in order if doc_id in taken]
+
+
+def _scored(topics: Sequence[Topic], ranked: Sequence[Sequence[str]]) -> Iterator[ScoredDoc]:
+    for topic, doc_ids in zip(topics, ranked, strict=True):
+        yield from (ScoredDoc(topic.query_id, doc_id, 1 / rank) for rank, doc_id in enumerate(doc_ids, 1))
