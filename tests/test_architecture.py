@@ -22,6 +22,7 @@ LEVELS = {
     **dict.fromkeys(
         ("index", "encode", "search", "fuse", "rerank", "judge", "expand", "diversify", "evaluate", "runs", "systems"), 3
     ),
+    "pages": 3.5,  # what diff and report show alike
     "pipeline": 4,
     **dict.fromkeys(("diff", "report", "analyze"), 4),
     "regress": 5,

@@ -8,7 +8,7 @@ import sys
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.shell import command, from_os_error, guard
+from toolkit.shell import command, from_os_error, guard, note
 
 EPILOG = """\
 examples:
@@ -45,6 +45,11 @@ def parser() -> argparse.ArgumentParser:
     moved = made.add_argument_group("queries that moved")
     moved.add_argument("--top", type=int, default=5, metavar="N", help="how many are shown (default: 5)")
     moved.add_argument("--by", metavar="MEASURE", help="by which measure (default: the first)")
+    page = made.add_argument_group("the page")
+    page.add_argument("--html", metavar="F", help="write one self-contained page: queries, rankings side by side, texts")
+    page.add_argument("--topics", metavar="T", help="whose queries they are (default: the benchmark's)")
+    page.add_argument("--index", metavar="I", help="where texts of documents are stored (default: the benchmark's corpora)")
+    page.add_argument("--docs", metavar="F", help="the texts in files: JSONL, TSV or TREC text")
     made.add_argument("--format", choices=("table", "json", "csv"), default="table")
     made.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
     made.add_argument("--exit-zero", action="store_true", help="exit with 0 where runs differ, too")
@@ -54,7 +59,6 @@ def parser() -> argparse.ArgumentParser:
 def main(args: argparse.Namespace) -> int:
     try:
         pairs = _compared(args)
-        _write(pairs, args)
     except (ToolkitError, OSError) as error:
         refused = error if isinstance(error, ToolkitError) else from_os_error(error)
         refused.status = 2  # 1 says that runs differ
@@ -63,22 +67,19 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _compared(args: argparse.Namespace) -> list:
-    from toolkit.diff.job import diff
+    from toolkit.diff.job import diff, load, page
 
-    return diff(
-        args.runs,
-        benchmark=args.benchmark,
-        qrels=args.qrels,
-        measures=args.measures,
-        depth=args.depth,
-        ids=args.ids,
-        top=args.top,
-        by=args.by,
-        missing=args.missing,
-        test=args.test,
-        samples=args.samples,
-        seed=args.seed,
-    )
+    given = load(args.runs, benchmark=args.benchmark, qrels=args.qrels, depth=args.depth, ids=args.ids)
+    how = {"missing": args.missing, "test": args.test, "samples": args.samples, "seed": args.seed}
+    pairs = diff(given, measures=args.measures, top=args.top, by=args.by, **how)
+    _write(pairs, args)
+    if args.html:
+        where = {"topics": args.topics, "index": args.index, "docs": args.docs}
+        text = page(given, benchmark=args.benchmark, measures=args.measures, missing=args.missing, **where)
+        with open_output(args.html) as file:
+            file.write(text.encode())
+        note(f"written: {args.html} ({len(text.encode()) / 1e6:.1f} MB)")
+    return pairs
 
 
 def _write(pairs: list, args: argparse.Namespace) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from toolkit import measures as tandem
+from toolkit.benchmarks import TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.diff.comparison import Comparison, compare
@@ -15,10 +16,43 @@ from toolkit.diff.output import Pair
 from toolkit.diff.rankings import identical, likeness
 from toolkit.evaluate.evaluation import Evaluation, prepare
 from toolkit.evaluate.inputs import as_sources, load_runs
+from toolkit.evaluate.judgments import Judgments
+from toolkit.pages import browse, render
+from toolkit.texts import Texts, texts_from
+
+
+@dataclass(frozen=True)
+class Given:
+    """Runs to compare, in the order given, with what judges them; `evaluation` is None where nothing does."""
+
+    runs: tuple[Run, ...]
+    names: tuple[str, ...]
+    evaluation: Evaluation | None
+
+    def measures(self, wanted: Sequence[str] | None) -> list[str]:
+        """As ir_measures writes them; the benchmark's own where none are named."""
+        return [str(tandem.parse(measure)) for measure in wanted or self.evaluation.judgments.measures]
+
+
+def load(
+    runs: Sequence[Any], *, benchmark: str | None = None, qrels: Any = None, depth: int | None = None, ids: str = "tandem"
+) -> Given:
+    """Read runs (paths, Runs or DataFrames, each one run) and judgments, as `toolkit.evaluate` does.
+
+    Raises ToolkitError for fewer than two runs and for what cannot be read or judged.
+    """
+    if len(runs) < 2:
+        raise ToolkitError(f"{len(runs)} run, nothing to compare it with", "tandem diff A B")
+    if benchmark or qrels is not None:
+        prepared = [prepare([run], benchmark, qrels, depth, ids) for run in runs]
+        loaded = [evaluation.runs[0] for evaluation in prepared]
+    else:
+        prepared, loaded = [], [_cut(load_runs(as_sources([run]))[0], depth) for run in runs]
+    return Given(tuple(loaded), _names(loaded), prepared[0] if prepared else None)
 
 
 def diff(
-    runs: Sequence[Any],
+    runs: Sequence[Any] | Given,
     *,
     benchmark: str | None = None,
     qrels: Any = None,
@@ -31,60 +65,86 @@ def diff(
 ) -> list[Pair]:
     """Compare each run with the first, in the order given.
 
-    runs       paths, Runs or DataFrames, each one run
-    benchmark, qrels, measures, depth, ids  as in `toolkit.evaluate`; without benchmark and qrels, rankings alone are compared
+    runs       as for `load`, with `benchmark`, `qrels`, `depth` and `ids`, or what it returned; without judgments, rankings
+               alone are compared
+    measures   as in `toolkit.evaluate`
     top, by    how many queries that moved most are shown, by which measure
     how        `missing`, `test`, `samples`, `seed` of `toolkit.diff.compare`
-
-    Raises ToolkitError for fewer than two runs and for what cannot be read or judged.
     """
-    if len(runs) < 2:
-        raise ToolkitError(f"{len(runs)} run, nothing to compare it with", "tandem diff A B")
-    if benchmark or qrels is not None:
-        prepared = [prepare([run], benchmark, qrels, depth, ids) for run in runs]
-        loaded = [evaluation.runs[0] for evaluation in prepared]
-    else:
-        prepared, loaded = None, [_cut(load_runs(as_sources([run]))[0], depth) for run in runs]
-    names = _names(loaded)
-    return [
-        _pair(prepared[0] if prepared else None, loaded[0], other, (names[0], name), measures, top, by, how)
-        for other, name in zip(loaded[1:], names[1:], strict=True)
-    ]
+    given = runs if isinstance(runs, Given) else load(runs, benchmark=benchmark, qrels=qrels, depth=depth, ids=ids)
+    others = zip(given.runs[1:], given.names[1:], strict=True)
+    return [_pair(given, other, name, measures, top, by, how) for other, name in others]
 
 
 def _cut(run: Run, depth: int | None) -> Run:
     return run if depth is None else run.head(depth)
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def _names(runs: Sequence[Run]) -> tuple[str, ...]:
     """Tags, or where two are the same, files."""
-    tags = [run.tag for run in runs]
-    return tags if len(set(tags)) == len(tags) else [run.source or f"run {number}" for number, run in enumerate(runs, 1)]
+    tags = tuple(run.tag for run in runs)
+    return tags if len(set(tags)) == len(tags) else tuple(run.source or f"run {place}" for place, run in enumerate(runs, 1))
 
 
 def _pair(
-    evaluation: Evaluation | None,
-    a: Run,
-    b: Run,
-    names: tuple[str, str],
-    measures: Sequence[str] | None,
-    top: int,
-    by: str | None,
-    how: dict[str, Any],
+    given: Given, b: Run, name: str, measures: Sequence[str] | None, top: int, by: str | None, how: dict[str, Any]
 ) -> Pair:
+    a, names = given.runs[0], (given.names[0], name)
     if identical(a, b):
         return Pair(*names, True, (), None)
     alike = tuple(likeness(a, b))
-    if evaluation is None:
+    if given.evaluation is None:
         return Pair(*names, False, alike, None)
-    wanted = [str(tandem.parse(measure)) for measure in measures or evaluation.judgments.measures]
-    found = compare(a, b, evaluation.judgments, wanted, **how)
-    found = replace(found, notes=(*evaluation.judgments.notes, *found.notes))
-    return Pair(*names, False, alike, found, tuple(_moved(found, a, b, evaluation, top, by)))
+    judgments = given.evaluation.judgments
+    found = compare(a, b, judgments, given.measures(measures), **how)
+    found = replace(found, notes=(*judgments.notes, *found.notes))
+    return Pair(*names, False, alike, found, tuple(_moved(found, a, b, judgments, top, by)))
 
 
-def _moved(found: Comparison, a: Run, b: Run, evaluation: Evaluation, top: int, by: str | None) -> list[str]:
+def _moved(found: Comparison, a: Run, b: Run, judgments: Judgments, top: int, by: str | None) -> list[str]:
     measure = str(tandem.parse(by)) if by else None
     if measure and all(change.measure != measure for change in found.changes):
         raise ToolkitError(f"{measure} was not compared", "name it with -m too")
-    return list(to_lines(most_moved(found, top, measure), a, b, evaluation.judgments))
+    return list(to_lines(most_moved(found, top, measure), a, b, judgments))
+
+
+def page(
+    given: Given,
+    *,
+    benchmark: str | None = None,
+    topics: str | None = None,
+    index: str | None = None,
+    docs: str | None = None,
+    measures: Sequence[str] | None = None,
+    missing: str = "worst",
+    notes: Sequence[str] = (),
+) -> str:
+    """The runs side by side, query by query, as one HTML file.
+
+    topics       whose queries they are; the benchmark's where none are named
+    index, docs  where texts of documents come from, see `toolkit.texts`; the benchmark's corpora where neither is named
+
+    Raises ToolkitError where nothing judges the runs.
+    """
+    if given.evaluation is None:
+        raise ToolkitError("a page shows values, and nothing judges these runs", "name --benchmark or --qrels")
+    asked = resolve_topics(topics or benchmark) if topics or benchmark else None
+    has_texts = asked and (index or docs or asked.benchmark)
+    browsed = browse(
+        given.runs,
+        given.names,
+        given.evaluation.judgments,
+        given.measures(measures),
+        topics=asked.topics if asked else (),
+        find=_finder(given.evaluation.judgments, asked, texts_from(asked, index=index, docs=docs)) if has_texts else None,
+        missing=missing,
+    )
+    return render(browsed, title=" and ".join(given.names), notes=(*given.evaluation.judgments.notes, *notes))
+
+
+def _finder(judgments: Judgments, asked: TopicSet, texts: Texts) -> Callable:
+    """Texts by the judgments' names of groups: a single group is `all` there."""
+    groups = {part.group: part.group for part in asked.parts}
+    if len(judgments.parts) == len(asked.parts) == 1:
+        groups[judgments.parts[0].group] = asked.parts[0].group
+    return lambda group, doc_ids: texts(groups.get(group, group)).find(doc_ids)

@@ -1,0 +1,173 @@
+"""The page of a comparison in real Chromium: what it shows, what clicks do, and that texts stay texts."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import toolkit
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.runs import Run
+from toolkit.core.topics import Topic
+from toolkit.diff.job import load, page
+from toolkit.evaluate.judgments import Judgments, Part
+from toolkit.pages import browse, render
+
+pytestmark = pytest.mark.unit
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+needs_chromium = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no Chromium: apt-get install chromium chromium-driver")
+HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">&amp;\u2028'\""
+
+
+@pytest.fixture(scope="module")
+def chrome():
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1400,1000"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    options.binary_location = CHROMIUM
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two runs of a mini's dimension: all documents of each query in two orders."""
+    folder = tmp_path_factory.mktemp("runs")
+    own = toolkit.benchmarks.load("infosearch-mini")
+    made = []
+    for name, step in (("up", 1), ("down", -1)):
+        rows = {}
+        for mode in own.spec.modes:
+            doc_ids = [doc.doc_id for doc in own.docs("audience")][::step]
+            for topic in own.topics("audience", mode):
+                rows[topic.query_id] = {doc_id: 1 / rank for rank, doc_id in enumerate(doc_ids, 1)}
+        made.append(Run.from_dict(rows, tag=name))
+    return folder, made
+
+
+@pytest.fixture(scope="module")
+def compared(runs):
+    folder, made = runs
+    path = folder / "page.html"
+    given = load(made, benchmark="infosearch-mini-audience")
+    path.write_text(page(given, benchmark="infosearch-mini-audience", measures=["nDCG@10", "WISE"]), encoding="utf-8")
+    return path, made
+
+
+def hostile_page(folder: Path) -> Path:
+    run = Run.from_dict({"q1": {HOSTILE.replace(" ", "_"): 2.0, "d2": 1.0}}, tag=HOSTILE.replace(" ", "_"))
+    judgments = Judgments("x", (), (Part("all", Qrels.from_rows([Qrel("q1", "d2", 1)])),), ())
+    topics = [Topic("q1", HOSTILE, query=HOSTILE)]
+    doc = toolkit.core.documents.Doc
+
+    def find(group, doc_ids):
+        return {doc_id: doc(doc_id, HOSTILE, HOSTILE) for doc_id in doc_ids}
+
+    browsed = browse([run, run], ["a", HOSTILE], judgments, ["RR"], topics=topics, find=find)
+    path = folder / "hostile.html"
+    path.write_text(render(browsed, title=HOSTILE, notes=[HOSTILE]), encoding="utf-8")
+    return path
+
+
+def rows_shown(chrome):
+    rows = chrome.find_elements("css selector", "#queries tbody tr:not(.detail)")
+    return [[cell.text for cell in row.find_elements("tag name", "td")] for row in rows if row.is_displayed()]
+
+
+@needs_chromium
+def test_the_page_opens_without_an_error_and_shows_every_query(chrome, compared):
+    chrome.get(compared[0].as_uri())
+    assert chrome.get_log("browser") == []
+    assert len(rows_shown(chrome)) == 12
+
+
+@needs_chromium
+def test_the_numbers_are_those_of_evaluate(chrome, compared):
+    path, made = compared
+    chrome.get(path.as_uri())
+    select = chrome.find_element("id", "measure")
+    for option in select.find_elements("tag name", "option"):
+        option.click()
+        measure, _, mode = option.text.partition(" ")
+        mode = mode or "paired"
+        shown = {row[0]: row[3:5] for row in rows_shown(chrome)}
+        for place, run in enumerate(made):
+            scores = toolkit.evaluate(run, benchmark="infosearch-mini-audience", measures=[measure], by_query=True)
+            wanted = {row.query_id: f"{row.value:.4f}" for row in scores.rows if row.query_id and row.mode == mode}
+            assert {query_id: values[place] for query_id, values in shown.items()} == wanted
+
+
+@needs_chromium
+def test_a_click_on_a_heading_sorts_and_the_filter_filters(chrome, compared):
+    chrome.get(compared[0].as_uri())
+    heading = chrome.find_element("css selector", "th[data-key='run0'] button")
+    heading.click()
+    falling = [float(row[3]) for row in rows_shown(chrome)]
+    assert falling == sorted(falling, reverse=True)
+    heading.click()
+    assert [float(row[3]) for row in rows_shown(chrome)] == sorted(falling)
+    chrome.find_element("id", "filter").send_keys("mrna vaccines")
+    assert {row[0] for row in rows_shown(chrome)} == {"audience-001-1", "audience-001-2"}
+    assert chrome.find_element("id", "count").text == "2 of 12 queries"
+
+
+@needs_chromium
+def test_a_query_opens_its_rankings_in_all_modes_and_a_document_its_text(chrome, compared):
+    chrome.get(compared[0].as_uri())
+    chrome.find_element("id", "filter").send_keys("audience-001-1")
+    chrome.find_element("css selector", "tbody tr:not([hidden]) button").send_keys("\n")  # by the keyboard
+    modes = chrome.find_elements("css selector", ".mode")
+    assert [mode.find_element("tag name", "h3").text for mode in modes] == ["ori", "ins", "rev"]
+    assert all(len(mode.find_elements("css selector", "ol")) == 2 for mode in modes)
+    own = toolkit.benchmarks.load("infosearch-mini")
+    gold = "audience-021"
+    rank = [doc.doc_id for doc in own.docs("audience")].index(gold) + 1
+    assert f"{gold} gold, label 1: ranks {rank} / {48 - rank + 1}" in modes[1].text
+    first = modes[0].find_element("css selector", "ol li")
+    first.find_element("tag name", "button").click()
+    text = next(doc.contents for doc in own.docs("audience") if doc.doc_id == first.text.split()[0])
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    shown = WebDriverWait(chrome, 5).until(lambda _: first.find_element("css selector", ".text").text)
+    assert shown.split() == text[:300].split()
+
+
+@needs_chromium
+def test_texts_from_outside_stay_texts(chrome, tmp_path):
+    chrome.get(hostile_page(tmp_path).as_uri())
+    chrome.find_element("css selector", "tbody button").click()
+    for button in chrome.find_elements("css selector", "ol button"):
+        button.click()
+    assert chrome.title == HOSTILE.replace("\u2028", " ") or "<script>" in chrome.title
+    assert chrome.title != "taken"
+    assert chrome.find_elements("css selector", "img") == []
+    assert HOSTILE.partition("\u2028")[0] in chrome.find_element("css selector", "td.query").text
+    assert chrome.get_log("browser") == []
+
+
+def test_nothing_from_outside_ends_the_data(tmp_path):
+    text = hostile_page(tmp_path).read_text(encoding="utf-8")
+    data = text.partition('id="data">')[2].partition("</script>")[0]
+    assert json.loads(data)["questions"][0]["text"] == HOSTILE
+    assert "<img" not in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_the_command_writes_the_page(runs, tmp_path):
+    from toolkit.formats import write_run
+
+    for run in runs[1]:
+        write_run(run, tmp_path / f"{run.tag}.trec")
+    words = ["up.trec", "down.trec", "--benchmark", "infosearch-mini-audience", "-m", "WISE", "--html", "page.html"]
+    done = subprocess.run([sys.executable, "-m", "toolkit.diff", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    assert "written: page.html" in done.stderr
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")

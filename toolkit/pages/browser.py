@@ -1,0 +1,174 @@
+"""What a reader browses: every query with its values, its rankings side by side, and where its judged documents stand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolkit import measures as tandem
+from toolkit.core.documents import Doc
+from toolkit.core.modes import BASE, CHANGED, KNOWN, join_mode, split_mode
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
+from toolkit.core.topics import Topic
+from toolkit.evaluate.judgments import Judgments, Part
+from toolkit.evaluate.scoring import own_queries
+
+TOP = 20  # documents of each list
+CHARACTERS = 300  # of each document
+DIGITS = 6  # of scores and values, in a page
+Values = Mapping[tuple[str, str], Mapping[str, float]]  # (measure, mode) -> query id without mode -> value
+Labels = Mapping[str, Mapping[str, int]]  # query id -> document -> its highest label
+
+
+@dataclass
+class Question:
+    """One query in all of its modes.
+
+    values  by (measure, mode): a value a run, None where a run has none
+    modes   one entry a mode: `mode`, `id`, `text`; `lists`, of each run its best documents as (document, score); `judged`, of
+            each judged document (document, label, kind, its rank in each run). Kinds: `gold` (relevant in the base and in the
+            changed mode), `negative` (in the base mode alone), `relevant`, `other`
+    """
+
+    id: str
+    group: str
+    text: str
+    values: dict[tuple[str, str], list[float | None]] = field(default_factory=dict)
+    modes: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Browsed:
+    """Everything of one page.
+
+    docs       document ids, as the lists number them
+    texts      parallel: the first characters of each; empty where nobody has it
+    questions  in the order of groups and judgments
+    """
+
+    runs: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+    docs: list[str]
+    texts: list[str]
+    questions: list[Question]
+
+
+def browse(
+    runs: Sequence[Run],
+    names: Sequence[str],
+    judgments: Judgments,
+    measures: Sequence[str],
+    *,
+    topics: Iterable[Topic] = (),
+    find: Callable[[str, Sequence[str]], Mapping[str, Doc]] | None = None,
+    missing: str = "worst",
+) -> Browsed:
+    """Collect it all from runs and what judges them.
+
+    topics  for the texts of queries
+    find    (group, document ids) -> their texts
+    """
+    known = {topic.query_id: topic for topic in topics}
+    codes: dict[str, int] = {}
+    place: dict[int, str] = {}  # document -> a group that has it
+    questions: list[Question] = []
+    columns: dict[tuple[str, str], None] = {}
+    for part in judgments.parts:
+        own = [own_queries(run, part) for run in runs]
+        values = [_values(run, part, measures, missing) for run in own]
+        columns |= dict.fromkeys(key for its in values for key in its)
+        rankings = [dict(run.rankings()) for run in own]
+        before = len(codes)
+        questions += _questions(part, rankings, values, known, codes)
+        place |= dict.fromkeys(range(before, len(codes)), part.group)
+    docs = list(codes)
+    return Browsed(tuple(names), tuple(columns), docs, _texts(docs, place, find), questions)
+
+
+def _values(run: Run, part: Part, measures: Sequence[str], missing: str) -> Values:
+    found = tandem.evaluate(measures, run, part.qrels, groups=part.cores, missing=missing)
+    return {
+        (its.measure, its.mode): dict(zip(its.query_ids, its.values.tolist(), strict=True)) for its in found if its.query_ids
+    }
+
+
+def _questions(
+    part: Part, rankings: Sequence[Mapping], values: Sequence[Values], known: Mapping[str, Topic], codes: dict[str, int]
+) -> Iterable[Question]:
+    labels = _labels(part.qrels)
+    questions: dict[str, Question] = {}
+    for query_id in part.qrels.query_ids:
+        base, mode = split_mode(query_id)
+        topic = known.get(query_id)
+        if base not in questions:
+            questions[base] = Question(base, part.group, topic.query if topic else "", _values_of(base, part, values))
+        questions[base].modes.append(
+            {
+                "mode": mode,
+                "id": query_id,
+                "text": (topic.instruction or topic.text) if topic else "",
+                "lists": [_best(its.get(query_id, ()), codes) for its in rankings],
+                "judged": list(_judged(query_id, labels, rankings, codes)),
+            }
+        )
+    for question in questions.values():
+        question.modes.sort(key=lambda its: ("", *KNOWN).index(its["mode"]))
+    return questions.values()
+
+
+def _values_of(base: str, part: Part, values: Sequence[Values]) -> dict[tuple[str, str], list[float | None]]:
+    core = (part.cores or {}).get(base, base)
+    keys = dict.fromkeys(key for its in values for key in its)
+    rows = {key: [_number(its.get(key, {}), base, core) for its in values] for key in keys}
+    return {key: row for key, row in rows.items() if any(value is not None for value in row)}
+
+
+def _number(values: Mapping[str, float], base: str, core: str) -> float | None:
+    """A query's own value, or that of its core query."""
+    value = values.get(base, values.get(core))
+    return None if value is None or math.isnan(value) else round(value, DIGITS)
+
+
+def _best(ranking: Sequence, codes: dict[str, int]) -> list[tuple[int, float]]:
+    return [(codes.setdefault(doc.doc_id, len(codes)), float(f"{doc.score:.{DIGITS}g}")) for doc in ranking[:TOP]]
+
+
+def _labels(qrels: Qrels) -> Labels:
+    labels: dict[str, dict[str, int]] = {query_id: {} for query_id in qrels.query_ids}
+    for row in qrels:
+        own = labels[row.query_id]
+        own[row.doc_id] = max(row.relevance, own.get(row.doc_id, row.relevance))
+    return labels
+
+
+def _judged(query_id: str, labels: Labels, rankings: Sequence[Mapping], codes: dict[str, int]) -> Iterator[tuple]:
+    ranks = [{doc.doc_id: rank for rank, doc in enumerate(its.get(query_id, ()), 1)} for its in rankings]
+    base, mode = split_mode(query_id)
+    pair = [next((labels[its] for m in modes if (its := join_mode(base, m)) in labels), {}) for modes in (BASE, CHANGED)]
+    for doc_id, label in sorted(labels[query_id].items(), key=lambda row: (-row[1], row[0])):
+        kind = _kind(doc_id, label, pair if mode else [])
+        yield codes.setdefault(doc_id, len(codes)), label, kind, [its.get(doc_id) for its in ranks]
+
+
+def _kind(doc_id: str, label: int, pair: Sequence[Mapping[str, int]]) -> str:
+    if pair and all(pair) and pair[0].get(doc_id, 0) > 0:
+        return "gold" if pair[1].get(doc_id, 0) > 0 else "negative"
+    return "relevant" if label > 0 else "other"
+
+
+def _texts(docs: Sequence[str], place: Mapping[int, str], find: Callable | None) -> list[str]:
+    texts = [""] * len(docs)
+    if find is None:
+        return texts
+    of_group: dict[str, list[int]] = {}
+    for code, group in place.items():
+        of_group.setdefault(group, []).append(code)
+    for group, its in of_group.items():
+        found = find(group, [docs[code] for code in its])
+        for code in its:
+            if doc := found.get(docs[code]):
+                texts[code] = doc.contents[:CHARACTERS]
+    return texts
