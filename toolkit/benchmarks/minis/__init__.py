@@ -6,9 +6,11 @@ line here makes it known. It may have `checks(part, group)`, as a published layo
 
 from types import ModuleType
 
-from toolkit.benchmarks.minis import infosearch, mfollowir
+from toolkit.benchmarks.minis import berds, infosearch, instructir, mfollowir
 
 MINIS: dict[str, ModuleType] = {
+    "berds-mini": berds,
     "infosearch-mini": infosearch,
+    "instructir-mini": instructir,
     "mfollowir-mini": mfollowir,
 }

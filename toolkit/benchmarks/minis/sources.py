@@ -1,0 +1,42 @@
+"""What readers of minis in several files share: the files of a folder, a passage, and slips that are told by their file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.shipped import corpora
+from toolkit.registry.loader import read_yaml
+
+
+def entries(benchmark: str, key: str) -> Iterator[tuple[Path, Mapping[str, Any], Mapping[str, Any]]]:
+    """Every entry under this key of the benchmark's files, in order: the file's path, its whole content, the entry."""
+    for path in sorted(corpora(benchmark).glob("*.yaml")):
+        source = read_yaml(path)
+        with lacking(path):
+            yield from ((path, source, entry) for entry in source[key])
+
+
+@contextmanager
+def lacking(path: Path) -> Iterator[None]:
+    """Within it, a key that is missing is a ToolkitError with the file's name."""
+    try:
+        yield
+    except KeyError as error:
+        raise ToolkitError(f"{path}: an entry lacks {error.args[0]!r}", "compare it with the other entries") from error
+
+
+def passage(entry: Mapping[str, Any]) -> Doc:
+    """A passage with its title, without the line break that ends it in the file."""
+    return Doc(str(entry["id"]), entry["title"], entry["text"].strip())
+
+
+def refuse_twice(benchmark: str, what: str, ids: Iterable[str]) -> None:
+    """ToolkitError for ids that come twice."""
+    if twice := [name for name, times in Counter(ids).items() if times > 1]:
+        raise ToolkitError(f"{benchmark}: {what} ids used twice: {', '.join(twice)}", f"every {what} needs its own id")
