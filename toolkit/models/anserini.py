@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from toolkit.core.progress import progress
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.models import jvm
+from toolkit.models.docids import say_lacking
 from toolkit.models.jvm import java_class
 
 LUCENE = "Lorg/apache/lucene"
@@ -30,6 +31,13 @@ RM3 = {"fb_terms": 10, "fb_docs": 10, "original_query_weight": 0.5}  # Anserini'
 RM3_CANDIDATES = 50  # SearchCollection's -rerankCutoff
 
 Answer = tuple[str, list[float]]  # document ids, one a line, and their scores as Lucene has them
+
+
+class Asked(NamedTuple):
+    """What is asked of an index: a query's text, and the only documents that may be found; all where `among` is None."""
+
+    text: str
+    among: tuple[str, ...] | None = None
 
 
 class Searcher:
@@ -50,19 +58,34 @@ class Searcher:
         java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
         self._rm3 = rm3
 
-    def search(self, topics: Sequence[Topic], *, hits: int = 1000, threads: int = 1, tag: str = "bm25") -> Run:
+    def search(
+        self,
+        topics: Sequence[Topic],
+        *,
+        hits: int = 1000,
+        threads: int = 1,
+        tag: str = "bm25",
+        candidates: Mapping[str, Sequence[str]] | None = None,
+    ) -> Run:
         """The best `hits` documents of each topic; a topic that nothing matches has no lines.
+
+        candidates  query id -> the only documents that it may find; they have the scores that they have without it
 
         Scores are Anserini's: rounded to 4 decimals, ties by document id ascending made strict by steps of 1e-6. Equal
         texts are searched once. The number of threads changes nothing but the time.
         """
-        texts = list(dict.fromkeys(topic.text for topic in topics))
-        ask = self._feedback(hits) if self._rm3 else self._plain(hits)
-        answers = dict(zip(texts, _ask_all(ask, texts, threads, self.index), strict=True))
-        return _run(topics, answers, tag, str(self.index))
+        wanted = [Asked(topic.text, tuple(candidates[topic.query_id]) if candidates else None) for topic in topics]
+        different = list(dict.fromkeys(wanted))
+        filters = {among: among_ids(among) for among in dict.fromkeys(asked.among for asked in different) if among is not None}
+        if filters:
+            wanted_docs, present = sum(map(len, filters)), sum(map(self._searcher.count, filters.values()))
+            say_lacking(self.index, wanted_docs - present, wanted_docs)
+        ask = self._feedback(hits, filters) if self._rm3 else self._plain(hits, filters, different)
+        answers = dict(zip(different, _ask_all(ask, different, threads, self.index), strict=True))
+        return _run(topics, wanted, answers, tag, str(self.index))
 
-    def _plain(self, hits: int) -> Callable[[str], Answer]:
-        """The function from a query's text to its answer: one call into Java."""
+    def _plain(self, hits: int, filters: Mapping[tuple, Any], asked: Sequence[Asked]) -> Callable[[Asked], Answer]:
+        """The function from what is asked to its answer: one call into Java."""
         top = jvm.fixed(
             jvm.bound(
                 self._searcher,
@@ -73,7 +96,13 @@ class Searcher:
             hits,
             by_score_and_id(),
         )
-        return self._query_builder().then(top, _ids_and_scores())
+        answer, build = top.then(_ids_and_scores()), self._query_builder()
+        if not filters:
+            whole = build.then(answer)
+            return lambda its: whole(its.text)
+        # in this thread: pyjnius mixes up the builders of several
+        queries = {its: filtered(build(its.text), filters[its.among]) for its in asked}
+        return lambda its: answer(queries[its])
 
     def _query_builder(self) -> jvm.Function:
         return jvm.bound(
@@ -85,8 +114,8 @@ class Searcher:
             self._analyzer,
         )
 
-    def _feedback(self, hits: int) -> Callable[[str], Answer]:
-        """The same with RM3: Anserini's own reranker, object by object."""
+    def _feedback(self, hits: int, filters: Mapping[tuple, Any]) -> Callable[[Asked], Answer]:
+        """The same with RM3: Anserini's own reranker, object by object. Its terms come from all documents."""
         build, tokens = self._query_builder(), java_class("io.anserini.analysis.AnalyzerUtils").analyze
         scored, context = java_class("io.anserini.search.ScoredDocs"), java_class("io.anserini.rerank.RerankerContext")
         # the collection's class parses the stored texts of an index that has no term vectors
@@ -96,11 +125,11 @@ class Searcher:
         settings = java_class("io.anserini.search.SearchCollection$Args")()
         settings.hits = hits
 
-        def ask(text: str) -> Answer:
-            query = build(text)
+        def ask(asked: Asked) -> Answer:
+            query = build(asked.text)
             first = self._searcher.search(query, RM3_CANDIDATES, by_score_and_id(), True)
-            words = tokens(self._analyzer, text)
-            about = context(self._searcher, None, query, None, text, words, None, settings)
+            words, among = tokens(self._analyzer, asked.text), filters.get(asked.among)
+            about = context(self._searcher, None, query, None, asked.text, words, among, settings)
             found = rm3.rerank(scored.fromTopDocs(first, self._searcher), about)
             return "\n".join(found.docids), found.scores
 
@@ -142,6 +171,29 @@ def analyzer(language: str) -> Any:
     return java_class("io.anserini.analysis.AnalyzerMap").getLanguageSpecificAnalyzer(language)
 
 
+def among_ids(doc_ids: Sequence[str]) -> Any:
+    """Lucene's query for the documents of these ids (there is no newline in them)."""
+    text, stream = "java.lang.String", "java.util.stream.Stream"
+    query = (
+        jvm.method(text, "split", "(Ljava/lang/String;)[Ljava/lang/String;", "\n")
+        .then(jvm.static("java.util.Arrays", "stream", "([Ljava/lang/Object;)Ljava/util/stream/Stream;"))
+        .then(jvm.each(jvm.constructor("org.apache.lucene.util.BytesRef", "(Ljava/lang/CharSequence;)V")))
+        .then(jvm.method(stream, "toList", "()Ljava/util/List;"))
+    )
+    terms = "org.apache.lucene.search.TermInSetQuery"
+    made = query.then(jvm.constructor(terms, "(Ljava/lang/String;Ljava/util/Collection;)V", "id"))("\n".join(doc_ids))
+    return jvm.cast("org.apache.lucene.search.Query", made)
+
+
+def filtered(query: Any, among: Any) -> Any:
+    """A query whose documents must fit a second one too, which adds nothing to their scores."""
+    occur = java_class("org.apache.lucene.search.BooleanClause$Occur")
+    builder = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
+    builder.add(jvm.cast("org.apache.lucene.search.Query", query), occur.MUST)
+    builder.add(among, occur.FILTER)
+    return jvm.cast("org.apache.lucene.search.Query", builder.build())
+
+
 @cache
 def _ids_and_scores() -> jvm.Function:
     """TopFieldDocs -> [ids, one a line; scores], both from the values that the documents were sorted by."""
@@ -157,10 +209,10 @@ def _ids_and_scores() -> jvm.Function:
     )
 
 
-def _ask_all(ask: Callable[[str], Answer], texts: Sequence[str], threads: int, index: Path) -> list[Answer]:
-    """The answers to all texts, in their order."""
-    answers: list[Answer | None] = [None] * len(texts)
-    waiting, stop = iter(range(len(texts))), threading.Event()
+def _ask_all(ask: Callable[[Asked], Answer], asked: Sequence[Asked], threads: int, index: Path) -> list[Answer]:
+    """The answers to all that is asked, in its order."""
+    answers: list[Answer | None] = [None] * len(asked)
+    waiting, stop = iter(range(len(asked))), threading.Event()
 
     def work(advance: Callable[[int], None]) -> None:
         import jnius
@@ -169,15 +221,16 @@ def _ask_all(ask: Callable[[str], Answer], texts: Sequence[str], threads: int, i
             for number in waiting:  # shared: each takes the next one
                 if stop.is_set():
                     return
-                answers[number] = ask(texts[number])
+                answers[number] = ask(asked[number])
                 advance(1)
         except jvm.exception() as error:
             stop.set()
-            raise ToolkitError(f"searching {index}: {reason(error)}", f"the query: {texts[number][:80]}", status=1) from error
+            query = f"the query: {asked[number].text[:80]}"
+            raise ToolkitError(f"searching {index}: {reason(error)}", query, status=1) from error
         finally:
             jnius.detach()
 
-    with progress("searching", len(texts), "queries") as advance, ThreadPoolExecutor(max(1, threads)) as pool:
+    with progress("searching", len(asked), "queries") as advance, ThreadPoolExecutor(max(1, threads)) as pool:
         try:
             for worker in [pool.submit(work, advance) for _ in range(max(1, threads))]:
                 worker.result()
@@ -186,24 +239,24 @@ def _ask_all(ask: Callable[[str], Answer], texts: Sequence[str], threads: int, i
     return answers
 
 
-def _run(topics: Sequence[Topic], answers: Mapping[str, Answer], tag: str, source: str) -> Run:
-    """The answers as a run, in the order of the topics."""
-    first, found, total = {}, [], 0  # text -> the place of its first line among all lines of all answers
-    for text, answer in answers.items():
-        first[text] = total
+def _run(topics: Sequence[Topic], wanted: Sequence[Asked], answers: Mapping[Asked, Answer], tag: str, source: str) -> Run:
+    """The answers as a run, in the order of the topics; wanted  what was asked for each."""
+    first, found, total = {}, [], 0  # what was asked -> the place of its first line among all lines of all answers
+    for asked, answer in answers.items():
+        first[asked] = total
         total += len(answer[1])
         found.append(answer)
     doc_ids = split_lines("\n".join(ids for ids, scores in found if scores))
     scores = np.concatenate([*strict_scores([scores for _, scores in found]), np.empty(0, np.float32)])
-    topics = [topic for topic in topics if answers[topic.text][1]]
-    lengths = np.array([len(answers[topic.text][1]) for topic in topics], np.int64)
-    starts = np.array([first[topic.text] for topic in topics], np.int64)
-    queries = np.repeat(np.arange(len(topics), dtype=np.int32), lengths)
+    present = [(topic.query_id, asked) for topic, asked in zip(topics, wanted, strict=True) if answers[asked][1]]
+    lengths = np.array([len(answers[asked][1]) for _, asked in present], np.int64)
+    starts = np.array([first[asked] for _, asked in present], np.int64)
+    queries = np.repeat(np.arange(len(present), dtype=np.int32), lengths)
     lines = np.arange(len(queries)) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
     docs, known = encode(doc_ids.take(to_arrow(lines)))
     if "" in (known.slice(0, 1).to_pylist() if len(known) == 1 else ()):
         raise ToolkitError(f"{source}: its documents have no ids to sort by", "make the index anew, with `tandem index`")
-    return Run(tuple(topic.query_id for topic in topics), queries, known, docs, scores[lines].astype(np.float64), tag=tag)
+    return Run(tuple(query_id for query_id, _ in present), queries, known, docs, scores[lines].astype(np.float64), tag=tag)
 
 
 def strict_scores(rankings: Sequence[Sequence[float]]) -> list[np.ndarray]:

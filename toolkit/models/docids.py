@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toolkit.core.columns import to_arrow
+from toolkit.core.columns import lookup, to_arrow
 from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import say
 
 if TYPE_CHECKING:
     import pyarrow
 
 DOCID = "docid"  # Pyserini's name
+BLOCK = 1 << 20  # ids looked through at once
 
 
 class DocIds:
@@ -44,6 +46,22 @@ class DocIds:
         import pyarrow.compute
 
         return pyarrow.compute.utf8_rtrim(self._ids.take(positions), "\r\n").cast(pyarrow.string())
+
+    def places(self, ids: pyarrow.StringArray) -> tuple[np.ndarray, np.ndarray]:
+        """The positions that have one of these distinct ids, ascending, and the number of each one's id: both (n,) int64."""
+        found, owners = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for start in range(0, len(self), BLOCK):
+            numbers = np.arange(start, min(start + BLOCK, len(self)))
+            own = lookup(self.take(to_arrow(numbers)), ids)
+            found.append(numbers[own >= 0])
+            owners.append(own[own >= 0])
+        return np.concatenate(found), np.concatenate(owners)
+
+
+def say_lacking(place: Path | str, lacking: int, wanted: int) -> None:
+    """Say how many of the documents that a search may find are not there."""
+    if lacking:
+        say(f"note: {place} lacks {lacking:,} of {wanted:,} candidates")
 
 
 def has_ids(folder: Path) -> bool:

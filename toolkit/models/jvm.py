@@ -229,6 +229,12 @@ def static(owner: str, name: str, descriptor: str) -> Function:
     return Function(_handles().publicLookup().findStatic(java_class(owner), name, _method_type(descriptor)))
 
 
+def constructor(owner: str, descriptor: str, *arguments: Any) -> Function:
+    """A class's constructor with its first arguments fixed; the function takes the next one."""
+    handle = _handles().publicLookup().findConstructor(java_class(owner), _method_type(descriptor))
+    return Function(_handles().insertArguments(handle, 0, *map(_boxed, arguments)) if arguments else handle)
+
+
 def fixed(function: Function, *arguments: Any) -> Function:
     """The function with all arguments but the first fixed."""
     return Function(_handles().insertArguments(function.handle, 1, *map(_boxed, arguments)))

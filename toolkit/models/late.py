@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 
-from toolkit.core.columns import split_lines, text_order, to_arrow
+from toolkit.core.columns import lookup, split_lines, text_order, to_arrow
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.progress import progress
 
@@ -107,10 +107,7 @@ class LateIndex:
 
         Nothing but the time depends on the number of threads.
         """
-        for query in queries:
-            if query.shape[1] != self.vectors.shape[1]:
-                width, its = self.vectors.shape[1], query.shape[1]
-                raise ToolkitError(f"{self.folder} holds vectors of {width} numbers, the query's have {its}", "name its system")
+        self._check(queries)
         halves = [_half(query) for query in queries]
         found = []
         with (
@@ -123,9 +120,36 @@ class LateIndex:
                 advance(len(batch))
         return found
 
+    def score(
+        self, queries: Sequence[np.ndarray], candidates: Sequence[np.ndarray], *, hits: int, threads: int = 1
+    ) -> list[Found]:
+        """The best `hits` of the candidates of each query, given by number: their scores are those that `search` gives."""
+        self._check(queries)
+        with (
+            _one_thread_each(),
+            ThreadPoolExecutor(max(1, threads)) as pool,
+            progress("scoring", len(queries), "queries") as advance,
+        ):
+            found = []
+            for answer in pool.map(lambda query, its: self._best(_half(query), its, hits), queries, candidates):
+                found.append(answer)
+                advance(1)
+        return found
+
+    def places(self, ids: pyarrow.StringArray) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers of the documents that have one of these distinct ids, and the number of each one's id."""
+        owners = lookup(self.ids, ids)
+        return np.flatnonzero(owners >= 0), owners[owners >= 0]
+
     def names(self, documents: np.ndarray) -> list[str]:
         """The ids of documents given by number."""
         return self.ids.take(to_arrow(documents)).to_pylist()
+
+    def _check(self, queries: Sequence[np.ndarray]) -> None:
+        for query in queries:
+            if query.shape[1] != self.vectors.shape[1]:
+                width, its = self.vectors.shape[1], query.shape[1]
+                raise ToolkitError(f"{self.folder} holds vectors of {width} numbers, the query's have {its}", "name its system")
 
     def _all(self, queries: list[np.ndarray], hits: int, pool: ThreadPoolExecutor) -> list[Found]:
         """Every document is scored in single precision; those that may be among the best, exactly."""

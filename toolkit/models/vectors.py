@@ -179,6 +179,36 @@ class FaissIndex:
                 advance(len(queries[part]))
         return scores, positions
 
+    def score(self, queries: np.ndarray, candidates: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """The score of each candidate, best first: scores (m, k) float32 and positions (m, k) int64, -1 where a row has fewer.
+
+        queries     (m, dimension) float32
+        candidates  of each query the positions, in any order
+
+        Scores and order are those that `search` gives these documents. ToolkitError for an index that is not flat.
+        """
+        if not self._flat:
+            hint = "make a flat one of the vectors (`tandem index --type faiss`), or search all documents"
+            raise ToolkitError(f"index {self.name} is not flat: single documents cannot be scored exactly", hint)
+        queries, width = self._prepared(queries), max(map(len, candidates), default=0)
+        positions = np.full((len(queries), width), -1, np.int64)
+        for row, its in zip(positions, candidates, strict=True):
+            row[: len(its)] = its
+        scores, rows = np.empty((len(queries), width), np.float32), max(1, CELLS // max(1, width))
+        with progress("scoring", len(queries), "queries") as advance:
+            for start in range(0, len(queries), rows):
+                part = slice(start, start + rows)
+                scores[part], positions[part] = self._scored(queries[part], positions[part])
+                advance(len(queries[part]))
+        return scores, positions
+
+    def _scored(self, queries: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        asked, scores = np.ascontiguousarray(np.maximum(positions, 0)), np.empty(positions.shape, np.float32)
+        pointers = map(self._faiss.swig_ptr, (scores, asked))
+        self._index.compute_distance_subset(len(queries), self._faiss.swig_ptr(queries), positions.shape[1], *pointers)
+        scores[positions < 0] = -np.inf
+        return self._ranked(scores, positions)
+
     def _prepared(self, queries: np.ndarray) -> np.ndarray:
         lacking = self.dimension - queries.shape[1]
         if lacking == 1 and self._distances:

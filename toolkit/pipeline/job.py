@@ -19,6 +19,7 @@ from toolkit.formats.ids import check_ids
 from toolkit.formats.provenance import metadata_of, topics_digest, topics_facts
 from toolkit.fuse import fuse, parse_method
 from toolkit.index import Index, own_name
+from toolkit.pipeline.candidates import Candidates, find_candidates
 from toolkit.pipeline.engines import Engine, engine
 from toolkit.pipeline.method import DEFAULT_HITS, Method, check_fusion, choose, choose_reranker
 from toolkit.pipeline.options import Options
@@ -38,6 +39,7 @@ class Job:
     asked       the same as the systems are given them (`method.instruction`)
     engines     parallel to `method.systems`
     texts       where a document's text comes from, for rules and rerankers
+    candidates  the only documents that may be found; None where all may be
     index_name  as the run's file name has it
     output      the run's file; None where it is not written
     metadata    the metadata's file without `.yaml`; None where they are not written
@@ -51,6 +53,7 @@ class Job:
     options: Options
     tag: str
     texts: Texts | None = None
+    candidates: Candidates | None = None
     output: Path | None = None
     metadata: Path | None = None
 
@@ -66,6 +69,9 @@ class Job:
             lines.append(f"system {one.chosen.tag} ({given}), {self.options.hits} hits, {self.options.threads} threads")
         method = self.method
         lines += [f"instructions: {method.instruction}"] if method.instruction != "full" else []
+        if self.candidates:
+            documents = sum(map(len, self.candidates.docs.values()))
+            lines.append(f"only the {documents:,} {self.candidates.name} of {len(self.candidates.docs):,} queries are searched")
         lines += [f"fuse {len(self.engines)} runs ({method.fusion})"] if method.fusion else []
         if method.reranker:
             lines.append(f"rerank the best {method.reranker.depth} of each query with {method.reranker.spec.name}")
@@ -122,6 +128,7 @@ class Job:
         data = {
             **({"test collection": collection} if (collection := self._collection()) else {}),
             "topics": self._topics_facts(),
+            **({"candidates": dict(self.candidates.facts)} if self.candidates else {}),
             # one corpus has indexes of several kinds and systems, all under its name
             "indexes": list({(index.name, index.folder): _index_facts(index) for index in indexes}.values()),
         }
@@ -180,6 +187,7 @@ def plan_run(
     batch_size: int | None = None,
     trust_remote_code: bool = False,
     instruction: str = "full",
+    candidates: str | Path | None = None,
     rerank: str | None = None,
     rerank_recipe: str | None = None,
     rerank_kind: str | None = None,
@@ -196,7 +204,8 @@ def plan_run(
     recipe    of the one system: not its model card's way but a paper's
     systems   the user's own YAML files with entries
     fuse      how the runs of several systems become one: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`
-    instruction  `full`; `placebo` and `none` are `toolkit.search.placebo`'s
+    instruction  what the topics' instructions become, see `toolkit.search.wordings`
+    candidates  a run, or `candidates` for the benchmark's own: of each topic only these documents are searched
     rerank    a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched;
               `rerank_kind` says what a checkpoint is that no entry knows
     output    may be `-`
@@ -206,12 +215,15 @@ def plan_run(
     check_fusion(names, fuse, recipe)
     chosen = choose(names, parameters, precision, query_template, files=systems, recipe=recipe)
     threads = os.cpu_count() or 1 if threads is None else threads
-    options = Options(hits, threads, language, device, precision, batch_size, trust_remote_code)
+    found = resolve_topics(topics)
+    restricted = None if candidates is None else find_candidates(candidates, found)
+    few = restricted.docs if restricted else None
+    options = Options(hits, threads, language, device, precision, batch_size, trust_remote_code, few)
     reranker = choose_reranker(rerank, options, depth, files=systems, recipe=rerank_recipe, kind=rerank_kind)
-    method = Method(chosen, hits=hits, fusion=fuse, instruction=instruction, reranker=reranker)
+    among = restricted.name if restricted else ""
+    method = Method(chosen, hits=hits, fusion=fuse, instruction=instruction, candidates=among, reranker=reranker)
     _check(method, precision, docs, index)
     check_ids("tag", [tag or method.tag])
-    found = resolve_topics(topics)
     name = index or _own_corpora(found, topics)
     return Job(
         topics=found,
@@ -222,6 +234,7 @@ def plan_run(
         options=options,
         tag=tag or method.tag,
         texts=_texts(found, index, docs) if method.needs_texts else None,
+        candidates=restricted,
         output=_place(output),
         metadata=_metadata_place(output, metadata),
     )

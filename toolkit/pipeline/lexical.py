@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from toolkit.index import Index, Source, find_index, own_name
 from toolkit.pipeline.method import Chosen
 from toolkit.pipeline.options import Options
 from toolkit.search import check_parameters, search
+from toolkit.search.questions import search_own
 
 CORPUS = "corpus"  # the kind of what is searched without an index
 
@@ -50,9 +52,10 @@ class Lucene(Lexical):
         options, wanted = self._options, self._options.language
         if wanted and index.language and wanted != index.language:
             raise ToolkitError(f"index {index.name} was made for language {index.language}", "leave --language out")
-        how: dict[str, Any] = {"hits": options.hits, "threads": options.threads, "tag": self.chosen.tag}
+        how: dict[str, Any] = {**options.search(), "threads": options.threads, "tag": self.chosen.tag}
         sent = [replace(topic, text=topic_input(self.chosen.spec.templates, topic).whole) for topic in topics]
-        return search(sent, index.folder, language=index.language or wanted or "en", **self.chosen.parameters, **how)
+        ask = partial(search, language=index.language or wanted or "en", **self.chosen.parameters, **how)
+        return search_own(sent, index.folder, ask, self.chosen.tag)
 
 
 class Collected(Lexical):
@@ -81,7 +84,7 @@ class Okapi(Collected):
         """rank_bm25's run."""
         from toolkit.search.okapi import search_okapi
 
-        how = {"hits": self._options.hits, "templates": self.chosen.spec.templates, "tag": self.chosen.tag}
+        how = {**self._options.search(), "templates": self.chosen.spec.templates, "tag": self.chosen.tag}
         return search_okapi(topics, self._docs[index.name](), **self.chosen.parameters, **how)
 
 
@@ -93,7 +96,7 @@ class Fields(Collected):
         from toolkit.search.fields import search_fields
 
         folder, options = home() / "indexes" / "own" / f"{index.name}.fields", self._options
-        how = {"hits": options.hits, "threads": options.threads, "language": options.language or "en", "tag": self.chosen.tag}
+        how = {**options.search(), "threads": options.threads, "language": options.language or "en", "tag": self.chosen.tag}
         templates = self.chosen.spec.templates
         return search_fields(topics, self._docs[index.name], folder, templates=templates, **self.chosen.parameters, **how)
 

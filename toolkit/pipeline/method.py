@@ -73,7 +73,8 @@ class Method:
 
     systems      one, or several whose runs are fused
     fusion       how they are: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`; empty for one system
-    instruction  `full`; or `placebo` (another sentence of the same length), `none`
+    instruction  `full`; or what is sent in its place (`toolkit.search.wordings`)
+    candidates   what the only documents are called that may be found; empty where all may be
     reranker     reads the best documents of each query again
     """
 
@@ -81,6 +82,7 @@ class Method:
     hits: int = DEFAULT_HITS
     fusion: str = ""
     instruction: str = "full"
+    candidates: str = ""
     reranker: Reranking | None = None
 
     @property
@@ -106,7 +108,8 @@ class Method:
         instruction = [self.instruction] if self.instruction != "full" else []
         hits = [f"hits-{self.hits}"] if self.hits != DEFAULT_HITS else []
         rerank = [self.reranker.name] if self.reranker else []
-        return ".".join([*self._fused([system.name for system in self.systems]), *instruction, *hits, *rerank])
+        among = [self.candidates] if self.candidates else []
+        return ".".join([*self._fused([system.name for system in self.systems]), *instruction, *among, *hits, *rerank])
 
     def _fused(self, systems: list[str]) -> list[str]:
         return ["+".join(systems), *([re.sub("[:=,]", "-", self.fusion)] if self.fusion else [])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from toolkit.pipeline.options import Options
 from toolkit.search.dense import search_dense
 from toolkit.search.impact import search_impact
 from toolkit.search.late import search_late
+from toolkit.search.questions import search_own
 
 SEARCHES = {"dense": search_dense, "multivector": search_late, "impact": search_impact}
 
@@ -49,8 +50,9 @@ class Neural:
         spec, theirs = self.chosen.spec, (index.metadata or {}).get("precision")
         if theirs and theirs != self.encoder.precision:
             say(f"note: {index.name} holds vectors in {theirs}, queries are in {self.encoder.precision}")
-        how = {"hits": self.options.hits, "threads": self.options.threads, "tag": self.chosen.tag}
-        return SEARCHES[spec.kind](topics, index.folder, spec, self.encoder, **how)
+        how = {**self.options.search(), "threads": self.options.threads, "tag": self.chosen.tag}
+        ask = partial(SEARCHES[spec.kind], spec=spec, encoder=self.encoder, **how)
+        return search_own(topics, index.folder, ask, self.chosen.tag)
 
     def facts(self) -> dict[str, Any]:
         """What was loaded from the hub, where and how exactly it encoded the queries, and how many its limit cut."""

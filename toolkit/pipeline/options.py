@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ class Options:
     device, precision, batch_size
                         of models; None where they are to choose
     trust_remote_code   whether a checkpoint may bring code that is run
+    candidates          query id -> the only documents that it may find; None where all may be found
 
     Raises ToolkitError for a number below 1.
     """
@@ -29,12 +31,17 @@ class Options:
     precision: str | None = None
     batch_size: int | None = None
     trust_remote_code: bool = False
+    candidates: Mapping[str, Sequence[str]] | None = None
 
     def __post_init__(self):
         for name in ("hits", "threads", "batch_size"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ToolkitError(f"{name.replace('_', ' ')} is {value}", "a whole number from 1 on")
+
+    def search(self) -> dict[str, Any]:
+        """What every search takes."""
+        return {"hits": self.hits, "candidates": self.candidates}
 
     def model(self) -> dict[str, Any]:
         """What the loaders of models take."""

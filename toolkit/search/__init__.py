@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
@@ -24,8 +24,11 @@ def search(
     threads: int = 1,
     language: str = "en",
     tag: str = "bm25",
+    candidates: Mapping[str, Sequence[str]] | None = None,
 ) -> Run:
     """BM25 over one Lucene index, with RM3 where asked for: Anserini's run, digit for digit (see `toolkit.models.anserini`).
+
+    candidates  query id -> the only documents that it may find; their scores are those of a search of all documents
 
     Topics without any result are said. Raises ToolkitError for parameters that BM25 has no meaning for, two topics of one
     id, and a folder that holds no index.
@@ -34,7 +37,8 @@ def search(
     from toolkit.models.anserini import Searcher
 
     check_ids(topics)
-    run = Searcher(index, k1=k1, b=b, rm3=rm3, language=language).search(topics, hits=hits, threads=threads, tag=tag)
+    searcher = Searcher(index, k1=k1, b=b, rm3=rm3, language=language)
+    run = searcher.search(topics, hits=hits, threads=threads, tag=tag, candidates=candidates)
     found = set(run.query_ids)
     without = [topic.query_id for topic in topics if topic.query_id not in found]
     if without:

@@ -28,6 +28,13 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument(
         "--index", metavar="I", help="a folder, a prebuilt index, or a benchmark; default: the topics' own corpora"
     )
+    what.add_argument(
+        "--candidates",
+        nargs="?",
+        const="candidates",
+        metavar="F",
+        help="search only the benchmark's candidates of each topic, or those of a run's file",
+    )
     what.add_argument("--language", metavar="XX", help="analyzer for an index that does not record its language (default: en)")
     how = parser.add_argument_group("how")
     how.add_argument(
@@ -81,6 +88,7 @@ def main(args: argparse.Namespace) -> int:
         pooling=args.pooling,
         fuse=args.fuse,
         instruction=args.instruction,
+        candidates=args.candidates,
         rerank=args.rerank,
         rerank_recipe=args.rerank_recipe,
         rerank_kind=args.rerank_kind,

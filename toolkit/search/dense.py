@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
 from toolkit.formats.indexes import read_index_metadata
+from toolkit.search.candidates import candidate_places
 from toolkit.search.queries import check_made_by, encode_queries
 
 if TYPE_CHECKING:
@@ -31,8 +32,11 @@ def search_dense(
     hits: int = 1000,
     threads: int = 1,
     tag: str = "",
+    candidates: Mapping[str, Sequence[str]] | None = None,
 ) -> Run:
     """The best `hits` documents of each topic by the inner product of its vector with theirs, all of a smaller index.
+
+    candidates  query id -> the only documents that it may find, all of which are scored; of flat indexes only
 
     Scores are 32-bit floats as FAISS has them, see `toolkit.models.vectors`. Equal inputs are encoded and searched once.
     Queries that the model's limit cuts are said. Where passages of an index share their document's id, the best one counts.
@@ -47,10 +51,15 @@ def search_dense(
         check_made_by(index, metadata, spec, encoder)
     opened = FaissIndex.open(index)
     queries = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
-    scores, positions = opened.search(np.stack(list(queries.values())), hits, threads)
     place = {each: row for row, each in enumerate(queries)}
     rows = [place[topic_input(spec.templates, topic)] for topic in topics]
-    return _run([topic.query_id for topic in topics], scores[rows], positions[rows], opened.ids, tag or spec.name, str(index))
+    names, vectors = [topic.query_id for topic in topics], np.stack(list(queries.values()))
+    if candidates is not None:
+        wanted = candidate_places([candidates[name] for name in names], opened.ids.places, index)
+        scores, positions = opened.score(vectors[rows], wanted)
+        return _run(names, scores, positions, opened.ids, tag or spec.name, str(index)).head(hits)
+    scores, positions = opened.search(vectors, hits, threads)
+    return _run(names, scores[rows], positions[rows], opened.ids, tag or spec.name, str(index))
 
 
 def _run(query_ids: list[str], scores: np.ndarray, positions: np.ndarray, ids: DocIds, tag: str, source: str) -> Run:

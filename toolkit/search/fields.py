@@ -33,11 +33,13 @@ def search_fields(
     language: str = "en",
     templates: Mapping[str, str] | None = None,
     tag: str = "bm25",
+    candidates: Mapping[str, Sequence[str]] | None = None,
 ) -> Run:
     """The best `hits` documents of each topic by the weighted sum of BM25 in title and text; rounded as Anserini's runs are.
 
-    docs      gives the whole collection, each time it is called
-    folder    where the index with the two fields is kept; it is built where it is not there or is another collection's
+    docs        gives the whole collection, each time it is called
+    folder      where the index with the two fields is kept; it is built where it is not there or is another collection's
+    candidates  query id -> the only documents that it may find
 
     Raises ToolkitError for parameters without meaning, two topics of one id, and a collection without documents.
     """
@@ -50,7 +52,7 @@ def search_fields(
     open_fields_index(docs, folder, language=language, threads=threads)
     searcher = FieldSearcher(folder, weights={"title": title, "contents": contents}, k1=k1, b=b, language=language)
     sent = [replace(topic, text=topic_input(templates or {}, topic).whole) for topic in topics]
-    return searcher.search(sent, hits=hits, threads=threads, tag=tag)
+    return searcher.search(sent, hits=hits, threads=threads, tag=tag, candidates=candidates)
 
 
 def open_fields_index(docs: Callable[[], Iterable[Doc]], folder: Path, *, language: str, threads: int) -> None:

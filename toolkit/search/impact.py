@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,10 +31,12 @@ def search_impact(
     hits: int = 1000,
     threads: int = 1,
     tag: str = "",
+    candidates: Mapping[str, Sequence[str]] | None = None,
 ) -> Run:
     """The best `hits` documents of each topic: the run of Anserini's SimpleImpactSearcher, digit for digit.
 
-    index  ours, or one of Pyserini's prebuilt ones, which does not say what made it
+    index       ours, or one of Pyserini's prebuilt ones, which does not say what made it
+    candidates  query id -> the only documents that it may find
 
     Raises ToolkitError where the folder holds no such index, where another system made it, and for what `encode_queries`
     refuses.
@@ -52,7 +54,7 @@ def search_impact(
     encoded = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
     texts = {each: repeated(quantise(weights, levels)) for each, weights in encoded.items()}
     asked = [replace(topic, text=texts[topic_input(spec.templates, topic)]) for topic in topics]
-    run = searcher.search(asked, hits=hits, threads=threads, tag=tag or spec.name)
+    run = searcher.search(asked, hits=hits, threads=threads, tag=tag or spec.name, candidates=candidates)
     if without := len(topics) - len(run.query_ids):
         say(f"note: nothing was found in {index} for {without} of {len(topics)} topics")
     return run

@@ -14,6 +14,7 @@ from toolkit.core.runs import Run
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.search import check_ids, check_parameters
+from toolkit.search.candidates import among
 
 
 def search_okapi(
@@ -26,11 +27,13 @@ def search_okapi(
     hits: int = 1000,
     templates: Mapping[str, str] | None = None,
     tag: str = "bm25",
+    candidates: Mapping[str, Sequence[str]] | None = None,
 ) -> Run:
     """The best `hits` documents of each topic; documents without a word of the query follow with score 0.
 
-    docs       the whole collection, held in memory
-    templates  what is searched for and in, see `toolkit.core.templates`
+    docs        the whole collection, held in memory
+    templates   what is searched for and in, see `toolkit.core.templates`
+    candidates  query id -> the only documents that it may find
 
     Scores are rank_bm25's float64 values: write them without rounding. Raises ToolkitError for parameters without meaning,
     two topics of one id, and a collection without documents.
@@ -62,4 +65,4 @@ def search_okapi(
         np.concatenate([*(answers[query] for query in queries), np.empty(0)]),
         tag=tag,
     )
-    return run.head(hits)
+    return (run if candidates is None else among(run, candidates)).head(hits)

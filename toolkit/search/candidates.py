@@ -1,0 +1,51 @@
+"""Searches that may find some documents only: which places of an index these are, and what of a run is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from toolkit.core.columns import encode, lookup, to_arrow
+from toolkit.core.runs import Run
+from toolkit.models.docids import say_lacking
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    Places = Callable[[pyarrow.StringArray], tuple[np.ndarray, np.ndarray]]
+
+
+def candidate_places(wanted: Sequence[Sequence[str]], places: Places, index: Path) -> list[np.ndarray]:
+    """Where the candidates of each query lie in an index: int64, in any order; how many it lacks is said.
+
+    wanted  the ids, a sequence a query
+    places  distinct ids -> the places that have one of them, and for each of these the number of its id
+    """
+    codes, ids = encode([doc_id for its in wanted for doc_id in its])
+    found, owners = places(ids)
+    order = np.argsort(owners, kind="stable")
+    found, counts = found[order], np.bincount(owners, minlength=len(ids))
+    starts = np.cumsum(counts) - counts  # passages of an index may share their document's id
+    say_lacking(index, int((counts[codes] == 0).sum()), len(codes))
+    result, begin = [], 0
+    for its in wanted:
+        own = np.unique(codes[begin : begin + len(its)])
+        begin += len(its)
+        lines = np.arange(counts[own].sum()) + np.repeat(starts[own] - (np.cumsum(counts[own]) - counts[own]), counts[own])
+        result.append(found[lines])
+    return result
+
+
+def among(run: Run, candidates: Mapping[str, Sequence[str]]) -> Run:
+    """What a run has of these documents, for a search that scores all."""
+    pairs = [(number, doc) for number, query_id in enumerate(run.query_ids) for doc in candidates[query_id]]
+    docs = lookup(to_arrow([doc for _, doc in pairs]), run.doc_ids)
+    width = len(run.doc_ids)
+    wanted = np.array([number for number, _ in pairs], np.int64)[docs >= 0] * width + docs[docs >= 0]
+    say_lacking("the collection", int((docs < 0).sum()), len(docs))
+    keep = np.isin(run.queries.astype(np.int64) * width + run.docs, wanted)
+    return replace(run, queries=run.queries[keep], docs=run.docs[keep], scores=run.scores[keep])
