@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from toolkit import registry
-from toolkit.benchmarks import TopicPart, TopicSet
+from toolkit.benchmarks import TopicPart, TopicSet, recorded
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
@@ -47,7 +47,8 @@ def topic_set(*modes, benchmark=None):
 def found(monkeypatch):
     """Whatever topics are asked for, these are found."""
     topics = topic_set("ori", "ins")
-    monkeypatch.setattr(job, "resolve_topics", lambda name: topics)
+    for place in (job, recorded):
+        monkeypatch.setattr(place, "resolve_topics", lambda name: topics)
     return topics
 
 
