@@ -54,6 +54,18 @@ def test_trec_topics_are_written_one_value_a_line(tmp_path):
     )
 
 
+def test_trec_topics_have_a_line_for_each_perspective(tmp_path):
+    topic = Topic("kialo-1", "Cats?", query="Cats?", original_id="1", perspectives=("Cats\nare good.", "<narr> no cats"))
+    write_topics([topic], tmp_path / "topics.trec")
+    assert (
+        (tmp_path / "topics.trec")
+        .read_text()
+        .endswith("<narr> Narrative:\n<perspective> Cats are good.\n<perspective> <narr> no cats\n</top>\n\n")
+    )
+    [read] = read_topics(tmp_path / "topics.trec")
+    assert (read.instruction, read.perspectives) == ("", ("Cats are good.", "<narr> no cats"))
+
+
 def test_tsv_topics_are_id_and_text(tmp_path):
     write_topics([TOPIC], tmp_path / "topics.tsv", "tsv")
     assert (tmp_path / "topics.tsv").read_text() == "audience-012-1-ins\thow do vaccines work? Explain it to a layman.\n"

@@ -23,7 +23,8 @@ _FIELDS = tuple(field.name for field in fields(Topic))
 _TOP = re.compile(r"^[ \t]*<top>(.*?)(^[ \t]*</top>|(?=^[ \t]*<top>)|\Z)", re.DOTALL | re.IGNORECASE | re.MULTILINE)
 # a tag at the start of a line, or a known one anywhere: some files put <num> and <title> on one line
 _TAG = re.compile(r"^[ \t]*<(\w+)>|<(num|title|desc|narr)>", re.MULTILINE | re.IGNORECASE)
-_OWN_TAG = re.compile(r"^<(num|orig|title|desc|narr)>", re.MULTILINE)
+_OWN_TAG = re.compile(r"^<(num|orig|title|desc|narr|perspective)>", re.MULTILINE)
+_PERSPECTIVE = re.compile(r"^<perspective>(.*)$", re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CLOSING = re.compile(r"</\w+>")
 _LABELS = {
@@ -149,7 +150,9 @@ def _read_trec(text: str) -> Iterator[Found]:
         elif "\n<orig>" in top.group(1):  # Tandem's own: one value a line, which may hold anything
             found = _sections(top.group(1), _OWN_TAG, _OWN_LABELS)
             names = {"num": "query_id", "orig": "original_id", "title": "text", "desc": "query", "narr": "instruction"}
-            yield _topic(line, {names[tag]: value for tag, value in found.items()})
+            values: dict[str, Any] = {name: found[tag] for tag, name in names.items() if tag in found}
+            values["perspectives"] = tuple(text.strip() for text in _PERSPECTIVE.findall(top.group(1)))
+            yield _topic(line, values)
         else:
             found = _sections(_CLOSING.sub(" ", top.group(1)), _TAG, _LABELS)
             yield _topic(line, {"query_id": found.get("num", ""), "text": found.get("title", "")})
@@ -170,8 +173,8 @@ def _sections(body: str, tag: re.Pattern, labels: dict[str, re.Pattern]) -> dict
 def write_topics(topics: Iterable[Topic], path: str | Path, format: str = "trec") -> None:
     """Write topics as `trec`, `tsv` (what Anserini and Pyserini read whole ids from) or `jsonl` (texts exactly).
 
-    TREC topics keep id, published id, text, core query and instruction; TSV keeps id and text; in both, white space
-    becomes one blank. Raises ToolkitError for an id that is empty or holds white space (any of Unicode's).
+    TREC topics keep id, published id, text, core query, instruction and perspectives (a line each); TSV keeps id and text;
+    in both, white space becomes one blank. Raises ToolkitError for an id that is empty or holds white space (any of Unicode's).
     """
     topics = list(topics)
     check_ids("query_id", [topic.query_id for topic in topics])
@@ -191,6 +194,7 @@ def _trec(topic: Topic) -> str:
         f"<title> {topic.text}",
         f"<desc> Description: {topic.query}",
         f"<narr> Narrative: {topic.instruction}",
+        *(f"<perspective> {text}" for text in topic.perspectives),
         "</top>",
     )
     return "\n".join(" ".join(line.split()) for line in lines) + "\n\n"
