@@ -6,8 +6,9 @@ from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 from toolkit.models.language_id import script
-from toolkit.search.placebo import neutral_text, placebo, with_instructions, without_instructions
+from toolkit.search.placebo import neutral_text, placebo
 from toolkit.search.rules import understand
+from toolkit.search.wordings import with_instructions, without_instructions
 
 pytestmark = pytest.mark.unit
 
@@ -95,4 +96,4 @@ def test_without_instructions_every_mode_sends_the_core_query():
     assert with_instructions(topics, "placebo") == placebo(topics)
     with pytest.raises(ToolkitError, match="cannot be 'some'") as error:
         with_instructions(topics, "some")
-    assert error.value.hint == "known: full, none, placebo"
+    assert error.value.hint == "known: full, short, keywords, placebo, none"

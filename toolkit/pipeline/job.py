@@ -24,8 +24,8 @@ from toolkit.pipeline.engines import Engine, engine
 from toolkit.pipeline.method import DEFAULT_HITS, Method, check_fusion, choose, choose_reranker
 from toolkit.pipeline.options import Options
 from toolkit.rerank.kept import place_beside
-from toolkit.search.placebo import with_instructions
 from toolkit.search.rules import apply_rules
+from toolkit.search.wordings import with_instructions
 from toolkit.texts import Texts, texts_from
 
 BM25_DECIMALS = 6  # as Anserini writes them: 4 decimals, ties made strict in the 6th

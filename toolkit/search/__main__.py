@@ -52,7 +52,10 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--hits", type=int, default=1000, metavar="N", help="documents a query (default: 1000)")
     how.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one a core")
     how.add_argument(
-        "--instruction", choices=("full", "placebo", "none"), default="full", help="what the topics' instructions become"
+        "--instruction",
+        choices=("full", "short", "keywords", "placebo", "none"),
+        default="full",
+        help="what the topics' instructions become",
     )
     second = parser.add_argument_group("reranking")
     second.add_argument("--rerank", metavar="S", help="a reranker for the best documents of each query")

@@ -20,21 +20,6 @@ from toolkit.models.language_id import script
 from toolkit.registry import FOLDER
 from toolkit.registry.loader import read_yaml
 
-CHOICES = ("full", "none", "placebo")
-
-
-def with_instructions(topics: Sequence[Topic], how: str) -> list[Topic]:
-    """The topics with their instructions (`full`), without any (`none`), or with placebos in their place (`placebo`)."""
-    if how not in CHOICES:
-        raise ToolkitError(f"instructions cannot be {how!r}", f"known: {', '.join(CHOICES)}")
-    changed = {"full": list, "none": without_instructions, "placebo": placebo}
-    return changed[how](topics)
-
-
-def without_instructions(topics: Iterable[Topic]) -> list[Topic]:
-    """The topics with the core query alone in every mode, as if the benchmark had no instructions."""
-    return [replace(topic, text=topic.query or topic.text, instruction="", released="") for topic in topics]
-
 
 def placebo(topics: Iterable[Topic]) -> list[Topic]:
     """The topics with neutral sentences in place of every instruction; a topic without one stays as it is.
@@ -48,7 +33,7 @@ def placebo(topics: Iterable[Topic]) -> list[Topic]:
 
 
 def _treated(topic: Topic) -> Topic:
-    before, after = _around(topic)
+    before, after = around(topic)
     try:
         text = neutral_text(topic.instruction)
     except ToolkitError as error:
@@ -56,8 +41,11 @@ def _treated(topic: Topic) -> Topic:
     return replace(topic, instruction=text, text=before + text + after)
 
 
-def _around(topic: Topic) -> tuple[str, str]:
-    """What a topic's text has before and after its instruction: one of them ends or begins with the query."""
+def around(topic: Topic) -> tuple[str, str]:
+    """What a topic's text has before and after its instruction: one of them ends or begins with the query.
+
+    Raises ToolkitError for a text that is not made of both.
+    """
     text, query, instruction = topic.text, topic.query, topic.instruction
     if len(text) >= len(query) + len(instruction):
         if text.startswith(query) and text.endswith(instruction):
@@ -66,7 +54,7 @@ def _around(topic: Topic) -> tuple[str, str]:
             return "", text[len(instruction) :]
     raise ToolkitError(
         f"query {topic.query_id}: its text is not its query and its instruction, one after the other",
-        "a placebo needs topics with fields for both (`tandem benchmarks export` writes them)",
+        "another instruction needs topics with fields for both (`tandem benchmarks export` writes them)",
     )
 
 
