@@ -4,6 +4,7 @@ from toolkit.runs.check import against_benchmark, against_metadata, describe_dig
 from toolkit.runs.convert import benchmark_texts, convert, file_texts
 from toolkit.runs.ids import with_ids
 from toolkit.runs.origin import keeps_metadata, origin, write_origin
+from toolkit.runs.pool import pool, pool_facts
 from toolkit.runs.repair import is_repaired, repair_qrels, repair_run
 from toolkit.runs.summary import summarise
 
@@ -17,6 +18,8 @@ __all__ = [
     "is_repaired",
     "keeps_metadata",
     "origin",
+    "pool",
+    "pool_facts",
     "repair_qrels",
     "repair_run",
     "summarise",

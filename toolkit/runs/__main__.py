@@ -22,7 +22,9 @@ def parser() -> argparse.ArgumentParser:
     top = command("runs", __doc__)
     add = subcommands(top)
     show = add("show", "what a run holds: lines, queries, modes, depth, ties, digits; and its metadata", run_show)
-    show.add_argument("run", nargs="+", metavar="F", help="run file (TREC, Parquet, JSON, MTEB predictions, rank_llm requests)")
+    show.add_argument(
+        "run", nargs="+", metavar="F", help="run file (TREC, Parquet, JSON, MTEB predictions, rank_llm requests, pickle)"
+    )
     verify = add(
         "verify", "everything that is wrong with runs (lines, metadata, benchmark) or qrels", run_verify, VERIFY_EPILOG
     )
@@ -44,6 +46,12 @@ def parser() -> argparse.ArgumentParser:
     to.add_argument(
         "--docs", metavar="D", help="for rank-llm, with --topics: file or folder of documents (JSONL, TSV, TREC text)"
     )
+    pooled = add("pool", "candidates of several runs: the first of each, then the second of each, and so on", run_pool)
+    pooled.add_argument("run", nargs="+", metavar="F", help="run file in any of these forms; their order counts")
+    pooled.add_argument("--depth", type=int, metavar="K", help="how deep each run is read (default: to its end)")
+    pooled.add_argument("--size", type=int, default=1000, metavar="N", help="documents a query (default: 1000)")
+    pooled.add_argument("--output", required=True, metavar="G", help="file to write; - is standard output")
+    pooled.add_argument("--tag", default="pool", help="name of the new run (default: pool)")
     return top
 
 
@@ -171,6 +179,26 @@ def _texts(args: argparse.Namespace, run: Run) -> tuple[list[Topic], dict[str, s
     raise ToolkitError(
         "rank_llm requests hold the texts of queries and documents", "name their source: --benchmark ID, or --topics T --docs D"
     )
+
+
+def run_pool(args: argparse.Namespace) -> None:
+    import time
+    from pathlib import Path
+
+    from toolkit.formats import read_any_run, write_metadata, write_run
+    from toolkit.formats.provenance import metadata_of
+    from toolkit.runs import keeps_metadata, pool, pool_facts
+
+    started, runs = time.time(), [read_any_run(path) for path in args.run]
+    facts, shared = pool_facts(args.run, runs)
+    made = pool(runs, depth=args.depth, size=args.size, tag=args.tag)
+    write_run(made, args.output)
+    if keeps_metadata(args.output):
+        method = {"pooling": {"rounds over": [run.tag for run in runs], "depth": args.depth, "size": args.size}}
+        data, seconds = {**shared, "runs": facts}, time.time() - started
+        its = metadata_of(made, tag=args.tag, method=method, data=data, file=Path(args.output), seconds=seconds)
+        write_metadata(args.output, its)
+        note(f"{args.output}: {len(made.query_ids):,} queries, {len(made):,} documents")
 
 
 def main(args: argparse.Namespace) -> int | None:

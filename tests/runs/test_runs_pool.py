@@ -1,0 +1,71 @@
+"""Candidates pooled from several runs."""
+
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.formats import read_run
+from toolkit.runs import pool
+
+pytestmark = pytest.mark.unit
+
+
+def ranked(tag, **lists):
+    return Run.from_dict({q: {doc: -float(place) for place, doc in enumerate(docs)} for q, docs in lists.items()}, tag=tag)
+
+
+ONE = ranked("one", q1=["a", "b", "c", "d"], q2=["x"])
+TWO = ranked("two", q1=["b", "e", "a", "f"])
+
+
+def docs(run):
+    return {query: [(doc.doc_id, doc.score) for doc in ranking] for query, ranking in run.rankings()}
+
+
+def test_the_first_of_every_run_comes_before_the_second_of_any():
+    # rounds: a b | b e | c a | d f
+    assert docs(pool([ONE, TWO])) == {
+        "q1": [("a", 6.0), ("b", 5.0), ("e", 4.0), ("c", 3.0), ("d", 2.0), ("f", 1.0)],
+        "q2": [("x", 1.0)],
+    }
+
+
+def test_the_order_of_the_runs_counts():
+    assert [doc for doc, _ in docs(pool([TWO, ONE]))["q1"]] == ["b", "a", "e", "c", "f", "d"]
+
+
+def test_size_ends_a_pool_within_a_round_and_depth_every_list():
+    assert [doc for doc, _ in docs(pool([ONE, TWO], size=3))["q1"]] == ["a", "b", "e"]
+    assert [doc for doc, _ in docs(pool([ONE, TWO], depth=2))["q1"]] == ["a", "b", "e"]
+
+
+def test_what_is_missing_is_said(capsys):
+    pool([ONE, TWO], size=4)
+    assert capsys.readouterr().err.splitlines() == [
+        "note: two lacks 1 of 2 queries (q2)",
+        "note: 1 of 2 queries have fewer than 4 documents (q2)",
+    ]
+
+
+@pytest.mark.parametrize("numbers", [{"size": 0}, {"depth": 0}])
+def test_numbers_start_at_one(numbers):
+    with pytest.raises(ToolkitError, match=r"depth is .*, size is "):
+        pool([ONE], **numbers)
+
+
+def test_the_command_records_the_runs_in_their_order(tmp_path):
+    (tmp_path / "one.trec").write_text("q1 Q0 a 1 2 one\nq1 Q0 b 2 1 one\n")
+    (tmp_path / "two.trec").write_text("q1 Q0 c 1 2 two\nq1 Q0 a 2 1 two\n")
+    line = ["-m", "toolkit.runs", "pool", "two.trec", "one.trec", "--depth", "2", "--size", "1000", "--output", "pool.trec"]
+    done = subprocess.run([sys.executable, *line], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.splitlines()[-1] == "pool.trec: 1 queries, 3 documents"
+    assert docs(read_run(tmp_path / "pool.trec")) == {"q1": [("c", 3.0), ("a", 2.0), ("b", 1.0)]}
+    metadata = yaml.safe_load((tmp_path / "pool.trec.yaml").read_text())
+    assert metadata["method"]["pooling"] == {"rounds over": ["two", "one"], "depth": 2, "size": 1000}
+    assert [run["file"] for run in metadata["data"]["runs"]] == ["two.trec", "one.trec"]
+    assert metadata["tag"] == "pool"
