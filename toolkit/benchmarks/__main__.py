@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from toolkit.shell import command, guard, note, subcommands
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import Selection
+    from toolkit.benchmarks.statistics import Row
 
 EXPORT_NOTE = """\
 Anserini's and Pyserini's own reader of TREC topics keeps only the digits of an id and would merge queries: give them the
@@ -27,6 +29,8 @@ def parser() -> argparse.ArgumentParser:
     add("list", "every benchmark, and what of it is on this machine", list_all)
     show_parser = add("show", "all that is known of one benchmark", show)
     show_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
+    stats = "its sizes, computed, beside what its paper's table of statistics prints"
+    show_parser.add_argument("--stats", action="store_true", help=stats)
     export_parser = add("export", "write topics, qrels, candidates and corpora as files", export_files, EXPORT_NOTE)
     export_parser.add_argument("id", metavar="ID", help="a benchmark or a part of it (infosearch-audience-ins)")
     export_parser.add_argument("--to", metavar="DIR", type=Path, required=True, help="folder to write into")
@@ -59,18 +63,50 @@ def _here(spec: BenchmarkSpec) -> tuple[str, ...]:
 
 
 def show(args: argparse.Namespace) -> None:
-    selection = _find(args.id, at_hand=False)
+    selection = _whole(args.id)
+    if args.stats:
+        return _show_statistics(selection)
     spec = registry.benchmark(selection.benchmark)
     here = _here(spec)
     print(f"{spec.name}: {spec.description}")
     rows = {"modes": ", ".join(spec.modes), "measures": ", ".join(spec.measures), **spec.source, **spec.counts}
-    print("\n".join(f"  {key:<10} {value}" for key, value in rows.items()))
+    for key, value in rows.items():
+        first, *more = str(value).splitlines() or ["none"]
+        print(f"  {key:<10} {first}", *(f"             {line}" for line in more), sep="\n")
+    for name, groups in spec.selections.items():
+        print(f"  {_id(spec, name)}: {', '.join(_id(spec, group) for group in groups)}")
     for group in (group for group in spec.groups if group["name"] in selection.groups):
         facts = {key: value for key, value in group.items() if key != "name" and value} | group.get("counts", {})
         facts.pop("counts", None)
         text = "; ".join(f"{key} {', '.join(value) if isinstance(value, list) else value}" for key, value in facts.items())
         state = "on this machine" if group["name"] in here else "not fetched"
-        print(f"  {spec.name}-{group['name']} ({state}){': ' if text else ''}{text}")
+        print(f"  {_id(spec, group['name'])} ({state}){': ' if text else ''}{text}")
+
+
+def _id(spec: BenchmarkSpec, name: str) -> str:
+    return "-".join(filter(None, (spec.name, name))).replace("/", "-")
+
+
+def _show_statistics(selection: Selection) -> None:
+    from toolkit.benchmarks import load
+    from toolkit.benchmarks.statistics import shown, statistics
+
+    present = [group for group in _here(registry.benchmark(selection.benchmark)) if group in selection.groups]
+    print("place\tstatistic\tprinted\tcomputed\tnote")
+    for row in statistics(load(selection.benchmark), present):
+        printed, remark = ("", "") if row.printed is None else (row.printed.value, _remark(row))
+        print(row.place, row.statistic, printed, shown(row.value), remark, sep="\t")
+
+
+def _remark(row: Row) -> str:
+    """What is to be known of a computed statistic beside the printed one."""
+    marks = {
+        "not on this machine": row.value is None,
+        "DIFFERENT": bool(row.problem),
+        f"approximate: {row.printed.approximate}": bool(row.printed.approximate),
+        f"inconsistent: {row.printed.inconsistent}": bool(row.printed.inconsistent),
+    }
+    return "; ".join(mark for mark, holds in marks.items() if holds)
 
 
 def export_files(args: argparse.Namespace) -> None:
@@ -92,22 +128,31 @@ def _find(name: str, *, at_hand: bool = True) -> Selection:
     return selection
 
 
+def _whole(name: str) -> Selection:
+    """What a name means, a benchmark's own name all of its groups."""
+    selection = _find(name, at_hand=False)
+    if name == selection.benchmark:
+        groups = tuple(group["name"] for group in registry.benchmark(name).groups)
+        return dataclasses.replace(selection, groups=groups)
+    return selection
+
+
 def fetch(args: argparse.Namespace) -> None:
     from toolkit.benchmarks import load, take
     from toolkit.benchmarks.parts import counts
     from toolkit.benchmarks.verify import other_counts
 
-    selection = _find(args.id, at_hand=False)
+    selection = _whole(args.id) if args.folder else _find(args.id, at_hand=False)
     benchmark = load(selection.benchmark)
     parts = (
-        take(selection.benchmark, args.folder, () if args.id == selection.benchmark else selection.groups)
+        take(selection.benchmark, args.folder, selection.groups)
         if args.folder
         else {group: benchmark.part(group) for group in selection.groups}
     )
     rows = {group["name"]: group for group in benchmark.spec.groups}
     for name, part in parts.items():
         found = ", ".join(f"{number} {what}" for what, number in counts(part).items())
-        print(f"{benchmark.spec.name}-{name}: {found}, candidates in {len(part.scoreddocs)} modes")
+        print(f"{_id(benchmark.spec, name)}: {found}, candidates in {len(part.scoreddocs)} modes")
         for line in part.notes:
             note(f"note: {line}")
         if other := other_counts(part, rows[name]):
@@ -118,7 +163,7 @@ def verify_all(args: argparse.Namespace) -> int:
     from toolkit.benchmarks import load
     from toolkit.benchmarks.verify import verify
 
-    selection = _find(args.id, at_hand=False)
+    selection = _whole(args.id)
     findings = list(verify(load(selection.benchmark), selection.groups))
     if not findings:
         raise ToolkitError(f"nothing of {args.id} is on this machine", f"tandem benchmarks fetch {args.id}", status=1)

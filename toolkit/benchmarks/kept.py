@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -109,18 +110,20 @@ def take(spec: BenchmarkSpec, groups: Sequence[Group], root: Path) -> dict[str, 
 
 
 def _told_apart(spec: BenchmarkSpec, root: Path, found: Sequence[tuple[Group, Path]]) -> Sequence[tuple[Group, Path]]:
-    """The same, where the local folder itself could be several repositories' only those that the benchmark's name means.
-
-    Raises ToolkitError where its name does not decide it.
-    """
-    at_root = [group for group, folder in found if folder == root]
-    if len({group.get("repository") for group in at_root}) < 2:
+    """The same, where the tables of the local folder itself could be several repositories' only those that the benchmark's
+    name means. Raises ToolkitError where its name does not decide it."""
+    repositories = defaultdict(set)
+    for group, folder in found:
+        if folder == root:
+            repositories[_layout(spec).tables(group)].add(group.get("repository"))
+    unclear = {tables for tables, names in repositories.items() if len(names) > 1}
+    if not unclear:
         return found
     meant = spec.selections.get("", ())
     if not meant:
-        known = ", ".join(f"{spec.name}-{_flat(group)}" for group in at_root)
+        known = ", ".join(f"{spec.name}-{_flat(group)}" for group, _ in found if _layout(spec).tables(group) in unclear)
         raise ToolkitError(f"{root} could be any of {known}", "name one of them, or the folder as its repository is called")
-    return [(group, folder) for group, folder in found if folder != root or group["name"] in meant]
+    return [(group, folder) for group, folder in found if _layout(spec).tables(group) not in unclear or group["name"] in meant]
 
 
 def _repository(group: Group) -> str:

@@ -11,10 +11,12 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, RegressionSpec, SystemSpec
 from toolkit.registry.choice import choose_system
 from toolkit.registry.loader import FOLDER, entries, look_up, read_yaml
+from toolkit.registry.printed import Printed, statistics
 from toolkit.registry.snapshot import index_aliases, prebuilt
 from toolkit.registry.tables import Published, published
 
 __all__ = [
+    "Printed",
     "Published",
     "benchmark",
     "benchmarks",
@@ -27,6 +29,7 @@ __all__ = [
     "pyserini_topics",
     "regression",
     "regressions",
+    "statistics",
     "system",
     "systems",
 ]

@@ -1,0 +1,134 @@
+"""What the papers' tables of statistics print, computed from what is on this machine."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from followir_layout import CROSS_LINGUAL, write_mfollowir
+from published_layout import write_infosearch
+
+from toolkit import benchmarks, registry
+from toolkit.benchmarks.benchmark import Benchmark
+from toolkit.benchmarks.parts import Part
+from toolkit.benchmarks.statistics import STATISTICS, Row, statistics
+from toolkit.benchmarks.verify import verify
+from toolkit.core.documents import Doc
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.topics import Topic
+from toolkit.registry.printed import Printed
+
+pytestmark = pytest.mark.unit
+
+
+class Small(Benchmark):
+    """Two instructed queries of one core query, three documents, and a question with two perspectives."""
+
+    def __init__(self):
+        super().__init__(registry.benchmark("infosearch-mini"))
+        topics = [
+            Topic("a-1-ins", "how far far", query="how far", instruction="far", mode="ins", group_id="a"),
+            Topic("a-2-ins", "how far far", query="how far", instruction="near by", mode="ins", group_id="a"),
+            Topic("b-ins", "why", query="why", mode="ins", group_id="b", perspectives=("It's so.", "No")),
+        ]
+        qrels = Qrels.from_rows([Qrel("a-1-ins", "d1", 2), Qrel("a-1-ins", "d2", 0), Qrel("a-2-ins", "d1", 1)])
+        docs = [Doc(name, "", "text") for name in ("d1", "d2", "d3")]
+        self._parts = {"audience": Part("audience", {"ins": topics}, {"ins": qrels}, docs)}
+
+
+def test_every_statistic_of_a_benchmark_one_can_count_by_eye():
+    found = {name: compute(Small(), ("audience",), "ins") for name, compute in STATISTICS.items()}
+    assert found == {
+        "queries": 3,
+        "cores": 2,
+        "queries_per_core": 1.5,
+        "distinct_texts": 2,
+        "documents": 3,
+        "relevant_per_query": 2 / 3,
+        "query_characters": (7 + 7 + 3) / 3,
+        "instruction_characters": (3 + 7) / 2,
+        "words": (3 + 1) / 2,
+        "perspectives": 2,
+        "perspective_words": (3 + 1) / 2,  # It's so . | No
+    }
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "differs"),
+    [
+        ("40", 40, False),
+        ("40", 41, True),
+        ("10.8", 10.84, False),
+        ("10.8", 10.86, True),
+        ("7.81", 7.8185, True),
+        ("73", 73.49, False),
+        ("73", None, False),
+    ],
+)
+def test_a_value_differs_where_it_rounds_to_another(printed, value, differs):
+    cell = Printed("2", "fas n_queries", ("fas",), "", "queries", printed, "", "")
+    row = Row("fas n_queries", "queries", value, cell)
+    assert row.differs == differs
+    assert bool(row.problem) == differs
+    assert not Row("x", "queries", value, cell._replace(inconsistent="the paper says so itself")).problem
+
+
+def test_every_printed_cell_leads_to_groups_and_statistics_that_there_are():
+    papers = [name for name in registry.benchmarks() if registry.statistics(name)]
+    assert {"infosearch", "instructir", "mfollowir", "berds"} <= set(papers)
+    for name in papers:
+        spec = registry.benchmark(name)
+        groups = {group["name"] for group in spec.groups}
+        for cell in registry.statistics(name):
+            assert cell.statistic in STATISTICS, cell
+            assert set(cell.groups) <= groups, cell
+            assert cell.mode in ("", *spec.modes) or cell.mode in ("multilingual", "cross-lingual"), cell
+            assert float(cell.value) > 0
+
+
+def test_every_listed_inconsistency_is_of_a_cell():
+    from toolkit.registry.loader import FOLDER, read_yaml
+
+    for paper, known in read_yaml(FOLDER / "published" / "statistics.yaml").items():
+        places = {cell.place for cell in registry.statistics(paper)}
+        assert set(known.get("inconsistent", {})) <= places
+
+
+def test_both_settings_of_mfollowir_have_cells_of_their_own(home, tmp_path):
+    write_mfollowir(tmp_path, ("fas",))
+    write_mfollowir(tmp_path, ("fas",), CROSS_LINGUAL)
+    benchmarks.take("mfollowir", tmp_path)
+    rows = {row.place: row.value for row in statistics(benchmarks.load("mfollowir"), ("fas", "cross-lingual/fas"))}
+    assert rows["fas n_queries"] == 2
+    assert rows["fas rel_docs_per_query_before"] == 2
+    assert rows["fas rel_docs_per_query_after"] == 1
+    assert rows["fas multilingual query_chars"] == (28 + 14) / 2 + len(" سرطان مغز")
+    assert rows["fas cross-lingual query_chars"] == (28 + 14) / 2 + len(" radio")
+    assert rows["fas multilingual instruction_chars_changed"] == len("changed narrative of 310.")
+    assert rows["zho n_queries"] is None
+    assert rows["total n_queries"] is None
+
+
+def test_verify_names_each_cell_that_differs_and_lets_listed_ones_be(home, tmp_path):
+    benchmarks.take("infosearch", write_infosearch(tmp_path, ("audience",)))
+    benchmark = benchmarks.load("infosearch")
+    finding = list(verify(benchmark, benchmark.groups))[-1]
+    assert (finding.group, finding.check) == ("infosearch", "table 9")
+    assert finding.problem == "audience ori n_queries: 100 expected, 2 found; audience n_docs: 840 expected, 16 found"
+
+
+def test_the_command_prints_the_papers_value_beside_ours(home, tmp_path):
+    benchmarks.take("mfollowir", write_mfollowir(tmp_path, ("rus",)))
+    command = [sys.executable, "-m", "toolkit.benchmarks", "show", "mfollowir", "--stats"]
+    lines = subprocess.run(command, capture_output=True, text=True, env=os.environ).stdout.splitlines()
+    assert lines[0] == "place\tstatistic\tprinted\tcomputed\tnote"
+    assert "rus n_queries\tqueries\t40\t2\tDIFFERENT" in lines
+    assert "zho n_queries\tqueries\t43\t-\tnot on this machine" in lines
+
+
+def test_a_benchmark_without_such_a_table_shows_its_own_sizes(home):
+    command = [sys.executable, "-m", "toolkit.benchmarks", "show", "infosearch-mini-audience", "--stats"]
+    lines = subprocess.run(command, capture_output=True, text=True, env=os.environ).stdout.splitlines()
+    assert "audience ins\tqueries\t\t12\t" in lines
+    assert "audience ins\trelevant_per_query\t\t1.00\t" in lines
+    assert not any(line.startswith("format") for line in lines)

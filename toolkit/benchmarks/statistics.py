@@ -1,0 +1,167 @@
+"""Sizes of benchmarks, as the tables of statistics in their papers print them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from toolkit import registry
+from toolkit.benchmarks.benchmark import Benchmark
+from toolkit.core.topics import Topic
+from toolkit.registry.printed import Printed
+
+WORD = re.compile(r"\w+(?:[-'’.]\w+)*|[^\w\s]")  # words with what stands inside them; each punctuation mark for itself
+
+
+class Row(NamedTuple):
+    """One statistic of some groups.
+
+    value    None where it cannot be computed: the groups are not on this machine, or are without documents, judgments or
+             perspectives
+    printed  the paper's cell; None where no paper prints it
+    """
+
+    place: str
+    statistic: str
+    value: float | None
+    printed: Printed | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the value, rounded as the paper's is, is another one."""
+        if self.value is None or self.printed is None:
+            return False
+        decimals = len(self.printed.value.partition(".")[2])
+        return abs(self.value - float(self.printed.value)) > 0.5 * 10**-decimals + 1e-9
+
+    @property
+    def problem(self) -> str:
+        """A difference that nothing explains; empty where there is none."""
+        if not self.differs or self.printed.approximate or self.printed.inconsistent:
+            return ""
+        return f"{self.place}: {self.printed.value} expected, {shown(self.value)} found"
+
+
+def shown(value: float | None) -> str:
+    """A whole number as it is, another with two decimals; `-` where there is none."""
+    if value is None:
+        return "-"
+    return str(value) if isinstance(value, int) else f"{value:.2f}"
+
+
+def statistics(benchmark: Benchmark, present: Sequence[str]) -> Iterator[Row]:
+    """The statistics that the benchmark's paper prints, beside the printed values; where it prints none (or the benchmark is
+    of our own making), every statistic of every group that is here.
+
+    present  the groups that can be read on this machine
+    """
+    printed = registry.statistics(benchmark.spec.name)
+    for cell in printed:
+        yield Row(cell.place, cell.statistic, _value(benchmark, cell.groups, cell.mode, cell.statistic, present), cell)
+    if printed:
+        return
+    for group in present:
+        for mode in benchmark.spec.modes or ("",):
+            for name in STATISTICS:
+                if (value := _value(benchmark, (group,), mode, name, present)) is not None:
+                    yield Row(" ".join(filter(None, (group, mode))), name, value)
+
+
+def _value(benchmark: Benchmark, groups: Sequence[str], mode: str, statistic: str, present: Sequence[str]) -> float | None:
+    mode = mode if mode in benchmark.spec.modes else next(iter(benchmark.spec.modes), "")
+    if not set(groups) <= set(present):
+        return None
+    return STATISTICS[statistic](benchmark, groups, mode)
+
+
+def _topics(benchmark: Benchmark, groups: Sequence[str], mode: str) -> list[Topic]:
+    return [topic for group in groups for topic in benchmark.topics(group, mode)]
+
+
+def queries(benchmark: Benchmark, groups: Sequence[str], mode: str) -> int:
+    """Queries of a mode."""
+    return len(_topics(benchmark, groups, mode))
+
+
+def cores(benchmark: Benchmark, groups: Sequence[str], mode: str) -> int:
+    """Core queries: what the instructed variants of one query share."""
+    return len({(group, topic.group_id) for group in groups for topic in benchmark.topics(group, mode)})
+
+
+def queries_per_core(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float:
+    """Instructed queries of a core query, on average."""
+    return queries(benchmark, groups, mode) / cores(benchmark, groups, mode)
+
+
+def distinct_texts(benchmark: Benchmark, groups: Sequence[str], mode: str) -> int:
+    """Queries of a mode that differ in their text."""
+    return sum(len({topic.text for topic in benchmark.topics(group, mode)}) for group in groups)
+
+
+def documents(benchmark: Benchmark, groups: Sequence[str], mode: str) -> int | None:
+    """Documents of the corpora that the groups are searched over."""
+    corpora = dict.fromkeys(benchmark.spec.corpus(group) for group in groups)
+    if not all(benchmark.is_present(group) and benchmark.has_docs(group) for group in corpora):
+        return None
+    return sum(sum(1 for _ in benchmark.docs(group)) for group in corpora)
+
+
+def relevant_per_query(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
+    """Relevant documents of a query, on average; of subtopics each by itself."""
+    if not all(benchmark.has_qrels(group) for group in groups):
+        return None
+    relevant = Counter(row.relevance > 0 for group in groups for row in benchmark.qrels(group, mode))
+    return relevant[True] / queries(benchmark, groups, mode)
+
+
+def query_characters(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float:
+    """Characters of a core query, on average over the queries of the mode."""
+    return fmean(len(topic.query) for topic in _topics(benchmark, groups, mode))
+
+
+def instruction_characters(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
+    """Characters of an instruction, on average; None where the mode has none."""
+    return _mean(len(topic.instruction) for topic in _topics(benchmark, groups, mode) if topic.instruction)
+
+
+def words(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float:
+    """Words of a query as it is sent, divided by white space, on average over those that differ in their text."""
+    texts = {topic.text: None for topic in _topics(benchmark, groups, mode)}
+    return fmean(len(text.split()) for text in texts)
+
+
+def perspectives(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
+    """Perspectives of a question, on average; None where the benchmark has none."""
+    return _mean(len(topic.perspectives) for topic in _topics(benchmark, groups, mode) if topic.perspectives)
+
+
+def perspective_words(benchmark: Benchmark, groups: Sequence[str], mode: str) -> float | None:
+    """Words and punctuation marks of a perspective, on average over all of them."""
+    topics = _topics(benchmark, groups, mode)
+    return _mean(len(WORD.findall(text)) for topic in topics for text in topic.perspectives)
+
+
+def _mean(values: Iterable[int]) -> float | None:
+    values = list(values)
+    return fmean(values) if values else None
+
+
+STATISTICS: dict[str, Callable[[Benchmark, Sequence[str], str], float | None]] = {
+    function.__name__: function
+    for function in (
+        queries,
+        cores,
+        queries_per_core,
+        distinct_texts,
+        documents,
+        relevant_per_query,
+        query_characters,
+        instruction_characters,
+        words,
+        perspectives,
+        perspective_words,
+    )
+}
