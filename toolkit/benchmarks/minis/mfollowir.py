@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks.layouts.followir import checks
+from toolkit.benchmarks.minis.sources import lacking, passage, refuse_twice
 from toolkit.benchmarks.parts import Group, Part
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -36,31 +37,23 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
     """
     language, suffix = group.get("corpus", group["name"]), "_en" if "corpus" in group else ""
     path = corpora(spec.name, f"{language}.yaml")
-    try:
+    with lacking(path):
         sources = read_yaml(path)["topics"]
-        docs = [_doc(entry) for source in sources for entry in source["documents"]]
-        _check(str(path), sources, docs)
+        docs = [passage(entry) for source in sources for entry in source["documents"]]
         name, prefix = group["name"], group["name"].replace("/", "-")
         topics = {mode: [_topic(source, prefix, mode, suffix) for source in sources] for mode in FOLLOWIR}
         qrels = {mode: Qrels.from_rows(_judged(sources, topics[mode], mode), join_mode(prefix, mode)) for mode in FOLLOWIR}
-    except KeyError as error:
-        raise ToolkitError(f"{path}: an entry lacks {error.args[0]!r}", "compare it with the other languages") from error
+    _check_numbers(path, sources)
+    refuse_twice(str(path), "document", (doc.doc_id for doc in docs))
     ranked = [_candidates(f"{language}-{source['number']}", source, docs) for source in sources]
     candidates = {mode: Run.from_rows(_scored(topics[mode], ranked), tag="candidates") for mode in FOLLOWIR}
     return Part(name, topics, qrels, None if "corpus" in group else docs, candidates)
 
 
-def _check(place: str, sources: Sequence[Mapping[str, Any]], docs: Sequence[Doc]) -> None:
+def _check_numbers(path: Path, sources: Sequence[Mapping[str, Any]]) -> None:
     for number, source in enumerate(sources, 1):
         if source["number"] != number:
-            raise ToolkitError(f"{place}: topic {source['number']} stands at place {number}", "number topics from 1, in order")
-    twice = [doc_id for doc_id, times in Counter(doc.doc_id for doc in docs).items() if times > 1]
-    if twice:
-        raise ToolkitError(f"{place}: document ids used twice: {', '.join(twice)}", "every document needs its own id")
-
-
-def _doc(entry: Mapping[str, Any]) -> Doc:
-    return Doc(str(entry["id"]), entry["title"], entry["text"])
+            raise ToolkitError(f"{path}: topic {source['number']} stands at place {number}", "number topics from 1, in order")
 
 
 def _topic(source: Mapping[str, Any], prefix: str, mode: str, suffix: str) -> Topic:
