@@ -24,7 +24,14 @@ BENCHMARK = "instructir"
 def parser() -> argparse.ArgumentParser:
     made = command("analyze", __doc__)
     add = subcommands(made)
-    for options in (order_options, paraphrase_options, overlap_options, diversity_options):
+    for options in (
+        order_options,
+        paraphrase_options,
+        overlap_options,
+        diversity_options,
+        coverage_options,
+        crosslingual_options,
+    ):
         options(add)
     return made
 
@@ -166,6 +173,55 @@ def run_diversity(args: argparse.Namespace) -> None:
         write(without_histogram(scores), args, by_query=args.by_query, below=f"\n{histogram(scores)}")
     else:
         write(scores, args, by_query=args.by_query)
+
+
+def perspectives_judged_by(sub: argparse.ArgumentParser) -> None:
+    """`--qrels` and `--benchmark`, which may stand together: judgments of one's own for the benchmark's groups."""
+    sub.add_argument("--qrels", nargs="+", action="extend", metavar="F", help="TREC qrels whose second column is a perspective")
+    sub.add_argument("--benchmark", metavar="ID", help="whose groups count, and, without --qrels, whose judgments")
+
+
+def perspective_judgments(args: argparse.Namespace) -> Judgments:
+    """What `--qrels`, `--benchmark` or both name."""
+    from toolkit.evaluate.inputs import as_sources
+    from toolkit.evaluate.judgments import from_benchmark, from_files
+
+    if not args.qrels and not args.benchmark:
+        raise ToolkitError("nothing judges the runs", "name --qrels, --benchmark, or both")
+    sources = as_sources(args.qrels) if args.qrels else []
+    return from_benchmark(args.benchmark, sources) if args.benchmark else from_files(sources)
+
+
+def coverage_options(add: Add) -> None:
+    sub = add("coverage", "how many documents until every perspective is seen, and how often all are", run_coverage)
+    sub.add_argument("runs", nargs="+", metavar="RUN", help="runs; of several also the union")
+    perspectives_judged_by(sub)
+    sub.add_argument("--depth", type=int, default=100, metavar="N", help="how far to read (default: 100)")
+    sub.add_argument("--by-query", action="store_true", help="also each question")
+    output(sub)
+
+
+def run_coverage(args: argparse.Namespace) -> None:
+    from toolkit.analyze.coverage import coverage
+
+    judged = perspective_judgments(args)
+    scores = coverage(read_runs(args.runs, judged), judged, depth=args.depth, by_query=args.by_query)
+    write(scores, args, by_query=args.by_query)
+
+
+def crosslingual_options(add: Add) -> None:
+    sub = add("crosslingual", "queries in the documents' language against English ones, side by side", run_crosslingual)
+    sub.add_argument("multi", metavar="MULTI", help="run of the queries in the documents' language")
+    sub.add_argument("cross", metavar="CROSS", help="run of the English queries")
+    sub.add_argument("--benchmark", default="mfollowir", metavar="ID", help="whose judgments count (default: mfollowir)")
+    output(sub)
+
+
+def run_crosslingual(args: argparse.Namespace) -> None:
+    from toolkit.analyze.crosslingual import both_settings, crosslingual
+    from toolkit.formats import read_run
+
+    write(crosslingual(read_run(args.multi), read_run(args.cross), both_settings(args.benchmark)), args)
 
 
 if __name__ == "__main__":

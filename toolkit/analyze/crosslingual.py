@@ -1,0 +1,77 @@
+"""The same needs in the language of the documents and in English: mFollowIR's two settings side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from toolkit.benchmarks import find
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import BASE
+from toolkit.core.runs import Run
+from toolkit.core.scores import Score, Scores
+from toolkit.evaluate.evaluation import Evaluation
+from toolkit.evaluate.judgments import Judgments, check, from_benchmark
+from toolkit.evaluate.table import PAIRED
+
+MULTI, CROSS = SETTINGS = ("multilingual", "cross-lingual")
+DIFFERENCE = "difference"
+
+
+def both_settings(benchmark: str) -> tuple[Judgments, Judgments]:
+    """The judgments of a benchmark and of its cross-lingual groups, those of the languages that both have here.
+
+    Groups are called by their language. Raises ToolkitError for a benchmark without a cross-lingual setting, and where no
+    language has both.
+    """
+    sides = []
+    for name in (benchmark, f"{benchmark}-{CROSS}"):
+        selection = find(name)
+        if selection is None:
+            raise ToolkitError(f"{benchmark} is not searched across languages: there is no {name}", "mfollowir is")
+        judged, groups = from_benchmark(selection.name), [group.removeprefix(f"{CROSS}/") for group in selection.groups]
+        parts = tuple(replace(part, group=group) for part, group in zip(judged.parts, groups, strict=True))
+        sides.append(replace(judged, parts=parts))
+    shared = {part.group for part in sides[0].parts} & {part.group for part in sides[1].parts}
+    if not shared:
+        raise ToolkitError(f"no language of {benchmark} is here in both settings", f"`tandem benchmarks fetch {benchmark}`")
+    multi, cross = (replace(side, parts=tuple(part for part in side.parts if part.group in shared)) for side in sides)
+    return multi, cross
+
+
+def crosslingual(multi: Run, cross: Run, judgments: tuple[Judgments, Judgments]) -> Scores:
+    """The benchmark's measures in both settings, and cross-lingual minus multilingual, by language and on average.
+
+    multi, cross  runs of the queries in the documents' language, and in English
+    judgments     as `both_settings` gives them
+
+    Measures of one mode are of the base mode (`og`). Raises ToolkitError for a run of other queries.
+    """
+    found = []
+    for run, its in zip((multi, cross), judgments, strict=True):
+        check(run.query_ids, run.source or run.tag, its)
+        found.append(Evaluation((run,), its).scores(None))
+    name = multi.tag if multi.tag == cross.tag else f"{multi.tag} / {cross.tag}"
+    notes = dict.fromkeys(_notes(found))
+    return Scores(tuple(_rows(name, *(_values(scores) for scores in found))), tuple(notes))
+
+
+def _values(scores: Scores) -> dict[tuple[str, str], Score]:
+    return {(row.group, row.measure): row for row in scores.rows if row.mode in (*BASE, PAIRED)}
+
+
+def _rows(name: str, multi: dict[tuple[str, str], Score], cross: dict[tuple[str, str], Score]) -> Iterator[Score]:
+    for (group, measure), first in multi.items():
+        second = cross[group, measure]
+        values = (first.value, second.value, second.value - first.value)
+        for setting, value in zip((*SETTINGS, DIFFERENCE), values, strict=True):
+            queries = second.queries if setting == CROSS else first.queries
+            yield Score(name, group, setting, measure, value, queries)
+
+
+def _notes(found: list[Scores]) -> Iterator[str]:
+    """What is to be said of either setting, with its name where it is of a run."""
+    for setting, scores in zip(SETTINGS, found, strict=True):
+        runs = {row.run for row in scores.rows}
+        for note in scores.notes:
+            yield f"{setting}, {note}" if note.partition(":")[0] in runs else note
