@@ -1,20 +1,22 @@
-"""Runs in the forms that other tools read: JSON as pytrec_eval and ranx have it, Parquet, MTEB predictions, rank_llm."""
+"""Runs in the forms that other tools read: JSON as pytrec_eval and ranx have it, Parquet, MTEB, rank_llm, pickles."""
 
 from __future__ import annotations
 
 import codecs
 import json
 import re
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from toolkit.core.columns import decode_dictionary, to_numpy
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import open_output
+from toolkit.core.files import open_input, open_output
 from toolkit.core.runs import Run
 from toolkit.formats.lines import read_bytes, source_name
 from toolkit.formats.parse import has_repeats
+from toolkit.formats.pickled import is_pickled, read_pickled
 from toolkit.formats.problems import codes
 from toolkit.formats.requests import parse_requests
 from toolkit.formats.runs import DEFAULT_TAG, check_scores, parse_run, write_run
@@ -22,7 +24,7 @@ from toolkit.formats.runs import DEFAULT_TAG, check_scores, parse_run, write_run
 MTEB_META = "mteb_model_meta"
 PARQUET_COLUMNS = ("query_id", "doc_id", "rank", "score", "tag")
 _REQUEST = re.compile(rb'\[|\{\s*"(query"\s*:\s*\{\s*"(text|qid)"|candidates"\s*:\s*\[)')
-HINT = "formats: TREC run, Parquet, JSON {query_id: {doc_id: score}}, MTEB predictions, rank_llm requests"
+HINT = "formats: TREC run, Parquet, JSON {query_id: {doc_id: score}}, MTEB predictions, rank_llm requests, pickle"
 
 
 def write_json(run: Run, path: str | Path) -> None:
@@ -68,8 +70,10 @@ def read_any_run(path: str | Path) -> Run:
     """A run in any of these forms, told apart by content; `read_run` and `read_requests` say what they refuse.
 
     Raises ToolkitError for a document twice in a query, a score that is no finite number, a file without documents, and
-    an MTEB file with several subsets or splits (their ids may be the same).
+    an MTEB file with several subsets or splits (their ids may be the same). Nothing in a pickle is executed (`pickled`).
     """
+    if is_pickled(path, _start(path)):
+        return _checked(read_pickled(path))
     data, source = read_bytes(path), source_name(path)
     start = data[:64].removeprefix(codecs.BOM_UTF8).lstrip()
     if start.startswith(b"PAR1"):
@@ -79,6 +83,18 @@ def read_any_run(path: str | Path) -> Run:
     if start.startswith(b"{"):
         return _checked(_from_json(data, source))
     return parse_run(data, source)
+
+
+def _start(path: str | Path) -> bytes:
+    """The first bytes of a file, decompressed; standard input keeps them. Whoever reads on meets what is wrong with it."""
+    file = open_input(path)
+    try:
+        return file.peek(4)[:4]
+    except (EOFError, OSError, zlib.error):
+        return b""
+    finally:
+        if str(path) != "-":
+            file.close()
 
 
 def _checked(run: Run) -> Run:
