@@ -1,0 +1,215 @@
+"""Each question's documents as a corpus of its own: searched like the index that is built of them alone."""
+
+import json
+import random
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+from tiny import LETTERS, WORDS, tiny_bert, tiny_spec
+
+from toolkit import make_run
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import join_runs
+from toolkit.core.topics import Topic
+from toolkit.formats.documents import corpus_from_docs, corpus_from_files
+from toolkit.index import build_index, build_per_question, read_index_metadata, verify_index
+from toolkit.models.stored_texts import stored_docs
+from toolkit.search import search
+from toolkit.search.questions import search_own
+
+pytestmark = pytest.mark.lucene
+
+QUESTIONS = ("kialo-1", "kialo-2", "arguana-1")
+
+
+def corpora(seed=1):
+    """question -> its documents: of one vocabulary, one document in all of them, 5 to 30 words each."""
+    chosen, docs = random.Random(seed), {}
+    for question in QUESTIONS:
+        texts = [" ".join(chosen.choices(WORDS + LETTERS[:9], k=chosen.randint(5, 30))) for _ in range(40)]
+        docs[question] = [Doc(f"{question}/{n}", "dog" * (n % 3 == 0), text) for n, text in enumerate(texts)]
+        docs[question].append(Doc("everywhere", "", "the cat of the house and the bird"))
+    return docs
+
+
+def rows(docs):
+    """The documents of all questions, shuffled, as rows of a file."""
+    pairs = [(question, doc) for question in docs for doc in docs[question]]
+    found = [{"query_id": question, "id": doc.doc_id, "title": doc.title, "text": doc.text} for question, doc in pairs]
+    random.Random(3).shuffle(found)
+    return found
+
+
+def write(path, lines):
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def lines(run, query_ids):
+    ranked = dict(run.rankings("file"))
+    return {query_id: [(row.doc_id, row.score) for row in ranked[query_id]] for query_id in query_ids}
+
+
+TOPICS = [Topic(question, "cat in the long house of a dog") for question in QUESTIONS]
+
+
+@pytest.fixture(scope="module")
+def lucene(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lucene")
+    build_per_question(corpus_from_files(write(folder / "web.jsonl", rows(corpora()))), folder / "index", build_index)
+    return folder / "index"
+
+
+@pytest.mark.parametrize("how", [{}, {"k1": 1.7, "b": 0.9, "hits": 7}, {"rm3": True}])
+def test_bm25_is_that_of_separately_built_indexes_digit_by_digit(lucene, tmp_path, how):
+    found = search_own(TOPICS, lucene, partial(search, **how), "bm25")
+    apart = []
+    for topic in TOPICS:
+        build_index(corpus_from_docs(topic.query_id, corpora()[topic.query_id]), tmp_path / topic.query_id)
+        apart.append(search([topic], tmp_path / topic.query_id, **how))
+    assert lines(found, QUESTIONS) == lines(join_runs(apart), QUESTIONS)
+
+
+def test_bm25_is_not_that_of_the_union(lucene, tmp_path):
+    union = [doc for docs in corpora().values() for doc in docs if doc.doc_id != "everywhere"]
+    build_index(corpus_from_docs("union", [*union, corpora()["kialo-1"][-1]]), tmp_path / "union")
+    own = lines(search_own(TOPICS, lucene, search, "bm25"), QUESTIONS)
+    scores = {name: dict(ranking) for name, ranking in lines(search(TOPICS, tmp_path / "union"), QUESTIONS).items()}
+    for question, ranking in own.items():
+        assert {doc_id for doc_id, _ in ranking} <= {doc.doc_id for doc in corpora()[question]}
+        assert all(scores[question][doc_id] != score for doc_id, score in ranking)
+
+
+@pytest.mark.model
+def test_dense_search_is_that_of_separately_built_indexes(tmp_path):
+    from toolkit.models.encoders import load_for
+    from toolkit.pipeline.building import build_encoded
+    from toolkit.search.dense import search_dense
+
+    spec = tiny_spec(tiny_bert(tmp_path / "tiny"), "dense", parameters={"pooling": "mean"})
+    encoder = load_for(spec, device="cpu")
+
+    def build(corpus, folder):
+        return build_encoded(corpus, spec, encoder, folder, tmp_path / "vectors" / folder.name)
+
+    file = write(tmp_path / "web.jsonl", rows(corpora()))
+    build_per_question(corpus_from_files(file), tmp_path / "index", build)
+    ask = partial(search_dense, spec=spec, encoder=encoder)
+    found, apart = search_own(TOPICS, tmp_path / "index", ask, "tiny"), []
+    for topic in TOPICS:
+        # in the order of the file, which decides what stands in one batch
+        own = [Doc(row["id"], row["title"], row["text"]) for row in rows(corpora()) if row["query_id"] == topic.query_id]
+        build(corpus_from_docs(topic.query_id, own), tmp_path / topic.query_id)
+        apart.append(ask([topic], tmp_path / topic.query_id))
+    assert lines(found, QUESTIONS) == lines(join_runs(apart), QUESTIONS)
+    assert read_index_metadata(tmp_path / "index")["system"] == spec.name
+    assert verify_index(tmp_path / "index") == []
+
+
+def test_a_corpus_is_found_by_id_core_query_and_published_id(lucene):
+    topics = [
+        Topic("kialo-1", "cat"),
+        Topic("kialo-1.2", "cat"),
+        Topic("other", "cat", group_id="kialo-1"),
+        Topic("x", "cat", original_id="kialo-1"),
+    ]
+    found = lines(search_own(topics, lucene, search, "bm25"), [topic.query_id for topic in topics])
+    assert len({str(ranking) for ranking in found.values()}) == 1
+
+
+def test_topics_without_a_corpus_are_said_and_have_no_lines(lucene, capsys):
+    run = search_own([Topic("kialo-1", "cat"), Topic("kialo-77", "cat")], lucene, search, "bm25")
+    assert run.query_ids == ("kialo-1",)
+    assert "has no corpus for 1 of 2 topics (kialo-77); they have no lines in the run" in capsys.readouterr().err
+    with pytest.raises(ToolkitError, match=r"has no corpus for 1 of 1 topics \(kialo-77\)"):
+        search_own([Topic("kialo-77", "cat")], lucene, search, "bm25")
+
+
+def test_a_published_id_of_two_data_sets_is_refused(tmp_path):
+    file = write(tmp_path / "web.jsonl", [{"question_id": 774, "id": 1, "text": "cat"}])
+    build_per_question(corpus_from_files(file), tmp_path / "index", build_index)
+    topics = [Topic(f"{name}-774", "cat", group_id=f"{name}-774", original_id="774") for name in ("kialo", "arguana")]
+    assert search_own(topics[:1], tmp_path / "index", search, "bm25").query_ids == ("kialo-774",)
+    with pytest.raises(ToolkitError, match=r"is that of 2 topics \(arguana-774, kialo-774\)"):
+        search_own(topics, tmp_path / "index", search, "bm25")
+
+
+def test_the_whole_way_searches_by_the_indexs_metadata(lucene, tmp_path):
+    write(tmp_path / "topics.jsonl", [{"query_id": topic.query_id, "text": topic.text} for topic in TOPICS])
+    run = make_run(str(tmp_path / "topics.jsonl"), str(lucene), output=tmp_path / "run.trec")
+    assert lines(run, QUESTIONS) == lines(search_own(TOPICS, lucene, search, "bm25"), QUESTIONS)
+    metadata = (tmp_path / "run.trec.yaml").read_text(encoding="utf-8")
+    assert "questions: 3" in metadata
+
+
+def test_texts_are_read_from_where_they_are(lucene):
+    docs = {doc.doc_id: doc for own in corpora().values() for doc in own}
+    assert stored_docs(lucene, [*docs, "unknown"]) == docs
+
+
+def test_metadata_say_how_many_and_verify_finds_a_change(lucene, tmp_path):
+    metadata = read_index_metadata(lucene)
+    assert (metadata["kind"], metadata["language"], metadata["questions"], metadata["documents"]) == ("lucene", "en", 3, 123)
+    assert verify_index(lucene) == []
+    file = write(tmp_path / "web.jsonl", rows(corpora()))
+    build_per_question(corpus_from_files(file), tmp_path / "index", build_index)
+    next((tmp_path / "index" / "q00002").glob("*.fdt")).write_bytes(b"")
+    assert len(verify_index(tmp_path / "index")) == 1
+    assert "_0.fdt: changed" in verify_index(tmp_path / "index")[0]
+
+
+GOOD = {"query_id": "q1", "id": "a", "text": "cat"}
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"query_id": "q1", "id": "a", "text": "cat"}, "id 'a' comes a second time"),
+        ({"query_id": "q2", "id": "a", "text": "dog"}, "id 'a' has another text in another question's corpus"),
+        ({"id": "b", "text": "dog"}, "it names no question (query_id)"),
+        ({"query_id": "q 1", "id": "b", "text": "dog"}, "the id of a question is to be a string without white space"),
+        ({"query_id": "q1", "id": "b"}, "no field 'text' (or 'contents')"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_line_or_left_out(tmp_path, row, problem):
+    file = write(tmp_path / "web.jsonl", [GOOD, row])
+    with pytest.raises(ToolkitError) as caught:
+        build_per_question(corpus_from_files(file), tmp_path / "index", build_index)
+    assert caught.value.message == f"{file}, line 2: {problem}"
+    assert [path.name for path in tmp_path.iterdir()] == ["web.jsonl"]
+    counts = build_per_question(corpus_from_files(file), tmp_path / "index", build_index, skip_invalid=True)
+    assert (counts.documents, counts.skipped) == (1, 1)
+
+
+def index(*arguments):
+    return subprocess.run([sys.executable, "-m", "toolkit.index", *map(str, arguments)], capture_output=True, text=True)
+
+
+def test_the_command_cuts_pages_and_reports_them_a_question(tmp_path):
+    page = "<html><head><title>Cats</title></head><body><article><p>" + "cats are good, " * 50 + "</p></article></body></html>"
+    pages = [{"query_id": "q1", "url": f"u{n}", "html": page} for n in range(3)]
+    pages += [{"query_id": "q2", "url": "u", "html": page}, {"query_id": "q2", "url": "v", "html": ""}]
+    done = index(write(tmp_path / "pages.jsonl", pages), "--split", 100, "--output", tmp_path / "index")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.splitlines()[1:] == [
+        "5 pages, 2.5 a question; 1 without text left out, 0 read in part",
+        "4 documents cut into passages of 100 words",
+        f"{tmp_path / 'index'}: 2 questions, 8 documents, 4.0 a question",
+    ]
+    docs = stored_docs(tmp_path / "index", ["q1-3#0", "q1-3#1", "q2-1#1"])
+    assert [(doc_id, doc.title, len(doc.text.split())) for doc_id, doc in docs.items()] == [
+        ("q1-3#0", "Cats", 100),
+        ("q1-3#1", "Cats", 50),
+        ("q2-1#1", "Cats", 50),
+    ]
+    assert read_index_metadata(tmp_path / "index")["corpus"]["split"] == 100
+
+
+def test_the_command_makes_one_corpus_of_all_where_asked(tmp_path):
+    file = write(tmp_path / "web.jsonl", [GOOD, {"query_id": "q2", "text": "dog"}])
+    done = index(file, "--no-per-question", "--output", tmp_path / "index")
+    assert (done.returncode, done.stderr) == (0, f"{tmp_path / 'index'}: 2 documents\n")
+    assert set(stored_docs(tmp_path / "index", ["a", "q2-1"])) == {"a", "q2-1"}
