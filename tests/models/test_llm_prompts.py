@@ -123,4 +123,5 @@ def test_every_system_that_writes_has_a_prompt_of_its_kind(kind):
     systems = [spec for spec in registry.systems().values() if spec.kind == kind]
     assert systems
     for spec in systems:
-        assert load_prompt(spec.parameters["prompt"], kind).ours
+        if spec.parameters.get("positive") != "entailment":  # a classifier is asked nothing
+            assert load_prompt(spec.parameters["prompt"], kind).ours

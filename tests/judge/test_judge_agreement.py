@@ -1,0 +1,86 @@
+"""A judge against a reference: five numbers worked out by hand."""
+
+import json
+
+import pytest
+
+from toolkit.core.errors import ToolkitError
+from toolkit.judge.agreement import agreement, guesses
+from toolkit.judge.labelled import read_labels
+from toolkit.judge.scoring import score_judge, score_labels
+
+pytestmark = pytest.mark.unit
+
+
+def test_the_numbers_are_those_of_the_table_of_four():
+    # 2 hits, 1 false alarm, 1 miss, 4 right noes; chance agrees in (3*3 + 5*5) / 64 = 0.53125
+    judged = [1, 1, 1, 0, 0, 0, 0, 0]
+    reference = [1, 1, 0, 1, 0, 0, 0, 0]
+    found = agreement(judged, reference)
+    assert found._asdict() == pytest.approx(
+        {
+            "pairs": 8,
+            "unjudged": 0,
+            "positives": 3 / 8,
+            "reference_positives": 3 / 8,
+            "accuracy": 6 / 8,
+            "precision": 2 / 3,
+            "recall": 2 / 3,
+            "f1": 2 / 3,
+            "kappa": (0.75 - 0.53125) / (1 - 0.53125),
+        }
+    )
+
+
+def test_what_was_asked_in_vain_is_counted_and_left_out():
+    found = agreement([None, 1, 0], [1, 1, 0])
+    assert (found.pairs, found.unjudged, found.accuracy, found.reference_positives) == (3, 1, 1.0, 0.5)
+
+
+def test_what_has_no_denominator_has_no_value():
+    found = agreement([0, 0], [0, 0])
+    assert (found.accuracy, found.precision, found.recall, found.f1, found.kappa) == (1.0, None, None, None, None)
+    assert agreement([None], [1])[2:] == (None,) * 7
+
+
+def test_guesses_come_at_the_rate_of_positives_and_are_seeded():
+    reference = [1] * 168 + [0] * 832
+    assert sum(guesses(reference)) == pytest.approx(168, abs=40)
+    assert guesses(reference, 1) == guesses(reference, 1) != guesses(reference, 2)
+    assert abs(agreement(guesses(reference * 20), reference * 20).kappa) < 0.03
+
+
+def test_two_files_are_held_against_each_other(tmp_path, capsys):
+    (tmp_path / "a.qrels").write_text("q1 1 d1 1\nq1 2 d1 0\nq1 1 d2 -1\nq2 1 d1 1\n")
+    (tmp_path / "b.qrels").write_text("q1 1 d1 1\nq1 2 d1 1\nq1 1 d2 0\n")
+    a, b = read_labels(tmp_path / "a.qrels"), read_labels(tmp_path / "b.qrels")
+    ours, random = score_labels(a, b)
+    assert (ours.agreement.pairs, ours.agreement.unjudged, ours.agreement.accuracy) == (3, 1, 0.5)
+    assert random.judge == "random"
+    assert "1 pairs that only one of the files has are left out" in capsys.readouterr().err
+
+
+def labelled(path, *rows):
+    names = ("question", "document", "perspective", "label")
+    path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
+    return path
+
+
+def test_labelled_pairs_say_what_is_wrong_with_them(tmp_path):
+    path = labelled(tmp_path / "l.jsonl", ("q", "d", "p", 1), ("q", "d", "p", 0), ("q", "d", 3, 1), ("q", "d", "r", "yes"))
+    with pytest.raises(ToolkitError) as caught:
+        read_labels(path)
+    assert caught.value.problems == (
+        "line 2: the same pair again, with another label",
+        "line 3: question, document, perspective are texts",
+        "line 4: label is 0 or 1",
+    )
+
+
+def test_qrels_have_no_texts_for_a_judge_to_read(tmp_path):
+    (tmp_path / "a.qrels").write_text("q1 1 d1 1\n")
+    with pytest.raises(ToolkitError, match="has no texts to judge: they are qrels"):
+        score_judge(None, read_labels(tmp_path / "a.qrels"))
+    other = labelled(tmp_path / "l.jsonl", ("q", "d", "p", 1))
+    with pytest.raises(ToolkitError, match="have no pair in common"):
+        score_labels(read_labels(tmp_path / "a.qrels"), read_labels(other))

@@ -1,0 +1,247 @@
+"""which of a question's perspectives the best documents of a run hold, as a model judges it
+
+examples:
+  tandem judge runs/bm25.trec --judge berds-mistral-evaluator --topics berds-kialo-dev --depth 10 --output qrels.txt
+  tandem judge runs/a.trec runs/b.trec --judge gpt-4-0613-judge --dry-run
+  tandem judge --score labelled.jsonl --judge nli-deberta-v3-base
+  tandem judge --score ours.qrels --reference theirs.qrels
+  tandem judge runs/bm25.trec --judge gpt-4-0613-judge --correct labelled.jsonl -m MRecall@5
+  tandem judge --task stance --topics berds-kialo-dev --judge gpt-4-0613-judge --output stances.tsv
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.core.errors import ToolkitError
+from toolkit.shell import command, guard, note
+
+if TYPE_CHECKING:
+    from toolkit.judge.job import Job
+    from toolkit.models.judges import Judge
+
+SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
+RANDOM = "random"
+ASKED = ("prompt", "seed")
+MODEL = ("loader", "concurrency", "retries", "timeout", "device", "precision", "batch_size")
+
+
+def parser() -> argparse.ArgumentParser:
+    made = command("judge", SUMMARY, EXAMPLES)
+    made.add_argument(
+        "run", nargs="*", metavar="RUN", help="runs, whose best documents are judged together; - is standard input"
+    )
+    what_options(made)
+    asked_options(made)
+    model_options(made)
+    out = made.add_argument_group("output")
+    out.add_argument(
+        "--output", metavar="F", help="subtopic qrels (or stances), .gz or .zst too, or - (default: a name in runs/)"
+    )
+    out.add_argument("--metadata", metavar="F", help="where to write the metadata (default: beside the output)")
+    out.add_argument("--dry-run", action="store_true", help="say how much would be asked, and ask nothing")
+    return made
+
+
+def what_options(made: argparse.ArgumentParser) -> None:
+    what = made.add_argument_group("what to do")
+    what.add_argument("--topics", metavar="T", help="questions with perspectives (default: those that the run's metadata name)")
+    what.add_argument("--index", metavar="I", help="where texts are stored: a folder, a prebuilt index, or a benchmark")
+    what.add_argument("--docs", metavar="F", help="the texts in files (default: the topics' own corpora)")
+    what.add_argument("--depth", type=int, default=10, metavar="K", help="documents of each question (default: 10)")
+    what.add_argument("--task", choices=("support", "stance"), default="support", help="stance: which perspective supports")
+    what.add_argument("--score", metavar="F", help="hold the judge, or with --reference this file, against labelled pairs")
+    what.add_argument("--reference", metavar="F", help="what the file of --score is held against: people, or another judge")
+    what.add_argument("--correct", metavar="F", help="correct the run's measures by labelled pairs, with intervals")
+    what.add_argument("-m", "--measure", nargs="+", metavar="M", help="what to correct: MRecall@k, PerspectiveP@k")
+    what.add_argument("--export", metavar="F", help="write the answers that are known as training pairs, and ask nothing")
+
+
+def asked_options(made: argparse.ArgumentParser) -> None:
+    asked = made.add_argument_group("the judge")
+    asked.add_argument(
+        "--judge", metavar="NAME", help="a judge of the registry, a folder or a Hugging Face id; random to guess"
+    )
+    asked.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with judges of your own")
+    asked.add_argument("--recipe", metavar="R", help="a recipe of the judge")
+    asked.add_argument("--prompt", metavar="F", help="a prompt of your own, with {document} and {statement}")
+    asked.add_argument("--shots", metavar="F", help="labelled examples to put before: JSON lines (document, statement, label)")
+    asked.add_argument("--show-prompt", action="store_true", help="print the prompt, and do nothing")
+    asked.add_argument("--seed", type=int, metavar="N", help="of answers that are drawn, and of guesses")
+    asked.add_argument("--replay", action="store_true", help="answers from the cache alone")
+
+
+def model_options(made: argparse.ArgumentParser) -> None:
+    model = made.add_argument_group("the model")
+    model.add_argument("--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine")
+    model.add_argument("--concurrency", type=int, metavar="N", help="requests to a server at the same time (default: 16)")
+    model.add_argument("--retries", type=int, metavar="N", help="how often a failed request is repeated (default: 6)")
+    model.add_argument("--timeout", type=float, metavar="S", help="seconds that an answer may take (default: 600)")
+    model.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1 (default: the first GPU, or the CPU)")
+    model.add_argument("--precision", choices=("fp32", "bf16", "fp16"), help="default: the judge's own on a GPU, else fp32")
+    model.add_argument("--batch-size", type=int, metavar="N", help="texts of 128 tokens at once (default: 32)")
+    model.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint brings")
+
+
+def main(args: argparse.Namespace) -> int:
+    if args.reference and not args.score:
+        raise ToolkitError("--reference without --score", "--score F --reference G holds F against G")
+    if args.show_prompt:
+        return show_prompt(args)
+    if args.score:
+        return score(args)
+    judge = load(args)
+    if args.task == "stance":
+        return stance(args, judge)
+    from toolkit.judge.job import plan_job
+
+    job = plan_job(args.run, judge, topics=args.topics, index=args.index, docs=args.docs, depth=args.depth)
+    if args.export:
+        return export(args, job)
+    return correct(args, job) if args.correct else judge_runs(args, job)
+
+
+def load(args: argparse.Namespace) -> Judge:
+    """The judge that the options name."""
+    from toolkit.models.judges import STANCE, SUPPORT, load_judge, read_shots
+    from toolkit.registry.choice import choose_system
+
+    if args.judge in (None, RANDOM):
+        hint = "--judge NAME; `tandem systems list --kind judge` names them"
+        raise ToolkitError("no judge is named" if args.judge is None else "guesses are for --score alone", hint)
+    spec = choose_system(args.judge, files=args.systems, recipe=args.recipe, kind="judge")
+    given = {name: getattr(args, name) for name in (*ASKED, *MODEL) if getattr(args, name) is not None}
+    if args.trust_remote_code:
+        given["trust_remote_code"] = True
+    shots = read_shots(args.shots) if args.shots else ()
+    task = STANCE if args.task == "stance" else SUPPORT
+    return load_judge(spec, task=task, shots=shots, replay=args.replay, **given)
+
+
+def show_prompt(args: argparse.Namespace) -> int:
+    from toolkit.core.specs import SystemSpec
+    from toolkit.models.judges import STANCE, SUPPORT, read_shots
+    from toolkit.models.judges.loading import judge_prompt
+    from toolkit.registry.choice import choose_system
+
+    shots = read_shots(args.shots) if args.shots else ()
+    task = STANCE if args.task == "stance" else SUPPORT
+    spec = SystemSpec("any", "", "judge")
+    if args.judge:
+        spec = choose_system(args.judge, files=args.systems, recipe=args.recipe, kind="judge")
+    prompt = judge_prompt(spec, task=task, prompt=args.prompt, shots=shots)
+    if prompt is None:
+        raise ToolkitError(f"{spec.name} is a classifier: it is sent no prompt", "judges that are asked in words are")
+    print(f"{prompt.name} (sha256 {prompt.sha256})\n\n{prompt.show()}")
+    return 0
+
+
+def judge_runs(args: argparse.Namespace, job: Job) -> int:
+    from toolkit.judge.job import say_what_is_odd
+
+    output = args.output or Path("runs", f"qrels.{job.topics.name}.{job.judge.spec.name}.txt")
+    if args.dry_run:
+        print("\n".join(job.describe(output)))
+        return 0
+    judged = job.make(output, metadata_place(args, output))
+    say_what_is_odd(job.judge, judged)
+    counts = job.judge.counts
+    if str(output) != "-":
+        note(f"{output}: {len(judged.qrels):,} pairs, {counts.positive:,} hold, {counts.unjudged:,} unjudged")
+    return 0
+
+
+def stance(args: argparse.Namespace, judge: Judge) -> int:
+    from toolkit.benchmarks import resolve_topics
+    from toolkit.judge.job import describe_stances, make_stances
+
+    if not args.topics:
+        raise ToolkitError("no questions are named", "name them with --topics")
+    topics = resolve_topics(args.topics)
+    output = args.output or Path("runs", f"stances.{topics.name}.{judge.spec.name}.tsv")
+    if args.dry_run:
+        print("\n".join(describe_stances(topics, judge, output)))
+        return 0
+    found = make_stances(topics, judge, output, metadata_place(args, output))
+    note(
+        f"{output}: {len(found.supporting):,} questions; left out: {found.others:,} without two perspectives, "
+        f"{found.undecided:,} undecided, {found.unjudged:,} unjudged"
+    )
+    return 0
+
+
+def score(args: argparse.Namespace) -> int:
+    from toolkit.judge.agreement import Agreement
+    from toolkit.judge.labelled import read_labels
+    from toolkit.judge.scoring import score_judge, score_labels
+
+    labels, seed = read_labels(args.score), args.seed or 0
+    if args.reference:
+        rows = score_labels(labels, read_labels(args.reference), seed)
+    elif args.judge == RANDOM:
+        rows = score_judge(None, labels, seed)
+    else:
+        judge = load(args)
+        if args.dry_run:
+            return say_plan(judge, labels)
+        rows = score_judge(judge, labels, seed)
+    table([("judge", *Agreement._fields), *((row.judge, *row.agreement) for row in rows)])
+    return 0
+
+
+def say_plan(judge: Judge, labels) -> int:
+    from toolkit.judge.job import planned
+    from toolkit.judge.scoring import pair_of
+
+    print(planned(judge, judge.plan([pair_of(judge, key) for key in labels.labels])))
+    return 0
+
+
+def correct(args: argparse.Namespace, job: Job) -> int:
+    from toolkit.judge.correction import MEASURES, correct, parse_measures
+    from toolkit.judge.judging import judge_run
+    from toolkit.judge.labelled import read_labels
+
+    if len(job.runs) > 1:
+        raise ToolkitError("measures are corrected run by run", "name one run")
+    measures = args.measure or [name for name in MEASURES if parse_measures([name])[0][1] <= args.depth]
+    parse_measures(measures)
+    labelled = read_labels(args.correct)
+    qrels = judge_run(job.runs, job.topics, job.texts, job.judge, job.depth).qrels
+    rows = correct(job.runs[0], qrels, labelled, job.judge, measures, seed=args.seed or 0)
+    table(
+        [
+            ("measure", "judged", "corrected", "low", "high", "labelled", "unit"),
+            *((row.measure, row.judged, *row.corrected, row.labelled, row.unit) for row in rows),
+        ]
+    )
+    return 0
+
+
+def export(args: argparse.Namespace, job: Job) -> int:
+    from toolkit.judge.export import export
+
+    written, missing = export(job.rows, job.judge, args.export)
+    note(f"{args.export}: {written:,} pairs" + (f"; {missing:,} are not answered yet" if missing else ""))
+    return 0
+
+
+def metadata_place(args: argparse.Namespace, output: str | Path) -> Path | None:
+    """Where the metadata go, without `.yaml`; None where the output is a stream and nobody names a file."""
+    if args.metadata:
+        return Path(args.metadata.removesuffix(".yaml"))
+    return None if str(output) == "-" else Path(output)
+
+
+def table(rows: Iterable[tuple]) -> None:
+    """TSV: numbers with four decimals, `-` for what is not defined."""
+    for row in rows:
+        print("\t".join("-" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value) for value in row))
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

@@ -1,0 +1,69 @@
+"""Labelled pairs, by people or by another judge: JSON lines with texts, or subtopic qrels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from toolkit.core.errors import ToolkitError
+from toolkit.formats import read_qrels
+from toolkit.formats.lines import read_bytes, source_name
+
+FIELDS = ("question", "document", "perspective")
+FORM = 'each line is {"question": text, "document": text, "perspective": text, "label": 0 or 1}'
+
+# what is labelled: (question, document, perspective) as texts, or (query id, subtopic, document id)
+Key = tuple[str, str, str]
+
+
+class Labels(NamedTuple):
+    """Labels by what they are of: 1, 0, or None where someone was asked in vain; in_words: whether keys are texts."""
+
+    source: str
+    labels: Mapping[Key, int | None]
+    in_words: bool
+
+
+def read_labels(path: str | Path) -> Labels:
+    """The labels of a file: JSON lines (see `FORM`), anything else as subtopic qrels.
+
+    Raises ToolkitError with all problems of the file, and for one pair with two labels.
+    """
+    data = read_bytes(path)
+    if data.lstrip().startswith(b"{"):
+        return Labels(source_name(path), _from_json(data, source_name(path)), True)
+    rows = read_qrels(path)
+    labels = {(row.query_id, row.iteration, row.doc_id): None if row.relevance < 0 else int(row.relevance > 0) for row in rows}
+    return Labels(source_name(path), labels, False)
+
+
+def _from_json(data: bytes, source: str) -> dict[Key, int | None]:
+    labels: dict[Key, int | None] = {}
+    problems = []
+    for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+        if not line.strip():
+            continue
+        row = _row(line)
+        if isinstance(row, str):
+            problems.append(f"line {number}: {row}")
+        elif labels.setdefault(row[0], row[1]) != row[1]:
+            problems.append(f"line {number}: the same pair again, with another label")
+    if problems or not labels:
+        raise ToolkitError(f"{source}: no labelled pairs", FORM, problems=problems)
+    return labels
+
+
+def _row(line: str) -> tuple[Key, int | None] | str:
+    """A pair and its label, or what is wrong with the line."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return "not JSON"
+    if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in FIELDS):
+        return f"{', '.join(FIELDS)} are texts"
+    if type(row.get("label")) not in (int, bool) or row["label"] not in (-1, 0, 1):
+        return "label is 0 or 1"
+    question, document, perspective = (row[name] for name in FIELDS)
+    return (question, document, perspective), None if row["label"] < 0 else int(row["label"])
