@@ -137,6 +137,7 @@ def test_verify_names_changed_files_and_other_counts(home, tmp_path):
     assert done.stdout.splitlines() == [
         "audience\tchecksums\tOK",
         "audience\tcounts\t100 cores expected, 2 found; 210 queries expected, 4 found; 840 documents expected, 16 found",
+        "infosearch\ttable 9\taudience ori n_queries: 100 expected, 2 found; audience n_docs: 840 expected, 16 found",
     ]
     queries = next(home.rglob("queries.jsonl"))
     queries.write_text("broken")

@@ -268,7 +268,7 @@ def test_a_folder_of_tables_is_what_was_asked_for(home, tmp_path):
     folder = write_tables(tmp_path / "mine", tables("-zho", "zho", "zho"))
     shown = "{}: 2 cores, 2 queries, 5 documents, candidates in 2 modes\n"
     assert run("fetch", "mfollowir", "--from", folder).stdout == shown.format("mfollowir-zho")
-    assert run("fetch", "mfollowir-cross-lingual", "--from", folder).stdout == shown.format("mfollowir-cross-lingual/zho")
+    assert run("fetch", "mfollowir-cross-lingual", "--from", folder).stdout == shown.format("mfollowir-cross-lingual-zho")
     folder = write_tables(tmp_path / "other", tables())
     assert run("fetch", "followir-news21", "--from", folder).stdout == shown.format("followir-news21")
     done = run("fetch", "followir", "--from", folder)

@@ -63,7 +63,7 @@ def test_the_snapshot_holds_every_index_of_pyserini():
 @pytest.mark.parametrize(
     ("look_up", "name", "message", "hint"),
     [
-        (registry.benchmark, "infosaerch", "no benchmark 'infosaerch'", "did you mean 'infosearch'? known: infosearch, "),
+        (registry.benchmark, "infosaerch", "no benchmark 'infosaerch'", "did you mean 'infosearch'? known: "),
         (registry.system, "bm52", "no system 'bm52'", "did you mean 'bm25'? known: "),
         (
             registry.index,
