@@ -14,7 +14,7 @@ SHOWN = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 class Script:
     """What the server answers.
 
-    answer   (messages) -> text, or a whole body (dict), or raw bytes
+    answer   (messages) -> text, or a whole body (dict), or raw bytes, or ("status", number)
     delay    seconds before each answer
     faults   what goes wrong first, one a request, in this order: a status, (status, headers), (status, headers, body), `close`
              (half an answer, then the connection goes), `silence` (nothing until the test ends), `drip` and `flood` (a byte
@@ -89,7 +89,11 @@ def _handler(script):
             self._fail(fault) if fault else self._answer(script.answer(body["messages"]))
 
         def _answer(self, answer):
-            self._send(200, json.dumps(completion(answer) if isinstance(answer, str) else answer).encode())
+            if isinstance(answer, tuple):
+                return self._fail(answer[1])
+            if isinstance(answer, bytes):
+                return self._send(200, answer)
+            return self._send(200, json.dumps(completion(answer) if isinstance(answer, str) else answer).encode())
 
         def _fail(self, fault):
             # a careless server tells what it was sent, the key too

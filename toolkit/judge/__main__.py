@@ -209,7 +209,9 @@ def correct(args: argparse.Namespace, job: Job) -> int:
     if len(job.runs) > 1:
         raise ToolkitError("measures are corrected run by run", "name one run")
     measures = args.measure or [name for name in MEASURES if parse_measures([name])[0][1] <= args.depth]
-    parse_measures(measures)
+    if deeper := [name for name, (_, k) in zip(measures, parse_measures(measures), strict=True) if k > args.depth]:
+        k = parse_measures(deeper)[0][1]
+        raise ToolkitError(f"{deeper[0]} wants the best {k} documents judged, and --depth is {args.depth}", f"--depth {k}")
     labelled = read_labels(args.correct)
     qrels = judge_run(job.runs, job.topics, job.texts, job.judge, job.depth).qrels
     rows = correct(job.runs[0], qrels, labelled, job.judge, measures, seed=args.seed or 0)
