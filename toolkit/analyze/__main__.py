@@ -29,7 +29,9 @@ def parser() -> argparse.ArgumentParser:
         paraphrase_options,
         overlap_options,
         diversity_options,
+        dimensions_options,
         coverage_options,
+        stance_options,
         crosslingual_options,
     ):
         options(add)
@@ -192,6 +194,29 @@ def perspective_judgments(args: argparse.Namespace) -> Judgments:
     return from_benchmark(args.benchmark, sources) if args.benchmark else from_files(sources)
 
 
+def dimensions_options(add: Add) -> None:
+    sub = add("dimensions", "which of InfoSearch's six dimensions the instructions of benchmarks speak of", run_dimensions)
+    sub.add_argument("--benchmark", nargs="+", default=[BENCHMARK], metavar="ID", help=f"whose (default: {BENCHMARK})")
+    sub.add_argument("--judge", metavar="S", help="a judge of the registry, asked where no rule gives a label")
+    sub.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
+    sub.add_argument("--by-query", action="store_true", help="also the labels of each query")
+    output(sub)
+
+
+def run_dimensions(args: argparse.Namespace) -> None:
+    from toolkit.analyze.dimensions import asked_of, dimensions
+    from toolkit.benchmarks import resolve_topics
+    from toolkit.core.scores import Scores
+
+    sets = [resolve_topics(name) for name in args.benchmark]
+    holds = asked_of(args.judge, args.systems) if args.judge else None
+    found = [dimensions(its.name, its.topics, holds=holds, by_query=args.by_query) for its in sets]
+    rows, notes = (
+        tuple(item for its in found for item in part) for part in zip(*((f.rows, f.notes) for f in found), strict=True)
+    )
+    write(Scores(rows, notes), args, by_query=args.by_query)
+
+
 def coverage_options(add: Add) -> None:
     sub = add("coverage", "how many documents until every perspective is seen, and how often all are", run_coverage)
     sub.add_argument("runs", nargs="+", metavar="RUN", help="runs; of several also the union")
@@ -222,6 +247,38 @@ def run_crosslingual(args: argparse.Namespace) -> None:
     from toolkit.formats import read_run
 
     write(crosslingual(read_run(args.multi), read_run(args.cross), both_settings(args.benchmark)), args)
+
+
+def stance_options(add: Add) -> None:
+    sub = add(
+        "stance", "which side of a question a run retrieves, and whether it follows the side that the query takes", run_stance
+    )
+    sub.add_argument("question", metavar="RUN", help="run of the questions")
+    sub.add_argument("--supporting", metavar="RUN", help="run of the supporting perspectives, under the questions' ids")
+    sub.add_argument("--opposing", metavar="RUN", help="run of the opposing perspectives, under the questions' ids")
+    sub.add_argument("--perspectives", metavar="RUN", help="instead of both: a run of all perspectives, `<question>.<n>`")
+    perspectives_judged_by(sub)
+    sub.add_argument(
+        "--stances", metavar="TSV", help="query id, tab, the perspective that supports (default: the first of the two)"
+    )
+    sub.add_argument("--cutoff", type=int, default=5, metavar="K", help="documents of each question (default: 5)")
+    sub.add_argument("--by-query", action="store_true", help="also each question")
+    output(sub)
+
+
+def run_stance(args: argparse.Namespace) -> None:
+    from toolkit.analyze.stance import FORMS, by_side, read_stances, stance
+    from toolkit.formats import read_run
+
+    if args.perspectives and (args.supporting or args.opposing):
+        raise ToolkitError("the perspectives' runs are named twice", "--perspectives, or --supporting and --opposing")
+    judged = perspective_judgments(args)
+    stances = read_stances(args.stances) if args.stances else None
+    forms = [form for form in FORMS if getattr(args, form)]
+    runs = dict(zip(forms, read_runs([getattr(args, form) for form in forms], judged), strict=True))
+    if args.perspectives:
+        runs |= by_side(read_run(args.perspectives), judged, stances)
+    write(stance(runs, judged, stances, cutoff=args.cutoff, by_query=args.by_query), args, by_query=args.by_query)
 
 
 if __name__ == "__main__":
