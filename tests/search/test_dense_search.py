@@ -163,3 +163,46 @@ def test_an_index_made_elsewhere_is_held_against_the_dimension(index, tmp_path):
     (tmp_path / "wide" / "docid").touch()
     with pytest.raises(ToolkitError, match="has vectors of dimension 6, the queries have 4"):
         run_of([Topic("q1", "pear")], tmp_path / "wide")
+
+
+def test_candidates_have_the_scores_and_the_order_of_the_whole_search(index, capsys):
+    topics = [Topic("q1", "red apple"), Topic("q2", "pear"), Topic("q3", "red apple")]
+    candidates = {"q1": ["a", "c", "e"], "q2": ["b"], "q3": ["d", "nowhere", "d"]}
+    run = run_of(topics, index, candidates=candidates)
+    assert [(query, list(docs.items())) for query, docs in run.to_dict().items()] == [
+        ("q1", [("e", 2.0), ("a", 2.0), ("c", 0.0)]),
+        ("q2", [("b", 0.0)]),
+        ("q3", [("d", 2.0)]),
+    ]
+    assert capsys.readouterr().err == f"note: {index} lacks 1 of 7 candidates\n"
+    assert run_of(topics, index, candidates=candidates, hits=1).to_dict() == {
+        query: dict(list(docs.items())[:1]) for query, docs in run.to_dict().items()
+    }
+
+
+def test_scores_of_candidates_are_those_of_the_whole_search_to_the_last_bit(tmp_path):
+    generator = np.random.default_rng(5)
+    vectors, queries = generator.standard_normal((400, 48), np.float32), generator.standard_normal((7, 48), np.float32)
+    flat = faiss.IndexFlatIP(48)
+    flat.add(vectors)
+    faiss.write_index(flat, str(tmp_path / "index"))
+    (tmp_path / "docid").write_text("".join(f"d{number}\n" for number in range(400)))
+    opened = FaissIndex.open(tmp_path)
+    scores, positions = opened.search(queries, 400)
+    wanted = [generator.choice(400, size, replace=False) for size in (1, 50, 400, 0, 7, 8, 9)]
+    found, places = opened.score(queries, wanted)
+    for row, its in enumerate(wanted):
+        own = np.isin(positions[row], its)
+        assert places[row, : len(its)].tolist() == positions[row, own].tolist()
+        assert found[row, : len(its)].tolist() == scores[row, own].tolist()
+        assert (places[row, len(its) :] == -1).all()
+
+
+def test_an_index_that_is_not_flat_cannot_score_single_documents(tmp_path):
+    build(tmp_path, DOCS)
+    approximate = faiss.index_factory(4, "HNSW8", faiss.METRIC_INNER_PRODUCT)
+    approximate.add(np.eye(4, dtype=np.float32))
+    (tmp_path / "docid").write_text("a\nb\nc\nd\n")
+    faiss.write_index(approximate, str(tmp_path / "index.faiss"))
+    with pytest.raises(ToolkitError, match="is not flat: single documents cannot be scored exactly"):
+        FaissIndex.open(tmp_path).score(np.ones((1, 4), np.float32), [np.array([0])])

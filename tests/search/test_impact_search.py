@@ -86,3 +86,13 @@ def test_a_corpus_without_documents_leaves_nothing(encoder, tmp_path):
     with pytest.raises(ToolkitError, match="small has no documents to index"):
         build_impact_index(corpus_from_docs("small", [Doc("a", "", " ")]), encoder, tmp_path / "index")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_candidates_have_the_scores_of_the_whole_search(spec, encoder, index):
+    candidates = {"q1": ["d3", "d1"], "q2": ["d0", "d2", "d4"], "q3": ["d2"]}
+    run = search_impact(TOPICS, index, spec, encoder, candidates=candidates)
+    whole = search_impact(TOPICS, index, spec, encoder)
+    assert run.to_dict() == {
+        query: {doc: score for doc, score in docs.items() if doc in candidates[query]}
+        for query, docs in whole.to_dict().items()
+    }

@@ -165,3 +165,15 @@ def test_no_topics_and_two_of_one_id_are_refused(spec, encoder, index):
         search_late([], index, spec, encoder)
     with pytest.raises(ToolkitError, match="query id 'q1' comes twice"):
         search_late([TOPICS[0], TOPICS[0]], index, spec, encoder)
+
+
+def test_candidates_have_the_scores_and_the_order_of_the_whole_search(spec, encoder, index, capsys):
+    candidates = {"q1": ["d3", "d1"], "q2": ["d0", "d2", "d4", "nowhere"], "q3": ["d2"]}
+    run = search_late(TOPICS, index, spec, encoder, candidates=candidates)
+    whole = search_late(TOPICS, index, spec, encoder)
+    assert dict(run.rankings()) == {
+        query: [doc for doc in ranking if doc.doc_id in candidates[query]] for query, ranking in whole.rankings()
+    }
+    assert f"note: {index} lacks 1 of 7 candidates" in capsys.readouterr().err
+    few = search_late(TOPICS, index, spec, encoder, candidates=candidates, hits=1, threads=2)
+    assert dict(few.rankings()) == {query: ranking[:1] for query, ranking in run.rankings()}

@@ -154,14 +154,10 @@ def _given_notes(name: str, given: Qrels, topics: Mapping[str, Sequence[Topic]])
 def _benchmark_notes(benchmark: Benchmark, selection: Selection) -> Iterator[str]:
     if benchmark.spec.mini:
         yield f"{benchmark.spec.name} was written for this project: no score on it is comparable with a published one"
-    from toolkit import benchmarks
-
-    meant = benchmarks.find(selection.name, at_hand=False).groups
-    if len(selection.groups) < len(meant):
-        yield (
-            f"{len(selection.groups)} of the {len(meant)} groups of {selection.name} are on this machine: "
-            f"{', '.join(selection.groups)}"
-        )
+    if selection.absent:
+        here, meant = len(selection.groups), len(selection.groups) + len(selection.absent)
+        name = benchmark.spec.name if meant == len(benchmark.groups) else selection.name
+        yield f"{here} of the {meant} groups of {name} are on this machine: {', '.join(selection.groups)}"
 
 
 def check(run_ids: Iterable[str], name: str, judgments: Judgments) -> None:

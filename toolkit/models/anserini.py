@@ -78,8 +78,9 @@ class Searcher:
         different = list(dict.fromkeys(wanted))
         filters = {among: among_ids(among) for among in dict.fromkeys(asked.among for asked in different) if among is not None}
         if filters:
-            wanted_docs, present = sum(map(len, filters)), sum(map(self._searcher.count, filters.values()))
-            say_lacking(self.index, wanted_docs - present, wanted_docs)
+            present = {among: self._searcher.count(query) for among, query in filters.items()}
+            lacking = sum(len(asked.among) - present[asked.among] for asked in wanted)
+            say_lacking(self.index, lacking, sum(len(asked.among) for asked in wanted))
         ask = self._feedback(hits, filters) if self._rm3 else self._plain(hits, filters, different)
         answers = dict(zip(different, _ask_all(ask, different, threads, self.index), strict=True))
         return _run(topics, wanted, answers, tag, str(self.index))
