@@ -211,9 +211,8 @@ def run_dimensions(args: argparse.Namespace) -> None:
     sets = [resolve_topics(name) for name in args.benchmark]
     holds = asked_of(args.judge, args.systems) if args.judge else None
     found = [dimensions(its.name, its.topics, holds=holds, by_query=args.by_query) for its in sets]
-    rows, notes = (
-        tuple(item for its in found for item in part) for part in zip(*((f.rows, f.notes) for f in found), strict=True)
-    )
+    rows = tuple(row for its in found for row in its.rows)
+    notes = tuple(line for its in found for line in its.notes)
     write(Scores(rows, notes), args, by_query=args.by_query)
 
 
