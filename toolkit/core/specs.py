@@ -20,6 +20,7 @@ class BenchmarkSpec:
     selections  name -> the groups that it means; `""` is the benchmark's own name, which otherwise means all groups
     measures   what its paper's table shows, as ir_measures strings
     source     paper, url, licence, citation
+    commands   what makes the paper's main table, from nothing
     mini       written for this project: its scores are not comparable with published ones
     """
 
@@ -34,6 +35,7 @@ class BenchmarkSpec:
     mini: bool = False
     options: dict[str, Any] = field(default_factory=dict)
     selections: dict[str, list[str]] = field(default_factory=dict)
+    commands: tuple[str, ...] = ()
 
     def __post_init__(self):
         names = [group.get("name") for group in self.groups]

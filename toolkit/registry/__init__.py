@@ -11,7 +11,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, RegressionSpec, SystemSpec
 from toolkit.registry.choice import choose_system
 from toolkit.registry.loader import FOLDER, entries, look_up, read_yaml
-from toolkit.registry.printed import Printed, statistics
+from toolkit.registry.printed import Printed, inconsistencies, statistics
 from toolkit.registry.snapshot import index_aliases, prebuilt
 from toolkit.registry.tables import Published, published
 
@@ -21,6 +21,7 @@ __all__ = [
     "benchmark",
     "benchmarks",
     "choose_system",
+    "inconsistencies",
     "index",
     "index_aliases",
     "indexes",

@@ -40,6 +40,11 @@ def statistics(paper: str) -> list[Printed]:
         return [_printed(row, known) for row in csv.DictReader(file)]
 
 
+def inconsistencies(paper: str) -> list[str]:
+    """What else does not agree in a paper, or between it and its data, in words."""
+    return read_yaml(FOLDER / "published" / "inconsistencies.yaml").get(paper, [])
+
+
 def _printed(row: dict[str, str], known: dict) -> Printed:
     group, mode, measure = row["group"], row["mode"], row["measure"]
     ours, place = known["statistics"][measure], " ".join(filter(None, (group, mode, measure)))

@@ -1,0 +1,76 @@
+"""The entries and pages of benchmarks: what they say can be looked up, and their commands can be typed."""
+
+import importlib
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolkit import registry
+from toolkit.benchmarks import find, load
+from toolkit.benchmarks.page import page
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import BenchmarkSpec
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = sorted(path.stem for path in (ROOT / "toolkit" / "registry" / "benchmarks").glob("*.yaml"))
+PUBLISHED = [name for name in OURS if not registry.benchmark(name).mini]
+
+
+def test_the_rendered_pages_are_what_the_registry_says():
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "render_docs"), "--check"], capture_output=True, text=True)
+    stale = [line for line in done.stdout.splitlines() if line.startswith("benchmarks/")]
+    assert stale == [], done.stderr
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_benchmark_has_a_page_with_its_groups_and_licence(name):
+    spec, text = registry.benchmark(name), page(registry.benchmark(name))
+    assert spec.source["licence"] in text
+    for group in load(name).groups:
+        assert f"| `{group}` |" in text
+        assert f"| `{name}-{group.replace('/', '-')}` | {group} |" in text
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_benchmark_has_citation_inconsistencies_and_commands(name):
+    spec = registry.benchmark(name)
+    arxiv = spec.source["paper"].rpartition("arXiv ")[2].rstrip(")")
+    assert f"eprint = {{{arxiv}}}" in spec.source["citation"]
+    assert registry.inconsistencies(name)
+    assert spec.commands
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_commands_of_an_entry_can_be_typed(name):
+    for command in registry.benchmark(name).commands:
+        tandem, stage, *arguments = shlex.split(command)
+        assert tandem == "tandem"
+        args = importlib.import_module(f"toolkit.{stage}.__main__").parser().parse_args(arguments)
+        for given in ("topics", "benchmark", "id"):
+            if value := getattr(args, given, None):
+                assert find(value, at_hand=False), command
+        for system in [*(getattr(args, "system", None) or [] if stage == "search" else [])]:
+            registry.system(system)
+        for given in ("judge",) if stage == "judge" else ("system",) if stage == "rerank" else ():
+            registry.system(getattr(args, given))
+
+
+def entry(**changes):
+    plain = {"name": "mine", "description": "d", "layout": "followir", "modes": ("og",), "measures": (), "source": {}}
+    return BenchmarkSpec(**plain, groups=({"name": "a"}, {"name": "b", "corpus": "a"}), **changes)
+
+
+def test_a_group_may_share_the_documents_of_another():
+    assert (entry().corpus("a"), entry().corpus("b")) == ("a", "a")
+
+
+def test_a_selection_of_an_unknown_group_is_refused():
+    with pytest.raises(ToolkitError) as caught:
+        entry(selections={"some": ["a", "c"]})
+    assert caught.value.message == "benchmark mine has no group 'c'"
+    assert caught.value.hint == "its groups: a, b"
