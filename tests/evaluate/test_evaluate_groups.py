@@ -97,7 +97,7 @@ def test_judgments_of_ones_own_keep_the_groups_of_the_benchmark():
     assert scores.rows[:2] == tuple(same)
     assert [row.group for row in scores.rows] == ["audience", "format", "average"]
     assert "judged by F" in scores.notes
-    assert any(note.startswith("66 of 96 queries of infosearch-mini-ins are not judged and left out") for note in scores.notes)
+    assert any(note.startswith("66 of 96 queries of infosearch-mini-ins are not judged: left out") for note in scores.notes)
 
 
 def test_subtopics_of_a_benchmarks_queries_have_types_and_the_number_that_is_left_out():
@@ -113,3 +113,53 @@ def test_subtopics_of_a_benchmarks_queries_have_types_and_the_number_that_is_lef
 def test_judgments_of_other_queries_are_refused():
     with pytest.raises(ToolkitError, match="F judges no query of infosearch-mini-audience-ins: it has nobody"):
         evaluate(by_id(f"{MINI}-ins"), benchmark=f"{MINI}-ins", qrels=Qrels.from_rows([Qrel("nobody", "d", 1)], "F"))
+
+
+def test_judgments_from_a_file_give_what_the_benchmarks_own_give():
+    benchmark = benchmarks.load("berds-mini")
+    run = Run.from_dict(
+        {
+            topic.query_id: {doc.doc_id: -place for place, doc in enumerate(benchmark.docs("test"))}
+            for topic in benchmark.topics("test")
+        },
+        tag="by-place",
+    )
+    own = evaluate(run, benchmark="berds-mini", by_type=True)
+    given = evaluate(run, benchmark="berds-mini", qrels=benchmark.qrels("test"), by_type=True)
+    assert given.rows == own.rows
+    assert [row.measure for row in own.rows[:5]] == list(benchmark.spec.measures)
+    types = {topic.condition for topic in benchmark.topics("test")}
+    assert {row.group for row in own.rows} == {"all", *(f"type {kind}" for kind in types)}
+    assert not any("types of questions" in note for note in own.notes)
+
+
+def questions(*query_ids: str) -> tuple[Run, list[Qrel]]:
+    """A run that has `d1` for these questions, and judgments by which it holds every perspective of them."""
+    topics = [topic for topic in benchmarks.load("berds-mini").topics("test") if topic.query_id in query_ids]
+    run = Run.from_dict({topic.query_id: {"d1": 1.0} for topic in topics}, tag="d1")
+    return run, [Qrel(topic.query_id, "d1", 1, str(n)) for topic in topics for n in range(1, len(topic.perspectives) + 1)]
+
+
+def test_what_is_not_judged_holds_nothing_and_is_counted():
+    run, rows = questions("mini-007", "mini-008", "mini-009")
+    # the second question lost a perspective, the third all of them; nine more are neither judged nor in the run
+    rows = [row for row in rows if row[0] == "mini-007" or (row[0] == "mini-008" and row.iteration != "2")]
+    scores = evaluate(run, benchmark="berds-mini", qrels=Qrels.from_rows(rows, "F"), measures=["MRecall@5", "PerspectiveP@1"])
+    assert scores.value("MRecall@5", mode="") == pytest.approx(1 / 12)
+    assert scores.value("PerspectiveP@1", mode="") == pytest.approx(2 / 12)
+    notes = [note.partition(" (")[0] for note in scores.notes]
+    assert "10 of 12 queries of berds-mini are not judged: nothing holds their perspectives" in notes
+    assert "1 questions are judged for some perspectives only: nothing holds the others" in notes
+
+
+def test_the_number_of_unanswered_pairs_is_of_those_that_were_asked():
+    run, rows = questions("mini-007")
+    rows = [row._replace(relevance=-1) for row in rows[:1]] + rows[1:]
+    with pytest.raises(ToolkitError, match=f"F: 1 of {len(rows)} pairs of a document and a perspective were asked"):
+        evaluate(run, benchmark="berds-mini", qrels=Qrels.from_rows(rows, "F"))
+
+
+def test_perspectives_that_a_question_does_not_have_are_refused():
+    run, rows = questions("mini-007")
+    with pytest.raises(ToolkitError, match="F: 1 perspectives are unknown \\(mini-007 pro\\)"):
+        evaluate(run, benchmark="berds-mini", qrels=Qrels.from_rows([*rows, Qrel("mini-007", "d1", 1, "pro")], "F"))

@@ -123,7 +123,7 @@ def _part(benchmark: Benchmark, group: str, selection: Selection, topics: Sequen
     if given is None:
         qrels = join_qrels(benchmark.qrels(group, mode) for mode in selection.modes or ("",))
     else:
-        qrels = of_queries(given, {topic.query_id for topic in topics})
+        qrels = subtopics.with_all_perspectives(of_queries(given, {topic.query_id for topic in topics}), topics)
     row = next(row for row in benchmark.spec.groups if row["name"] == group)
     return Part(
         group if len(selection.groups) > 1 else "all",
@@ -143,12 +143,14 @@ def _given_notes(name: str, given: Qrels, topics: Mapping[str, Sequence[Topic]])
         raise ToolkitError(f"{given.source} judges no query of {name}: it has {three(given.query_ids) or 'none'}", hint)
     yield f"judged by {given.source}"
     if without := known.keys() - set(judged):
-        yield f"{len(without):,} of {len(known):,} queries of {name} are not judged and left out ({three(without)})"
+        # a pair without a line does not hold, and so a question without one holds none of its perspectives
+        what = "nothing holds their perspectives" if any(known[each].perspectives for each in without) else "left out"
+        yield f"{len(without):,} of {len(known):,} queries of {name} are not judged: {what} ({three(without)})"
     if strange := len(given.query_ids) - len(judged):
         yield f"{strange:,} judged queries are not of {name}: left out"
     named = dict(zip(given.query_ids, subtopics.perspectives(given).tolist(), strict=True))
     if fewer := [query_id for query_id in judged if named[query_id] < len(known[query_id].perspectives)]:
-        yield f"{len(fewer):,} questions are judged for some of their perspectives only, and those count ({three(fewer)})"
+        yield f"{len(fewer):,} questions are judged for some perspectives only: nothing holds the others ({three(fewer)})"
 
 
 def _benchmark_notes(benchmark: Benchmark, selection: Selection) -> Iterator[str]:

@@ -11,19 +11,39 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from toolkit import measures as tandem
-from toolkit.core.errors import ToolkitError
-from toolkit.core.qrels import Qrels
+from toolkit.core.columns import lookup
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.qrels import Qrel, Qrels, join_qrels
 from toolkit.core.runs import Run
+from toolkit.core.topics import Topic
 
 UNJUDGED = -1
 CHOICES = ("refuse", "negative")
 MEASURES = ("MRecall@5", "MRecall@10", "PerspectiveP@1", "PerspectiveP@5", "PerspectiveP@10")  # of BERDS' tables
 OURS = ("MRecall", "PerspectiveP")
+NOWHERE = ""  # a document that no run can have
 
 
 def has_subtopics(qrels: Qrels) -> bool:
     """Whether the second column tells perspectives apart; in other collections it is the same in every line."""
     return len(qrels.iterations) > 1
+
+
+def with_all_perspectives(qrels: Qrels, topics: Sequence[Topic]) -> Qrels:
+    """The judgments of these questions, with every perspective that the benchmark has of each, the n-th as subtopic n.
+
+    What was not judged at all is named by a line of no document: it counts among the perspectives, and nothing holds it.
+    Raises ToolkitError for subtopics that a question does not have.
+    """
+    numbers = {topic.query_id: [str(n) for n in range(1, len(topic.perspectives) + 1)] for topic in topics}
+    pairs = np.unique(np.stack([qrels.queries, qrels.subtopics]), axis=1).T.tolist()
+    named = {(qrels.query_ids[query], qrels.iterations[subtopic]) for query, subtopic in pairs}
+    known = {(query_id, n) for query_id, its in numbers.items() for n in its}
+    if strange := {f"{query_id} {n}" for query_id, n in named - known if numbers[query_id]}:
+        hint = "the second column is the number of the perspective in the benchmark, from 1"
+        raise ToolkitError(f"{qrels.source or 'the qrels'}: {len(strange)} perspectives are unknown ({three(strange)})", hint)
+    lacking = [Qrel(query_id, NOWHERE, 0, n) for query_id, n in sorted(known - named)]
+    return join_qrels([qrels, Qrels.from_rows(lacking)], qrels.source) if lacking else qrels
 
 
 def unjudged_notes(qrels: Qrels, unjudged: str) -> list[str]:
@@ -36,7 +56,8 @@ def unjudged_notes(qrels: Qrels, unjudged: str) -> list[str]:
     count = int((qrels.relevance == UNJUDGED).sum()) if has_subtopics(qrels) else 0
     if not count:
         return []
-    what = f"{count:,} of {len(qrels):,} pairs of a document and a perspective were asked and not answered (label {UNJUDGED})"
+    pairs = int((qrels.docs != lookup([NOWHERE], qrels.doc_ids)[0]).sum())
+    what = f"{count:,} of {pairs:,} pairs of a document and a perspective were asked and not answered (label {UNJUDGED})"
     if unjudged == "refuse":
         hint = "judge them (`tandem judge` asks again), or count them as not holding with --unjudged negative"
         raise ToolkitError(f"{qrels.source or 'the qrels'}: {what}", hint)
