@@ -1,15 +1,19 @@
 """Queries from perspectives: ids, forms, and what is read from files."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 from toolkit.expand.queries import expand_topics, given_perspectives, sizes
-from toolkit.expand.sources import read_perspectives
+from toolkit.expand.sources import read_given, read_perspectives
 
 pytestmark = pytest.mark.unit
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "berds"
 
 TOPICS = [
     Topic("kialo-7", "Is it so?", original_id="7", perspectives=("It is so.", "It is not so.")),
@@ -76,3 +80,26 @@ def test_an_id_of_two_data_sets_is_refused(tmp_path):
     both = [*TOPICS, Topic("arguana-7", "And?", original_id="7")]
     with pytest.raises(ToolkitError, match="7 is the id of 2 questions"):
         read_perspectives(written(tmp_path / "p.jsonl", {"id": "7", "perspectives": ["a"]}), both)
+
+
+def test_released_perspectives_are_the_benchmarks():
+    topics = resolve_topics("berds-mini-dev")
+    found, facts = read_given("released", topics)
+    assert set(found) == {topic.query_id for topic in topics.topics}
+    assert facts["from"].startswith("the perspectives that the benchmark's release")
+    given, _ = read_given("given", topics)
+    assert found != given == {topic.query_id: topic.perspectives for topic in topics.topics}
+
+
+def test_a_benchmark_without_released_perspectives():
+    with pytest.raises(ToolkitError, match="infosearch-mini-audience-ori comes without perspectives for query expansion"):
+        read_given("released", resolve_topics("infosearch-mini-audience-ori"))
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="no shared data beside the checkout")
+@pytest.mark.parametrize(("name", "mean"), [("arguana", 6.01), ("kialo", 6.10), ("opinionqa", 6.08)])
+def test_the_papers_expansions_have_the_papers_number_of_perspectives(name, mean):
+    path = DATA / f"{name}.dev.jsonl"
+    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    topics = [Topic(f"{name}-{row['id']}", row["question"], original_id=row["id"]) for row in rows]
+    assert round(sizes(read_perspectives(path, topics))["perspectives"], 2) == mean

@@ -50,7 +50,8 @@ def source_options(sub: argparse.ArgumentParser) -> None:
         dest="source",
         required=True,
         metavar="SOURCE",
-        help="given (the benchmark's own), a JSONL file with perspectives, or a system that writes them (gpt-4-0613-expander)",
+        help="given (the benchmark's own), released (what its paper expanded queries with), a JSONL file with perspectives, "
+        "or a system that writes them (gpt-4-0613-expander)",
     )
     what.add_argument(
         "--query",

@@ -15,7 +15,7 @@ from toolkit.core.files import is_stream, open_output
 from toolkit.expand.generate import ATTEMPTS, Expander, load_expander
 from toolkit.expand.merge import DEPTH, merge, merged_run
 from toolkit.expand.queries import FORMS, expand_topics, sizes
-from toolkit.expand.sources import GIVEN, read_given
+from toolkit.expand.sources import is_given, read_given
 from toolkit.formats import read_any_run, write_metadata, write_run, write_topics
 from toolkit.formats.derived import derived_metadata, origin_of
 from toolkit.formats.ids import check_ids
@@ -29,7 +29,7 @@ FORMATS = {".tsv": "tsv", ".trec": "trec", ".txt": "trec"}  # of topics, by a fi
 class Expansion:
     """Questions, and where their perspectives come from; nothing is asked yet.
 
-    source    `given`, a file, or the expander's name
+    source    see `sources.read_given`, or the expander's name
     expander  what writes them; None where they are given
     query     one of `queries.FORMS`
     """
@@ -45,7 +45,7 @@ class Expansion:
         questions = self.topics.topics
         name, count = self.topics.name, len(questions)
         if self.expander is None:
-            given, _ = read_given(self.source, questions)
+            given, _ = read_given(self.source, self.topics)
             queries = sum(len(given.get(topic.query_id, ())) for topic in questions)
             return f"{queries:,} queries ({self.query}) of {count:,} questions of {name}, perspectives: {self.source}"
         cached = sum(self.expander.llm.peek(self.expander.request(topic)) is not None for topic in questions)
@@ -55,7 +55,7 @@ class Expansion:
         """Write the expanded topics, metadata beside them; how many and how long the perspectives are, see `queries.sizes`."""
         started, questions = time.time(), self.topics.topics
         if self.expander is None:
-            perspectives, facts = read_given(self.source, questions)
+            perspectives, facts = read_given(self.source, self.topics)
         else:
             perspectives = self.expander.perspectives(questions, self.attempts)
             facts = self.expander.facts()
@@ -86,14 +86,14 @@ def plan_expansion(
     """Look everything up that expanding will need.
 
     topics   a name or a file
-    source   `given` for the benchmark's own perspectives, a file of some, or a system of kind `expander`
+    source   see `sources.read_given`, or a system of kind `expander`
     systems  the user's own YAML files with entries
     how      of an expander: `prompt`, and what `toolkit.models.llm.load_llm` takes
 
     Raises ToolkitError.
     """
     found, expander = resolve_topics(topics), None
-    if source != GIVEN and not Path(source).is_file():
+    if not is_given(source):
         expander = load_expander(choose_system(source, files=systems, kind="expander"), **how)
     elif how.get("prompt"):
         raise ToolkitError(f"perspectives from {source} need no prompt", "--prompt is for a system that writes them")

@@ -7,26 +7,46 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from toolkit.benchmarks import Benchmark, TopicSet
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.topics import Topic
 from toolkit.expand.queries import Perspectives, given_perspectives
 from toolkit.formats.lines import read_bytes, source_name
 from toolkit.formats.provenance import file_digest
 
-GIVEN = "given"
+GIVEN, RELEASED = "given", "released"
 FORM = 'a line is {"query_id": "...", "perspectives": ["...", ...]}; or `id` and, as BERDS has them, `expansions` with `text`'
 
 
-def read_given(name: str, topics: Sequence[Topic]) -> tuple[Perspectives, dict[str, Any]] | None:
-    """The perspectives of a source that needs no model, and what the metadata say of it; None for any other name.
+def is_given(name: str) -> bool:
+    """Whether a source needs no model."""
+    return name in (GIVEN, RELEASED) or Path(name).is_file()
 
-    name  `given` for the benchmark's own, or a file
+
+def read_given(name: str, topics: TopicSet) -> tuple[Perspectives, dict[str, Any]]:
+    """The perspectives of a source that needs no model, and what the metadata say of it.
+
+    name  `given`: the benchmark's own, by which documents are judged; `released`: those that its paper expanded queries with;
+          or a file, see `read_perspectives`
+
+    Raises ToolkitError.
     """
     if name == GIVEN:
-        return given_perspectives(topics), {"from": "the benchmark's own perspectives"}
-    if Path(name).is_file():
-        return read_perspectives(name, topics), {"from": Path(name).name, "sha256": file_digest(Path(name))}
-    return None
+        return given_perspectives(topics.topics), {"from": "the benchmark's own perspectives"}
+    if name == RELEASED:
+        return _released(topics), {"from": "the perspectives that the benchmark's release expanded queries with"}
+    return read_perspectives(name, topics.topics), {"from": Path(name).name, "sha256": file_digest(Path(name))}
+
+
+def _released(topics: TopicSet) -> dict[str, tuple[str, ...]]:
+    parts = [topics.benchmark.part(part.group) for part in topics.parts] if isinstance(topics.benchmark, Benchmark) else []
+    written = {query_id: pairs for part in parts for query_id, pairs in part.published.get("expansions", {}).items()}
+    if not written:
+        hint = (
+            "BERDS' release has them for its development questions: `tandem benchmarks fetch berds --from DIR` takes its files"
+        )
+        raise ToolkitError(f"{topics.name} comes without perspectives for query expansion", hint)
+    return {query_id: tuple(" ".join(text.split()) for _, text in pairs) for query_id, pairs in written.items()}
 
 
 def read_perspectives(path: str | Path, topics: Sequence[Topic]) -> dict[str, tuple[str, ...]]:
