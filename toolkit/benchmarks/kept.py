@@ -52,8 +52,9 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
             if not is_present(spec, group):  # another process may have fetched it meanwhile
                 _fetch(spec, group)
     folder = kept_folder(spec, group)
+    layout = _layout(spec)
     try:
-        part = _layout(spec).read(folder, spec, group)
+        part = getattr(layout, "read_kept", layout.read)(folder, spec, group)
         runs = {mode: read_run(path) for mode in part.topics if (path := _candidates(folder, mode)).exists()}
         return replace(part, scoreddocs={**part.scoreddocs, **runs})
     except ToolkitError as error:  # it was sound when it was kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,8 @@ def find_index(name: str, system: SystemSpec | None = None, build: Build | None 
     selection = find(name)
     if selection is not None:
         benchmark = load(selection.benchmark)
-        only = selection.groups[0] if len(selection.groups) == 1 else None
+        corpora = _corpora(benchmark, selection.groups)
+        only = corpora[0] if len(corpora) == 1 else None
         return lambda group: own(benchmark, only or _same(benchmark, group), system, build)
     try:
         collection = open_collection(name)
@@ -93,6 +94,11 @@ def find_index(name: str, system: SystemSpec | None = None, build: Build | None 
             f"{did_you_mean(name, known)}`tandem index list` names the prebuilt ones",
         ) from error
     return lambda group: own(collection, collection.groups[0], system, build)
+
+
+def _corpora(collection: Collection, groups: Sequence[str]) -> tuple[str, ...]:
+    """The groups whose documents these groups have."""
+    return tuple(dict.fromkeys(collection.spec.corpus(group) for group in groups))
 
 
 def _same(benchmark: Collection, group: str) -> str:
@@ -195,8 +201,8 @@ def named_corpus(name: str) -> tuple[Corpus, str]:
         return corpus_from_files(name), DEFAULT_LANGUAGE
     selection = find(name)
     collection = load(selection.benchmark) if selection else _foreign_corpus(name)
-    groups = selection.groups if selection else collection.groups
-    group = groups[0] if len(groups) == 1 else _same(collection, "")
+    corpora = _corpora(collection, selection.groups if selection else collection.groups)
+    group = corpora[0] if len(corpora) == 1 else _same(collection, "")
     return corpus_from_docs(own_name(collection, group), collection.docs(group)), _language(collection, group)
 
 

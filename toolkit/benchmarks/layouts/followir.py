@@ -16,13 +16,14 @@ candidate (`qid`, `pid`); they are read as well. Column names: SOURCES.md, MTEB'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from toolkit.benchmarks import hub, records
 from toolkit.benchmarks.parts import Group, Part
 from toolkit.benchmarks.tables import Record, has_table, read_table, repository_folder
+from toolkit.core.documents import Doc
 from toolkit.core.modes import FOLLOWIR, join_mode, split_mode
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run, ScoredDoc
@@ -34,6 +35,7 @@ PRESENT = ("corpus", "queries", "instruction", "default", "top_ranked", "qrel_di
 FORMER = ("qrels_og", "qrels_changed")
 WORDINGS = {"short": "short_query", "keywords": "keywords"}  # ours -> the column of the former releases
 DIFF = "qrel_diff"
+Known = Container[str] | None  # the document ids that there are; None where nobody asks
 
 
 def tables(group: Group) -> tuple[str, ...]:
@@ -90,8 +92,17 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     """
     problems: list[str] = []
     docs = records.documents(folder, _table(group, "corpus"), problems)
+    return _part(folder, group, docs, list(docs.values()), problems)
+
+
+def read_kept(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
+    """The same without a look at the documents, which are read when they are asked for."""
+    return _part(folder, group, None, records.StoredDocs(folder, _table(group, "corpus")), [])
+
+
+def _part(folder: Path, group: Group, known: Known, docs: Sequence[Doc], problems: list[str]) -> Part:
     read_source = _former if has_table(folder, _table(group, FORMER[0])) else _present
-    source = read_source(folder, group, docs, problems)
+    source = read_source(folder, group, known, problems)
     problems += _lacking(source)
     records.refuse(folder, problems)
     name, prefix = group["name"], group["name"].replace("/", "-")
@@ -101,14 +112,14 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         name,
         topics,
         {mode: _qrels(source, ids, mode, join_mode(prefix, mode)) for mode in FOLLOWIR},
-        list(docs.values()),
+        docs,
         {mode: _candidates(source, ids, mode) for mode in FOLLOWIR},
         tuple(_notes(name, source)),
         published={} if source.diff is None else {DIFF: source.diff},
     )
 
 
-def _present(folder: Path, group: Group, docs: Mapping[str, object], problems: list[str]) -> _Source:
+def _present(folder: Path, group: Group, docs: Known, problems: list[str]) -> _Source:
     rows = records.by_id(folder, _table(group, "queries"), ("_id", "id"), "query", problems)
     if has_table(folder, instruction := _table(group, "instruction")):
         instructions = records.by_id(folder, instruction, ("query-id",), "the instruction of query", problems)
@@ -132,7 +143,7 @@ def _present(folder: Path, group: Group, docs: Mapping[str, object], problems: l
 
 
 def _lists(
-    folder: Path, table: str, queries: Mapping[str, object] | set[str], docs: Mapping[str, object], problems: list[str]
+    folder: Path, table: str, queries: Mapping[str, object] | set[str], docs: Known, problems: list[str]
 ) -> dict[str, list[str]]:
     """A table of `query-id` and `corpus-ids`."""
     found: dict[str, list[str]] = {}
@@ -150,13 +161,14 @@ def _lists(
     return found
 
 
-def _odd_ids(record: Record, query_id: str, doc_ids: list[str], docs: Mapping[str, object]) -> Iterator[str]:
+def _odd_ids(record: Record, query_id: str, doc_ids: list[str], docs: Known) -> Iterator[str]:
     if len(set(doc_ids)) < len(doc_ids):
         yield f"{record.place}: query {query_id} has a document twice"
-    yield from (f"{record.place}: unknown document {doc_id}" for doc_id in doc_ids if doc_id not in docs)
+    unknown = [doc_id for doc_id in doc_ids if doc_id not in docs] if docs is not None else []
+    yield from (f"{record.place}: unknown document {doc_id}" for doc_id in unknown)
 
 
-def _former(folder: Path, group: Group, docs: Mapping[str, object], problems: list[str]) -> _Source:
+def _former(folder: Path, group: Group, docs: Known, problems: list[str]) -> _Source:
     rows = records.by_id(folder, _table(group, "queries"), ("_id", "id"), "query", problems)
     queries, judged = {}, {}
     for mode in FOLLOWIR:
@@ -175,7 +187,7 @@ def _former(folder: Path, group: Group, docs: Mapping[str, object], problems: li
         query_id, doc_id = records.identifier(record, "qid"), records.identifier(record, "pid")
         if query_id not in rows:
             problems.append(f"{record.place}: unknown query {query_id}")
-        elif doc_id not in docs:
+        elif docs is not None and doc_id not in docs:
             problems.append(f"{record.place}: unknown document {doc_id}")
         elif doc_id in ranked.setdefault(query_id, []):
             problems.append(f"{record.place}: query {query_id} has a document twice")
