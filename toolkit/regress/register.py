@@ -128,7 +128,7 @@ def _index(metadata: Mapping[str, Any], selection: Selection) -> str:
     """The name of the index that was searched; empty for the benchmark's own. ToolkitError where nobody else could find it."""
     names = list(dict.fromkeys(index["name"] for index in metadata["data"]["indexes"]))
     benchmark = load(selection.benchmark)
-    if names == [own_name(benchmark, group) for group in selection.groups]:
+    if names == list(dict.fromkeys(own_name(benchmark, group) for group in selection.groups)):
         return ""
     if len(names) == 1 and names[0] in registry.indexes():
         return names[0]
