@@ -1,6 +1,7 @@
 """A judge against a reference: five numbers worked out by hand."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,8 @@ from toolkit.judge.labelled import read_labels
 from toolkit.judge.scoring import score_judge, score_labels
 
 pytestmark = pytest.mark.unit
+
+PEOPLE = Path(__file__).resolve().parents[2].parent / "shared/data/berds/perspective_detection.test.jsonl"
 
 
 def test_the_numbers_are_those_of_the_table_of_four():
@@ -84,3 +87,10 @@ def test_qrels_have_no_texts_for_a_judge_to_read(tmp_path):
     other = labelled(tmp_path / "l.jsonl", ("q", "d", "p", 1))
     with pytest.raises(ToolkitError, match="have no pair in common"):
         score_labels(read_labels(tmp_path / "a.qrels"), read_labels(other))
+
+
+@pytest.mark.skipif(not PEOPLE.exists(), reason="the labelled pairs of the paper are not here")
+def test_the_542_pairs_of_the_paper_are_all_there_16_8_percent_of_them_positive():
+    (guessed,) = score_judge(None, read_labels(PEOPLE))
+    assert guessed.agreement.pairs == 542
+    assert round(guessed.agreement.reference_positives, 3) == 0.168

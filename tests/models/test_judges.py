@@ -1,11 +1,12 @@
 """Judges of every kind on tiny checkpoints, beside the same computed literally, and how their answers are read."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from endpoint import Script, serving
-from tiny import bert_tokenizer, llama_tokenizer, tiny_bert, tiny_decoder, tiny_lora, tiny_spec, tiny_t5
+from tiny import bert_tokenizer, llama_tokenizer, tiny_bert, tiny_deberta, tiny_decoder, tiny_lora, tiny_spec, tiny_t5
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
@@ -33,11 +34,14 @@ def folders(tmp_path_factory):
     tokenizer = llama_tokenizer()
     tokenizer.chat_template = CHAT
     tiny_decoder(root / "llama", "Llama", "ForCausalLM", tokenizer=tokenizer)
-    tiny_t5(root / "t5", "T5ForConditionalGeneration")
+    tiny_t5(root / "t5", "T5ForConditionalGeneration", vocab_size=300)
     tiny_bert(root / "nli", "BertForSequenceClassification", num_labels=3, id2label=LABELS)
+    tiny_deberta(root / "deberta", num_labels=3, id2label=LABELS, max_position_embeddings=512)
+    tiny_decoder(root / "long", "Mistral", "ForCausalLM", tokenizer=tokenizer, max_position_embeddings=2048)
     from transformers import AutoModelForCausalLM
 
     tiny_lora(root / "lora", root / "llama", kind=AutoModelForCausalLM)
+    tiny_lora(root / "long-lora", root / "long", kind=AutoModelForCausalLM)
     (root / "plain.yaml").write_text(PLAIN)
     return root
 
@@ -75,8 +79,8 @@ def test_true_compares_two_token_ids_at_the_first_decoder_step(folders, tmp_path
         inputs = tokenizer(f"premise: {document} hypothesis: {statement}", return_tensors="pt")
         with torch.no_grad():
             logits = model(**inputs, decoder_input_ids=torch.tensor([[0]])).logits[0, 0]
-        expected.append(float(logits[[9, 3]].double().softmax(-1)[0]))
-    parameters = {**entry.parameters, "tokens": [9, 3]}  # the tiny vocabulary ends before 209
+        expected.append(float(logits[[209, 3]].double().softmax(-1)[0]))
+    parameters = entry.parameters
     judge = judge_of(folders / "t5", tmp_path, parameters)
     assert np.abs(np.array([verdict.share for verdict in judge.judge(PAIRS)]) - expected).max() < 1e-5
     with pytest.raises(ToolkitError, match=r"tokens, and none of id 20009"):
@@ -280,6 +284,57 @@ def test_every_judge_of_the_registry_is_understood(home):
         for used in (spec, *(spec.with_recipe(name) for name in spec.recipes)):
             prompt = judge_prompt(used)
             assert (prompt is None) == (used.parameters["positive"] == "entailment")
+
+
+def greedy(folders, adapter, text, *, special):
+    """What the model itself writes to a text: 4 tokens."""
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folders / "long")
+    model = AutoModelForCausalLM.from_pretrained(folders / "long").eval()
+    model = PeftModel.from_pretrained(model, folders / "long-lora").eval() if adapter else model
+    told = tokenizer(text, return_tensors="pt", add_special_tokens=special)
+    written = model.generate(**told, do_sample=False, max_new_tokens=4, pad_token_id=2)[0, told["input_ids"].shape[1] :]
+    return tokenizer.decode(written, skip_special_tokens=True).strip()
+
+
+SYSTEM = "You check what a document says. You answer from the document alone, with Yes or No."
+USER = "Document: {0}\n\nStatement: {1}\n\nDoes the document support the statement? Answer Yes or No and nothing else."
+
+
+@pytest.mark.parametrize("recipe", ["", "berds"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("gemma-7b-it-judge", f"{SYSTEM}\n\n{USER}"),  # plain text
+        ("mistral-7b-instruct-v0.2-judge", f"<s>user: {USER}\nassistant:"),  # no system turn
+        ("berds-mistral-evaluator", f"<s>user: {USER}\nassistant:"),
+        ("berds-mistral-evaluator-lora", f"<s>user: {USER}\nassistant:"),
+    ],
+)
+def test_the_entries_that_answer_greedily_write_what_their_model_does(folders, tmp_path, home, name, recipe, text):
+    spec = registry.system(name).with_recipe(recipe) if recipe else registry.system(name)
+    base = str(folders / "long") if spec.base else ""
+    folder = folders / ("long-lora" if spec.base else "long")
+    parameters = {**spec.parameters, "max_tokens": 4}  # of 512 or 16: random models do not stop
+    small = replace(spec, checkpoint=str(folder), base=base, base_revision="", revision="", parameters=parameters)
+    judge = load_judge(small, cache=tmp_path / "answers.sqlite")
+    expected = [greedy(folders, bool(base), text.format(*pair), special="<s>" not in text) for pair in PAIRS]
+    assert [verdict.said for verdict in judge.judge(PAIRS)] == expected
+
+
+def test_the_entry_of_the_small_classifier_reads_its_entailment(folders, tmp_path, home):
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    small = replace(registry.system("nli-deberta-v3-base"), checkpoint=str(folders / "deberta"))
+    model = AutoModelForSequenceClassification.from_pretrained(folders / "deberta").eval()
+    tokenizer = AutoTokenizer.from_pretrained(folders / "deberta")
+    with torch.no_grad():
+        logits = [model(**tokenizer(*pair, return_tensors="pt")).logits[0].double() for pair in PAIRS]
+    shares = [verdict.share for verdict in load_judge(small, cache=tmp_path / "a.sqlite").judge(PAIRS)]
+    assert np.abs(np.array(shares) - [float(row.softmax(-1)[1]) for row in logits]).max() < 1e-5
 
 
 def test_shots_say_what_is_wrong_with_them(tmp_path):

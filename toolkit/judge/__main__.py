@@ -197,7 +197,7 @@ def say_plan(judge: Judge, labels) -> int:
     from toolkit.judge.job import planned
     from toolkit.judge.scoring import pair_of
 
-    print(planned(judge, judge.plan([pair_of(judge, key) for key in labels.labels])))
+    print(planned(judge, judge.plan([pair_of(judge, key) for key, _ in labels.rows])))
     return 0
 
 

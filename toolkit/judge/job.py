@@ -90,7 +90,7 @@ def plan_job(
 
 def planned(judge: Judge, plan: Plan) -> str:
     """How much a judge would be asked, in a line."""
-    model = judge.llm.model or judge.spec.name
+    model = judge.spec.parameters.get("model") or judge.spec.checkpoint
     tokens = f", about {plan.tokens:,} tokens" if plan.requests else ""
     return f"{judge.spec.name} ({model}): {plan.pairs:,} pairs, {plan.cached:,} cached, {plan.requests:,} requests{tokens}"
 

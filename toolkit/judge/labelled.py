@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,11 +18,20 @@ Key = tuple[str, str, str]
 
 
 class Labels(NamedTuple):
-    """Labels by what they are of: 1, 0, or None where someone was asked in vain; in_words: whether keys are texts."""
+    """What a file has labelled: 1, 0, or None where someone was asked in vain.
+
+    rows      in the file's order; a pair that it has twice, with one label, stays twice (two systems found the document)
+    in_words  whether keys are texts
+    """
 
     source: str
-    labels: Mapping[Key, int | None]
+    rows: tuple[tuple[Key, int | None], ...]
     in_words: bool
+
+    @property
+    def labels(self) -> dict[Key, int | None]:
+        """Each pair with its label."""
+        return dict(self.rows)
 
 
 def read_labels(path: str | Path) -> Labels:
@@ -34,14 +42,13 @@ def read_labels(path: str | Path) -> Labels:
     data = read_bytes(path)
     if data.lstrip().startswith(b"{"):
         return Labels(source_name(path), _from_json(data, source_name(path)), True)
-    rows = read_qrels(path)
-    labels = {(row.query_id, row.iteration, row.doc_id): None if row.relevance < 0 else int(row.relevance > 0) for row in rows}
-    return Labels(source_name(path), labels, False)
+    rows = (((row.query_id, row.iteration, row.doc_id), row.relevance) for row in read_qrels(path))
+    return Labels(source_name(path), tuple((key, None if label < 0 else int(label > 0)) for key, label in rows), False)
 
 
-def _from_json(data: bytes, source: str) -> dict[Key, int | None]:
+def _from_json(data: bytes, source: str) -> tuple[tuple[Key, int | None], ...]:
     labels: dict[Key, int | None] = {}
-    problems = []
+    rows, problems = [], []
     for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
         if not line.strip():
             continue
@@ -50,9 +57,11 @@ def _from_json(data: bytes, source: str) -> dict[Key, int | None]:
             problems.append(f"line {number}: {row}")
         elif labels.setdefault(row[0], row[1]) != row[1]:
             problems.append(f"line {number}: the same pair again, with another label")
+        else:
+            rows.append(row)
     if problems or not labels:
         raise ToolkitError(f"{source}: no labelled pairs", FORM, problems=problems)
-    return labels
+    return tuple(rows)
 
 
 def _row(line: str) -> tuple[Key, int | None] | str:

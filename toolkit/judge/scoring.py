@@ -26,17 +26,17 @@ class Scored(NamedTuple):
 def score_judge(judge: Judge | None, reference: Labels, seed: int = 0) -> list[Scored]:
     """The judge on the pairs of the reference, and beside it one that guesses; the latter alone where there is no judge.
 
-    Raises ToolkitError for a reference without texts, or with pairs that were asked in vain.
+    Raises ToolkitError for a reference without texts.
     """
     if not reference.in_words:
         hint = "take JSON lines with texts; or hold two files against each other: --score F --reference G"
         raise ToolkitError(f"{reference.source} has no texts to judge: they are qrels", hint)
-    truth = _truth(reference)
+    keys, truth = _truth(reference)
     rows = []
     if judge is not None:
-        verdicts = ask(judge, [pair_of(judge, key) for key in truth])
-        rows.append(Scored(judge.spec.name, agreement([verdict.holds for verdict in verdicts], list(truth.values()))))
-    return [*rows, _guessed(list(truth.values()), seed)]
+        verdicts = ask(judge, [pair_of(judge, key) for key in keys])
+        rows.append(Scored(judge.spec.name, agreement([verdict.holds for verdict in verdicts], truth)))
+    return [*rows, _guessed(truth, seed)]
 
 
 def score_labels(labels: Labels, reference: Labels, seed: int = 0) -> list[Scored]:
@@ -44,16 +44,17 @@ def score_labels(labels: Labels, reference: Labels, seed: int = 0) -> list[Score
 
     Raises ToolkitError where they have none in common.
     """
-    truth = _truth(reference)
-    shared = [key for key in truth if key in labels.labels]
+    ours = labels.labels
+    keys, truth = _truth(reference)
+    shared = [(key, label) for key, label in zip(keys, truth, strict=True) if key in ours]
     if not shared:
         message = f"{labels.source} and {reference.source} have no pair in common"
         raise ToolkitError(message, "both are JSON lines with the same texts, or qrels with the same ids")
-    left_out = len(labels.labels) + len(truth) - 2 * len(shared)
+    left_out = len(set(ours).symmetric_difference(keys))
     if left_out:
         say(f"note: {left_out:,} pairs that only one of the files has are left out")
-    values = [truth[key] for key in shared]
-    return [Scored(labels.source, agreement([labels.labels[key] for key in shared], values)), _guessed(values, seed)]
+    values = [label for _, label in shared]
+    return [Scored(labels.source, agreement([ours[key] for key, _ in shared], values)), _guessed(values, seed)]
 
 
 def pair_of(judge: Judge, key: Key) -> Pair:
@@ -62,14 +63,14 @@ def pair_of(judge: Judge, key: Key) -> Pair:
     return Pair(doc_input(judge.spec.templates, Doc("", "", document)).whole, perspective)
 
 
-def _truth(reference: Labels) -> dict[Key, int]:
-    vain = sum(label is None for label in reference.labels.values())
-    if vain:
+def _truth(reference: Labels) -> tuple[list[Key], list[int]]:
+    """The pairs that the reference has a label for, and these."""
+    rows = [(key, label) for key, label in reference.rows if label is not None]
+    if vain := len(reference.rows) - len(rows):
         say(f"note: {vain:,} pairs of {reference.source} are unjudged themselves and left out")
-    truth = {key: label for key, label in reference.labels.items() if label is not None}
-    if not truth:
+    if not rows:
         raise ToolkitError(f"{reference.source} has no labels", "name a file with labelled pairs")
-    return truth
+    return [key for key, _ in rows], [label for _, label in rows]
 
 
 def _guessed(values: list[int], seed: int) -> Scored:
