@@ -109,7 +109,8 @@ class Benchmark:
 
     def _lacks(self, group: str, what: str) -> ToolkitError:
         hint = self.part(group).lacks.get(what, "see its page in docs/benchmarks")
-        return ToolkitError(f"the {what} of {self.spec.name}-{group} are not here", hint)
+        name = f"{self.spec.name}-{group}".replace("/", "-")
+        return ToolkitError(f"the {what} of {name} are not here", hint)
 
     def scoreddocs(self, group: str, mode: str = "") -> Run | None:
         """Candidates to rerank, None where the benchmark (or the local copy) has none."""
