@@ -56,6 +56,11 @@ def _sides(pair: Sequence[np.ndarray]) -> Iterator[str]:
     higher, lower = int((gap > 0).sum()), int((gap < 0).sum())
     equal = len(gap) - higher - lower
     yield f"of {len(gap):,} instances {higher:,} score higher query first, {lower:,} lower, {equal:,} equally"
+    if equal == len(gap):
+        yield (
+            "no instance scores differently: a bag of words (BM25) has no order; "
+            "of other systems `tandem systems explain` shows what was sent"
+        )
 
 
 def _absences(runs: Sequence[Run], judgments: Judgments, measure: str) -> Iterator[str]:
