@@ -18,7 +18,7 @@ LEVELS = {
     "core": 0,
     **dict.fromkeys(("store", "formats", "registry"), 1),
     **dict.fromkeys(("benchmarks", "measures", "models"), 2),
-    "texts": 2.5,  # what every stage reads documents by
+    **dict.fromkeys(("texts", "instructions"), 2.5),  # what every stage reads documents and instructions by
     **dict.fromkeys(
         ("index", "encode", "search", "fuse", "rerank", "judge", "expand", "diversify", "evaluate", "runs", "systems"), 3
     ),

@@ -13,8 +13,8 @@ import toolkit
 from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.formats import read_run
+from toolkit.instructions import with_instructions
 from toolkit.pipeline import plan_run, run_name
-from toolkit.search.wordings import with_instructions
 
 pytestmark = pytest.mark.model
 

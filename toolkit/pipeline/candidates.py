@@ -27,6 +27,11 @@ class Candidates:
     name: str
     facts: Mapping[str, Any]
 
+    @property
+    def plan(self) -> str:
+        """What searching them is, in words."""
+        return f"only the {sum(map(len, self.docs.values())):,} {self.name} of {len(self.docs):,} queries are searched"
+
 
 def find_candidates(source: str | Path, topics: TopicSet) -> Candidates:
     """Those of a run's file, or of the topics' own benchmark (`candidates`).

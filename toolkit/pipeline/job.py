@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,13 @@ from toolkit.formats.ids import check_ids
 from toolkit.formats.provenance import metadata_of, topics_digest, topics_facts
 from toolkit.fuse import fuse, parse_method
 from toolkit.index import Index, own_name
-from toolkit.pipeline.candidates import Candidates, find_candidates
+from toolkit.instructions import as_asked
+from toolkit.pipeline.candidates import find_candidates
 from toolkit.pipeline.engines import Engine, engine
 from toolkit.pipeline.method import DEFAULT_HITS, Method, check_fusion, choose, choose_reranker
 from toolkit.pipeline.options import Options
 from toolkit.rerank.kept import place_beside
 from toolkit.search.rules import apply_rules
-from toolkit.search.wordings import with_instructions
 from toolkit.texts import Texts, texts_from
 
 BM25_DECIMALS = 6  # as Anserini writes them: 4 decimals, ties made strict in the 6th
@@ -39,7 +39,6 @@ class Job:
     asked       the same as the systems are given them (`method.instruction`)
     engines     parallel to `method.systems`
     texts       where a document's text comes from, for rules and rerankers
-    candidates  the only documents that may be found; None where all may be
     index_name  as the run's file name has it
     output      the run's file; None where it is not written
     metadata    the metadata's file without `.yaml`; None where they are not written
@@ -53,7 +52,6 @@ class Job:
     options: Options
     tag: str
     texts: Texts | None = None
-    candidates: Candidates | None = None
     output: Path | None = None
     metadata: Path | None = None
 
@@ -69,9 +67,7 @@ class Job:
             lines.append(f"system {one.chosen.tag} ({given}), {self.options.hits} hits, {self.options.threads} threads")
         method = self.method
         lines += [f"instructions: {method.instruction}"] if method.instruction != "full" else []
-        if self.candidates:
-            documents = sum(map(len, self.candidates.docs.values()))
-            lines.append(f"only the {documents:,} {self.candidates.name} of {len(self.candidates.docs):,} queries are searched")
+        lines += [self.options.candidates.plan] if self.options.candidates else []
         lines += [f"fuse {len(self.engines)} runs ({method.fusion})"] if method.fusion else []
         if method.reranker:
             lines.append(f"rerank the best {method.reranker.depth} of each query with {method.reranker.spec.name}")
@@ -128,7 +124,7 @@ class Job:
         data = {
             **({"test collection": collection} if (collection := self._collection()) else {}),
             "topics": self._topics_facts(),
-            **({"candidates": dict(self.candidates.facts)} if self.candidates else {}),
+            **({"candidates": dict(self.options.candidates.facts)} if self.options.candidates else {}),
             # one corpus has indexes of several kinds and systems, all under its name
             "indexes": list({(index.name, index.folder): _index_facts(index) for index in indexes}.values()),
         }
@@ -201,40 +197,34 @@ def plan_run(
 ) -> Job:
     """Look everything up that `make_run` will need.
 
-    recipe    of the one system: not its model card's way but a paper's
-    systems   the user's own YAML files with entries
+    recipe    of the one system: not its model card's way but a paper's; `systems` are YAML files with entries of the user's
     fuse      how the runs of several systems become one: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`
-    instruction  what the topics' instructions become, see `toolkit.search.wordings`
+    instruction  what the topics' instructions become, see `toolkit.instructions`
     candidates  a run, or `candidates` for the benchmark's own: of each topic only these documents are searched
     rerank    a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched;
               `rerank_kind` says what a checkpoint is that no entry knows
-    output    may be `-`
-    metadata  the metadata's file; beside the run where none is named
+    output    may be `-`; `metadata` lie beside it where no file is named for them
     """
     names = [system] if isinstance(system, str) else list(system)
     check_fusion(names, fuse, recipe)
     chosen = choose(names, parameters, precision, query_template, files=systems, recipe=recipe)
-    threads = os.cpu_count() or 1 if threads is None else threads
-    found = resolve_topics(topics)
-    restricted = None if candidates is None else find_candidates(candidates, found)
-    few = restricted.docs if restricted else None
+    found, cores = resolve_topics(topics), os.cpu_count() or 1
+    few = None if candidates is None else find_candidates(candidates, found)
+    threads = cores if threads is None else threads
     options = Options(hits, threads, language, device, precision, batch_size, trust_remote_code, few)
     reranker = choose_reranker(rerank, options, depth, files=systems, recipe=rerank_recipe, kind=rerank_kind)
-    among = restricted.name if restricted else ""
-    method = Method(chosen, hits=hits, fusion=fuse, instruction=instruction, candidates=among, reranker=reranker)
-    _check(method, precision, docs, index)
-    check_ids("tag", [tag or method.tag])
+    method = Method(chosen, hits, fuse, instruction, few.name if few else "", reranker)
+    _check(method, tag, precision, docs, index)
     name = index or _own_corpora(found, topics)
     return Job(
         topics=found,
-        asked=_asked(found, instruction),
+        asked=as_asked(found, instruction),
         engines=tuple(engine(one, found, name, options) for one in chosen),
         index_name=Path(name).resolve().name if Path(name).is_dir() else name.replace("/", "-"),
         method=method,
         options=options,
         tag=tag or method.tag,
         texts=_texts(found, index, docs) if method.needs_texts else None,
-        candidates=restricted,
         output=_place(output),
         metadata=_metadata_place(output, metadata),
     )
@@ -245,8 +235,9 @@ def _index_facts(index: Index) -> dict[str, Any]:
     return {"name": facts.pop("name"), "kind": index.kind, **facts}
 
 
-def _check(method: Method, precision: str | None, docs: str | None, index: str | None) -> None:
-    """Refuse what was said of something that is not there."""
+def _check(method: Method, tag: str | None, precision: str | None, docs: str | None, index: str | None) -> None:
+    """Refuse what was said of something that is not there, and a tag that no run can have."""
+    check_ids("tag", [tag or method.tag])
     if precision and not method.models:
         raise ToolkitError(f"{method.tag} has no precision", "models have; leave --precision out")
     if docs is not None and not method.needs_texts:
@@ -276,12 +267,6 @@ def _own_corpora(topics: TopicSet, name: str) -> str:
     if topics.benchmark is None:
         raise ToolkitError(f"{name} names no corpus to search", "name one with --index")
     return topics.benchmark.spec.name
-
-
-def _asked(topics: TopicSet, instruction: str) -> TopicSet:
-    if instruction != "full" and not any(topic.instruction for topic in topics.topics):
-        say(f"note: {topics.name} has no instructions: what is searched for stays as it is")
-    return replace(topics, parts=[replace(part, topics=with_instructions(part.topics, instruction)) for part in topics.parts])
 
 
 def _texts(topics: TopicSet, index: str | None, docs: str | None) -> Texts:

@@ -73,7 +73,7 @@ class Method:
 
     systems      one, or several whose runs are fused
     fusion       how they are: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`; empty for one system
-    instruction  `full`; or what is sent in its place (`toolkit.search.wordings`)
+    instruction  `full`; or what is sent in its place (`toolkit.instructions`)
     candidates   what the only documents are called that may be found; empty where all may be
     reranker     reads the best documents of each query again
     """

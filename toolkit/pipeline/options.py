@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.pipeline.candidates import Candidates
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Options:
     device, precision, batch_size
                         of models; None where they are to choose
     trust_remote_code   whether a checkpoint may bring code that is run
-    candidates          query id -> the only documents that it may find; None where all may be found
+    candidates          the only documents that each query may find; None where all may be found
 
     Raises ToolkitError for a number below 1.
     """
@@ -31,7 +31,7 @@ class Options:
     precision: str | None = None
     batch_size: int | None = None
     trust_remote_code: bool = False
-    candidates: Mapping[str, Sequence[str]] | None = None
+    candidates: Candidates | None = None
 
     def __post_init__(self):
         for name in ("hits", "threads", "batch_size"):
@@ -41,7 +41,7 @@ class Options:
 
     def search(self) -> dict[str, Any]:
         """What every search takes."""
-        return {"hits": self.hits, "candidates": self.candidates}
+        return {"hits": self.hits, "candidates": self.candidates.docs if self.candidates else None}
 
     def model(self) -> dict[str, Any]:
         """What the loaders of models take."""

@@ -5,10 +5,10 @@ import pytest
 from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
+from toolkit.instructions import with_instructions, without_instructions
+from toolkit.instructions.placebo import neutral_text, placebo
 from toolkit.models.language_id import script
-from toolkit.search.placebo import neutral_text, placebo
 from toolkit.search.rules import understand
-from toolkit.search.wordings import with_instructions, without_instructions
 
 pytestmark = pytest.mark.unit
 

@@ -4,7 +4,7 @@ import pytest
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
-from toolkit.search.wordings import with_instructions
+from toolkit.instructions import with_instructions
 
 pytestmark = pytest.mark.unit
 

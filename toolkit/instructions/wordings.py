@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.topics import Topic
-from toolkit.search.placebo import around, placebo
+from toolkit.instructions.placebo import around, placebo
 
 OTHER = ("short", "keywords")  # of `Topic.wordings`
 CHOICES = ("full", *OTHER, "placebo", "none")
