@@ -386,3 +386,39 @@ def test_the_estimate_errs_upwards_on_documents():
     assert len(docs) > 10
     for text in docs:
         assert estimate_tokens(text) >= len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def patient(script, **settings):
+    return LLM(Endpoint("m", base_url=script.base, retries=0, tolerant=True, **settings))
+
+
+def test_a_tolerant_endpoint_goes_on_without_single_answers():
+    def by_word(messages):
+        word = messages[0]["content"]
+        return {"blocked": ("status", 400), "down": ("status", 503), "half": b"{", "filtered": FILTERED}.get(word, word.upper())
+
+    words = ["one", "blocked", "two", "down", "half", "filtered", "three"]
+    with serving(Script(by_word)) as script:
+        llm = patient(script, concurrency=2)
+        answers = llm.complete([ask(word) for word in words])
+    assert [answer.text for answer in answers] == ["ONE", "", "TWO", "", "", "", "THREE"]
+    assert [bool(answer.error) for answer in answers] == [word in ("blocked", "down", "half", "filtered") for word in words]
+    assert (llm.usage.asked, llm.usage.failed, llm.usage.models) == (7, 4, {"scripted-2026": 3})
+
+
+FILTERED = {"model": "scripted-2026", "choices": [{"message": {"content": "I"}, "finish_reason": "content_filter"}]}
+
+
+@pytest.mark.parametrize(("fault", "message"), [(401, "the key is refused"), (404, "status 404")])
+def test_a_tolerant_endpoint_ends_on_what_concerns_all(fault, message):
+    with serving(Script(always=fault)) as script:
+        with pytest.raises(ToolkitError, match=message):
+            patient(script, concurrency=1).complete([ask(str(number)) for number in range(20)])
+        assert len(script.bodies) == 1
+
+
+def test_a_tolerant_endpoint_takes_a_server_that_fails_again_and_again_to_be_gone():
+    with serving(Script(always=503)) as script:
+        with pytest.raises(ToolkitError, match="no answer in 1 attempts: status 503"):
+            patient(script, concurrency=2).complete([ask(str(number)) for number in range(50)])
+        assert 6 <= len(script.bodies) <= 8

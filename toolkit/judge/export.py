@@ -20,6 +20,9 @@ def export(rows: Sequence[Row], judge: Judge, path: str | Path) -> tuple[int, in
     number), `doc_id`, `label`; of a judge that gives one, its `share` too. Each pair once. Raises ToolkitError where nothing
     is answered.
     """
+    if not judge.llm.backend.here:
+        message = f"which commit of {judge.spec.checkpoint} gave the answers is not settled here"
+        raise ToolkitError(message, "HF_HUB_OFFLINE=1 takes the one that is here, where none is pinned")
     pairs = {row.pair: row for row in rows if row.pair}
     known = judge.known(list(pairs))
     answered = [(row, verdict) for row, verdict in zip(pairs.values(), known, strict=True) if verdict]
