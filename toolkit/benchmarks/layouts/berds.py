@@ -74,7 +74,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         if written := _expansions(record, problems):
             expansions[topic.query_id] = written
     refuse(folder, problems)
-    untyped = sum("type" not in record.values for record in read_table(folder, table))
+    untyped = sum(not record.values.get("type") for record in read_table(folder, table))
     note = f"{group['name']}: {untyped} questions have no type; it follows from the number of their perspectives"
     notes = (note,) if untyped else ()
     return Part(group["name"], {"": list(topics.values())}, {}, published={"expansions": expansions}, notes=notes, lacks=LACKS)
