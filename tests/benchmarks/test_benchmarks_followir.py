@@ -264,6 +264,18 @@ def test_languages_may_be_absent_and_the_two_settings_stay_apart(home, tmp_path)
     assert "سرطان" not in across.topics[0].query
 
 
+def test_topics_and_judgments_do_not_wait_for_the_documents(home, tmp_path):
+    write_mfollowir(tmp_path, ("rus",))
+    benchmarks.take("mfollowir", tmp_path)
+    next(home.rglob("corpus-rus.jsonl")).write_text("broken")
+    code = "from toolkit.benchmarks import load; b = load('mfollowir'); print({}(b.{}))"
+    for call in ("topics('rus', 'og')", "qrels('rus', 'changed')"):
+        done = subprocess.run([sys.executable, "-c", code.format("len", call)], capture_output=True, text=True, check=True)
+        assert int(done.stdout) > 0
+    done = subprocess.run([sys.executable, "-c", code.format("list", "docs('rus')")], capture_output=True, text=True)
+    assert "no JSON" in done.stderr
+
+
 def test_a_folder_of_tables_is_what_was_asked_for(home, tmp_path):
     folder = write_tables(tmp_path / "mine", tables("-zho", "zho", "zho"))
     shown = "{}: 2 cores, 2 queries, 5 documents, candidates in 2 modes\n"
