@@ -237,3 +237,32 @@ def test_a_dry_run_downloads_no_index(tmp_path, home):
     texts = job.describe()[1]
     assert texts.startswith("texts of 2 documents from msmarco-v1-passage, downloaded first (")
     assert not (home / "downloads").exists()
+
+
+def test_another_wording_of_the_instructions_is_sent_named_and_recorded(tmp_path, monkeypatch):
+    topics = [Topic("q1-ori", "red No blue.", "red", "No blue.", mode="ori", wordings={"keywords": "blue"})]
+    its = TopicSet("made-up", [TopicPart("all", topics)], Collection())
+    monkeypatch.setattr(job, "resolve_topics", lambda name: its)
+    path = tmp_path / "run.trec"
+    write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
+    method = reranking(registry.system("ms-marco-minilm-l6-v2"))
+    planned = job.plan_rerank(str(path), method, topics="made-up", instruction="keywords")
+    assert [topic.text for topic in planned.asked.topics] == ["red blue"]
+    assert planned.topics is its
+    assert planned.output.name == "run.rerank-ms-marco-minilm-l6-v2.keywords.trec"
+    assert "instructions: keywords" in planned.describe()
+    sent = {}
+
+    def remember(self, run, topics, texts, **options):
+        sent["texts"] = [topic.text for topic in topics.topics]
+        return run, {"name": "made up"}
+
+    monkeypatch.setattr(Reranking, "apply", remember)
+    replace(planned, output=tmp_path / "out.trec", metadata=tmp_path / "out.trec").make()
+    assert sent["texts"] == ["red blue"]
+    metadata = read_metadata(tmp_path / "out.trec")
+    assert metadata["method"]["instruction"] == "keywords"
+    recorded_topics = metadata["data"]["topics"]
+    assert recorded_topics["sha256"] == topics_facts("made-up", topics)["sha256"] != recorded_topics["keywords"]["sha256"]
+    with pytest.raises(ToolkitError, match="have no wording 'short'"):
+        job.plan_rerank(str(path), method, topics="made-up", instruction="short")

@@ -36,6 +36,12 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
     how.add_argument("--kind", choices=KINDS, help="what a folder or id is that no entry knows")
     how.add_argument("--recipe", metavar="R", help="a recipe of the system (default: its model card's way)")
+    how.add_argument(
+        "--instruction",
+        choices=("full", "short", "keywords", "placebo", "none"),
+        default="full",
+        help="what the topics' instructions become",
+    )
     how.add_argument("--prompt", metavar="F", help="a prompt of your own instead of the system's")
     how.add_argument("--show-prompt", action="store_true", help="print the prompt, and do nothing")
     how.add_argument("--tail", choices=("keep", "drop"), help="documents below the depth: behind the others, or left out")
@@ -82,6 +88,7 @@ def main(args: argparse.Namespace) -> int:
         output=args.output,
         metadata=args.metadata,
         tag=args.tag,
+        instruction=args.instruction,
     )
     if args.dry_run:
         print("\n".join(job.describe()))

@@ -15,7 +15,8 @@ from toolkit.core.progress import say
 from toolkit.core.runs import Run, join_runs
 from toolkit.formats import read_any_run, read_metadata, write_metadata, write_run
 from toolkit.formats.ids import check_ids
-from toolkit.formats.provenance import file_digest, metadata_of, topics_facts
+from toolkit.formats.provenance import file_digest, metadata_of, topics_digest, topics_facts
+from toolkit.instructions import as_asked
 from toolkit.rerank.candidates import wanted_ids
 from toolkit.rerank.kept import place_beside
 from toolkit.rerank.method import Reranking
@@ -32,6 +33,8 @@ class Job:
 
     run       the candidates; `source` is their file, or `candidates` for the benchmark's
     first     of the candidates: what they are (`data`), and what their own metadata say of them (`metadata`, or None)
+    topics    as their source has them
+    asked     the same as the reranker is given them (`instruction`, see `toolkit.instructions`)
     texts     see `toolkit.texts`
     output    the new run's file; None where it is not written
     metadata  the metadata's file without `.yaml`; None where they are not written
@@ -41,9 +44,11 @@ class Job:
     source: str
     first: First
     topics: TopicSet
+    asked: TopicSet
     method: Reranking
     texts: Texts
     tag: str
+    instruction: str = "full"
     output: Path | None = None
     metadata: Path | None = None
 
@@ -59,6 +64,7 @@ class Job:
         return [
             f"rerank the best {method.depth} of each of {queries} queries of {self.source}, {method.tail} the tail",
             f"texts of {texts}",
+            *([f"instructions: {self.instruction}"] if self.instruction != "full" else []),
             f"system {spec.name}{recipe} ({spec.kind}{size}{given}): {asked}; scores: {method.scores}",
             f"write {self.output}" if self.output else "write nothing",
         ]
@@ -69,7 +75,7 @@ class Job:
         if fetched:
             documents = len(wanted_ids(self.run, self.method.depth))
             return f"{documents:,} documents from {', '.join(fetched)}", "how much is asked is known with the texts"
-        parts = self.method.parts(self.run, self.topics, self.texts)
+        parts = self.method.parts(self.run, self.asked, self.texts)
         documents, places = sum(len(part.texts) for part in parts), dict.fromkeys(part.place for part in parts)
         asked = ", ".join(f"{count:,} {what}" for what, count in self.method.plan(parts).items())
         return f"{documents:,} documents from {', '.join(places)}", asked
@@ -79,7 +85,7 @@ class Job:
         started = time.time()
         kept = place_beside(self.output)
         self._say_what_is_odd()
-        run, report = self.method.apply(self.run, self.topics, self.texts, tag=self.tag, kept=kept)
+        run, report = self.method.apply(self.run, self.asked, self.texts, tag=self.tag, kept=kept)
         if self.output:
             write_run(run, self.output, tag=self.tag)
         if self.metadata:
@@ -93,8 +99,10 @@ class Job:
         if without:
             asked = len(self.topics.topics)
             say(f"note: {self.source} has no documents for {len(without)} of {asked} topics ({three(without)})")
-        if instruction := self.first.method.get("instruction"):
-            say(f"note: {self.source} was searched with instruction {instruction}; the topics are reranked with their own")
+        searched = self.first.method.get("instruction", self.instruction)
+        if searched != self.instruction:
+            now = "their own" if self.instruction == "full" else self.instruction
+            say(f"note: {self.source} was searched with instruction {searched}; the topics are reranked with {now}")
 
     def _facts(self, run: Run, report: dict[str, Any], seconds: float) -> dict[str, Any]:
         file = None if str(self.output) == "-" else self.output
@@ -102,6 +110,9 @@ class Job:
         steps = {key: first.method[key] for key in ("retrieval", "fusion") if key in first.method}
         # of a run that was reranked before, all steps
         method = {**steps, "reranking": [*first.method.get("reranking", ()), report]}
+        if self.instruction != "full":
+            method["instruction"] = self.instruction
+            topics[self.instruction] = {"sha256": topics_digest(self.asked.topics)}
         data = {key: first.data[key] for key in ("test collection", "indexes") if key in first.data}
         data |= {"topics": topics, "candidates": first.facts}
         return metadata_of(run, tag=self.tag, method=method, data=data, file=file, seconds=seconds)
@@ -143,6 +154,7 @@ def plan_rerank(
     output: str | Path | None = None,
     metadata: str | Path | None = None,
     tag: str | None = None,
+    instruction: str = "full",
 ) -> Job:
     """Look everything up that reranking will need.
 
@@ -152,6 +164,7 @@ def plan_rerank(
     index, docs  where texts come from, see `toolkit.texts`
     output       may be `-`; a name in `runs/` where it is None
     metadata     their file; beside the run where none is named
+    instruction  what the topics' instructions become, see `toolkit.instructions`
 
     Raises ToolkitError.
     """
@@ -162,7 +175,7 @@ def plan_rerank(
     candidates = None if source == CANDIDATES else read_any_run(source)
     found = resolve_topics(topics) if topics else recorded_topics(source)
     check_ids("tag", [tag or method.spec.name])
-    output = Path("runs", _name(source, found, method)) if output is None else Path(output)
+    output = Path("runs", _name(source, found, method, instruction)) if output is None else Path(output)
     if metadata is None and str(output) != "-":
         metadata = output
     for place in (output, metadata):
@@ -174,7 +187,9 @@ def plan_rerank(
         source=source,
         first=first_stage(read, source, found),
         topics=found,
+        asked=as_asked(found, instruction),
         method=method,
+        instruction=instruction,
         texts=texts_from(found, index=index, docs=docs),
         tag=tag or method.spec.name,
         output=output,
@@ -208,7 +223,7 @@ def _part(metadata: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
     return part if isinstance(part, Mapping) else {}
 
 
-def _name(source: str, topics: TopicSet, method: Reranking) -> str:
+def _name(source: str, topics: TopicSet, method: Reranking, instruction: str) -> str:
     """`run.<topics>.<index>.<system>.rerank-NAME.trec`: the run's own name goes on."""
     if source in (CANDIDATES, "-"):
         stem = f"run.{topics.name}.{'stdin' if source == '-' else source}"
@@ -216,4 +231,5 @@ def _name(source: str, topics: TopicSet, method: Reranking) -> str:
         stem = Path(source).name
         while (suffix := Path(stem).suffix) in SUFFIXES:
             stem = stem.removesuffix(suffix)
-    return f"{stem}.{method.name}.trec"
+    odd = f".{instruction}" if instruction != "full" else ""
+    return f"{stem}.{method.name}{odd}.trec"
