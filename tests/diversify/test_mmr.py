@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
@@ -128,3 +130,38 @@ def test_cosine_ignores_length_and_takes_an_empty_vector():
         [0, 0, 1, 0],
         [0, 0, 0, 0],
     ]
+
+
+def naive(relevance, alike, lam):
+    """The formula, one candidate at a time."""
+    chosen = []
+    for _ in relevance:
+        left = [place for place in range(len(relevance)) if place not in chosen]
+        values = [
+            lam * relevance[place] - (1 - lam) * max((alike[place][other] for other in chosen), default=0) for place in left
+        ]
+        chosen.append(left[values.index(max(values))])
+    return chosen
+
+
+@given(st.integers(0, 10**6), st.lists(st.integers(1, 7), min_size=1, max_size=4), st.sampled_from([0, 0.25, 0.5, 0.75, 1]))
+def test_all_questions_at_once_are_each_question_alone(seed, counts, lam):
+    random = np.random.default_rng(seed)
+    width = max(counts)
+    # quarters, so that ties occur and sums are exact
+    relevance = random.integers(-4, 5, (len(counts), width)) / 4
+    alike = random.integers(-4, 5, (len(counts), width, width)) / 4
+    alike = (alike + alike.transpose(0, 2, 1)) / 2
+    chosen = pick(relevance, alike, np.array(counts), lam)
+    for row, count in enumerate(counts):
+        expected = naive(relevance[row, :count].tolist(), alike[row, :count, :count].tolist(), lam)
+        assert chosen[row, :count].tolist() == expected
+
+
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=5), st.integers(1, 40))
+def test_every_document_stays_once_in_blocks_of_any_size(lengths, depth):
+    run = Run.from_dict({f"q{row}": {f"d{n}": n % 7 + 1 for n in range(length)} for row, length in enumerate(lengths)})
+    (diversified,) = mmr(run, lambda query_id, ids: np.eye(len(ids), dtype=np.float32), [1.0], depth=depth).values()
+    assert tops(diversified, 300) == tops(run, 300)
+    (cut,) = mmr(run, lambda query_id, ids: np.eye(len(ids), dtype=np.float32), [1.0], depth=depth, tail="drop").values()
+    assert tops(cut, 300) == tops(run, depth)

@@ -5,6 +5,7 @@ import pytest
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
+from toolkit.diversify.plan import plan_diversify
 from toolkit.diversify.tune import best_lambda, check_judged, macro_mrecall, tune
 
 pytestmark = pytest.mark.unit
@@ -48,3 +49,17 @@ def test_data_sets_are_apart_and_judge_the_runs():
         check_judged(["b1"], [SECOND, judged("again", b1=["x"])])
     with pytest.raises(ToolkitError, match="first judges no question of the runs to tune on"):
         check_judged(["b1"], [SECOND, FIRST])
+
+
+def test_groups_of_the_topics_are_the_data_sets(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, query_id in (("one", "a"), ("other", "b")):
+        (tmp_path / f"{name}.tsv").write_text(f"{query_id}\tquestion\n")
+    (tmp_path / "dev.trec").write_text("a Q0 x 1 2 r\nb Q0 x 1 2 r\n")
+    (tmp_path / "run.trec").write_text("a Q0 x 1 2 r\n")
+    (tmp_path / "all.qrels").write_text("a 1 x 1\nb 1 x 1\nb 2 y 1\n")
+    given = {"dev": ["dev.trec"], "qrels": ["all.qrels"], "vectors": "vectors"}
+    together = plan_diversify(["run.trec"], **given)
+    assert [qrels.query_ids for qrels in together.judged] == [("a", "b")]
+    apart = plan_diversify(["run.trec"], **given, topics=["one.tsv", "other.tsv"])
+    assert [qrels.query_ids for qrels in apart.judged] == [("a",), ("b",)]

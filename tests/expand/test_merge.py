@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
@@ -71,3 +73,10 @@ def test_merged_run_keeps_the_order_in_a_file(tmp_path):
     write_run(merged_run({"q": ["b", "a", "c"]}, tag="x"), tmp_path / "run.trec")
     (ranking,) = [docs for _, docs in read_run(tmp_path / "run.trec").rankings()]
     assert [doc.doc_id for doc in ranking] == ["b", "a", "c"]
+
+
+@given(st.lists(st.lists(st.integers(0, 9), unique=True), min_size=1, max_size=5), st.integers(1, 12))
+def test_the_paper_is_the_sequence_of_ranks_without_doubled_documents(lists, depth):
+    lists = [[str(number) for number in one] for one in lists]
+    sequence = [one[rank] for rank in range(10) for one in lists if rank < len(one)]
+    assert round_robin(lists, depth) == list(dict.fromkeys(sequence))[:depth]
