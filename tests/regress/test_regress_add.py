@@ -202,3 +202,14 @@ def test_a_model_that_nobody_else_has_is_refused_behind_the_search_too(tmp_path,
     how = {"rerank": str(cross), "rerank_kind": "cross-encoder", "depth": 2, "output": tmp_path / "run.trec"}
     make_run("infosearch-mini-language", **how)
     refused(tmp_path / "run.trec", places, "was made by mine, which is no system of the registry")
+
+
+def test_a_search_of_the_benchmarks_candidates_is_made_again_and_one_of_a_files_is_refused(tmp_path, places):
+    make_run("mfollowir-mini-rus", candidates="candidates", output=tmp_path / "run.trec")
+    add(tmp_path / "run.trec", places)
+    [spec] = places.load()
+    assert spec.name == "mfollowir-mini-rus.bm25.candidates.v1"
+    assert " --candidates candidates " in spec.commands[0]
+    assert outcomes(places) == {spec.name: "OK"}
+    make_run("mfollowir-mini-rus", candidates=tmp_path / "run.trec", output=tmp_path / "again.trec")
+    refused(tmp_path / "again.trec", places, "was searched among the documents of run.trec")

@@ -91,7 +91,7 @@ def test_the_command_takes_the_benchmarks_candidates_and_says_so(tmp_path):
     path = tmp_path / "runs" / "run.mfollowir-mini-rus-og.mfollowir-mini.bm25.candidates.trec"
     metadata = yaml.safe_load(path.with_name(path.name + ".yaml").read_text())
     theirs = load("mfollowir-mini").scoreddocs("rus", "og")
-    assert metadata["data"]["candidates"] == {"of": "mfollowir-mini", "queries": 5, "lines": len(theirs)}
+    assert metadata["method"]["candidates"] == {"of": "mfollowir-mini", "queries": 5, "lines": len(theirs)}
     candidates = {query: {doc.doc_id for doc in docs} for query, docs in theirs.rankings()}
     run = read_run(path)
     whole = make_run("mfollowir-mini-rus-og", hits=EVERYTHING)

@@ -85,6 +85,7 @@ class Job:
         opened = [one.open() for one in self.engines]
         runs = [self._search(one, indexes) for one, indexes in zip(self.engines, opened, strict=True)]
         run, facts = runs[0], self.method.facts([one.facts() for one in self.engines])
+        facts |= {"candidates": dict(self.options.candidates.facts)} if self.options.candidates else {}
         kept = place_beside(self.output) if self.method.reranker else None
         if self.method.fusion:
             run = fuse(runs, **parse_method(self.method.fusion), hits=self.options.hits, tag=self.tag)
@@ -124,7 +125,6 @@ class Job:
         data = {
             **({"test collection": collection} if (collection := self._collection()) else {}),
             "topics": self._topics_facts(),
-            **({"candidates": dict(self.options.candidates.facts)} if self.options.candidates else {}),
             # one corpus has indexes of several kinds and systems, all under its name
             "indexes": list({(index.name, index.folder): _index_facts(index) for index in indexes}.values()),
         }

@@ -29,6 +29,10 @@ def system_of(metadata: Mapping[str, Any], path: Path) -> dict[str, Any]:
     parameters = {name: value for step in method["retrieval"] for name, value in _own(step, path).items()}
     parameters |= {"fuse": method["fusion"]} if "fusion" in method else {}
     parameters |= {"instruction": method["instruction"]} if "instruction" in method else {}
+    if candidates := method.get("candidates"):
+        if "of" not in candidates:
+            raise ToolkitError(f"{path} was searched among the documents of {candidates.get('file')}", MAKE_IT)
+        parameters |= {"candidates": "candidates"}
     for step in method.get("reranking", ()):
         _entry(step, path)
         parameters |= {"rerank": step["name"], "depth": step["depth"]}
@@ -74,9 +78,9 @@ def _name(method: Mapping[str, Any]) -> str:
     names = [".".join(filter(None, [step["name"], step.get("recipe")])) for step in method["retrieval"]]
     fusion = [method["fusion"].partition(":")[0]] if "fusion" in method else []
     instruction = [method["instruction"]] if "instruction" in method else []
-    return ".".join(
-        ["+".join(names), *fusion, *instruction, *(f"rerank-{step['name']}" for step in method.get("reranking", ()))]
-    )
+    among = ["candidates"] if "candidates" in method else []
+    rerank = [f"rerank-{step['name']}" for step in method.get("reranking", ())]
+    return ".".join(["+".join(names), *fusion, *instruction, *among, *rerank])
 
 
 def _entry(step: Mapping[str, Any], path: Path) -> SystemSpec:

@@ -107,7 +107,7 @@ class Job:
     def _facts(self, run: Run, report: dict[str, Any], seconds: float) -> dict[str, Any]:
         file = None if str(self.output) == "-" else self.output
         topics, first = topics_facts(self.topics.name, self.topics.topics), self.first
-        steps = {key: first.method[key] for key in ("retrieval", "fusion") if key in first.method}
+        steps = {key: first.method[key] for key in ("retrieval", "fusion", "candidates") if key in first.method}
         # of a run that was reranked before, all steps
         method = {**steps, "reranking": [*first.method.get("reranking", ()), report]}
         if self.instruction != "full":
