@@ -296,7 +296,7 @@ def test_stances_are_a_number_a_question(folder):
         words = ["--task", "stance", "--topics", "topics.jsonl", "--systems", "mine.yaml", "--judge", "scripted"]
         done = judge(folder, words=[*words, "--output", "stances.tsv"], base=script.base)
         assert done.returncode == 0, done.stderr
-        assert "Question: question 0?" in script.bodies[0]["messages"][-1]["content"]
+        assert sum("Question: question 0?\n\nStatement: claim" in text for text in asked(script)) == 2
     assert (folder / "stances.tsv").read_text().splitlines() == [f"q{n}\t2" for n in range(QUESTIONS)]
     assert yaml.safe_load((folder / "stances.tsv.yaml").read_text())["method"]["judging"][0]["task"] == "stance"
 
