@@ -10,6 +10,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hub_layout import hub_files
+from serving import serving
 
 from toolkit.benchmarks import load, take
 from toolkit.core.errors import ToolkitError
@@ -240,3 +242,30 @@ def test_robustness_of_any_run_is_the_mean_of_the_groups_minima(home):
     everything = [value for values in groups.values() for value in values]
     assert scores.value("Robustness@10", mode="") == pytest.approx(sum(minima) / 1267, abs=1e-12)
     assert scores.value("nDCG@10", mode="") == pytest.approx(sum(everything) / 9906, abs=1e-12)
+
+
+def fetched(name, hub):
+    """Fetch a group from a local hub that has MTEB's repository; its files that were got, and what the command printed."""
+    repository = load("instructir").spec.group("all")
+    with serving(hub_files(hub, repository)) as files:
+        env = environment() | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
+        command = [sys.executable, "-m", "toolkit.benchmarks", "fetch", name]
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return {path.rpartition("/")[2] for path, _ in files.requests if "/resolve/" in path}, done.stdout
+
+
+def test_the_hub_gives_queries_and_the_shared_corpus_once(tmp_path, home):
+    hub = write_hub(tmp_path / "hub") / "mteb" / "InstructIR-mteb"
+    got, said = fetched("instructir", hub)
+    assert said.startswith("instructir-all: 2 cores, 5 queries, 5 documents")
+    assert "corpus.jsonl" in got
+    got, said = fetched("instructir-query-first", hub)
+    assert said.startswith("instructir-query-first: 2 cores, 5 queries,")
+    assert "corpus.jsonl" not in got
+    assert [doc.doc_id for doc in load("instructir").docs("query-first")] == [f"p{i}" for i in IDS]
+
+
+def test_paraphrases_are_on_no_hub(home):
+    with pytest.raises(ToolkitError, match="instructir-paraphrases is in no repository of the hub"):
+        load("instructir").topics("paraphrases")

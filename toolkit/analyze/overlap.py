@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from toolkit.analyze.instances import INTERVAL, Instances, bootstrap, mean
+from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import join_qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
@@ -38,6 +39,8 @@ def overlap(
     95 % of them lie between `random 2.5%` and `random 97.5%`): a smaller group has a higher minimum whatever is dropped.
     `beyond random` is the gap minus that.
     """
+    if depth < 1:
+        raise ToolkitError(f"the filter run is looked into {depth} deep", "--filter-depth is at least 1")
     instances = Instances.of(judgments)
     kept = _kept(instances, lexical.head(depth), judgments)
     samples = list(_random_kept(instances, kept, seed))
@@ -89,7 +92,7 @@ def _plain(instances: Instances, values: np.ndarray, kept: np.ndarray, samples: 
     """Means over instances before and after, their sums for the interval, and the means after random drops."""
     means = mean(values.tolist()), mean(values[kept].tolist())
     sums = instances.sums(values), instances.sums(values, kept)
-    return means, sums, np.array([values[drawn].mean() if drawn.any() else np.nan for drawn in samples])
+    return means, sums, np.array([mean(values[drawn].tolist()) for drawn in samples])
 
 
 def _worst(instances: Instances, values: np.ndarray, kept: np.ndarray, samples: Sequence[np.ndarray]) -> tuple:
