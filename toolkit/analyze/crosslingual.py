@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from toolkit.benchmarks import find
@@ -35,8 +35,14 @@ def both_settings(benchmark: str) -> tuple[Judgments, Judgments]:
     shared = {part.group for part in sides[0].parts} & {part.group for part in sides[1].parts}
     if not shared:
         raise ToolkitError(f"no language of {benchmark} is here in both settings", f"`tandem benchmarks fetch {benchmark}`")
-    multi, cross = (replace(side, parts=tuple(part for part in side.parts if part.group in shared)) for side in sides)
-    return multi, cross
+    return _of_groups(sides[0], shared), _of_groups(sides[1], shared)
+
+
+def _of_groups(judgments: Judgments, groups: Collection[str]) -> Judgments:
+    parts = tuple(part for part in judgments.parts if part.group in groups)
+    without = [part.group for part in judgments.parts if part.group not in groups]
+    notes = [f"left out, as they are here in one setting only: {', '.join(without)}"] if without else []
+    return replace(judgments, parts=parts, notes=(*judgments.notes, *notes))
 
 
 def crosslingual(multi: Run, cross: Run, judgments: tuple[Judgments, Judgments]) -> Scores:
