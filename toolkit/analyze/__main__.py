@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
@@ -81,6 +82,12 @@ def read_runs(paths: list[str], judged: Judgments) -> list[Run]:
     return runs
 
 
+def named_apart(runs: list[Run]) -> list[Run]:
+    """The runs, those of one tag or none called by their files: rows of one name would be one."""
+    tags = [run.tag for run in runs]
+    return [run if run.tag and tags.count(run.tag) == 1 else replace(run, tag=run.source) for run in runs]
+
+
 def write(scores: Scores, args: argparse.Namespace, *, by_query: bool = False, below: str = "") -> None:
     """Scores as `--format` asks, to `--output`; notes that the format has no place for go to standard error.
 
@@ -155,6 +162,7 @@ def run_overlap(args: argparse.Namespace) -> None:
     judged = judgments(args.benchmark, args.qrels)
     lexical, *runs = read_runs([args.filter_run, *args.runs], judged)
     words = None if args.qrels else gold_overlap(args.benchmark)
+    runs = named_apart(runs)
     write(overlap(runs, lexical, judged, depth=args.filter_depth, cutoff=args.cutoff, seed=args.seed, words=words), args)
 
 
@@ -229,7 +237,7 @@ def run_coverage(args: argparse.Namespace) -> None:
     from toolkit.analyze.coverage import coverage
 
     judged = perspective_judgments(args)
-    scores = coverage(read_runs(args.runs, judged), judged, depth=args.depth, by_query=args.by_query)
+    scores = coverage(named_apart(read_runs(args.runs, judged)), judged, depth=args.depth, by_query=args.by_query)
     write(scores, args, by_query=args.by_query)
 
 
