@@ -23,7 +23,7 @@ JOINER = "\u200c"
 # what a text may be made of: letters of its language, digits, its punctuation
 ALPHABETS = {
     "fas": rf"[آابپتثجچحخدذرزژسشصضطظعغفقکگلمنوهیءأؤئ\u064b-\u0652{JOINER}۰-۹\s.،؛:؟!()«»]",
-    "rus": r"[А-Яа-яЁё0-9\s.,;:?!()«»%\-]",
+    "rus": r"[А-Яа-яЁё0-9\s.,;:?!()«»%—\-]",
     "zho": r"[\u4e00-\u9fff0-9\s。，；：？！（）“”、—…]",
 }
 GRAM = {"fas": 6, "rus": 6, "zho": 12}  # words; characters of Chinese, which are about half a word
