@@ -129,7 +129,8 @@ def _lucene(name: str, args: argparse.Namespace) -> int:
     corpus, language = _corpus(name, args)
     language, output = args.language or language, Path(args.output)
     if args.dry_run:
-        print(f"index {corpus.name} ({', '.join(corpus.files) or 'its documents'}) for language {language} into {output}")
+        cut = f", cut into passages of {args.split} words" if args.split else ""
+        print(f"index {corpus.name} ({', '.join(corpus.files) or 'its documents'}{cut}) for language {language} into {output}")
         return 0
     how = {"language": language, "threads": args.threads, "command": _command()}
     if _per_question(corpus, args):
