@@ -158,3 +158,16 @@ def test_questions_without_a_corpus_need_an_index(place):
     done = expand("run", "--topics", "t.tsv", "--from", "p.jsonl", "--output", "all.trec", folder=place)
     assert done.returncode == 2
     assert done.stderr.splitlines()[0] == "error: t names no corpus to search"
+
+
+@pytest.mark.lucene
+def test_each_query_searches_the_corpus_of_its_question(place):
+    rows = (("a", "q1", "apples are good"), ("b", "q1", "apples are bad"), ("c", "q2", "apples and pears are good"))
+    docs = [{"id": doc_id, "question_id": question, "contents": text} for doc_id, question, text in rows]
+    (place / "own.jsonl").write_text("".join(f"{json.dumps(doc)}\n" for doc in docs))
+    index = [sys.executable, "-m", "toolkit.index", "own.jsonl", "--output", "own"]
+    subprocess.run(index, cwd=place, check=True, capture_output=True)
+    done = expand("run", "--topics", "t.tsv", "--from", "p.jsonl", "--index", "own", "--output", "e.trec", folder=place)
+    assert done.returncode == 0, done.stderr
+    found = {query_id: [doc.doc_id for doc in docs] for query_id, docs in read_run(place / "e.trec").rankings()}
+    assert found == {"q1": ["a", "b"], "q2": ["c"]}

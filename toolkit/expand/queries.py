@@ -29,7 +29,8 @@ def expand_topics(topics: Sequence[Topic], perspectives: Perspectives, query: st
     for topic in topics:
         for number, text in enumerate(perspectives[topic.query_id], start=1):
             sent = text if query == "perspective" else f"{topic.query or topic.text} {text}"
-            expanded.append(Topic(f"{topic.query_id}.{number}", sent, query=sent, group_id=topic.query_id))
+            ids = {"group_id": topic.query_id, "original_id": topic.original_id}  # the question's: its corpus has one of them
+            expanded.append(Topic(f"{topic.query_id}.{number}", sent, query=sent, **ids))
     return expanded
 
 
