@@ -181,6 +181,9 @@ ELSEWHERE = {
     "test_rerankers: Qwen2": ("mxbai-rerank-base-v2", "mxbai-rerank-large-v2"),
     "test_rerankers: Qwen2 that reasons": ("rank1-0.5b", "rank1-1.5b", "rank1-3b", "rank1-7b"),
     "test_rerankers: Qwen3": ("qwen3-reranker-0.6b", "qwen3-reranker-4b", "qwen3-reranker-8b"),
+    "test_judges: t5 and deberta": ("true-nli-t5-xxl", "nli-deberta-v3-base"),
+    "test_judges: Mistral": ("gemma-7b-it-judge", "mistral-7b-instruct-v0.2-judge", "berds-mistral-evaluator"),
+    "test_judges: Mistral lora": ("berds-mistral-evaluator-lora",),
 }
 
 
