@@ -169,7 +169,7 @@ BROKEN = {
     "a candidate twice": (
         "top_ranked",
         lambda rows: rows[0]["corpus-ids"].append("d1"),
-        "top_ranked/top_ranked.jsonl, line 1: query 310-og has a document twice",
+        "top_ranked/top_ranked.jsonl, line 1: a document twice in 'corpus-ids'",
     ),
     "an unknown candidate": (
         "top_ranked",

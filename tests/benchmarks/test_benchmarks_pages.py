@@ -39,8 +39,10 @@ def test_every_benchmark_has_a_page_with_its_groups_and_licence(name):
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_benchmark_has_citation_inconsistencies_and_commands(name):
     spec = registry.benchmark(name)
-    arxiv = spec.source["paper"].rpartition("arXiv ")[2].rstrip(")")
-    assert f"eprint = {{{arxiv}}}" in spec.source["citation"]
+    title, _, place = spec.source["paper"].rpartition(" (")
+    assert f"title = {{{title}}}" in spec.source["citation"]
+    if place.startswith("arXiv "):
+        assert f"eprint = {{{place.removeprefix('arXiv ').rstrip(')')}}}" in spec.source["citation"]
     assert registry.inconsistencies(name)
     assert spec.commands
 

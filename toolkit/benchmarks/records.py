@@ -11,6 +11,8 @@ from toolkit.benchmarks.tables import Record, read_table
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 
+Known = Container[str] | None  # the document ids that there are; None where nobody asks
+
 
 def text(record: Record, *names: str) -> str:
     """The value of the first of these columns that is there. ToolkitError, which names the row, where it is no text."""
@@ -50,6 +52,20 @@ def label(record: Record) -> int | None:
     except (TypeError, ValueError):
         return None
     return int(value) if value.is_integer() and abs(value) < 2**31 else None
+
+
+def id_list(record: Record, name: str, docs: Known, problems: list[str]) -> list[str]:
+    """The document ids that a column lists; what cannot be right (no list of texts, an id twice, an unknown one) goes to
+    `problems`."""
+    found = record.values.get(name)
+    if not isinstance(found, list) or not all(isinstance(doc_id, str) for doc_id in found):
+        problems.append(f"{record.place}: expected a list of ids in {name!r}, found {str(found)[:40]}")
+        return []
+    if len(set(found)) < len(found):
+        problems.append(f"{record.place}: a document twice in {name!r}")
+    unknown = [doc_id for doc_id in found if doc_id not in docs] if docs is not None else []
+    problems += [f"{record.place}: unknown document {doc_id}" for doc_id in unknown]
+    return found
 
 
 def documents(folder: Path, table: str, problems: list[str]) -> dict[str, Doc]:
@@ -96,7 +112,7 @@ def judgments(
     folder: Path,
     table: str,
     queries: Iterable[str],
-    docs: Container[str] | None,
+    docs: Known,
     problems: list[str],
     columns: tuple[str, str] = ("query-id", "corpus-id"),
 ) -> dict[str, dict[str, int]]:

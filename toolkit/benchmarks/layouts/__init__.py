@@ -20,11 +20,12 @@ and, where the layout has something of the kind,
 
 from types import ModuleType
 
-from toolkit.benchmarks.layouts import berds, followir, infosearch, instructir
+from toolkit.benchmarks.layouts import berds, followir, infosearch, instructir, nevir
 
 LAYOUTS: dict[str, ModuleType] = {
     "berds": berds,
     "followir": followir,
     "infosearch": infosearch,
     "instructir": instructir,
+    "nevir": nevir,
 }

@@ -16,13 +16,13 @@ candidate (`qid`, `pid`); they are read as well. Column names: SOURCES.md, MTEB'
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from toolkit.benchmarks import hub, records
 from toolkit.benchmarks.parts import Group, Part
-from toolkit.benchmarks.tables import Record, has_table, read_table, repository_folder
+from toolkit.benchmarks.tables import has_table, read_table, repository_folder
 from toolkit.core.documents import Doc
 from toolkit.core.modes import FOLLOWIR, join_mode, split_mode
 from toolkit.core.qrels import Qrel, Qrels
@@ -35,7 +35,6 @@ PRESENT = ("corpus", "queries", "instruction", "default", "top_ranked", "qrel_di
 FORMER = ("qrels_og", "qrels_changed")
 WORDINGS = {"short": "short_query", "keywords": "keywords"}  # ours -> the column of the former releases
 DIFF = "qrel_diff"
-Known = Container[str] | None  # the document ids that there are; None where nobody asks
 
 
 def tables(group: Group) -> tuple[str, ...]:
@@ -100,7 +99,7 @@ def read_kept(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     return _part(folder, group, None, records.StoredDocs(folder, _table(group, "corpus")), [])
 
 
-def _part(folder: Path, group: Group, known: Known, docs: Sequence[Doc], problems: list[str]) -> Part:
+def _part(folder: Path, group: Group, known: records.Known, docs: Sequence[Doc], problems: list[str]) -> Part:
     read_source = _former if has_table(folder, _table(group, FORMER[0])) else _present
     source = read_source(folder, group, known, problems)
     problems += _lacking(source)
@@ -119,7 +118,7 @@ def _part(folder: Path, group: Group, known: Known, docs: Sequence[Doc], problem
     )
 
 
-def _present(folder: Path, group: Group, docs: Known, problems: list[str]) -> _Source:
+def _present(folder: Path, group: Group, docs: records.Known, problems: list[str]) -> _Source:
     rows = records.by_id(folder, _table(group, "queries"), ("_id", "id"), "query", problems)
     if has_table(folder, instruction := _table(group, "instruction")):
         instructions = records.by_id(folder, instruction, ("query-id",), "the instruction of query", problems)
@@ -143,32 +142,22 @@ def _present(folder: Path, group: Group, docs: Known, problems: list[str]) -> _S
 
 
 def _lists(
-    folder: Path, table: str, queries: Mapping[str, object] | set[str], docs: Known, problems: list[str]
+    folder: Path, table: str, queries: Mapping[str, object] | set[str], docs: records.Known, problems: list[str]
 ) -> dict[str, list[str]]:
     """A table of `query-id` and `corpus-ids`."""
     found: dict[str, list[str]] = {}
     for record in read_table(folder, table):
-        query_id, doc_ids = records.identifier(record, "query-id"), record.values.get("corpus-ids")
-        if not isinstance(doc_ids, list) or not all(isinstance(doc_id, str) for doc_id in doc_ids):
-            problems.append(f"{record.place}: expected a list of ids in 'corpus-ids', found {str(doc_ids)[:40]}")
-        elif query_id not in queries:
+        query_id = records.identifier(record, "query-id")
+        if query_id not in queries:
             problems.append(f"{record.place}: unknown query {query_id}")
         elif query_id in found:
             problems.append(f"{record.place}: query {query_id} for the second time")
         else:
-            problems += _odd_ids(record, query_id, doc_ids, docs)
-            found[query_id] = doc_ids
+            found[query_id] = records.id_list(record, "corpus-ids", docs, problems)
     return found
 
 
-def _odd_ids(record: Record, query_id: str, doc_ids: list[str], docs: Known) -> Iterator[str]:
-    if len(set(doc_ids)) < len(doc_ids):
-        yield f"{record.place}: query {query_id} has a document twice"
-    unknown = [doc_id for doc_id in doc_ids if doc_id not in docs] if docs is not None else []
-    yield from (f"{record.place}: unknown document {doc_id}" for doc_id in unknown)
-
-
-def _former(folder: Path, group: Group, docs: Known, problems: list[str]) -> _Source:
+def _former(folder: Path, group: Group, docs: records.Known, problems: list[str]) -> _Source:
     rows = records.by_id(folder, _table(group, "queries"), ("_id", "id"), "query", problems)
     queries, judged = {}, {}
     for mode in FOLLOWIR:

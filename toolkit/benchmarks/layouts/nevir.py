@@ -1,0 +1,74 @@
+"""NevIR as MTEB publishes it: pairs of questions that differ in a negation, each with the same two documents to rank.
+
+    corpus        _id, text
+    queries       _id (`1000-2_q1`, `1000-2_q2`), text; those of training and validation too
+    default       query-id, corpus-id, score: the test questions, one relevant document each (in a copy without the
+                  repository's README `qrels/test`)
+    top_ranked    query-id, corpus-ids: the two documents of the pair
+
+The core query is the pair (`1000-2`): a system understands the negation where it ranks both questions' documents right, which
+is Robustness@1 over the candidates. Columns and files: the dataset card at the pinned revision.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toolkit.benchmarks import records
+from toolkit.benchmarks.parts import Group, Part
+from toolkit.benchmarks.tables import has_table, read_table, repository_folder
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.specs import BenchmarkSpec
+from toolkit.core.topics import Topic
+
+NEEDED = ("name", "repository", "revision")
+JUDGED = ("default", "qrels/test")
+OTHER = {"q1": "q2", "q2": "q1"}
+
+
+def tables(group: Group) -> tuple[str, ...]:
+    """The tables of the repository."""
+    return ("corpus", "queries", *JUDGED, "top_ranked")
+
+
+def find(root: Path, group: Group) -> Path | None:
+    """A folder with the repository's name, or the local copy itself."""
+    places = (repository_folder(root, group["repository"]), root)
+    return next((place for place in places if place and has_table(place, "queries")), None)
+
+
+def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
+    """The judged questions. Candidates keep their published order; their score is 1/rank.
+
+    All that cannot be right (an unknown document or query, a question without its counterpart, text or candidates) is one
+    ToolkitError with file and line of each problem.
+    """
+    problems: list[str] = []
+    docs = records.documents(folder, "corpus", problems)
+    known = records.by_id(folder, "queries", ("_id", "id"), "query", problems)
+    table = next((name for name in JUDGED if has_table(folder, name)), JUDGED[0])
+    judged = records.judgments(folder, table, known, docs, problems)
+    queries = {query_id: record for query_id, record in known.items() if judged[query_id]}
+    candidates: dict[str, list[str]] = {}
+    for record in read_table(folder, "top_ranked"):
+        if (query_id := records.identifier(record, "query-id")) in queries:
+            candidates[query_id] = records.id_list(record, "corpus-ids", docs, problems)
+    for query_id, record in queries.items():
+        pair, _, number = query_id.rpartition("_")
+        if f"{pair}_{OTHER.get(number)}" not in queries:
+            problems.append(f"{record.place}: question {query_id} has no counterpart")
+        if not records.text(record, "text").strip():
+            problems.append(f"{record.place}: question {query_id} has no text")
+        if query_id not in candidates:
+            problems.append(f"{record.place}: question {query_id} has no candidates")
+    records.refuse(folder, problems)
+    topics = [_topic(query_id, records.text(record, "text").strip()) for query_id, record in queries.items()]
+    qrels = (Qrel(query_id, doc_id, label) for query_id in queries for doc_id, label in judged[query_id].items())
+    ranked = (ScoredDoc(query_id, doc, 1 / rank) for query_id in queries for rank, doc in enumerate(candidates[query_id], 1))
+    runs = {"": Run.from_rows(ranked, tag="top_ranked")}
+    return Part(group["name"], {"": topics}, {"": Qrels.from_rows(qrels, spec.name)}, list(docs.values()), runs)
+
+
+def _topic(query_id: str, text: str) -> Topic:
+    return Topic(query_id, text, query=text, group_id=query_id.rpartition("_")[0], original_id=query_id)
