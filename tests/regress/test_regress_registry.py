@@ -37,7 +37,7 @@ def test_bm25_is_registered_for_every_mode_and_for_all_of_them():
     }
 
 
-@named(RUNS)
+@named([spec for spec in RUNS if spec.benchmark["name"].startswith("infosearch-mini")])
 def test_numbers_stand_for_every_dimension_and_their_average(spec):
     groups = [group["name"] for group in registry.benchmark("infosearch-mini").groups]
     assert list(spec.expected) == [*groups, "average"]
@@ -45,6 +45,13 @@ def test_numbers_stand_for_every_dimension_and_their_average(spec):
     for measures in spec.expected.values():
         assert tuple(measures["nDCG@10"]) == modes
         assert (len(modes) == 3) == ("WISE@20" in measures)
+
+
+@pytest.mark.parametrize("benchmark", ["berds-mini", "instructir-mini"])
+def test_minis_of_one_group_are_registered_with_the_measures_of_their_benchmark(benchmark):
+    for system in ("bm25", "all-minilm-l6-v2"):
+        [measures] = registry.regression(f"{benchmark}.{system}.v1").expected.values()
+        assert tuple(measures) == registry.benchmark(benchmark).measures
 
 
 @named(SPECS)
