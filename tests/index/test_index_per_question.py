@@ -7,7 +7,7 @@ import sys
 from functools import partial
 
 import pytest
-from tiny import LETTERS, WORDS, tiny_bert, tiny_spec
+from tiny import LETTERS, WORDS, tiny_bert, tiny_colbert, tiny_spec
 
 from toolkit import make_run
 from toolkit.core.documents import Doc
@@ -84,12 +84,20 @@ def test_bm25_is_not_that_of_the_union(lucene, tmp_path):
 
 
 @pytest.mark.model
-def test_dense_search_is_that_of_separately_built_indexes(tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "checkpoint", "parameters"),
+    [
+        ("dense", tiny_bert, {"pooling": "mean"}),
+        ("multivector", tiny_colbert, {"query_length": 12, "passage_length": 20}),
+        ("impact", partial(tiny_bert, kind="BertForMaskedLM"), {"quantization": 100}),
+    ],
+)
+def test_what_a_model_encodes_is_searched_as_in_separately_built_indexes(tmp_path, kind, checkpoint, parameters):
     from toolkit.models.encoders import load_for
     from toolkit.pipeline.building import build_encoded
-    from toolkit.search.dense import search_dense
+    from toolkit.pipeline.neural import SEARCHES
 
-    spec = tiny_spec(tiny_bert(tmp_path / "tiny"), "dense", parameters={"pooling": "mean"})
+    spec = tiny_spec(checkpoint(tmp_path / "tiny"), kind, parameters=parameters)
     encoder = load_for(spec, device="cpu")
 
     def build(corpus, folder):
@@ -97,7 +105,7 @@ def test_dense_search_is_that_of_separately_built_indexes(tmp_path):
 
     file = write(tmp_path / "web.jsonl", rows(corpora()))
     build_per_question(corpus_from_files(file), tmp_path / "index", build)
-    ask = partial(search_dense, spec=spec, encoder=encoder)
+    ask = partial(SEARCHES[kind], spec=spec, encoder=encoder)
     found, apart = search_own(TOPICS, tmp_path / "index", ask, "tiny"), []
     for topic in TOPICS:
         # in the order of the file, which decides what stands in one batch
@@ -105,6 +113,7 @@ def test_dense_search_is_that_of_separately_built_indexes(tmp_path):
         build(corpus_from_docs(topic.query_id, own), tmp_path / topic.query_id)
         apart.append(ask([topic], tmp_path / topic.query_id))
     assert lines(found, QUESTIONS) == lines(join_runs(apart), QUESTIONS)
+    assert min(len(ranking) for ranking in lines(found, QUESTIONS).values()) > 10
     assert read_index_metadata(tmp_path / "index")["system"] == spec.name
     assert verify_index(tmp_path / "index") == []
 
