@@ -340,6 +340,8 @@ def test_a_prompt_of_the_users_own_is_shown_and_sent(folder):
         (["run.trec", "--topics", "topics.jsonl", "--judge", "gpt-4-0613-judge"], "topics names no corpus"),
         (["run.trec", "--judge", "bm25"], "bm25 is of kind bm25, not judge"),
         (["--reference", "x"], "--reference without --score"),
+        (["run.trec", "--score", "x", "--judge", "random"], "--score wants no run"),
+        (["run.trec", "--correct", "x", "--export", "y"], "--correct and --export are different things to do"),
         (["--score", "topics.jsonl", "--judge", "random"], "no labelled pairs"),
         (["run.trec", "--topics", "topics.jsonl", "--judge", "random"], "guesses are for --score alone"),
     ],

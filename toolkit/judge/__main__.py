@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     model_options(made)
     out = made.add_argument_group("output")
     out.add_argument(
-        "--output", metavar="F", help="subtopic qrels (or stances), .gz or .zst too, or - (default: a name in runs/)"
+        "--output", metavar="F", help="qrels, stances or a table, .gz or .zst too, or - (default: a name in runs/)"
     )
     out.add_argument("--metadata", metavar="F", help="where to write the metadata (default: beside the output)")
     out.add_argument("--dry-run", action="store_true", help="say how much would be asked, and ask nothing")
@@ -88,8 +88,7 @@ def model_options(made: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    if args.reference and not args.score:
-        raise ToolkitError("--reference without --score", "--score F --reference G holds F against G")
+    check_options(args)
     if args.show_prompt:
         return show_prompt(args)
     if args.score:
@@ -103,6 +102,21 @@ def main(args: argparse.Namespace) -> int:
     if args.export:
         return export(args, job)
     return correct(args, job) if args.correct else judge_runs(args, job)
+
+
+def check_options(args: argparse.Namespace) -> None:
+    """ToolkitError for options of which one would be passed over."""
+    if args.reference and not args.score:
+        raise ToolkitError("--reference without --score", "--score F --reference G holds F against G")
+    if args.measure and not args.correct:
+        raise ToolkitError("--measure without --correct", "`tandem evaluate` scores a run by qrels")
+    stance = "--task stance" if args.task == "stance" else None
+    asked = {"--score": args.score, "--correct": args.correct, "--export": args.export, stance: stance}
+    given = [name for name, value in asked.items() if value]
+    if len(given) > 1:
+        raise ToolkitError(f"{' and '.join(given)} are different things to do", "one at a time")
+    if args.run and (args.score or stance):
+        raise ToolkitError(f"{given[0]} wants no run", "leave the run out")
 
 
 def load(args: argparse.Namespace) -> Judge:
@@ -189,7 +203,7 @@ def score(args: argparse.Namespace) -> int:
         if args.dry_run:
             return say_plan(judge, labels)
         rows = score_judge(judge, labels, seed)
-    table([("judge", *Agreement._fields), *((row.judge, *row.agreement) for row in rows)])
+    table([("judge", *Agreement._fields), *((row.judge, *row.agreement) for row in rows)], args.output)
     return 0
 
 
@@ -213,13 +227,17 @@ def correct(args: argparse.Namespace, job: Job) -> int:
         k = parse_measures(deeper)[0][1]
         raise ToolkitError(f"{deeper[0]} wants the best {k} documents judged, and --depth is {args.depth}", f"--depth {k}")
     labelled = read_labels(args.correct)
+    if args.dry_run:
+        print("\n".join(job.describe(args.output or "to standard output")))
+        return say_plan(job.judge, labelled) if labelled.in_words else 0
     qrels = judge_run(job.runs, job.topics, job.texts, job.judge, job.depth).qrels
     rows = correct(job.runs[0], qrels, labelled, job.judge, measures, seed=args.seed or 0)
     table(
         [
             ("measure", "judged", "corrected", "low", "high", "labelled", "unit"),
             *((row.measure, row.judged, *row.corrected, row.labelled, row.unit) for row in rows),
-        ]
+        ],
+        args.output,
     )
     return 0
 
@@ -227,6 +245,9 @@ def correct(args: argparse.Namespace, job: Job) -> int:
 def export(args: argparse.Namespace, job: Job) -> int:
     from toolkit.judge.export import export
 
+    if args.dry_run:
+        print("\n".join(job.describe(args.export)))
+        return 0
     written, missing = export(job.rows, job.judge, args.export)
     note(f"{args.export}: {written:,} pairs" + (f"; {missing:,} are not answered yet" if missing else ""))
     return 0
@@ -239,10 +260,14 @@ def metadata_place(args: argparse.Namespace, output: str | Path) -> Path | None:
     return None if str(output) == "-" else Path(output)
 
 
-def table(rows: Iterable[tuple]) -> None:
-    """TSV: numbers with four decimals, `-` for what is not defined."""
-    for row in rows:
-        print("\t".join("-" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value) for value in row))
+def table(rows: Iterable[tuple], output: str | None) -> None:
+    """TSV to a file or standard output: numbers with four decimals, `-` for what is not defined."""
+    from toolkit.core.files import open_output
+
+    with open_output(output or "-") as out:
+        for row in rows:
+            cells = ("-" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value) for value in row)
+            out.write(("\t".join(cells) + "\n").encode())
 
 
 if __name__ == "__main__":
