@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from toolkit.analyze.diversity import diversity, histogram, instruction_groups
-from toolkit.analyze.words import rouge_l, shared_words, tokens
+from toolkit.analyze.words import gold_overlap, rouge_l, shared_words, tokens
 from toolkit.benchmarks import load, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
@@ -79,3 +79,11 @@ def test_instructir_has_the_papers_figure(home):
     for command in (["benchmarks", "fetch", "instructir-all", "--from", str(INSTRUCTIR)], ["analyze", "diversity"]):
         done = subprocess.run([sys.executable, "-m", "toolkit", *command], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[2].split()[:3] == ["instructir", "ROUGE-L", "0.2381"]  # the paper prints 0.238
+
+
+def test_words_shared_with_the_gold_document_need_its_text(home):
+    shares = gold_overlap("instructir-mini")
+    assert len(shares) == 72
+    assert all(0 <= share <= 1 for share in shares.values())
+    assert 0.1 < sum(shares.values()) / 72 < 0.5
+    assert gold_overlap("beir/scifact/test") is None  # a collection of ir_datasets: nothing is fetched for an addition
