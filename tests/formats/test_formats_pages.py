@@ -66,7 +66,7 @@ def test_pages_get_ids_titles_and_are_counted(tmp_path):
         tmp_path,
         [
             {"query_id": "q1", "url": "u", "html": PAGE},
-            {"question_id": 2, "url": "v", "html": ""},
+            {"question_id": 2, "url": "v", "html": None},
             {"query_id": "q1", "id": "mine", "title": "My title", "html": PAGE},
             {"query_id": "q1", "html": PAGE},
         ],

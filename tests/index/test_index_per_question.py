@@ -18,7 +18,7 @@ from toolkit.formats.documents import corpus_from_docs, corpus_from_files
 from toolkit.index import build_index, build_per_question, read_index_metadata, verify_index
 from toolkit.models.stored_texts import stored_docs
 from toolkit.search import search
-from toolkit.search.questions import search_own
+from toolkit.search.questions import check_own, search_own
 
 pytestmark = pytest.mark.lucene
 
@@ -130,11 +130,13 @@ def test_a_corpus_is_found_by_id_core_query_and_published_id(lucene):
 
 
 def test_topics_without_a_corpus_are_said_and_have_no_lines(lucene, capsys):
-    run = search_own([Topic("kialo-1", "cat"), Topic("kialo-77", "cat")], lucene, search, "bm25")
-    assert run.query_ids == ("kialo-1",)
+    topics = [Topic("kialo-1", "cat")], [Topic("kialo-77", "cat")]
+    assert search_own([*topics[0], *topics[1]], lucene, search, "bm25").query_ids == ("kialo-1",)
+    assert search_own(topics[1], lucene, search, "bm25").query_ids == ()
+    check_own((part, lucene) for part in topics)
     assert "has no corpus for 1 of 2 topics (kialo-77); they have no lines in the run" in capsys.readouterr().err
     with pytest.raises(ToolkitError, match=r"has no corpus for 1 of 1 topics \(kialo-77\)"):
-        search_own([Topic("kialo-77", "cat")], lucene, search, "bm25")
+        check_own([(topics[1], lucene)])
 
 
 def test_a_published_id_of_two_data_sets_is_refused(tmp_path):
@@ -143,15 +145,17 @@ def test_a_published_id_of_two_data_sets_is_refused(tmp_path):
     topics = [Topic(f"{name}-774", "cat", group_id=f"{name}-774", original_id="774") for name in ("kialo", "arguana")]
     assert search_own(topics[:1], tmp_path / "index", search, "bm25").query_ids == ("kialo-774",)
     with pytest.raises(ToolkitError, match=r"is that of 2 topics \(arguana-774, kialo-774\)"):
-        search_own(topics, tmp_path / "index", search, "bm25")
+        check_own([(topics[:1], tmp_path / "index"), (topics[1:], tmp_path / "index")])
 
 
-def test_the_whole_way_searches_by_the_indexs_metadata(lucene, tmp_path):
-    write(tmp_path / "topics.jsonl", [{"query_id": topic.query_id, "text": topic.text} for topic in TOPICS])
+def test_the_whole_way_searches_by_the_indexs_metadata(lucene, tmp_path, capsys):
+    asked = [*TOPICS, Topic("kialo-77", "cat")]
+    write(tmp_path / "topics.jsonl", [{"query_id": topic.query_id, "text": topic.text} for topic in asked])
     run = make_run(str(tmp_path / "topics.jsonl"), str(lucene), output=tmp_path / "run.trec")
     assert lines(run, QUESTIONS) == lines(search_own(TOPICS, lucene, search, "bm25"), QUESTIONS)
     metadata = (tmp_path / "run.trec.yaml").read_text(encoding="utf-8")
     assert "questions: 3" in metadata
+    assert "has no corpus for 1 of 4 topics (kialo-77)" in capsys.readouterr().err
 
 
 def test_texts_are_read_from_where_they_are(lucene):

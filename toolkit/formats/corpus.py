@@ -186,11 +186,11 @@ def _from_json(number: int, line: str) -> Entry:
         raise _Broken(f"expected an object, found {type(row).__name__}")
     doc_id, question = _id(row.get("id", row.get("_id"))), _question(row)
     contents, title, text = row.get("contents"), row.get("title") or "", row.get("text")
-    page = contents is None and text is None and row.get("html") is not None
+    page = contents is None and text is None and "html" in row
     if contents is not None:
         title, text = "", contents
     elif page:
-        text = row["html"]
+        text = row["html"] or ""  # nothing was saved: a page without text
     if doc_id is None and question:
         doc_id = ""
     if doc_id is None or text is None:

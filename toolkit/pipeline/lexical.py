@@ -20,7 +20,7 @@ from toolkit.index import Index, Source, find_index, own_name
 from toolkit.pipeline.method import Chosen
 from toolkit.pipeline.options import Options
 from toolkit.search import check_parameters, search
-from toolkit.search.questions import search_own
+from toolkit.search.questions import check_own, search_own
 
 CORPUS = "corpus"  # the kind of what is searched without an index
 
@@ -40,12 +40,14 @@ class Lucene(Lexical):
         said = {"k1": 0.9, "b": 0.4, **chosen.parameters}  # an entry of the user's may leave them to Anserini
         check_parameters(said["k1"], said["b"], options.hits, options.threads)
         where = find_index(index)
-        self.chosen, self._options = chosen, options
+        self.chosen, self._parts, self._options = chosen, topics.parts, options
         self.sources = tuple(where(part.group) for part in topics.parts)
 
     def open(self) -> list[Index]:
         """Every index; one of the benchmark's own is built where it is not there yet."""
-        return [source.open(self._options.threads) for source in self.sources]
+        opened = [source.open(self._options.threads) for source in self.sources]
+        check_own((part.topics, index.folder) for part, index in zip(self._parts, opened, strict=True))
+        return opened
 
     def search(self, topics: Sequence[Topic], index: Index) -> Run:
         """Anserini's run, with the analyzer of the index's language."""

@@ -23,7 +23,7 @@ from toolkit.pipeline.options import Options
 from toolkit.search.dense import search_dense
 from toolkit.search.impact import search_impact
 from toolkit.search.late import search_late
-from toolkit.search.questions import search_own
+from toolkit.search.questions import check_own, search_own
 
 SEARCHES = {"dense": search_dense, "multivector": search_late, "impact": search_impact}
 
@@ -33,7 +33,7 @@ class Neural:
 
     def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: Options):
         where = find_index(index, chosen.spec, self._build_own)
-        self.chosen, self.options = chosen, options
+        self.chosen, self._parts, self.options = chosen, topics.parts, options
         self.sources = tuple(where(part.group) for part in topics.parts)
 
     @cached_property
@@ -43,7 +43,9 @@ class Neural:
 
     def open(self) -> list[Index]:
         """Every index; one of the benchmark's own corpora is encoded first where it is not there yet."""
-        return [source.open(self.options.threads) for source in self.sources]
+        opened = [source.open(self.options.threads) for source in self.sources]
+        check_own((part.topics, index.folder) for part, index in zip(self._parts, opened, strict=True))
+        return opened
 
     def search(self, topics: Sequence[Topic], index: Index) -> Run:
         """The run of one part of the topics; queries in another precision than the index's vectors are said."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError, three
@@ -21,27 +21,52 @@ def search_own(topics: Sequence[Topic], index: Path, search: Search, tag: str) -
     """The run of one index; where the folder holds an index a question, of each question's topics over its own.
 
     A corpus is named by a topic's id, by that of its core query (`group_id`, `<question>.<n>`), or by the published id.
-    Topics that have no corpus are said. Raises ToolkitError where none has one, and where a published id is that of several
-    questions.
+    Topics that have no corpus have no lines, which `check_own` says.
     """
     if not has_questions(index):
         return search(topics, index)
-    folders = {question.name: question.folder for question in read_questions(index)}
+    folders = _folders(index)
+    asked, _ = _sorted(topics, folders)
+    runs = [search(its, folders[name]) for name, its in asked.items()]
+    return join_runs(runs, tag=tag, source=str(index)) if runs else Run.from_rows([], tag=tag, source=str(index))
+
+
+def check_own(parts: Iterable[tuple[Sequence[Topic], Path]]) -> None:
+    """Say which topics have no corpus in the index that they are searched over; nothing where an index serves all.
+
+    Raises ToolkitError where none has one, and where a published id is that of several questions.
+    """
+    of_index: dict[Path, list[Topic]] = {}
+    for topics, index in parts:
+        of_index.setdefault(index, []).extend(topics)
+    for index, topics in of_index.items():
+        if not has_questions(index):
+            continue
+        folders = _folders(index)
+        asked, without = _sorted(topics, folders)
+        _check_published(asked, index)
+        if without:
+            message = f"{index} has no corpus for {len(without)} of {len(topics)} topics ({three(without)})"
+            if not asked:
+                raise ToolkitError(message, f"it has one for each of {three(folders)}")
+            say(f"note: {message}; they have no lines in the run")
+
+
+def _folders(index: Path) -> dict[str, Path]:
+    return {question.name: question.folder for question in read_questions(index)}
+
+
+def _sorted(topics: Sequence[Topic], known: Mapping[str, Path]) -> tuple[dict[str, list[Topic]], list[str]]:
+    """The topics of each corpus by its name, and the ids of those that have none."""
     asked: dict[str, list[Topic]] = {}
     without = []
     for topic in topics:
-        name = _corpus(topic, folders)
+        name = _corpus(topic, known)
         if name is None:
             without.append(topic.query_id)
         else:
             asked.setdefault(name, []).append(topic)
-    _check_published(asked, index)
-    if without:
-        message = f"{index} has no corpus for {len(without)} of {len(topics)} topics ({three(without)})"
-        if not asked:
-            raise ToolkitError(message, f"it has one for each of {three(folders)}")
-        say(f"note: {message}; they have no lines in the run")
-    return join_runs((search(its, folders[name]) for name, its in asked.items()), tag=tag, source=str(index))
+    return asked, without
 
 
 def _corpus(topic: Topic, known: Mapping[str, Path]) -> str | None:
