@@ -149,8 +149,8 @@ def test_all_of_it_is_what_its_steps_give(place):
     expand("merge", "all.lists.trec", "--output", "again.trec", folder=place)
     assert (place / "again.trec").read_bytes() == (place / "all.trec").read_bytes()
     metadata = yaml.safe_load((place / "all.trec.yaml").read_text())
-    assert list(metadata["method"]) == ["automatic", "retrieval", "merging"]
-    assert metadata["data"]["topics"]["name"] == "all.queries"
+    assert list(metadata["method"]) == ["automatic", "expansion", "retrieval", "merging"]
+    assert (metadata["data"]["topics"]["name"], metadata["data"]["queries"]["name"]) == ("t", "all.queries")
 
 
 @pytest.mark.unit

@@ -140,7 +140,7 @@ def run_all(args: argparse.Namespace) -> None:
     how = {"recipe": args.recipe, "hits": args.hits, "threads": args.threads}
     how |= {"device": args.device, "batch_size": args.batch_size}
     plan_run(queries, index, args.system, output=lists, metadata=lists, **how).run()
-    _write_merged(args, lists)
+    _write_merged(args, lists, queries)
 
 
 def _expansion(args: argparse.Namespace) -> Expansion:
@@ -157,11 +157,11 @@ def _write_topics(expansion: Expansion, output: str) -> None:
     note(f"{output}: {size['questions']:,} questions, {each}")
 
 
-def _write_merged(args: argparse.Namespace, lists: str) -> None:
+def _write_merged(args: argparse.Namespace, lists: str, queries: str | None = None) -> None:
     from toolkit.expand.job import write_merged
 
     how = {"depth": args.depth, "duplicates": args.keep_duplicates, "format": args.format, "tag": args.tag}
-    merged = write_merged(lists, args.output, **how)
+    merged = write_merged(lists, args.output, queries=queries, **how)
     note(f"{args.output}: {len(merged):,} questions, {sum(map(len, merged.values())):,} documents")
 
 

@@ -16,7 +16,7 @@ from toolkit.expand.generate import ATTEMPTS, Expander, load_expander
 from toolkit.expand.merge import DEPTH, merge, merged_run
 from toolkit.expand.queries import FORMS, expand_topics, sizes
 from toolkit.expand.sources import is_given, read_given
-from toolkit.formats import read_any_run, write_metadata, write_run, write_topics
+from toolkit.formats import read_any_run, read_metadata, write_metadata, write_run, write_topics
 from toolkit.formats.derived import derived_metadata, origin_of
 from toolkit.formats.ids import check_ids
 from toolkit.formats.provenance import command_line, topics_digest, topics_facts
@@ -116,12 +116,14 @@ def write_merged(
     duplicates: bool = False,
     format: str | None = None,
     tag: str | None = None,
+    queries: str | None = None,
 ) -> dict[str, list[str]]:
     """Merge the lists of a run's file (or `-`), and write the result; see `toolkit.expand.merge`.
 
     format  `trec`, with metadata, or `json`, {question: [document, ...]}; where none is named, `json` with duplicates, which
             no TREC run can have, and `trec` without
     tag     the lists' own and `.expanded` where none is named
+    queries what `Expansion.write` wrote, where it is known: its metadata say which questions these are the queries of
     """
     started, run = time.time(), read_any_run(lists)
     tag = tag or f"{run.tag or 'run'}.expanded"
@@ -137,5 +139,17 @@ def write_merged(
     if not is_stream(output):
         report = {"name": tag, "method": "round-robin", "depth": depth, "duplicates": "kept" if duplicates else "skipped"}
         facts = derived_metadata(made, origin, "merging", report, file=Path(output), seconds=time.time() - started)
-        write_metadata(output, facts)
+        write_metadata(output, _of_questions(facts, queries))
     return merged
+
+
+def _of_questions(facts: dict[str, Any], queries: str | None) -> dict[str, Any]:
+    """The metadata with what was searched as `queries`, and as `topics` the questions, where it is known which they are."""
+    method, data = facts["method"], facts["data"]
+    if "topics" in data:
+        data["queries"] = data.pop("topics")
+    if queries is not None:
+        known = read_metadata(queries) or {}
+        data["topics"] = known["data"]["topics"]
+        facts["method"] = {"automatic": method["automatic"], "expansion": known["method"]["expansion"], **method}
+    return facts
