@@ -116,3 +116,22 @@ def test_a_dry_run_and_the_name_say_which_candidates(tmp_path):
     job = plan_run("mfollowir-mini-rus", candidates=tmp_path / "few.trec.gz")
     assert "only the 10 candidates-few of 10 queries are searched" in job.describe()
     assert job.method.name == "bm25.candidates-few"
+
+
+@pytest.mark.lucene
+@pytest.mark.parametrize("recipe", ["infosearch", "instructir"])
+def test_the_recipes_of_bm25_know_candidates_too(tmp_path, recipe):
+    topics = resolve_topics("infosearch-mini-audience-ori").topics
+    candidates = some(topics, [doc.doc_id for doc in load("infosearch-mini").docs("audience")], 12)
+    rows = [(query, doc, 1.0) for query, docs in candidates.items() for doc in docs]
+    write_run(Run.from_rows(rows, tag="few"), tmp_path / "few.trec")
+    whole = make_run("infosearch-mini-audience-ori", recipe=recipe)
+    found = make_run("infosearch-mini-audience-ori", recipe=recipe, candidates=tmp_path / "few.trec")
+
+    def rounded(its):
+        """Fields are rounded as Anserini's runs are: ties become strict among those that are listed."""
+        lists = kept(its, candidates)
+        return {query: [(doc, pytest.approx(score, abs=1e-5)) for doc, score in docs] for query, docs in lists.items()}
+
+    assert kept(found, candidates) == rounded(whole)
+    assert 0 < len(found) < len(whole)
