@@ -54,6 +54,7 @@ def test_the_papers_judges_and_expander_are_all_there():
     found = {
         name: (spec.checkpoint, spec.loader, spec.parameters.get("max_tokens"), spec.parameters.get("temperature"))
         for name, spec in of_kind("judge").items()
+        if spec.papers
     }
     assert found == JUDGES
     assert list(of_kind("expander")) == ["gpt-4-0613-expander"]
