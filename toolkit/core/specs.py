@@ -80,6 +80,8 @@ class SystemSpec:
                         or `unknown`, why it cannot be followed
     recipe              the recipe that was chosen; empty for the model card's
     papers              the benchmarks' papers that report it
+    printed             paper -> how its tables print it: `name` (or several), and the `kind` or `mode` that tell rows of one
+                        name apart
     source, notes       where the facts were read, and what a user should know
     verified            how far it was checked: `run`, `tiny checkpoint` or `facts only`
     """
@@ -102,6 +104,7 @@ class SystemSpec:
     recipes: dict[str, dict[str, Any]] = field(default_factory=dict)
     recipe: str = ""
     papers: tuple[str, ...] = ()
+    printed: dict[str, dict[str, Any]] = field(default_factory=dict)
     source: str = ""
     notes: str = ""
     verified: str = "facts only"
