@@ -1,0 +1,1 @@
+"""Reports: runs of one or several benchmarks as tables, plots and one self-contained page."""

@@ -1,0 +1,103 @@
+"""What a run's metadata and the registry say of a run: which system made it, of which kind, at what cost."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolkit import registry
+from toolkit.core.specs import SystemSpec
+from toolkit.registry.loader import read_yaml
+
+HYBRID, OTHER = "hybrid", "other"
+SIZE = re.compile(r"([\d.]+)\s*([KMBT])", re.ASCII)
+UNITS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run took, where its metadata say so; None where they do not.
+
+    seconds     wall time of the command that made it, loading included; candidates and runs that went into it are not counted
+    tokens      prompt and completion tokens of language models asked over an API, as the server counts them
+    memory      bytes, the most that the process held
+    parameters  of the system's checkpoint, from the registry
+    """
+
+    seconds: float | None = None
+    tokens: int | None = None
+    memory: int | None = None
+    parameters: float | None = None
+
+
+@functools.cache
+def headings() -> Mapping[str, list[str]]:
+    """Heading -> kinds of the registry, in the order of a report."""
+    return read_yaml(Path(__file__).parent / "kinds.yaml")
+
+
+def system_name(tag: str, metadata: Mapping[str, Any]) -> str:
+    """The system that had the last word: the reranker, or the only one that searched; the tag where nobody says."""
+    step = _last_step(metadata)
+    return str(step.get("name") or tag)
+
+
+def find_system(name: str) -> SystemSpec | None:
+    """Its entry in the registry (`bm25+rules` is bm25's); None where it has none."""
+    known = registry.systems()
+    return known.get(name) or known.get(name.removesuffix("+rules"))
+
+
+def heading_of(metadata: Mapping[str, Any], spec: SystemSpec | None) -> str:
+    """Under which of `headings()` a run stands."""
+    method = mapping(metadata, "method")
+    if not method.get("reranking") and (method.get("fusion") or _last_step(metadata).get("interpolates")):
+        return HYBRID
+    kind = _last_step(metadata).get("method") or (spec.kind if spec else "")
+    return next((heading for heading, kinds in headings().items() if kind in kinds), OTHER)
+
+
+def cost_of(metadata: Mapping[str, Any], spec: SystemSpec | None) -> Cost:
+    """What it took, as far as metadata and registry say."""
+    executable = mapping(metadata, "implementation", "executable")
+    steps = mapping(metadata, "method").get("reranking") or ()
+    usages = [usage for step in steps if isinstance(step, Mapping) and (usage := mapping(step, "usage"))]
+    tokens = sum(int(usage.get(name) or 0) for usage in usages for name in ("prompt_tokens", "completion_tokens"))
+    return Cost(
+        seconds=_number(executable.get("wall time")),
+        tokens=tokens or None,
+        memory=_number(executable.get("peak memory")),
+        parameters=parse_size(spec.size) if spec else None,
+    )
+
+
+def parse_size(size: str) -> float | None:
+    """`7.11B` -> 7.11e9; None for what is no number of parameters."""
+    match = SIZE.match(size)
+    return float(match[1]) * UNITS[match[2]] if match else None
+
+
+def mapping(metadata: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """What lies under these names; empty where there is no mapping: metadata may be another tool's."""
+    part: Any = metadata
+    for name in names:
+        part = part.get(name) if isinstance(part, Mapping) else None
+    return part if isinstance(part, Mapping) else {}
+
+
+def _last_step(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    method = mapping(metadata, "method")
+    for part in ("reranking", "retrieval"):
+        steps = method.get(part)
+        if isinstance(steps, list) and steps and isinstance(steps[-1], Mapping):
+            # several systems that a fusion made one of have no last one
+            return {} if part == "retrieval" and method.get("fusion") else steps[-1]
+    return {}
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,104 @@
+"""What a report is made of: runs of one benchmark with all that is computed and known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolkit.core.runs import Run
+from toolkit.core.scores import Score
+from toolkit.core.specs import BenchmarkSpec, SystemSpec
+from toolkit.core.topics import Topic
+from toolkit.evaluate.judgments import Judgments
+from toolkit.evaluate.scoring import AVERAGE
+from toolkit.report.facts import Cost
+
+
+class Key(NamedTuple):
+    """Which numbers: group and mode as in `Score`, the measure as ir_measures writes it."""
+
+    group: str
+    measure: str
+    mode: str
+
+
+@dataclass(frozen=True, eq=False)
+class QueryValues:
+    """One measure of one run, query by query.
+
+    query_ids  without mode; core queries for grouped measures
+    values     (n,) float64, parallel
+    """
+
+    query_ids: tuple[str, ...]
+    values: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RunFacts:
+    """One run.
+
+    name        unique in the report: its tag, or its file
+    run         itself, cut to the depth that is looked at
+    system      the entry of the registry; None for a system that is not there
+    heading     the kind of system it stands under (`toolkit.report.facts.headings`)
+    cost        what it took
+    metadata    what stands beside its file (`toolkit.formats.metadata`): one mapping a file, none for a file without
+    scores      its own aggregate rows
+    references  name of the reference (`blind`, `random`, `random 2.5%`, ...) -> its aggregate rows; empty without modes
+    values      group, measure, mode -> the values of each query
+    """
+
+    name: str
+    run: Run
+    system: SystemSpec | None
+    heading: str
+    cost: Cost
+    metadata: tuple[Mapping[str, Any], ...]
+    scores: tuple[Score, ...]
+    references: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)
+    values: Mapping[Key, QueryValues] = field(default_factory=dict)
+
+    def value(self, measure: str, mode: str, group: str) -> float | None:
+        """An aggregate value; None where there is none."""
+        return next((row.value for row in self.scores if (row.measure, row.mode, row.group) == (measure, mode, group)), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """All runs of one benchmark, in the order of their kinds and then as they were given.
+
+    name       the benchmark, the selection of it, or the files that judge
+    benchmark  its entry; None for files and for collections of ir_datasets
+    topics     of all groups and modes that are judged; empty where only files judge
+    measures   as ir_measures writes them, in the order of the table
+    notes      what must be known before a number is trusted
+    x          the field of `Cost` that quality is drawn against
+    """
+
+    name: str
+    benchmark: BenchmarkSpec | None
+    judgments: Judgments
+    runs: tuple[RunFacts, ...]
+    measures: tuple[str, ...]
+    topics: tuple[Topic, ...] = ()
+    notes: tuple[str, ...] = ()
+    x: str = "parameters"
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Those that have rows, the macro average among them where there are several."""
+        return tuple(dict.fromkeys(row.group for facts in self.runs for row in facts.scores))
+
+    @property
+    def overall(self) -> str:
+        """The group of the main table: the average, or the only one."""
+        return AVERAGE if AVERAGE in self.groups else self.groups[0]
+
+    def columns(self, group: str | None = None) -> Sequence[tuple[str, str]]:
+        """(measure, mode) of a group's numbers, or of all, in the order of the table."""
+        rows = (row for facts in self.runs for row in facts.scores if group in (None, row.group))
+        return tuple(dict.fromkeys((row.measure, row.mode) for row in rows))
