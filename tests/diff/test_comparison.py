@@ -71,7 +71,7 @@ def test_instructions_of_one_core_query_are_one_piece_of_evidence():
     better = {query_id: {"gold": 3.0, "other": 2.0} for query_id in rows}
     a, b = Run.from_dict(rows, tag="a"), Run.from_dict(better, tag="b")
     from toolkit.core.qrels import Qrel, Qrels
-    from toolkit.diff.comparison import compare
+    from toolkit.evaluate.comparison import compare
     from toolkit.evaluate.judgments import Judgments, Part
 
     qrels = Qrels.from_rows([Qrel(query_id, "gold", 1) for query_id in rows])

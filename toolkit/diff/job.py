@@ -10,10 +10,10 @@ from toolkit import measures as tandem
 from toolkit.benchmarks import TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.diff.comparison import Comparison, compare
 from toolkit.diff.moved import most_moved, to_lines
 from toolkit.diff.output import Pair
 from toolkit.diff.rankings import identical, likeness
+from toolkit.evaluate.comparison import Comparison, compare
 from toolkit.evaluate.evaluation import Evaluation, prepare
 from toolkit.evaluate.inputs import as_sources, load_runs
 from toolkit.evaluate.judgments import Judgments

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from toolkit.core.modes import split_mode
 from toolkit.core.runs import Run
-from toolkit.diff.comparison import Comparison, Moved
+from toolkit.evaluate.comparison import Comparison, Moved
 from toolkit.evaluate.judgments import Judgments, Part
 
 TOP = 10  # a document that nobody judged is shown where it enters or leaves these ranks

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from toolkit.core.modes import split_mode
-from toolkit.diff.comparison import Change, Comparison
 from toolkit.diff.rankings import Likeness
+from toolkit.evaluate.comparison import Change, Comparison
 from toolkit.evaluate.table import PAIRED, Panel, Table, number, to_text
 
 SCHEMA = 1

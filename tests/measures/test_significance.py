@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from toolkit.diff.rankings import kendall_tau, rbo
-from toolkit.diff.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
+from toolkit.measures.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
 
 pytestmark = pytest.mark.unit
 
@@ -53,19 +52,6 @@ def test_wilcoxon_and_t_are_scipys(name):
 @pytest.mark.parametrize("family", ["holm_1", "holm_2"])
 def test_holm(family):
     assert holm(INPUTS[family]) == pytest.approx(EXPECTED[family], abs=1e-12)
-
-
-@pytest.mark.parametrize("over", ["common", "union"])
-def test_kendalls_tau(over):
-    tau = kendall_tau(INPUTS["ranking_1"], INPUTS["ranking_2"], over)
-    assert tau == pytest.approx(EXPECTED["kendall_tau_b"][over], abs=1e-12)
-
-
-@pytest.mark.parametrize("pair", EXPECTED["rbo_ext"])
-def test_rank_biased_overlap(pair):
-    rankings = [np.array(INPUTS[f"ranking_{number}"]) for number in pair.split("_")]
-    assert rbo(*rankings) == pytest.approx(EXPECTED["rbo_ext"][pair], abs=1e-12)
-    assert rbo(*reversed(rankings)) == pytest.approx(EXPECTED["rbo_ext"][pair], abs=1e-12)
 
 
 @given(arrays.arrays(np.float64, st.integers(1, 30), elements=st.floats(-1, 1)))

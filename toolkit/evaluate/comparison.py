@@ -13,10 +13,10 @@ import numpy as np
 from toolkit import measures as tandem
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.diff.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.scoring import AVERAGE, own_queries
 from toolkit.measures.evaluation import PAIRED
+from toolkit.measures.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
 
 TESTS = ("default", "randomisation", "wilcoxon", "t")
 LEVEL = 0.95  # of the intervals
