@@ -1,38 +1,67 @@
-"""The data of a page and its template, as one HTML file."""
+"""HTML that needs nothing beside itself: the frame of a page, and the browser of queries in it."""
 
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolkit import __version__
 from toolkit.pages.browser import CHARACTERS, TOP, Browsed
+
+if TYPE_CHECKING:
+    import jinja2
+    from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
 
 
 def render(browsed: Browsed, *, title: str, notes: Sequence[str] = ()) -> str:
-    """One page that needs nothing beside itself: queries to sort and filter, rankings side by side, texts on click.
+    """One page with a browser of queries and nothing else."""
+    return page(title, browser(browsed, notes=notes))
+
+
+def page(title: str, body: Markup, *, style: str = "", script: str = "") -> str:
+    """A whole page: its parts with their style and scripts, and no way to ask a network for anything.
+
+    style, script  what the parts need beside those of the browser
+    """
+    from markupsafe import Markup
+
+    return template(FOLDER, "page.html").render(
+        title=title,
+        version=__version__,
+        style=Markup("\n".join([_file("page.css"), _file("browser.css"), style])),
+        script=Markup("\n".join([_file("browser.js"), script])),
+        body=body,
+    )
+
+
+def browser(browsed: Browsed, *, notes: Sequence[str] = ()) -> Markup:
+    """Queries to sort and filter, rankings side by side, texts on a click: a part of a page, of which it may have several.
 
     Texts of queries and documents come from outside: they are data, which the page's script shows as text and never as HTML.
     """
+    from markupsafe import Markup
+
+    rendered = template(FOLDER, "browser.html").render(data=Markup(_json(_data(browsed, notes))), packed=_packed(browsed))
+    return Markup(rendered)
+
+
+@functools.cache
+def template(folder: Path, name: str) -> jinja2.Template:
+    """A template that escapes what is put into it, unless it is Markup."""
     import jinja2
 
-    loader = jinja2.FileSystemLoader(FOLDER)
-    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
-    return environment.get_template("browser.html").render(
-        title=title,
-        version=__version__,
-        style=_file("browser.css"),
-        script=_file("browser.js"),
-        data=_json(_data(browsed, notes)),
-        # most of a page is texts, which are read on a click: packed, a third of the size
-        texts=base64.b64encode(gzip.compress(json.dumps(browsed.texts).encode(), mtime=0)).decode(),
+    loader = jinja2.FileSystemLoader(folder)
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    return environment.get_template(name)
 
 
 def _file(name: str) -> str:
@@ -40,11 +69,11 @@ def _file(name: str) -> str:
 
 
 def _data(browsed: Browsed, notes: Sequence[str]) -> dict[str, Any]:
+    """What the table of queries shows."""
     place = {column: number for number, column in enumerate(browsed.columns)}
     return {
         "runs": browsed.runs,
         "columns": browsed.columns,
-        "docs": browsed.docs,
         "top": TOP,
         "characters": CHARACTERS,
         "notes": list(notes),
@@ -54,11 +83,20 @@ def _data(browsed: Browsed, notes: Sequence[str]) -> dict[str, Any]:
                 "group": question.group,
                 "text": question.text,
                 "values": {place[column]: values for column, values in question.values.items()},
-                "modes": question.modes,
             }
             for question in browsed.questions
         ],
     }
+
+
+def _packed(browsed: Browsed) -> str:
+    """What a click shows: most of a page, and packed a third of the size."""
+    content = {
+        "docs": browsed.docs,
+        "texts": browsed.texts,
+        "modes": [question.modes for question in browsed.questions],
+    }
+    return base64.b64encode(gzip.compress(json.dumps(content, separators=(",", ":")).encode(), mtime=0)).decode()
 
 
 def _json(data: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,18 +61,27 @@ def heading_of(metadata: Mapping[str, Any], spec: SystemSpec | None) -> str:
     return next((heading for heading, kinds in headings().items() if kind in kinds), OTHER)
 
 
-def cost_of(metadata: Mapping[str, Any], spec: SystemSpec | None) -> Cost:
-    """What it took, as far as metadata and registry say."""
-    executable = mapping(metadata, "implementation", "executable")
-    steps = mapping(metadata, "method").get("reranking") or ()
-    usages = [usage for step in steps if isinstance(step, Mapping) and (usage := mapping(step, "usage"))]
-    tokens = sum(int(usage.get(name) or 0) for usage in usages for name in ("prompt_tokens", "completion_tokens"))
+def cost_of(metadata: Sequence[Mapping[str, Any]], spec: SystemSpec | None) -> Cost:
+    """What all parts of a run took together, as far as metadata and registry say.
+
+    metadata  of each file of the run; a run of several files has a time only where each has one
+    """
+    executables = [mapping(each, "implementation", "executable") for each in metadata]
+    seconds = [_number(each.get("wall time")) for each in executables]
+    memory = [_number(each.get("peak memory")) for each in executables]
+    tokens = sum(_tokens(each) for each in metadata)
     return Cost(
-        seconds=_number(executable.get("wall time")),
+        seconds=sum(seconds) if seconds and None not in seconds else None,
         tokens=tokens or None,
-        memory=_number(executable.get("peak memory")),
+        memory=max(memory) if memory and None not in memory else None,
         parameters=parse_size(spec.size) if spec else None,
     )
+
+
+def _tokens(metadata: Mapping[str, Any]) -> int:
+    steps = mapping(metadata, "method").get("reranking")
+    usages = [mapping(step, "usage") for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
+    return sum(int(_number(usage.get(name)) or 0) for usage in usages for name in ("prompt_tokens", "completion_tokens"))
 
 
 def parse_size(size: str) -> float | None:

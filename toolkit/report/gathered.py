@@ -48,6 +48,7 @@ class RunFacts:
     cost        what it took
     metadata    what stands beside its file (`toolkit.formats.metadata`): one mapping a file, none for a file without
     scores      its own aggregate rows
+    judged      the aggregate rows of Judged@10: which share of the ten best documents is judged
     references  name of the reference (`blind`, `random`, `random 2.5%`, ...) -> its aggregate rows; empty without modes
     values      group, measure, mode -> the values of each query
     """
@@ -59,6 +60,7 @@ class RunFacts:
     cost: Cost
     metadata: tuple[Mapping[str, Any], ...]
     scores: tuple[Score, ...]
+    judged: tuple[Score, ...] = ()
     references: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)
     values: Mapping[Key, QueryValues] = field(default_factory=dict)
 
@@ -69,7 +71,7 @@ class RunFacts:
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """All runs of one benchmark, in the order of their kinds and then as they were given.
+    """All runs of one benchmark, in the order of their kinds and names.
 
     name       the benchmark, the selection of it, or the files that judge
     benchmark  its entry; None for files and for collections of ir_datasets

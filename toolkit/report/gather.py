@@ -1,0 +1,152 @@
+"""From runs and benchmarks that a user names to what a report is made of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolkit import registry
+from toolkit.benchmarks import find, resolve_topics
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.core.scores import Score
+from toolkit.evaluate.evaluation import Evaluation, prepare
+from toolkit.evaluate.inputs import Source, as_sources, load_runs
+from toolkit.evaluate.judgments import from_benchmark
+from toolkit.evaluate.references import is_reference
+from toolkit.formats import read_metadata
+from toolkit.report.facts import cost_of, find_system, heading_of, headings, system_name
+from toolkit.report.gathered import Gathered, Key, QueryValues, RunFacts
+
+JUDGED = "Judged@10"
+X = ("parameters", "seconds", "tokens", "memory")  # what quality is drawn against
+
+
+def gather(
+    runs: Sequence[Any],
+    benchmarks: Sequence[str] = (),
+    *,
+    qrels: Any = None,
+    measures: Sequence[str] | None = None,
+    depth: int | None = None,
+    missing: str = "worst",
+    ids: str = "tandem",
+    x: str = X[0],
+) -> list[Gathered]:
+    """Read and score runs, benchmark by benchmark; of several benchmarks, each run is judged by the one whose queries it has.
+
+    runs, qrels, measures, depth, missing, ids   as in `toolkit.evaluate`
+    x                                            one of `X`
+
+    Raises ToolkitError for what cannot be read or judged, and where a run fits none of several benchmarks or two of them.
+    """
+    sources = as_sources(runs)
+    if len(benchmarks) < 2:
+        given = [(benchmarks[0] if benchmarks else None, sources)]
+    else:
+        if qrels is not None or ids != "tandem":
+            raise ToolkitError("qrels or published ids are of one benchmark", "make a report of each benchmark")
+        given = list(_assigned(sources, benchmarks).items())
+    gathered = []
+    for name, own in given:
+        evaluation = prepare(own, name, qrels, depth, ids)
+        gathered.append(_gathered(evaluation, name, own, measures, missing, x))
+    return gathered
+
+
+def _assigned(sources: Sequence[Source], benchmarks: Sequence[str]) -> dict[str, list[Source]]:
+    """Benchmark -> the files that hold its queries."""
+    judged = {name: set(from_benchmark(name).query_ids) for name in dict.fromkeys(benchmarks)}
+    found = {name: [] for name in judged}
+    for source in sources:
+        query_ids = load_runs([source])[0].query_ids
+        fits = [name for name, known in judged.items() if not known.isdisjoint(query_ids)]
+        if len(fits) != 1:
+            which = f"queries of {' and of '.join(fits)}" if fits else f"no query of {', '.join(judged)}"
+            raise ToolkitError(f"{source.name} has {which}", "make a report of each benchmark")
+        found[fits[0]].append(source)
+    if without := [name for name, own in found.items() if not own]:
+        raise ToolkitError(f"no run has queries of {', '.join(without)}", "leave the benchmark out, or name its runs")
+    return found
+
+
+def _gathered(
+    evaluation: Evaluation, name: str | None, sources: Sequence[Source], measures: Sequence[str] | None, missing: str, x: str
+) -> Gathered:
+    judgments = evaluation.judgments
+    scores = evaluation.scores(measures, by_query=True, references=bool(judgments.modes), missing=missing)
+    judged = _by_run(evaluation.scores([JUDGED], missing=missing).rows)
+    metadata = _metadata(sources, evaluation.runs)
+    rows = _by_run(scores.rows)
+    runs = [_facts(run, metadata[run.tag], rows[run.tag], judged[run.tag][run.tag]) for run in evaluation.runs]
+    order = list(headings())
+    selection = find(name) if name else None
+    return Gathered(
+        name=judgments.name,
+        benchmark=registry.benchmark(selection.benchmark) if selection else None,
+        judgments=judgments,
+        runs=tuple(sorted(runs, key=lambda facts: order.index(facts.heading))),
+        measures=tuple(dict.fromkeys(row.measure for row in scores.rows)),
+        topics=tuple(resolve_topics(name).topics) if name else (),
+        notes=scores.notes,
+        x=x,
+    )
+
+
+def _by_run(rows: Iterable[Score]) -> dict[str, dict[str, list[Score]]]:
+    """Run -> its own name and those of its references -> rows; the references of a run stand behind its rows."""
+    found: dict[str, dict[str, list[Score]]] = {}
+    own = ""
+    for row in rows:
+        if not is_reference(row.run):
+            own = row.run
+        name = row.run.removesuffix(f" of {own}")
+        found.setdefault(own, {}).setdefault(name, []).append(row)
+    return found
+
+
+def _metadata(sources: Sequence[Source], runs: Sequence[Run]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+    """Tag -> what stands beside each of the run's files."""
+    found = {}
+    for run in runs:
+        files = [each for each in sources if isinstance(each.given, str | Path) and _is_part(each, run)]
+        found[run.tag] = tuple(metadata for each in files if (metadata := read_metadata(each.given)))
+    return found
+
+
+def _is_part(source: Source, run: Run) -> bool:
+    """Whether a file is the run, or one of its parts, which are named side by side."""
+    return source.name == run.source or source.name in run.source.split(", ")
+
+
+def _facts(
+    run: Run, metadata: tuple[Mapping[str, Any], ...], rows: Mapping[str, Sequence[Score]], judged: Sequence[Score]
+) -> RunFacts:
+    first = metadata[0] if metadata else {}
+    system = find_system(system_name(run.tag, first))
+    own = rows[run.tag]
+    return RunFacts(
+        name=run.tag,
+        run=run,
+        system=system,
+        heading=heading_of(first, system),
+        cost=cost_of(metadata, system),
+        metadata=metadata,
+        scores=tuple(row for row in own if not row.query_id),
+        judged=tuple(judged),
+        references={name: tuple(its) for name, its in rows.items() if name != run.tag},
+        values=_values(row for row in own if row.query_id),
+    )
+
+
+def _values(rows: Iterable[Score]) -> dict[Key, QueryValues]:
+    found: dict[Key, list[Score]] = defaultdict(list)
+    for row in rows:
+        found[Key(row.group, row.measure, row.mode)].append(row)
+    return {
+        key: QueryValues(tuple(row.query_id for row in its), np.array([row.value for row in its])) for key, its in found.items()
+    }
