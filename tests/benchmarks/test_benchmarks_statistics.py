@@ -87,14 +87,6 @@ def test_every_printed_cell_leads_to_groups_and_statistics_that_there_are():
             assert float(cell.value) > 0
 
 
-def test_every_listed_inconsistency_is_of_a_cell():
-    from toolkit.registry.loader import FOLDER, read_yaml
-
-    for paper, known in read_yaml(FOLDER / "published" / "statistics.yaml").items():
-        places = {cell.place for cell in registry.statistics(paper)}
-        assert set(known.get("inconsistent", {})) <= places
-
-
 def test_both_settings_of_mfollowir_have_cells_of_their_own(home, tmp_path):
     write_mfollowir(tmp_path, ("fas",))
     write_mfollowir(tmp_path, ("fas",), CROSS_LINGUAL)

@@ -102,4 +102,4 @@ def _statistics(spec: BenchmarkSpec) -> Iterator[str]:
 def _inconsistencies(spec: BenchmarkSpec) -> Iterator[str]:
     known = registry.inconsistencies(spec.name)
     if known:
-        yield from ("## Known inconsistencies", "", *(f"- {text}" for text in known), "")
+        yield from ("## Known inconsistencies", "", *(f"- {each.what}" for each in known), "")

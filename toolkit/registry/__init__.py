@@ -10,23 +10,25 @@ from __future__ import annotations
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, RegressionSpec, SystemSpec
 from toolkit.registry.choice import choose_system
+from toolkit.registry.inconsistencies import Inconsistency, inconsistencies
 from toolkit.registry.loader import FOLDER, entries, look_up, read_yaml
-from toolkit.registry.printed import Printed, inconsistencies, statistics
+from toolkit.registry.printed import Printed, statistics
 from toolkit.registry.snapshot import index_aliases, prebuilt
-from toolkit.registry.tables import Published, published
+from toolkit.registry.tables import Cell, cells
 
 __all__ = [
+    "Cell",
+    "Inconsistency",
     "Printed",
-    "Published",
     "benchmark",
     "benchmarks",
+    "cells",
     "choose_system",
     "inconsistencies",
     "index",
     "index_aliases",
     "indexes",
     "measures",
-    "published",
     "pyserini_topics",
     "regression",
     "regressions",

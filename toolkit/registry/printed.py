@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from typing import NamedTuple
 
 from toolkit.registry.loader import FOLDER, read_yaml
+from toolkit.registry.tables import Cell, cells
 
 
 class Printed(NamedTuple):
@@ -35,27 +35,20 @@ def statistics(paper: str) -> list[Printed]:
     known = read_yaml(FOLDER / "published" / "statistics.yaml").get(paper)
     if known is None:
         return []
-    path = FOLDER / "published" / f"{paper}-table{known['table']}.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        return [_printed(row, known) for row in csv.DictReader(file)]
+    return [_printed(cell, known) for cell in cells(paper) if cell.table == str(known["table"])]
 
 
-def inconsistencies(paper: str) -> list[str]:
-    """What else does not agree in a paper, or between it and its data, in words."""
-    return read_yaml(FOLDER / "published" / "inconsistencies.yaml").get(paper, [])
-
-
-def _printed(row: dict[str, str], known: dict) -> Printed:
-    group, mode, measure = row["group"], row["mode"], row["measure"]
+def _printed(cell: Cell, known: dict) -> Printed:
+    group, mode, measure = cell.group, cell.mode, cell.measure
     ours, place = known["statistics"][measure], " ".join(filter(None, (group, mode, measure)))
     named = (known.get("groups", {}).get(key) for key in (f"{group} {measure}", f"{group} {mode}", group))
     return Printed(
-        table=row["table"],
+        table=cell.table,
         place=place,
         groups=tuple(next(filter(None, named), [group])),
         mode=ours.get("mode", mode),
         statistic=ours["statistic"],
-        value=row["value"],
+        value=cell.printed,
         approximate=ours.get("approximate", ""),
-        inconsistent=known.get("inconsistent", {}).get(place, ""),
+        inconsistent=cell.inconsistent,
     )

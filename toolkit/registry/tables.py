@@ -1,40 +1,154 @@
-"""The numbers that papers report: `published/<paper>-table<n>.csv`, one row a number."""
+"""The numbers that papers report: `published/<paper>-*.csv`, one row a number, and how they are read (`measures.yaml`)."""
 
 from __future__ import annotations
 
 import csv
-from typing import NamedTuple
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from toolkit.registry.loader import FOLDER, read_yaml
+from toolkit.core.errors import ToolkitError
+from toolkit.registry.inconsistencies import of_cell
+from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml
+
+PUBLISHED = FOLDER / "published"
+SCALES = {"fraction": 1, "times 100": 100, "per cent": 100, "number": 1}
+COLUMNS = ("table", "system", "kind", "group", "mode", "measure", "printed", "scale", "value", "note", "inconsistent")
 
 
-class Published(NamedTuple):
-    """One number of a paper's table, as a fraction of ours.
+class Place(NamedTuple):
+    """Where the scores of a run have what a cell of a paper prints.
 
-    mode     empty for what needs several modes
-    measure  ours, as ir_measures writes it, that the number is compared with
-    value    a fraction, or a rank
-    note     what has to be known of it
+    groups   ours; of several the cell is the mean
+    mode     ours; empty for what has none, or needs several
+    measure  as ir_measures writes it
+    """
+
+    groups: tuple[str, ...]
+    mode: str
+    measure: str
+
+
+class Cell(NamedTuple):
+    """One number of a paper.
+
+    table         its number, `figure3`, or `text` for what stands in running text
+    system        as the table prints it, and so `group` (`average`: the printed one), `mode` and `measure`
+    kind          the heading that it stands under (`bi-encoder`, `listwise`); `ours` knows no other way to tell rows of one
+                  name apart
+    printed       as it is printed
+    scale         how it is printed, one of `SCALES`
+    value         the same as a fraction, a count or a rank
+    note          what has to be known of it
+    inconsistent  how the paper contradicts it; empty where it does not
+    ours          what it is compared with; None where nothing of ours is like it
     """
 
     table: str
     system: str
+    kind: str
     group: str
     mode: str
     measure: str
+    printed: str
+    scale: str
     value: float
     note: str
+    inconsistent: str
+    ours: Place | None
 
 
-def published(paper: str, system: str) -> list[Published]:
-    """What a paper's tables report of a system, in the order of tables and rows; empty where they do not."""
-    known = read_yaml(FOLDER / "published" / "measures.yaml").get(paper, {})
+def cells(paper: str) -> tuple[Cell, ...]:
+    """Everything that a paper prints, table by table, each in its order; empty for a paper without tables."""
+    return _cells(paper)
+
+
+@functools.cache
+def _cells(paper: str) -> tuple[Cell, ...]:
+    known = read_yaml(PUBLISHED / "measures.yaml").get(paper)
+    if known is None:
+        return ()
+    scales = {measure: scale for scale, measures in known["scales"].items() for measure in measures}
     found = []
-    for path in sorted((FOLDER / "published").glob(f"{paper}-table*.csv"), key=lambda path: (len(path.name), path.name)):
+    for path in sorted(PUBLISHED.glob(f"{paper}-*.csv"), key=_order):
         with path.open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row["system"] == system and row["measure"] in known]
-        for row in rows:
-            ours = known[row["measure"]]
-            value = float(row["value"]) / ours["times"]
-            found.append(Published(row["table"], system, row["group"], row["mode"], ours["measure"], value, row["note"]))
-    return found
+            found += [_cell(row, paper, known, scales) for row in csv.DictReader(file)]
+    return tuple(found)
+
+
+def _order(path: Path) -> tuple[bool, int, str]:
+    """Tables by number, then the rest."""
+    number = re.search(r"-table(\d+)$", path.stem)
+    return number is None, int(number[1]) if number else 0, path.stem
+
+
+def _cell(row: Mapping[str, str], paper: str, known: Mapping[str, Any], scales: Mapping[str, str]) -> Cell:
+    scale = scales[row["measure"]]
+    return Cell(
+        **{name: row[name] for name in ("table", "system", "kind", "group", "mode", "measure", "note")},
+        printed=row["value"],
+        scale=scale,
+        value=float(row["value"]) / SCALES[scale],
+        inconsistent="; ".join(of_cell(paper, row)),
+        ours=_place(row, paper, known),
+    )
+
+
+def _place(row: Mapping[str, str], paper: str, known: Mapping[str, Any]) -> Place | None:
+    group, mode, measure = row["group"], row["mode"], row["measure"]
+    groups = known.get("groups", {})
+    ours = groups.get(f"{group} {mode}") or groups.get(group) or ([group] if group in _own_groups(paper) else None)
+    if measure not in known["measures"] or not ours or not row["system"]:
+        return None
+    return Place(tuple(ours), known.get("modes", {}).get(measure, mode), known["measures"][measure])
+
+
+@functools.cache
+def _own_groups(paper: str) -> frozenset[str]:
+    return frozenset(group["name"] for group in read_yaml(FOLDER / "benchmarks" / f"{paper}.yaml")["groups"])
+
+
+def papers() -> tuple[str, ...]:
+    """The papers whose tables are here, by the names of their benchmarks."""
+    return tuple(read_yaml(PUBLISHED / "measures.yaml"))
+
+
+def unmapped(paper: str) -> dict[str, str]:
+    """Systems of a paper's tables that no entry of the registry stands for, and why."""
+    return read_yaml(PUBLISHED / "measures.yaml")[paper].get("unmapped", {})
+
+
+def is_of(cell: Cell, printed: Mapping[str, Any]) -> bool:
+    """Whether a cell is of a system that its entry says is `printed` so (`SystemSpec.printed`).
+
+    Tables without kinds have an empty one; they print no name twice.
+    """
+    names = printed["name"] if isinstance(printed["name"], list) else [printed["name"]]
+    kind, mode = printed.get("kind"), printed.get("mode")
+    return cell.system in names and (not kind or cell.kind in ("", kind)) and (not mode or cell.mode == mode)
+
+
+def row_named(paper: str, name: str) -> dict[str, str]:
+    """The printed system of this name, `NAME (KIND)` where several kinds have one, in the form of `SystemSpec.printed`.
+
+    Raises ToolkitError where there is none, or there are several.
+    """
+    known: dict[str, set[str]] = {}
+    for cell in cells(paper):
+        if cell.ours:
+            known.setdefault(cell.system, set()).add(cell.kind)
+    for system, kinds in known.items():
+        named = {f"{system} ({kind})": kind for kind in kinds}
+        if name in named:
+            return {"name": system, "kind": named[name]}
+        if name == system and len(kinds - {""}) > 1:
+            raise ToolkitError(f"the {paper} paper prints {name!r} {len(kinds)} times", f"one of {', '.join(sorted(named))}")
+        if name == system:
+            return {"name": system}
+    raise ToolkitError(f"the {paper} paper prints no system {name!r}", f"{did_you_mean(name, known)}it has {_listed(known)}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"

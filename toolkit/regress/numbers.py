@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from toolkit import registry
 from toolkit.core.scores import Score
 from toolkit.core.specs import RegressionSpec
+from toolkit.registry.tables import is_of
 
 DERIVED = "WISE_per"  # evaluation adds it where WISE and its ideal are asked for
 PAIRED = "paired"
@@ -37,12 +38,19 @@ def asked_for(rows: Iterable[Score]) -> tuple[str, ...]:
 
 
 def published_numbers(spec: RegressionSpec) -> Numbers:
-    """What the paper reports of the entry's system; empty for an entry that names no paper."""
+    """What the paper reports of the entry's system, where tables differ the later one's; empty for an entry that names no
+    paper."""
     if not spec.published:
         return {}
-    rows = registry.published(spec.published["paper"], spec.published["system"])
-    rows.sort(key=lambda row: row.group == AVERAGE)  # groups first, as in our own tables
-    return nested(Score("", row.group, row.mode or PAIRED, row.measure, row.value, 0) for row in rows)
+    rows = [
+        Score("", cell.group, cell.ours.mode or PAIRED, cell.ours.measure, cell.value, 0)
+        for cell in registry.cells(spec.published["paper"])
+        if cell.ours and is_of(cell, {"name": spec.published["system"]})
+    ]
+    # groups first, and measures in the entry's order, as in our own tables
+    place = {measure: number for number, measure in enumerate(spec.measures)}
+    rows.sort(key=lambda row: (row.group == AVERAGE, place[row.measure.replace(DERIVED, "WISE_ideal")]))
+    return nested(rows)
 
 
 def registered_scores(spec: RegressionSpec) -> list[Score]:
