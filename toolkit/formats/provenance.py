@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import resource
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +47,7 @@ def metadata_of(
             "software": {"libraries": {"python": [f"{name}=={its}" for name, its in versions(LIBRARIES).items()]}},
         },
         "implementation": {
-            "executable": {"cmd": command_line(), "wall time": round(seconds, 2)},
+            "executable": {"cmd": command_line(), "wall time": round(seconds, 2), "peak memory": peak_memory()},
             "source": {"name": "tandem-ir", "version": __version__, "lang": f"python {platform.python_version()}"},
         },
         "method": {"automatic": True, **method},
@@ -59,6 +60,12 @@ def command_line() -> str:
     program, *arguments = sys.orig_argv[1:] or [""]
     name = Path(program).name
     return shlex.join([name, *arguments] if name == "tandem" else ["python", name, *arguments])
+
+
+def peak_memory() -> int:
+    """Bytes of memory that this process held at most; what it held on a GPU is not counted."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024  # macOS counts in bytes, Linux in kilobytes
 
 
 def topics_facts(name: str, topics: Sequence[Topic]) -> dict[str, Any]:
