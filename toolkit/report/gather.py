@@ -127,12 +127,14 @@ def _facts(
     run: Run, metadata: tuple[Mapping[str, Any], ...], rows: Mapping[str, Sequence[Score]], judged: Sequence[Score]
 ) -> RunFacts:
     first = metadata[0] if metadata else {}
-    system = find_system(system_name(run.tag, first))
+    called = system_name(run.tag, first)
+    system = find_system(called)
     own = rows[run.tag]
     return RunFacts(
         name=run.tag,
         run=run,
         system=system,
+        called=called,
         heading=heading_of(first, system),
         cost=cost_of(metadata, system),
         metadata=metadata,

@@ -44,6 +44,7 @@ class RunFacts:
     name        unique in the report: its tag, or its file
     run         itself, cut to the depth that is looked at
     system      the entry of the registry; None for a system that is not there
+    called      what its metadata call the system (`bm25+rules`); the name where nobody says
     heading     the kind of system it stands under (`toolkit.report.facts.headings`)
     cost        what it took
     metadata    what stands beside its file (`toolkit.formats.metadata`): one mapping a file, none for a file without
@@ -56,6 +57,7 @@ class RunFacts:
     name: str
     run: Run
     system: SystemSpec | None
+    called: str
     heading: str
     cost: Cost
     metadata: tuple[Mapping[str, Any], ...]

@@ -1,0 +1,93 @@
+"""Figures: drawn once, as SVG that lives in a page or as files for papers."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from toolkit.core.files import atomic_path
+from toolkit.report.gathered import Gathered
+from toolkit.report.plots import PLOTS, Plot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FILES = ("pdf", "svg", "png")
+DPI = 200  # of PNG
+SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+# text stays text, never a formula, and the same figure is the same bytes
+STYLE = {"svg.fonttype": "none", "svg.hashsalt": "tandem", "text.parse_math": False, "pdf.fonttype": 42}
+
+
+def applying(gathered: Gathered) -> tuple[Plot, ...]:
+    """The plots that these runs have what they draw."""
+    return tuple(plot for plot in PLOTS if plot.applies(gathered))
+
+
+@contextmanager
+def drawn(plot: Plot, gathered: Gathered) -> Iterator[Figure]:
+    """The figure, in the style of reports, in which it is saved too."""
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        yield plot.draw(gathered)
+
+
+def to_svg(plot: Plot, gathered: Gathered, prefix: str) -> str:
+    """The figure as an SVG element to stand in a page.
+
+    prefix  of all ids, so that two figures of a page do not share any
+
+    It has title and description for those who hear it, no colour behind it, and black parts take the page's colour of text.
+    """
+    raw = io.BytesIO()
+    with drawn(plot, gathered) as figure:
+        figure.savefig(raw, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
+    root = ElementTree.fromstring(raw.getvalue())
+    _without_metadata(root)
+    _with_prefix(root, prefix)
+    for name, text in (("desc", plot.caption), ("title", plot.title)):
+        element = ElementTree.Element(f"{{{SVG}}}{name}", id=f"{prefix}{name}")
+        element.text = text
+        root.insert(0, element)
+    root.attrib |= {"role": "img", "aria-labelledby": f"{prefix}title {prefix}desc"}
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
+    return ElementTree.tostring(root, encoding="unicode").replace("#000000", "currentColor")
+
+
+def _without_metadata(root: ElementTree.Element) -> None:
+    for child in list(root):
+        if child.tag == f"{{{SVG}}}metadata":
+            root.remove(child)
+
+
+def _with_prefix(root: ElementTree.Element, prefix: str) -> None:
+    """Every id, and every reference to one, with a prefix."""
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            if name == "id":
+                value = prefix + value
+            elif name in ("href", f"{{{XLINK}}}href") and value.startswith("#"):
+                value = f"#{prefix}{value[1:]}"
+            element.set(name, re.sub(r"url\(#", f"url(#{prefix}", value))
+
+
+def save(benchmarks: Sequence[Gathered], folder: Path) -> list[Path]:
+    """Every plot of every benchmark as PDF, SVG and PNG: `<folder>/<benchmark>.<plot>.<suffix>`; their paths."""
+    paths = []
+    for gathered in benchmarks:
+        for plot in applying(gathered):
+            with drawn(plot, gathered) as figure:
+                for suffix in FILES:
+                    path = folder / f"{gathered.name.replace('/', '-')}.{plot.name}.{suffix}"
+                    undated = {"Date": None} if suffix == "svg" else {"CreationDate": None} if suffix == "pdf" else {}
+                    with atomic_path(path) as part:
+                        figure.savefig(part, format=suffix, dpi=DPI, bbox_inches="tight", metadata=undated)
+                    paths.append(path)
+    return paths

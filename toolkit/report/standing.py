@@ -1,0 +1,94 @@
+"""Who is best of its kind, and who is not significantly different from the best: what the papers' tables mark."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from toolkit.core.modes import BASE, CHANGED
+from toolkit.core.progress import progress
+from toolkit.evaluate.comparison import compare
+from toolkit.measures.significance import holm
+from toolkit.report.gathered import Gathered, Key, RunFacts
+from toolkit.report.table import ALIKE, BEST
+
+SIGNIFICANT = 0.05
+SMALLER = ("GoldRank", "WISE_per")  # ranks and losses are better when they are small
+
+
+def name_of(measure: str) -> str:
+    """`WISE_per` of `WISE_per@20`, `nDCG` of `nDCG(dcg='exp-log2')@10`."""
+    return measure.partition("@")[0].partition("(")[0]
+
+
+def is_ranked(measure: str, mode: str) -> bool:
+    """Whether somebody can be best: an ideal is no achievement, and reversed instructions want gold documents to fall."""
+    return name_of(measure) != "WISE_ideal" and (name_of(measure) != "GoldRank" or mode in (*BASE, *CHANGED))
+
+
+def by_heading(gathered: Gathered) -> dict[str, list[RunFacts]]:
+    """Kind of system -> its runs, in the report's order."""
+    kinds = defaultdict(list)
+    for facts in gathered.runs:
+        kinds[facts.heading].append(facts)
+    return dict(kinds)
+
+
+def best(runs: Sequence[RunFacts], key: Key) -> list[RunFacts]:
+    """Those with the best value; several where they are equal, none where all are or where nobody can be best."""
+    values = {facts.name: facts.value(key.measure, key.mode, key.group) for facts in runs}
+    known = {value for value in values.values() if value is not None and not math.isnan(value)}
+    if len(known) < 2 or not is_ranked(key.measure, key.mode):
+        return []
+    top = min(known) if name_of(key.measure) in SMALLER else max(known)
+    return [facts for facts in runs if values[facts.name] == top]
+
+
+def marks(gathered: Gathered, group: str, *, missing: str = "worst", tested: bool = True) -> dict[tuple[str, Key], str]:
+    """(run, number) -> `best` or `alike`, for the numbers of one group.
+
+    tested  whether those that do not differ significantly from the best of their kind are looked for: the tests of
+            `toolkit.evaluate.comparison`, Holm's correction over the systems that are held against one best
+    """
+    found: dict[tuple[str, Key], str] = {}
+    pairs: dict[tuple[str, str], list[Key]] = defaultdict(list)
+    for runs in by_heading(gathered).values():
+        for measure, mode in gathered.columns(group):
+            key = Key(group, measure, mode)
+            top = best(runs, key)
+            found |= {(facts.name, key): BEST for facts in top}
+            for other in runs if top else ():
+                if other not in top:
+                    pairs[top[0].name, other.name].append(key)
+    return found | (_alike(gathered, pairs, missing) if tested else {})
+
+
+def _alike(gathered: Gathered, pairs: Mapping[tuple[str, str], list[Key]], missing: str) -> dict[tuple[str, Key], str]:
+    """(run, number) -> `alike` for those whose difference from the best may be chance."""
+    own = _of_every_group(gathered)
+    runs = {facts.name: facts.run for facts in gathered.runs}
+    p: dict[tuple[str, Key], dict[str, float]] = defaultdict(dict)  # (best, number) -> run -> p
+    wanted = {pair: [key for key in keys if key.measure in own] for pair, keys in pairs.items()}
+    wanted = {pair: keys for pair, keys in wanted.items() if keys}
+    with progress("tests of significance", len(wanted), "pairs of runs") as advance:
+        for (first, second), keys in wanted.items():
+            measures = list(dict.fromkeys(key.measure for key in keys))
+            changes = compare(runs[first], runs[second], gathered.judgments, measures, missing=missing).changes
+            for change in changes:
+                key = Key(change.group, change.measure, change.mode)
+                if key in keys:
+                    p[first, key][second] = change.p
+            advance(1)
+    found = {}
+    for (_, key), its in p.items():
+        adjusted = dict(zip(its, holm(list(its.values())), strict=True))
+        found |= {(name, key): ALIKE for name, value in adjusted.items() if not value < SIGNIFICANT}
+    return found
+
+
+def _of_every_group(gathered: Gathered) -> set[str]:
+    """The measures that every group has values of, query by query: only means of these can be tested."""
+    parts = [part.group for part in gathered.judgments.parts]
+    keys = {key for facts in gathered.runs for key in facts.values}
+    return {key.measure for key in keys if all(Key(part, key.measure, key.mode) in keys for part in parts)}

@@ -1,0 +1,191 @@
+"""The tables of a report: systems by kind, groups, references, cost, coverage, and a system over all benchmarks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from toolkit import registry
+from toolkit.evaluate.scoring import INTERVAL
+from toolkit.measures.evaluation import PAIRED
+from toolkit.report.facts import headings
+from toolkit.report.gathered import Gathered, Key, RunFacts
+from toolkit.report.standing import by_heading, is_ranked, marks, name_of
+from toolkit.report.table import Block, Cell, Head, Table, figure, score, words
+
+MARKED = "Bold: the best of its kind"
+TESTED = (
+    f"{MARKED}; underlined: not significantly different from it (p of 0.05 or more: Wilcoxon for measures over pairs of modes, "
+    "randomisation for others, over core queries, Holm's correction over the systems of the kind; what is no mean over the "
+    "queries of every group is not tested). Scores are fractions."
+)
+
+
+def all_tables(benchmarks: Sequence[Gathered], *, missing: str = "worst") -> list[Table]:
+    """Every table, benchmark by benchmark; first, where there are several, each system over all of them."""
+    tables = [overview(benchmarks)] if len(benchmarks) > 1 else []
+    for gathered in benchmarks:
+        tables += [main_table(gathered, missing=missing), *group_tables(gathered)]
+        tables += [references(gathered)] if any(facts.references for facts in gathered.runs) else []
+        tables += [cost(gathered), coverage(gathered)]
+    return tables
+
+
+def main_table(gathered: Gathered, *, missing: str = "worst") -> Table:
+    """The benchmark's table over systems: the average over groups, or the only one, with what is best and what may be."""
+    group = gathered.overall
+    title = f"{gathered.name}: average over {len(gathered.groups) - 1} groups" if len(gathered.groups) > 1 else gathered.name
+    return _scores(gathered, group, f"{gathered.name}.{group}", title, TESTED, marks(gathered, group, missing=missing))
+
+
+def group_tables(gathered: Gathered) -> list[Table]:
+    """The same for each group (dimension, language, data set), where there are several."""
+    return [
+        _scores(gathered, group, f"{gathered.name}.{group}", group, f"{MARKED}.", marks(gathered, group, tested=False))
+        for group in gathered.groups
+        if group != gathered.overall
+    ]
+
+
+def _scores(
+    gathered: Gathered, group: str, name: str, title: str, caption: str, marked: Mapping[tuple[str, Key], str]
+) -> Table:
+    columns = gathered.columns(group)
+    blocks = []
+    for heading, runs in by_heading(gathered).items():
+        rows = []
+        for facts in runs:
+            keys = [Key(group, *column) for column in columns]
+            cells = [score(facts.value(key.measure, key.mode, group), marked.get((facts.name, key), "")) for key in keys]
+            rows.append((words(facts.name), *cells))
+        blocks.append(Block(heading, tuple(rows)))
+    return Table(name, title, caption, (Head("", "system", False), *heads(columns)), tuple(blocks))
+
+
+def heads(columns: Iterable[tuple[str, str]]) -> list[Head]:
+    """The columns of measures; modes stand below their measure."""
+    return [Head(measure, "" if mode == PAIRED else mode, note=_title(measure)) for measure, mode in columns]
+
+
+def _title(measure: str) -> str:
+    return registry.measures().get(name_of(measure), {}).get("title", "")
+
+
+def references(gathered: Gathered) -> Table:
+    """What other orders of each run's own lists would score: the scale on which its numbers are to be read."""
+    group = gathered.overall
+    columns = gathered.columns(group)
+    blocks = [Block(facts.name, _reference_rows(facts, group, columns)) for facts in gathered.runs if facts.references]
+    low, high = INTERVAL
+    caption = (
+        "Each run's own lists of the original mode in other orders: blind to instructions, at random (with the bounds between "
+        f"which {high - low:g} % of the permutations lie), as the instructions want (oracle), and the opposite (reversed)."
+    )
+    title = f"{gathered.name}: references"
+    return Table(f"{gathered.name}.references", title, caption, (Head("", "order", False), *heads(columns)), tuple(blocks))
+
+
+def _reference_rows(facts: RunFacts, group: str, columns: Sequence[tuple[str, str]]) -> tuple[tuple[Cell, ...], ...]:
+    orders = {"its own": facts.scores, **facts.references}
+    return tuple(_row(name, rows, group, columns) for name, rows in orders.items())
+
+
+def _row(name: str, rows: Iterable, group: str, columns: Sequence[tuple[str, str]]) -> tuple[Cell, ...]:
+    values = {(row.measure, row.mode): row.value for row in rows if row.group == group}
+    return (words(name), *(score(values.get(column)) for column in columns))
+
+
+def headline(gathered: Gathered) -> list[tuple[str, str]]:
+    """The columns that stand for a benchmark: its first measure, and those over pairs of modes or groups of queries."""
+    columns = gathered.columns(gathered.overall)
+    over = {measure: registry.measures().get(name_of(measure), {}).get("over", "") for measure, _ in columns}
+    return [
+        column
+        for column in columns
+        if is_ranked(*column) and (column[0] == columns[0][0] or over[column[0]] in ("paired", "group"))
+    ]
+
+
+def cost(gathered: Gathered) -> Table:
+    """Quality beside what it took, as far as metadata and registry say."""
+    columns = headline(gathered)
+    quality = {facts.name: _row(facts.name, facts.scores, gathered.overall, columns) for facts in gathered.runs}
+    own = (
+        Head("", "seconds", note="wall time of the command that made the run, loading included"),
+        Head("", "ms a query", note="the same over the queries of the run"),
+        Head("", "tokens", note="of prompts and answers, as the server counts them"),
+        Head("", "memory, GB", note="the most that the process held; not what a GPU held"),
+        Head("", "parameters, M", note="of the checkpoint, in millions"),
+    )
+    blocks = [
+        Block(heading, tuple((*quality[facts.name], *_cost(facts)) for facts in runs))
+        for heading, runs in by_heading(gathered).items()
+    ]
+    caption = (
+        "From the metadata beside each run and the registry; - where nothing is recorded. Times are of the last command alone: "
+        "nothing of candidates or runs that went into it, and of the machine that the metadata name: others take other times."
+    )
+    title = f"{gathered.name}: cost beside quality"
+    return Table(f"{gathered.name}.cost", title, caption, (Head("", "system", False), *heads(columns), *own), tuple(blocks))
+
+
+def _cost(facts: RunFacts) -> tuple[Cell, ...]:
+    cost, queries = facts.cost, len(facts.run.query_ids)
+    return (
+        figure(cost.seconds, "{:,.1f}"),
+        figure(None if cost.seconds is None else 1000 * cost.seconds / queries, "{:,.1f}"),
+        figure(cost.tokens, "{:,}"),
+        figure(None if cost.memory is None else cost.memory / 1e9, "{:.2f}"),
+        figure(None if cost.parameters is None else cost.parameters / 1e6, "{:,.1f}"),
+    )
+
+
+def coverage(gathered: Gathered) -> Table:
+    """How much of each run is judged, and how deep it is."""
+    judged = set(gathered.judgments.query_ids)
+    modes = list(dict.fromkeys(row.mode for facts in gathered.runs for row in facts.judged))
+    rows = []
+    for facts in gathered.runs:
+        present = len(judged.intersection(facts.run.query_ids))
+        depth = facts.run.lengths
+        values = {row.mode: row.value for row in facts.judged if row.group == gathered.overall}
+        counts = (len(judged), present, len(judged) - present, int(depth.min(initial=0)), int(depth.max(initial=0)))
+        cells = [*(figure(count, "{:,}") for count in counts), *(score(values.get(mode)) for mode in modes)]
+        rows.append((words(facts.name), *cells))
+    named = ("queries judged", "in the run", "absent", "fewest documents", "most documents")
+    columns = [Head("", name) for name in named] + [Head("Judged@10", mode) for mode in modes]
+    caption = "Judged@10: the share of the ten best documents that somebody judged; the others count as not relevant."
+    title = f"{gathered.name}: how much is judged"
+    heads = (Head("", "system", False), *columns)
+    return Table(f"{gathered.name}.coverage", title, caption, heads, (Block("", tuple(rows)),))
+
+
+def overview(benchmarks: Sequence[Gathered]) -> Table:
+    """Each system over all benchmarks; runs of one system that stand beside each other in a benchmark keep their own rows."""
+    columns = [(gathered, column) for gathered in benchmarks for column in headline(gathered)]
+    found: dict[str, dict[str, dict[str, RunFacts]]] = {}  # heading -> row -> benchmark -> run
+    for gathered in benchmarks:
+        times = Counter(facts.called for facts in gathered.runs)
+        for facts in gathered.runs:
+            row = facts.called if times[facts.called] == 1 else facts.name
+            found.setdefault(facts.heading, {}).setdefault(row, {})[gathered.name] = facts
+    blocks = []
+    for heading in sorted(found, key=list(headings()).index):
+        rows = [
+            (words(name), *(_overall(its.get(gathered.name), gathered, column) for gathered, column in columns))
+            for name, its in found[heading].items()
+        ]
+        blocks.append(Block(heading, tuple(rows)))
+    above = [
+        Head(gathered.name, " ".join(filter(None, (measure, mode.removeprefix(PAIRED)))), note=_title(measure))
+        for gathered, (measure, mode) in columns
+    ]
+    caption = (
+        "The average over groups, or the only one. Scores are fractions, and of different benchmarks: compare down, not across."
+    )
+    heads = (Head("", "system", False), *above)
+    return Table("benchmarks", "Every system over all benchmarks", caption, heads, tuple(blocks))
+
+
+def _overall(facts: RunFacts | None, gathered: Gathered, column: tuple[str, str]) -> Cell:
+    return score(facts.value(*column, gathered.overall) if facts else None)
