@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolkit.core.columns import lookup, to_arrow
+from toolkit.core.correlation import tau_b
 from toolkit.core.runs import Run
 
 PERSISTENCE = 0.9  # p of RBO: the first 10 ranks have 86 % of the weight
@@ -37,7 +38,7 @@ def likeness(a: Run, b: Run) -> list[Likeness]:
         first, second = ranked_a[query_id], ranked_b[query_id]
         ranks_a, ranks_b = shared_ranks(first, second)
         overlap = len(ranks_a) / max(len(first), len(second))
-        rows.append(Likeness(query_id, overlap, tau_of_ranks(ranks_a, ranks_b), rbo(first, second)))
+        rows.append(Likeness(query_id, overlap, tau_b(ranks_a, ranks_b), rbo(first, second)))
     return rows
 
 
@@ -56,13 +57,6 @@ def shared_ranks(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.
     return in_first, in_second
 
 
-def tau_of_ranks(first: np.ndarray, second: np.ndarray) -> float:
-    """Kendall's tau-b of two parallel columns of ranks, which may have ties; NaN for fewer than two."""
-    from scipy import stats
-
-    return float(stats.kendalltau(first, second).statistic) if len(first) > 1 else float("nan")
-
-
 def kendall_tau(first: Sequence, second: Sequence, over: str = "common") -> float:
     """Kendall's tau-b of two rankings, best first: over the documents in `common`, or over the `union`, where a document
     that a ranking lacks is tied at its length + 1.
@@ -73,7 +67,7 @@ def kendall_tau(first: Sequence, second: Sequence, over: str = "common") -> floa
     else:
         docs = list(dict.fromkeys([*first, *second]))
     columns = ([place.get(doc, len(place)) for doc in docs] for place in (place_a, place_b))
-    return tau_of_ranks(*map(np.asarray, columns))
+    return tau_b(*map(np.asarray, columns))
 
 
 def rbo(first: np.ndarray, second: np.ndarray, p: float = PERSISTENCE) -> float:

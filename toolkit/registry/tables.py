@@ -6,6 +6,7 @@ import csv
 import functools
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,7 +91,7 @@ def _cell(row: Mapping[str, str], paper: str, known: Mapping[str, Any], scales: 
         **{name: row[name] for name in ("table", "system", "kind", "group", "mode", "measure", "note")},
         printed=row["value"],
         scale=scale,
-        value=float(row["value"]) / SCALES[scale],
+        value=float(Decimal(row["value"]) / SCALES[scale]),  # 7.2 -> 0.072, where floats give 0.07200000000000001
         inconsistent="; ".join(of_cell(paper, row)),
         ours=_place(row, paper, known),
     )

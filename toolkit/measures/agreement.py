@@ -1,0 +1,98 @@
+"""Do measures order systems alike? Kendall's tau-b between the orders by each, and by how far the gold document moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from toolkit.core.correlation import tau_b
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import CHANGED
+
+GOLD_RANK = ("GoldRank", "gold_rank")  # ours, and as published tables are kept
+MOVEMENT = "R_rev - R_ins"
+NOT_A_GRADE = ("WISE_ideal", "WISE_per")  # what could be reached, and how far off a system is
+
+
+class Graded(NamedTuple):
+    """One number of one system; mode is empty for what needs several modes, or has none."""
+
+    system: str
+    measure: str
+    mode: str
+    value: float
+
+
+class Agreement(NamedTuple):
+    """How alike two measures order systems.
+
+    tau      Kendall's tau-b; NaN for fewer than two systems
+    systems  how many have both
+    """
+
+    first: str
+    second: str
+    tau: float
+    systems: int
+
+
+Orders = dict[str, dict[str, float]]
+
+
+def orders(graded: Iterable[Graded]) -> Orders:
+    """What systems are ordered by -> system -> number, more is better.
+
+    A measure of several modes counts in the instructed one. Ranks of the gold document count as their mean movement from the
+    instructed to the reversed mode. Numbers that are not there (NaN) are left out.
+    """
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for row in graded:
+        if not math.isnan(row.value) and not row.measure.startswith(NOT_A_GRADE):
+            found.setdefault(row.measure, {}).setdefault(row.mode, {})[row.system] = row.value
+    made: Orders = {}
+    movement: Orders = {}
+    for measure, modes in found.items():
+        if measure in GOLD_RANK:
+            rev, ins = modes.get("rev", {}), modes.get("ins", {})
+            movement = {MOVEMENT: {system: rev[system] - ins[system] for system in ins if system in rev}}
+        else:
+            chosen = [mode for mode in modes if mode in CHANGED] or list(modes)
+            made |= {f"{measure} {mode}".strip(): modes[mode] for mode in chosen}
+    return {name: column for name, column in {**made, **movement}.items() if column}
+
+
+def agreement(columns: Mapping[str, Mapping[str, float]]) -> list[Agreement]:
+    """Every measure with every measure, itself included, row by row.
+
+    Raises ToolkitError for fewer than two systems or measures: there is nothing to compare.
+    """
+    systems = {system for column in columns.values() for system in column}
+    if len(systems) < 2 or len(columns) < 2:
+        raise ToolkitError(
+            f"{len(systems)} systems with {len(columns)} measures have no orders to compare", "at least two of both"
+        )
+    return [_pair(first, second, columns[first], columns[second]) for first, second in product(columns, repeat=2)]
+
+
+def _pair(name: str, other: str, first: Mapping[str, float], second: Mapping[str, float]) -> Agreement:
+    both = [system for system in first if system in second]
+    return Agreement(name, other, tau_b([first[each] for each in both], [second[each] for each in both]), len(both))
+
+
+def to_text(rows: Sequence[Agreement]) -> str:
+    """The matrix with two decimals, and how many systems it is over."""
+    names = list(dict.fromkeys(row.first for row in rows))
+    values = {(row.first, row.second): "-" if math.isnan(row.tau) else f"{row.tau:.2f}" for row in rows}
+    left = max(map(len, names))
+    lines = [" " * left + "".join(f"  {name:>5}" for name in names)]
+    lines += [
+        f"{first:<{left}}" + "".join(f"  {values[first, each]:>{max(5, len(each))}}" for each in names) for first in names
+    ]
+    counts = sorted({row.systems for row in rows})
+    over = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return (
+        "\n".join([*lines, "", f"Kendall's tau-b between the orders of {over} systems; more is better in every measure."])
+        + "\n"
+    )
