@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from toolkit import measures as tandem
-from toolkit.benchmarks import TopicSet, resolve_topics
+from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.diff.moved import most_moved, to_lines
@@ -17,8 +17,8 @@ from toolkit.evaluate.comparison import Comparison, compare
 from toolkit.evaluate.evaluation import Evaluation, prepare
 from toolkit.evaluate.inputs import as_sources, load_runs
 from toolkit.evaluate.judgments import Judgments
-from toolkit.pages import browse, render
-from toolkit.texts import Texts, texts_from
+from toolkit.pages import browse, finder, render
+from toolkit.texts import texts_from
 
 
 @dataclass(frozen=True)
@@ -136,15 +136,7 @@ def page(
         given.evaluation.judgments,
         given.measures(measures),
         topics=asked.topics if asked else (),
-        find=_finder(given.evaluation.judgments, asked, texts_from(asked, index=index, docs=docs)) if has_texts else None,
+        find=finder(given.evaluation.judgments, asked, texts_from(asked, index=index, docs=docs)) if has_texts else None,
         missing=missing,
     )
     return render(browsed, title=" and ".join(given.names), notes=(*given.evaluation.judgments.notes, *notes))
-
-
-def _finder(judgments: Judgments, asked: TopicSet, texts: Texts) -> Callable:
-    """Texts by the judgments' names of groups: a single group is `all` there."""
-    groups = {part.group: part.group for part in asked.parts}
-    if len(judgments.parts) == len(asked.parts) == 1:
-        groups[judgments.parts[0].group] = asked.parts[0].group
-    return lambda group, doc_ids: texts(groups.get(group, group)).find(doc_ids)

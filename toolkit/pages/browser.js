@@ -184,4 +184,8 @@ function browse(root) {
   show();
 }
 
-document.querySelectorAll(".browser").forEach(browse);
+document.querySelectorAll(".browser").forEach((root) => {
+  const folded = root.closest("details:not([open])");  // thousands of rows are built when somebody wants to see them
+  if (folded) folded.addEventListener("toggle", () => browse(root), {once: true});
+  else browse(root);
+});

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolkit import measures as tandem
+from toolkit.benchmarks import TopicSet
 from toolkit.core.documents import Doc
 from toolkit.core.modes import BASE, CHANGED, KNOWN, join_mode, split_mode
 from toolkit.core.qrels import Qrels
@@ -15,11 +16,13 @@ from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.scoring import own_queries
+from toolkit.texts import Texts
 
 TOP = 20  # documents of each list
 CHARACTERS = 300  # of each document
 DIGITS = 6  # of scores and values, in a page
 Values = Mapping[tuple[str, str], Mapping[str, float]]  # (measure, mode) -> query id without mode -> value
+Find = Callable[[str, Sequence[str]], Mapping[str, Doc]]  # (group, document ids) -> their texts
 Labels = Mapping[str, Mapping[str, int]]  # query id -> document -> its highest label
 
 
@@ -63,13 +66,13 @@ def browse(
     measures: Sequence[str],
     *,
     topics: Iterable[Topic] = (),
-    find: Callable[[str, Sequence[str]], Mapping[str, Doc]] | None = None,
+    find: Find | None = None,
     missing: str = "worst",
 ) -> Browsed:
     """Collect it all from runs and what judges them.
 
     topics  for the texts of queries
-    find    (group, document ids) -> their texts
+    find    where texts of documents come from; None for a page without
     """
     known = {topic.query_id: topic for topic in topics}
     codes: dict[str, int] = {}
@@ -86,6 +89,14 @@ def browse(
         place |= dict.fromkeys(range(before, len(codes)), part.group)
     docs = list(codes)
     return Browsed(tuple(names), tuple(columns), docs, _texts(docs, place, find), questions)
+
+
+def finder(judgments: Judgments, asked: TopicSet, texts: Texts) -> Find:
+    """Texts by the judgments' names of groups: a single group is `all` there."""
+    groups = {part.group: part.group for part in asked.parts}
+    if len(judgments.parts) == len(asked.parts) == 1:
+        groups[judgments.parts[0].group] = asked.parts[0].group
+    return lambda group, doc_ids: texts(groups.get(group, group)).find(doc_ids)
 
 
 def _values(run: Run, part: Part, measures: Sequence[str], missing: str) -> Values:
@@ -159,7 +170,7 @@ def _kind(doc_id: str, label: int, pair: Sequence[Mapping[str, int]]) -> str:
     return "relevant" if label > 0 else "other"
 
 
-def _texts(docs: Sequence[str], place: Mapping[int, str], find: Callable | None) -> list[str]:
+def _texts(docs: Sequence[str], place: Mapping[int, str], find: Find | None) -> list[str]:
     texts = [""] * len(docs)
     if find is None:
         return texts
