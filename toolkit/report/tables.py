@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from toolkit import registry
 from toolkit.evaluate.scoring import INTERVAL
@@ -21,35 +22,52 @@ TESTED = (
 )
 
 
-def all_tables(benchmarks: Sequence[Gathered], *, missing: str = "worst") -> list[Table]:
-    """Every table, benchmark by benchmark; first, where there are several, each system over all of them."""
-    tables = [overview(benchmarks)] if len(benchmarks) > 1 else []
-    for gathered in benchmarks:
-        tables += [main_table(gathered, missing=missing), *group_tables(gathered)]
-        tables += [references(gathered)] if any(facts.references for facts in gathered.runs) else []
-        tables += [cost(gathered), coverage(gathered)]
-    return tables
+@dataclass(frozen=True, eq=False)
+class Section:
+    """The tables of one benchmark: the main one, one a group, and what stands behind them."""
+
+    gathered: Gathered
+    main: Table
+    groups: tuple[Table, ...]
+    more: tuple[Table, ...]
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All of them, in the order of a report."""
+        return (self.main, *self.groups, *self.more)
+
+
+def section(gathered: Gathered, *, missing: str = "worst") -> Section:
+    """All tables of a benchmark's runs."""
+    more = [references(gathered)] if any(facts.references for facts in gathered.runs) else []
+    more += [cost(gathered), coverage(gathered)]
+    return Section(gathered, main_table(gathered, missing=missing), tuple(group_tables(gathered)), tuple(more))
 
 
 def main_table(gathered: Gathered, *, missing: str = "worst") -> Table:
     """The benchmark's table over systems: the average over groups, or the only one, with what is best and what may be."""
     group = gathered.overall
     title = f"{gathered.name}: average over {len(gathered.groups) - 1} groups" if len(gathered.groups) > 1 else gathered.name
-    return _scores(gathered, group, f"{gathered.name}.{group}", title, TESTED, marks(gathered, group, missing=missing))
+    return _scores(gathered, group, title, TESTED, marks(gathered, group, missing=missing))
 
 
 def group_tables(gathered: Gathered) -> list[Table]:
     """The same for each group (dimension, language, data set), where there are several."""
     return [
-        _scores(gathered, group, f"{gathered.name}.{group}", group, f"{MARKED}.", marks(gathered, group, tested=False))
+        _scores(
+            gathered,
+            group,
+            f"{gathered.name}.{group}",
+            f"{gathered.name}: {group}",
+            f"{MARKED}.",
+            marks(gathered, group, tested=False),
+        )
         for group in gathered.groups
         if group != gathered.overall
     ]
 
 
-def _scores(
-    gathered: Gathered, group: str, name: str, title: str, caption: str, marked: Mapping[tuple[str, Key], str]
-) -> Table:
+def _scores(gathered: Gathered, group: str, title: str, caption: str, marked: Mapping[tuple[str, Key], str]) -> Table:
     columns = gathered.columns(group)
     blocks = []
     for heading, runs in by_heading(gathered).items():
@@ -59,7 +77,7 @@ def _scores(
             cells = [score(facts.value(key.measure, key.mode, group), marked.get((facts.name, key), "")) for key in keys]
             rows.append((words(facts.name), *cells))
         blocks.append(Block(heading, tuple(rows)))
-    return Table(name, title, caption, (Head("", "system", False), *heads(columns)), tuple(blocks))
+    return Table(f"{gathered.name}.{group}", title, caption, (Head("", "system", False), *heads(columns)), tuple(blocks))
 
 
 def heads(columns: Iterable[tuple[str, str]]) -> list[Head]:

@@ -1,0 +1,89 @@
+"""Report runs: one page with tables, plots and queries, or tables and figures for papers."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import open_output
+from toolkit.shell import command, guard, note
+
+EPILOG = """\
+examples:
+  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --output report.html
+  tandem report runs/*.trec --benchmark infosearch-mini instructir-mini --output report.html
+  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --format latex
+  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --plots figures
+
+Of several benchmarks, each run is judged by the one whose queries it has. With --plots alone only figures are written."""
+
+
+def parser() -> argparse.ArgumentParser:
+    made = command("report", __doc__, EPILOG)
+    made.add_argument("runs", nargs="+", metavar="RUN", help="TREC run files: [MODE=]F")
+    made.add_argument(
+        "--benchmark",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="ID",
+        help="benchmarks, their groups or modes, or ir_datasets ids",
+    )
+    made.add_argument("--qrels", nargs="+", action="extend", metavar="QRELS", help="TREC qrels files: [MODE=]F")
+    made.add_argument(
+        "-m", "--measure", dest="measures", nargs="+", action="extend", metavar="MEASURE", help="as in ir_measures"
+    )
+    made.add_argument("--depth", type=int, metavar="N", help="look only at the best N documents of each query")
+    made.add_argument("--missing", choices=("worst", "skip", "error"), default="worst", help="queries that a run lacks")
+    made.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
+    made.add_argument("--index", metavar="I", help="where texts of documents are stored (default: the benchmark's corpora)")
+    made.add_argument("--docs", metavar="F", help="the texts in files: JSONL, TSV or TREC text")
+    made.add_argument(
+        "--x",
+        choices=("parameters", "seconds", "tokens", "memory"),
+        default="parameters",
+        help="what quality is drawn against (default: parameters)",
+    )
+    made.add_argument("--plots", metavar="DIR", help="also write every figure as PDF, SVG and PNG")
+    made.add_argument("--format", choices=("html", "latex", "markdown", "csv"), default="html")
+    made.add_argument("--output", metavar="F", help="where to write (default: standard output)")
+    return made
+
+
+def main(args: argparse.Namespace) -> None:
+    if not args.benchmark and not args.qrels:
+        raise ToolkitError("a report needs a benchmark, or qrels", "--benchmark ID, or --qrels F")
+    from toolkit.report.gather import gather
+    from toolkit.report.job import report, to_html, to_text
+
+    given = {"qrels": args.qrels, "measures": args.measures, "depth": args.depth, "ids": args.ids, "x": args.x}
+    gathered = gather(args.runs, args.benchmark, missing=args.missing, **given)
+    if args.plots:
+        _save(gathered, args.plots)
+    if args.plots and args.output is None:
+        return
+    made = report(gathered, missing=args.missing)
+    if args.format == "html":
+        text = to_html(made, index=args.index, docs=args.docs, missing=args.missing)
+    else:
+        text = to_text(made, args.format)
+        for line in dict.fromkeys(line for each in gathered for line in each.notes):
+            note(line)
+    with open_output(args.output or "-") as file:
+        file.write(text.encode())
+    if args.output:
+        note(f"written: {args.output} ({len(text.encode()) / 1e6:.1f} MB)")
+
+
+def _save(gathered: list, folder: str) -> None:
+    from pathlib import Path
+
+    from toolkit.report.figures import save
+
+    for path in save(gathered, Path(folder)):
+        note(f"written: {path}")
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

@@ -1,0 +1,83 @@
+"""From runs that are gathered to the report: its page, or its tables as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from toolkit.benchmarks import resolve_topics
+from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
+from toolkit.formats.provenance import command_line
+from toolkit.pages import Browsed, browse, finder
+from toolkit.report.gather import JUDGED
+from toolkit.report.gathered import Gathered
+from toolkit.report.output import FORMATS
+from toolkit.report.page import render
+from toolkit.report.table import Table
+from toolkit.report.tables import Section, overview, section
+from toolkit.texts import texts_from
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Everything but the queries. overview: each system over all benchmarks; None for a single one."""
+
+    sections: tuple[Section, ...]
+    overview: Table | None
+
+    @property
+    def tables(self) -> list[Table]:
+        """All of them, in order."""
+        return [*([self.overview] if self.overview else []), *(table for each in self.sections for table in each.tables)]
+
+
+def report(benchmarks: Sequence[Gathered], *, missing: str = "worst") -> Report:
+    """The tables of runs of one or several benchmarks; missing  as in `toolkit.evaluate`."""
+    sections = tuple(section(gathered, missing=missing) for gathered in benchmarks)
+    return Report(sections, overview(benchmarks) if len(benchmarks) > 1 else None)
+
+
+def to_text(made: Report, format: str) -> str:
+    """All tables as `latex`, `markdown` or `csv`."""
+    return FORMATS[format](made.tables)
+
+
+def to_html(made: Report, *, index: str | None = None, docs: str | None = None, missing: str = "worst") -> str:
+    """The page.
+
+    index, docs  where texts of documents come from, see `toolkit.texts`; without, the benchmarks' corpora, and where these
+                 cannot be read, the page says so and has none
+    """
+    browsed = [_browse(each.gathered, index, docs, missing) for each in made.sections]
+    return render(made.sections, browsed, made.overview, command_line())
+
+
+def _browse(gathered: Gathered, index: str | None, docs: str | None, missing: str) -> tuple[Browsed, list[str]]:
+    """The queries, and what is to be said of their documents."""
+    measures = dict.fromkeys(key.measure for facts in gathered.runs for key in facts.values)
+    problems: dict[str, None] = {}
+    find = None
+    if gathered.topics:
+        asked = resolve_topics(gathered.name)
+        wanted = finder(gathered.judgments, asked, texts_from(asked, index=index, docs=docs))
+
+        def find(group: str, doc_ids: Sequence[str]) -> Mapping[str, Doc]:
+            try:
+                return wanted(group, doc_ids)
+            except ToolkitError as error:
+                if index or docs:
+                    raise
+                problems[f"texts of documents are not in this page: {error}"] = None
+                return {}
+
+    queries = browse(
+        [facts.run for facts in gathered.runs],
+        [facts.name for facts in gathered.runs],
+        gathered.judgments,
+        [*measures, JUDGED],
+        topics=gathered.topics,
+        find=find,
+        missing=missing,
+    )
+    return queries, list(problems)

@@ -1,0 +1,88 @@
+"""The page of a report: tables, figures, queries and where all of it comes from, in one file that asks no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from toolkit import __version__, pages
+from toolkit.report.facts import mapping
+from toolkit.report.figures import applying, to_svg
+from toolkit.report.gathered import RunFacts
+from toolkit.report.table import ALIKE, BEST, Table
+from toolkit.report.tables import Section
+
+FOLDER = Path(__file__).parent
+MARKS = {BEST: "the best of its kind", ALIKE: "not significantly different from the best of its kind"}
+
+
+def render(
+    sections: Sequence[Section], browsers: Sequence[tuple[pages.Browsed, list[str]]], overview: Table | None, command: str
+) -> str:
+    """The page as HTML. Tags, ids and texts come from outside: they are text in it, whatever they hold.
+
+    browsers  parallel to sections, each with notes of its own
+    command   the command line that makes the page
+    """
+    from markupsafe import Markup
+
+    runs = [facts for section in sections for facts in section.gathered.runs]
+    template = pages.template(FOLDER, "report.html")
+    body = template.render(
+        parts=[
+            _part(number, section, *browser)
+            for number, (section, browser) in enumerate(zip(sections, browsers, strict=True), 1)
+        ],
+        overview=overview,
+        marks=MARKS,
+        version=__version__,
+        commands="\n".join(dict.fromkeys([*(line for facts in runs for line in commands(facts)), command])),
+        unknown=[facts.name for facts in runs if not commands(facts)],
+    )
+    title = "Report: " + ", ".join(section.gathered.name for section in sections)
+    return pages.page(title, Markup(body), style=_file("report.css"), script=_file("report.js"))
+
+
+def _part(number: int, section: Section, browsed: pages.Browsed, notes: list[str]) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    gathered = section.gathered
+    benchmark = gathered.benchmark
+    return {
+        "name": gathered.name,
+        "description": benchmark.description if benchmark else "",
+        "mini": bool(benchmark and benchmark.mini),
+        "main": section.main,
+        "groups": section.groups,
+        "more": section.more,
+        "figures": [
+            {"title": plot.title, "caption": plot.caption, "svg": Markup(to_svg(plot, gathered, f"b{number}-{plot.name}-"))}
+            for plot in applying(gathered)
+        ],
+        "browser": pages.browser(browsed, notes=notes),
+        "notes": gathered.notes,
+        "runs": [_run(facts) for facts in gathered.runs],
+    }
+
+
+def _run(facts: RunFacts) -> dict[str, Any]:
+    import yaml
+
+    about = [f"{facts.called}: {facts.heading}"]
+    if facts.system:
+        about += filter(None, (facts.system.description, facts.system.checkpoint, facts.system.licence))
+    if not facts.metadata:
+        about.append("no metadata stand beside its file")
+    dumped = [yaml.safe_dump(dict(each), sort_keys=False, allow_unicode=True) for each in facts.metadata]
+    return {"name": facts.name, "about": "; ".join(about), "metadata": dumped}
+
+
+def commands(facts: RunFacts) -> list[str]:
+    """The command lines that made a run, one a file."""
+    lines = [mapping(each, "implementation", "executable").get("cmd") for each in facts.metadata]
+    return [str(line) for line in lines if line]
+
+
+def _file(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
