@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from scipy import stats
 
-from toolkit.measures.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
+from toolkit.measures.significance import draws, effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
 
 pytestmark = pytest.mark.unit
 
@@ -49,6 +50,25 @@ def test_wilcoxon_and_t_are_scipys(name):
     assert t_test(differences(name)) == pytest.approx(EXPECTED[name]["t"]["p"], abs=1e-12)
 
 
+@given(arrays.arrays(np.float64, st.integers(2, 80), elements=st.integers(-40, 40).map(lambda number: number / 8)))
+def test_tied_or_not_wilcoxon_and_t_are_scipys(values):
+    moved = values[values != 0]
+    if len(moved):
+        exact = len(np.unique(np.abs(moved))) == len(moved) <= 50
+        method = "exact" if exact else "asymptotic"
+        wanted = stats.wilcoxon(moved, zero_method="wilcox", correction=False, method=method).pvalue
+        assert wilcoxon(values) == pytest.approx(wanted, rel=1e-12)
+    if np.ptp(values):
+        assert t_test(values) == pytest.approx(stats.ttest_1samp(values, 0).pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 13, 50])
+def test_wilcoxon_is_exact_up_to_fifty_pairs(n):
+    values = np.random.default_rng(n).permutation(np.arange(1, n + 1)) * np.random.default_rng(n).choice([-1.0, 1.0], n)
+    wanted = stats.wilcoxon(values, zero_method="wilcox", correction=False, method="exact").pvalue
+    assert wilcoxon(values) == pytest.approx(wanted, rel=1e-12)
+
+
 @pytest.mark.parametrize("family", ["holm_1", "holm_2"])
 def test_holm(family):
     assert holm(INPUTS[family]) == pytest.approx(EXPECTED[family], abs=1e-12)
@@ -78,9 +98,26 @@ def test_holm_only_raises_and_keeps_the_order(p_values):
 
 def test_queries_of_one_core_query_are_drawn_together():
     # ten clusters whose queries all say the same: as uncertain as ten queries, not as a hundred
-    values = np.repeat(np.random.default_rng(1).normal(size=10), 10)[:, None]
+    values = np.repeat(np.random.default_rng(1).normal(size=10), 10)
     generator = np.random.default_rng
-    together = resampled_means(values, np.repeat(np.arange(10), 10), samples=4000, generator=generator(0))
-    alone = resampled_means(values, np.arange(100), samples=4000, generator=generator(0))
+    together = resampled_means([(values, np.repeat(np.arange(10), 10))], samples=4000, generator=generator(0))
+    alone = resampled_means([(values, np.arange(100))], samples=4000, generator=generator(0))
     assert together.std() == pytest.approx(values.std() / math.sqrt(10), rel=0.1)
     assert alone.std() == pytest.approx(values.std() / math.sqrt(100), rel=0.1)
+
+
+def test_as_many_core_queries_are_drawn_as_there_are(monkeypatch):
+    monkeypatch.setattr("toolkit.measures.significance.CHUNK", 21)  # 3 rows at a time
+    rows = np.concatenate(list(draws(7, 500, np.random.default_rng(0))))
+    assert rows.shape == (500, 7)
+    assert (rows.sum(axis=1) == 7).all()
+    assert rows.mean(axis=0) == pytest.approx(np.ones(7), abs=0.15)
+    assert rows.var() == pytest.approx(6 / 7, abs=0.1)  # binomial: 7 draws, each with one chance in 7
+
+
+def test_columns_of_the_same_core_queries_share_their_draws():
+    values = np.random.default_rng(1).normal(size=12)
+    alone = (values, np.arange(12))
+    doubled = (np.repeat(values, 2), np.repeat(np.arange(12), 2))
+    means = resampled_means([alone, doubled], samples=300, generator=np.random.default_rng(0))
+    np.testing.assert_allclose(means[:, 0], means[:, 1])

@@ -91,6 +91,7 @@ class _Column:
     a: np.ndarray
     b: np.ndarray
     cores: np.ndarray  # (n,) int64: which core query each is of
+    core_ids: tuple[str, ...]  # what they are called
 
     @property
     def differences(self) -> np.ndarray:
@@ -157,9 +158,9 @@ def _columns(a: Run, b: Run, part: Part, measures: Sequence[str], missing: str) 
         rows = [row for row, query_id in enumerate(first[key].query_ids) if query_id in place]
         shared = tuple(first[key].query_ids[row] for row in rows)
         core_of = [query_id if part.cores is None else part.cores.get(query_id, query_id) for query_id in shared]
-        cores = np.unique(core_of, return_inverse=True)[1]
+        core_ids, cores = np.unique(core_of, return_inverse=True)
         others = [place[query_id] for query_id in shared]
-        columns[key] = _Column(shared, first[key].values[rows], second[key].values[others], cores)
+        columns[key] = _Column(shared, first[key].values[rows], second[key].values[others], cores, tuple(core_ids.tolist()))
     return {key: columns[key] for key in first if key in columns and columns[key].query_ids}
 
 
@@ -173,12 +174,13 @@ def _by_queries(columns: Mapping[Key, _Column]) -> Iterator[tuple[tuple[str, ...
 
 def _resampled(columns: Mapping[Key, _Column], samples: int, generator: np.random.Generator) -> dict[Key, np.ndarray]:
     """key -> (samples,) means of the difference, core queries drawn with replacement."""
+    together: dict[tuple[str, ...], list[Key]] = defaultdict(list)
+    for key, column in columns.items():
+        together[column.core_ids].append(key)
     means = {}
-    for _, keys in _by_queries(columns):
-        clusters = columns[keys[0]].cores
-        differences = np.stack([columns[key].differences for key in keys], axis=1)
-        drawn = resampled_means(differences, clusters, samples=samples, generator=generator)
-        means |= dict(zip(keys, drawn.T, strict=True))
+    for keys in together.values():
+        its = [(columns[key].differences, columns[key].cores) for key in keys]
+        means |= dict(zip(keys, resampled_means(its, samples=samples, generator=generator).T, strict=True))
     return means
 
 
