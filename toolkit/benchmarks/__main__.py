@@ -41,6 +41,19 @@ def parser() -> argparse.ArgumentParser:
     fetch_parser.add_argument("--from", metavar="DIR", type=Path, dest="folder", help="a folder with the published files")
     verify_parser = add("verify", "check what is on this machine: counts, checksums, files made from sources", verify_all)
     verify_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
+    published_parser = add(
+        "published", "the numbers that a benchmark's paper prints, and where they contradict each other", published
+    )
+    published_parser.add_argument("id", metavar="ID", help="a benchmark (infosearch)")
+    published_parser.add_argument("--table", metavar="N", help="one table: 1, figure3, text (default: all)")
+    system = "one system: an entry of the registry, or as the paper prints it (gpt-4o, GPT-4o)"
+    published_parser.add_argument("--system", metavar="NAME", help=system)
+    agreement_help = "Kendall's tau-b between the orders of systems by each measure"
+    published_parser.add_argument("--agreement", action="store_true", help=agreement_help)
+    published_parser.add_argument(
+        "--claims", action="store_true", help="what the paper says of its tables, and whether they do"
+    )
+    published_parser.add_argument("--format", choices=("table", "csv", "json"), default="table", help="default: table")
     return result
 
 
@@ -135,6 +148,26 @@ def _whole(name: str) -> Selection:
         groups = tuple(group["name"] for group in registry.benchmark(name).groups)
         return dataclasses.replace(selection, groups=groups)
     return selection
+
+
+def published(args: argparse.Namespace) -> None:
+    from toolkit.benchmarks.tables_of_papers import cells_of, claims_text, graded, render
+
+    paper = registry.benchmark(args.id)
+    if paper.mini:
+        raise ToolkitError(
+            f"{args.id} was written for this project: nothing is published of it", "see `tandem benchmarks list`"
+        )
+    if (args.agreement or args.claims) and (args.system or args.format != "table"):
+        raise ToolkitError("agreement and claims are over all systems, as a table", "leave --system and --format out")
+    if args.agreement:
+        from toolkit.measures.agreement import agreement, orders, to_text
+
+        print(to_text(agreement(orders(graded(args.id, args.table)))), end="")
+    elif args.claims:
+        print(claims_text(registry.outcomes(args.id, cells_of(args.id, args.table))), end="")
+    else:
+        print(render(cells_of(args.id, args.table, args.system), args.format), end="")
 
 
 def fetch(args: argparse.Namespace) -> None:

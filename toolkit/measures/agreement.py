@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from toolkit.core.correlation import tau_b
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import CHANGED
+from toolkit.core.modes import CHANGED, KNOWN
 
 GOLD_RANK = ("GoldRank", "gold_rank")  # ours, and as published tables are kept
 MOVEMENT = "R_rev - R_ins"
@@ -59,7 +59,7 @@ def orders(graded: Iterable[Graded]) -> Orders:
             movement = {MOVEMENT: {system: rev[system] - ins[system] for system in ins if system in rev}}
         else:
             chosen = [mode for mode in modes if mode in CHANGED] or list(modes)
-            made |= {f"{measure} {mode}".strip(): modes[mode] for mode in chosen}
+            made |= {f"{measure} {mode if mode in KNOWN else ''}".strip(): modes[mode] for mode in chosen}
     return {name: column for name, column in {**made, **movement}.items() if column}
 
 

@@ -34,9 +34,9 @@ def _read() -> dict[str, tuple[Inconsistency, ...]]:
     }
 
 
-def of_cell(paper: str, row: Mapping[str, str]) -> list[str]:
+def of_cell(paper: str, row: Mapping[str, str]) -> tuple[str, ...]:
     """What is wrong with a cell of a table, given by its columns."""
-    return [each.what for each in inconsistencies(paper) if any(picks(cell, row) for cell in each.cells)]
+    return tuple(each.what for each in inconsistencies(paper) if any(picks(cell, row) for cell in each.cells))
 
 
 def picks(cell: Mapping[str, Any], row: Mapping[str, str]) -> bool:

@@ -50,5 +50,5 @@ def _printed(cell: Cell, known: dict) -> Printed:
         statistic=ours["statistic"],
         value=cell.printed,
         approximate=ours.get("approximate", ""),
-        inconsistent=cell.inconsistent,
+        inconsistent=" ".join(cell.inconsistent),
     )

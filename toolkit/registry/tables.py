@@ -5,18 +5,16 @@ from __future__ import annotations
 import csv
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolkit.core.errors import ToolkitError
 from toolkit.registry.inconsistencies import of_cell
-from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml
+from toolkit.registry.loader import FOLDER, read_yaml
 
 PUBLISHED = FOLDER / "published"
 SCALES = {"fraction": 1, "times 100": 100, "per cent": 100, "number": 1}
-COLUMNS = ("table", "system", "kind", "group", "mode", "measure", "printed", "scale", "value", "note", "inconsistent")
 
 
 class Place(NamedTuple):
@@ -43,7 +41,7 @@ class Cell(NamedTuple):
     scale         how it is printed, one of `SCALES`
     value         the same as a fraction, a count or a rank
     note          what has to be known of it
-    inconsistent  how the paper contradicts it; empty where it does not
+    inconsistent  how the paper contradicts it, each in a sentence
     ours          what it is compared with; None where nothing of ours is like it
     """
 
@@ -57,7 +55,7 @@ class Cell(NamedTuple):
     scale: str
     value: float
     note: str
-    inconsistent: str
+    inconsistent: tuple[str, ...]
     ours: Place | None
 
 
@@ -92,7 +90,7 @@ def _cell(row: Mapping[str, str], paper: str, known: Mapping[str, Any], scales: 
         printed=row["value"],
         scale=scale,
         value=float(Decimal(row["value"]) / SCALES[scale]),  # 7.2 -> 0.072, where floats give 0.07200000000000001
-        inconsistent="; ".join(of_cell(paper, row)),
+        inconsistent=of_cell(paper, row),
         ours=_place(row, paper, known),
     )
 
@@ -131,25 +129,17 @@ def is_of(cell: Cell, printed: Mapping[str, Any]) -> bool:
     return cell.system in names and (not kind or cell.kind in ("", kind)) and (not mode or cell.mode == mode)
 
 
-def row_named(paper: str, name: str) -> dict[str, str]:
-    """The printed system of this name, `NAME (KIND)` where several kinds have one, in the form of `SystemSpec.printed`.
-
-    Raises ToolkitError where there is none, or there are several.
-    """
-    known: dict[str, set[str]] = {}
+def rows_named(paper: str) -> dict[str, dict[str, str] | None]:
+    """Every name of a system that a paper prints scores of -> the row, in the form of `SystemSpec.printed`; `NAME (KIND)` too
+    where several kinds have one name, and then None for the name alone."""
+    kinds: dict[str, set[str]] = {}
     for cell in cells(paper):
         if cell.ours:
-            known.setdefault(cell.system, set()).add(cell.kind)
-    for system, kinds in known.items():
-        named = {f"{system} ({kind})": kind for kind in kinds}
-        if name in named:
-            return {"name": system, "kind": named[name]}
-        if name == system and len(kinds - {""}) > 1:
-            raise ToolkitError(f"the {paper} paper prints {name!r} {len(kinds)} times", f"one of {', '.join(sorted(named))}")
-        if name == system:
-            return {"name": system}
-    raise ToolkitError(f"the {paper} paper prints no system {name!r}", f"{did_you_mean(name, known)}it has {_listed(known)}")
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "none"
+            kinds.setdefault(cell.system, set()).add(cell.kind)
+    named: dict[str, dict[str, str] | None] = {}
+    for name, its in kinds.items():
+        several = sorted(its - {""})
+        named[name] = {"name": name} if len(several) < 2 else None
+        if len(several) > 1:
+            named |= {f"{name} ({kind})": {"name": name, "kind": kind} for kind in several}
+    return named
