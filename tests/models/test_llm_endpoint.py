@@ -290,6 +290,27 @@ def test_user_and_password_of_the_address_are_sent_where_there_is_no_key(monkeyp
     assert llm.usage.servers == {server_of(script.base): 2}
 
 
+@pytest.mark.parametrize(
+    ("key", "user", "secrets"),
+    [
+        ("token-abc123", "", ["token-abc123"]),
+        ("", "me:s%40cret-pa55%E2%82%ACword@", ["bWU6c0BjcmV0LXBhNTXigqx3b3Jk", "s@cret-pa55\u20acword"]),
+    ],
+)
+def test_what_a_server_sends_back_of_a_short_key_or_a_password_is_kept_nowhere(monkeypatch, key, user, secrets):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    said = " and ".join(secrets)
+    with serving(Script(lambda messages: completion(f"Yes {said}") | {"model": said})) as script:
+        llm = LLM(Endpoint("m", base_url=script.base.replace("//", f"//{user}"), retries=0))
+        answer = llm.complete([ask()])[0]
+        assert any(secrets[0] in value for value in script.headers[0].values())
+        script.always = (500, {}, {"error": said})
+        with pytest.raises(ToolkitError, match=r"status 500, \*\*\*") as caught:
+            llm.complete([ask()])
+    told = f"{answer} {llm.usage} {caught.value.message}"
+    assert not [secret for secret in secrets if secret in told]
+
+
 def test_a_redirect_is_not_followed_to_another_host(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with serving(Script()) as other, serving(Script()) as script:

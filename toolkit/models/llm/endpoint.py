@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import os
@@ -30,7 +31,7 @@ MANY = 3  # failures in a row, times the requests at the same time, after which 
 SHOWN = 200  # characters of a server's message, and of the name it gives its model
 MOST = 1 << 24  # bytes of an answer: a server that sends more is none of chat completions
 BLOCK = 1 << 16  # bytes read at once
-SECRET = 16  # characters from which on a key is one: servers that want none are given `EMPTY` or `x`
+WORD, SECRET = 8, 16  # characters from which on a key with digits, and any, is one: see `_is_key`
 REFUSALS = ("refusal", "content_filter")  # how an answer ends that is none
 COUNTED = 1 << 48  # tokens from which on a count is nonsense
 NO_ADDRESS = "OPENAI_BASE_URL is no address of a server", "it looks like http://localhost:8000/v1"
@@ -154,7 +155,7 @@ class Endpoint(Estimate):
         body = {**request.options, **self.facts, "messages": list(request.messages)}
         for tried in range(self.retries + 1):
             try:
-                answer = _read(_post(session, f"{url}/chat/completions", body, self.timeout), server_of(url), tried)
+                answer = _read(_post(session, f"{url}/chat/completions", body, self.timeout), url, tried)
                 if self.tolerant and answer.finish in REFUSALS:
                     raise _unanswered(
                         url, f"the model refuses to answer ({answer.finish})", "the request is recorded as unanswered"
@@ -201,14 +202,32 @@ def _key() -> str:
 
 def _authorize(request: requests.PreparedRequest) -> requests.PreparedRequest:
     """The key as a header, put there at the last moment: no session, no settings and no log hold it."""
-    from requests.auth import HTTPBasicAuth
-    from requests.utils import get_auth_from_url
-
     if key := _key():
         request.headers["Authorization"] = f"Bearer {key}"
-    elif any(given := get_auth_from_url(request.url)):
-        HTTPBasicAuth(*given)(request)
+    elif password := _password(request.url):
+        request.headers["Authorization"] = f"Basic {password[0]}"
     return request
+
+
+def _password(url: str) -> tuple[str, str] | None:
+    """`user:password` of an address, as it is sent, and the password alone; None where it has none."""
+    from requests.utils import get_auth_from_url
+
+    user, password = get_auth_from_url(url)
+    whole = f"{user}:{password}"
+    return (base64.b64encode(whole.encode()).decode(), password) if whole != ":" else None
+
+
+def _without_secrets(text: str, url: str, *, words: bool = False) -> str:
+    """The same without what the server was sent to trust us; of what may be a word like others only where `words` is true."""
+    for secret in (_key(),) if _key() else _password(url) or ():
+        text = text.replace(secret, "***") if secret and (words or _is_key(secret)) else text
+    return text
+
+
+def _is_key(text: str) -> bool:
+    """Whether it is one: servers that want none are given `x`, `EMPTY`, `lm-studio`, which may well stand in an answer."""
+    return len(text) >= SECRET or (len(text) >= WORD and any(map(str.isdigit, text)))
 
 
 def _post(session: requests.Session, url: str, body: dict[str, Any], timeout: float) -> io.BytesIO:
@@ -236,7 +255,7 @@ def _post(session: requests.Session, url: str, body: dict[str, Any], timeout: fl
         return content
     if status in (401, 403):  # what the server says may quote the key
         raise _refused(url, f"the key is refused (status {status})", "check OPENAI_API_KEY")
-    why = f"status {status}, {_message(content, response.reason)}"
+    why = f"status {status}, {_message(content, response.reason, url)}"
     if (status in BUSY or status >= 500) and b"insufficient_quota" not in content.getvalue():
         raise _Again(why, _retry_after(response))
     if 300 <= status < 400 or status in (404, 405):
@@ -270,7 +289,7 @@ def _unanswered(url: str, why: str, hint: str) -> _Unanswered:
     return _Unanswered(f"{server_of(url)}: {why}", hint, status=1)
 
 
-def _message(content: io.BytesIO, status: str) -> str:
+def _message(content: io.BytesIO, status: str, url: str) -> str:
     """What the server says is wrong, in one line and without the key; the status in words where it says nothing."""
     try:
         body = _json(content)
@@ -278,8 +297,7 @@ def _message(content: io.BytesIO, status: str) -> str:
         text = error if isinstance(error, str) else error["message"]
     except (ValueError, LookupError, AttributeError, TypeError):
         text = status
-    text = " ".join(str(text).split())
-    return (text.replace(_key(), "***") if _key() else text)[:SHOWN]
+    return _without_secrets(" ".join(str(text).split()), url, words=True)[:SHOWN]
 
 
 def _retry_after(response: requests.Response) -> float:
@@ -301,17 +319,17 @@ def _json(content: io.BytesIO) -> Any:
         raise ValueError("nested too deep") from None
 
 
-def _read(content: io.BytesIO, server: str, retries: int) -> Answer:
+def _read(content: io.BytesIO, url: str, retries: int) -> Answer:
     """The answer in a chat completion; `_Again` where it is none (a gateway's page, half a JSON)."""
     try:
         body = _json(content)
         choice, usage = body["choices"][0], body.get("usage") or {}
         refused = not choice["message"]["content"] and choice["message"].get("refusal")
         return Answer(
-            text=_clean("".join(choice["message"]["content"] or "")),
-            finish="refusal" if refused else _clean(choice.get("finish_reason") or "")[:SHOWN],
-            model=_clean(body.get("model") or "")[:SHOWN],
-            server=server,
+            text=_clean("".join(choice["message"]["content"] or ""), url),
+            finish="refusal" if refused else _clean(choice.get("finish_reason") or "", url)[:SHOWN],
+            model=_clean(body.get("model") or "", url)[:SHOWN],
+            server=server_of(url),
             prompt_tokens=_count(usage.get("prompt_tokens")),
             completion_tokens=_count(usage.get("completion_tokens")),
             retries=retries,
@@ -320,10 +338,9 @@ def _read(content: io.BytesIO, server: str, retries: int) -> Answer:
         raise _Again("the answer is no chat completion") from None
 
 
-def _clean(text: str) -> str:
+def _clean(text: str, url: str) -> str:
     """A text that any file can hold: half a surrogate pair fits into none, and a key that is sent back belongs into none."""
-    text = text.encode("utf-8", "replace").decode()
-    return text.replace(_key(), "***") if len(_key()) >= SECRET else text
+    return _without_secrets(text.encode("utf-8", "replace").decode(), url)
 
 
 def _count(told: Any) -> int:
