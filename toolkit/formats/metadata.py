@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,3 +53,27 @@ def write_metadata(run_path: str | Path, metadata: dict[str, Any]) -> Path:
     with open_output(path) as out:
         out.write(text.encode())
     return path
+
+
+def mapping(metadata: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """What lies under these names; empty where there is no mapping: metadata may be another tool's."""
+    part: Any = metadata
+    for name in names:
+        part = part.get(name) if isinstance(part, Mapping) else None
+    return part if isinstance(part, Mapping) else {}
+
+
+def last_step(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is said of the system that had the last word: the last reranker, or the only one that searched; else empty."""
+    method = mapping(metadata, "method")
+    for part in ("reranking", "retrieval"):
+        steps = method.get(part)
+        if isinstance(steps, list) and steps and isinstance(steps[-1], Mapping):
+            # several systems that a fusion made one of have no last one
+            return {} if part == "retrieval" and method.get("fusion") else steps[-1]
+    return {}
+
+
+def system_name(tag: str, metadata: Mapping[str, Any]) -> str:
+    """The name of that system; the tag where nobody says."""
+    return str(last_step(metadata).get("name") or tag)

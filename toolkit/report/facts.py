@@ -11,6 +11,7 @@ from typing import Any
 
 from toolkit import registry
 from toolkit.core.specs import SystemSpec
+from toolkit.formats.metadata import last_step, mapping
 from toolkit.registry.loader import read_yaml
 
 HYBRID, OTHER = "hybrid", "other"
@@ -40,12 +41,6 @@ def headings() -> Mapping[str, list[str]]:
     return read_yaml(Path(__file__).parent / "kinds.yaml")
 
 
-def system_name(tag: str, metadata: Mapping[str, Any]) -> str:
-    """The system that had the last word: the reranker, or the only one that searched; the tag where nobody says."""
-    step = _last_step(metadata)
-    return str(step.get("name") or tag)
-
-
 def find_system(name: str) -> SystemSpec | None:
     """Its entry in the registry (`bm25+rules` is bm25's); None where it has none."""
     known = registry.systems()
@@ -55,9 +50,9 @@ def find_system(name: str) -> SystemSpec | None:
 def heading_of(metadata: Mapping[str, Any], spec: SystemSpec | None) -> str:
     """Under which of `headings()` a run stands."""
     method = mapping(metadata, "method")
-    if not method.get("reranking") and (method.get("fusion") or _last_step(metadata).get("interpolates")):
+    if not method.get("reranking") and (method.get("fusion") or last_step(metadata).get("interpolates")):
         return HYBRID
-    kind = _last_step(metadata).get("method") or (spec.kind if spec else "")
+    kind = last_step(metadata).get("method") or (spec.kind if spec else "")
     return next((heading for heading, kinds in headings().items() if kind in kinds), OTHER)
 
 
@@ -88,24 +83,6 @@ def parse_size(size: str) -> float | None:
     """`7.11B` -> 7.11e9; None for what is no number of parameters."""
     match = SIZE.match(size)
     return float(match[1]) * UNITS[match[2]] if match else None
-
-
-def mapping(metadata: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    """What lies under these names; empty where there is no mapping: metadata may be another tool's."""
-    part: Any = metadata
-    for name in names:
-        part = part.get(name) if isinstance(part, Mapping) else None
-    return part if isinstance(part, Mapping) else {}
-
-
-def _last_step(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    method = mapping(metadata, "method")
-    for part in ("reranking", "retrieval"):
-        steps = method.get(part)
-        if isinstance(steps, list) and steps and isinstance(steps[-1], Mapping):
-            # several systems that a fusion made one of have no last one
-            return {} if part == "retrieval" and method.get("fusion") else steps[-1]
-    return {}
 
 
 def _number(value: Any) -> float | None:

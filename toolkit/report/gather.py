@@ -19,7 +19,8 @@ from toolkit.evaluate.inputs import Source, as_sources, load_runs
 from toolkit.evaluate.judgments import from_benchmark
 from toolkit.evaluate.references import is_reference
 from toolkit.formats import read_metadata
-from toolkit.report.facts import cost_of, find_system, heading_of, headings, system_name
+from toolkit.formats.metadata import system_name
+from toolkit.report.facts import cost_of, find_system, heading_of, headings
 from toolkit.report.gathered import Gathered, Key, QueryValues, RunFacts
 
 JUDGED = "Judged@10"

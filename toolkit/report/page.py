@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit import __version__, pages
-from toolkit.report.facts import mapping
+from toolkit.formats.metadata import mapping
 from toolkit.report.figures import applying, to_svg
 from toolkit.report.gathered import RunFacts
 from toolkit.report.table import ALIKE, BEST, Table
