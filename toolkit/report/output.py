@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from itertools import groupby
 
 from toolkit.report.table import ALIKE, BEST, Cell, Head, Table
 
@@ -28,16 +27,14 @@ def to_latex(tables: Sequence[Table]) -> str:
 
 def _latex(table: Table) -> str:
     width = len(table.heads)
-    spans = []
-    for above, its in groupby(table.heads, lambda head: head.above):
-        spans.append(f"\\multicolumn{{{len(list(its))}}}{{c}}{{{latex(above)}}}")
+    spans = [f"\\multicolumn{{{count}}}{{c}}{{{latex(above)}}}" for above, count in table.spans]
     lines = [
         "\\begin{table}",
         "\\centering",
         f"\\begin{{tabular}}{{{''.join('r' if head.number else 'l' for head in table.heads)}}}",
         "\\toprule",
-        _latex_row(spans),
-        _latex_row([latex(head.name) for head in table.heads]),
+        *([_latex_row(spans)] if spans else []),
+        _latex_row([latex(head.name or head.above) for head in table.heads]),
     ]
     for block in table.blocks:
         lines.append("\\midrule")

@@ -7,12 +7,17 @@ function keyOf(row, column) {
   return "value" in cell.dataset ? Number(cell.dataset.value) : null;
 }
 
+// modes stand below their measure, and it is they that are sorted by
+function headsOf(table) {
+  return [...table.tHead.lastElementChild.cells];
+}
+
 function compareKeys(a, b) {
   return typeof a === "string" ? a.localeCompare(b) : a - b;
 }
 
 function sortTable(table, column) {
-  const heads = [...table.tHead.rows[0].cells], head = heads[column];
+  const heads = headsOf(table), head = heads[column];
   // numbers fall first, names rise first
   const first = head.classList.contains("number") ? "descending" : "ascending";
   const other = first === "descending" ? "ascending" : "descending";
@@ -38,7 +43,7 @@ function filterSystems(section, words) {
 }
 
 document.querySelectorAll(".scores").forEach((table) => {
-  [...table.tHead.rows[0].cells].forEach((head, column) => {
+  headsOf(table).forEach((head, column) => {
     head.querySelector("button").addEventListener("click", () => sortTable(table, column));
   });
 });

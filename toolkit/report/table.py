@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import groupby
 
 BEST, ALIKE = "best", "alike"
 
@@ -54,6 +55,14 @@ class Table:
     caption: str
     heads: tuple[Head, ...]
     blocks: tuple[Block, ...]
+
+    @property
+    def spans(self) -> list[tuple[str, int]]:
+        """What stands above the heads, and over how many; empty where every head says all."""
+        if all(not head.above or not head.name for head in self.heads):
+            return []
+        groups = [(above, list(its)) for above, its in groupby(self.heads, lambda head: head.above)]
+        return [(above if its[0].name else "", len(its)) for above, its in groups]
 
 
 def words(text: str) -> Cell:

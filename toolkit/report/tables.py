@@ -54,14 +54,7 @@ def main_table(gathered: Gathered, *, missing: str = "worst") -> Table:
 def group_tables(gathered: Gathered) -> list[Table]:
     """The same for each group (dimension, language, data set), where there are several."""
     return [
-        _scores(
-            gathered,
-            group,
-            f"{gathered.name}.{group}",
-            f"{gathered.name}: {group}",
-            f"{MARKED}.",
-            marks(gathered, group, tested=False),
-        )
+        _scores(gathered, group, f"{gathered.name}: {group}", f"{MARKED}.", marks(gathered, group, tested=False))
         for group in gathered.groups
         if group != gathered.overall
     ]
@@ -198,9 +191,7 @@ def overview(benchmarks: Sequence[Gathered]) -> Table:
         Head(gathered.name, " ".join(filter(None, (measure, mode.removeprefix(PAIRED)))), note=_title(measure))
         for gathered, (measure, mode) in columns
     ]
-    caption = (
-        "The average over groups, or the only one. Scores are fractions, and of different benchmarks: compare down, not across."
-    )
+    caption = "The average over groups, or the only one. Scores are fractions; those of two benchmarks have nothing in common."
     heads = (Head("", "system", False), *above)
     return Table("benchmarks", "Every system over all benchmarks", caption, heads, tuple(blocks))
 
