@@ -1,12 +1,12 @@
 """The page of a comparison in real Chromium: what it shows, what clicks do, and that texts stay texts."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from chromium import needs_chromium, started, wait
 
 import toolkit
 from toolkit.core.qrels import Qrel, Qrels
@@ -18,23 +18,13 @@ from toolkit.pages import browse, render
 
 pytestmark = pytest.mark.unit
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-needs_chromium = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no Chromium: apt-get install chromium chromium-driver")
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">&amp;\u2028'\""
 
 
 @pytest.fixture(scope="module")
 def chrome():
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1400,1000"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    options.binary_location = CHROMIUM
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    with started() as driver:
+        yield driver
 
 
 @pytest.fixture(scope="module")
@@ -75,12 +65,6 @@ def hostile_page(folder: Path) -> Path:
     path = folder / "hostile.html"
     path.write_text(render(browsed, title=HOSTILE, notes=[HOSTILE]), encoding="utf-8")
     return path
-
-
-def wait(chrome, found):
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    return WebDriverWait(chrome, 5).until(lambda _: found())
 
 
 def rows_shown(chrome):

@@ -41,7 +41,7 @@ def _latex(table: Table) -> str:
         if block.heading:
             lines.append(_latex_row([f"\\multicolumn{{{width}}}{{l}}{{\\textit{{{latex(block.heading)}}}}}"]))
         lines += [_latex_row([_marked(cell, latex, "\\textbf{%s}", "\\underline{%s}") for cell in row]) for row in block.rows]
-    caption = f"\\caption{{{latex(table.title)}. {latex(table.caption)}}}"
+    caption = f"\\caption{{{latex(table.title)}. {latex(table.legend)}}}"
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", caption, "\\end{table}"]) + "\n"
 
 
@@ -70,7 +70,7 @@ def _markdown(table: Table) -> str:
         if block.heading:
             lines.append(_markdown_row([f"*{markdown(block.heading)}*", *[""] * (len(table.heads) - 1)]))
         lines += [_markdown_row([_marked(cell, markdown, "**%s**", "<u>%s</u>") for cell in row]) for row in block.rows]
-    return "\n".join([*lines, "", markdown(table.caption)]) + "\n"
+    return "\n".join([*lines, "", markdown(table.legend)]) + "\n"
 
 
 def _markdown_row(cells: Sequence[str]) -> str:

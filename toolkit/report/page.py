@@ -11,7 +11,7 @@ from toolkit.formats.metadata import mapping
 from toolkit.report.figures import applying, to_svg
 from toolkit.report.gathered import RunFacts
 from toolkit.report.table import ALIKE, BEST, Table
-from toolkit.report.tables import Section
+from toolkit.report.tables import Section, warning
 
 FOLDER = Path(__file__).parent
 MARKS = {BEST: "the best of its kind", ALIKE: "not significantly different from the best of its kind"}
@@ -52,7 +52,7 @@ def _part(number: int, section: Section, browsed: pages.Browsed, notes: list[str
     return {
         "name": gathered.name,
         "description": benchmark.description if benchmark else "",
-        "mini": bool(benchmark and benchmark.mini),
+        "warning": warning(gathered),
         "main": section.main,
         "groups": section.groups,
         "more": section.more,

@@ -48,6 +48,7 @@ class Table:
     name     for programs and links (`infosearch-mini.average`)
     title    for people
     caption  how it is read: units, marks
+    warning  what a reader must know who sees this table alone
     """
 
     name: str
@@ -55,6 +56,12 @@ class Table:
     caption: str
     heads: tuple[Head, ...]
     blocks: tuple[Block, ...]
+    warning: str = ""
+
+    @property
+    def legend(self) -> str:
+        """Caption and warning, for a table that stands alone."""
+        return " ".join(filter(None, (self.caption, self.warning)))
 
     @property
     def spans(self) -> list[tuple[str, int]]:

@@ -44,6 +44,12 @@ def section(gathered: Gathered, *, missing: str = "worst") -> Section:
     return Section(gathered, main_table(gathered, missing=missing), tuple(group_tables(gathered)), tuple(more))
 
 
+def warning(gathered: Gathered) -> str:
+    """That a mini is one; empty for others."""
+    mini = gathered.benchmark is not None and gathered.benchmark.mini
+    return f"{gathered.name} was written for this project: no score on it is comparable with a published one." if mini else ""
+
+
 def main_table(gathered: Gathered, *, missing: str = "worst") -> Table:
     """The benchmark's table over systems: the average over groups, or the only one, with what is best and what may be."""
     group = gathered.overall
@@ -70,7 +76,8 @@ def _scores(gathered: Gathered, group: str, title: str, caption: str, marked: Ma
             cells = [score(facts.value(key.measure, key.mode, group), marked.get((facts.name, key), "")) for key in keys]
             rows.append((words(facts.name), *cells))
         blocks.append(Block(heading, tuple(rows)))
-    return Table(f"{gathered.name}.{group}", title, caption, (Head("", "system", False), *heads(columns)), tuple(blocks))
+    its_heads = (Head("", "system", False), *heads(columns))
+    return Table(f"{gathered.name}.{group}", title, caption, its_heads, tuple(blocks), warning(gathered))
 
 
 def heads(columns: Iterable[tuple[str, str]]) -> list[Head]:
@@ -93,7 +100,8 @@ def references(gathered: Gathered) -> Table:
         f"which {high - low:g} % of the permutations lie), as the instructions want (oracle), and the opposite (reversed)."
     )
     title = f"{gathered.name}: references"
-    return Table(f"{gathered.name}.references", title, caption, (Head("", "order", False), *heads(columns)), tuple(blocks))
+    its_heads = (Head("", "order", False), *heads(columns))
+    return Table(f"{gathered.name}.references", title, caption, its_heads, tuple(blocks), warning(gathered))
 
 
 def _reference_rows(facts: RunFacts, group: str, columns: Sequence[tuple[str, str]]) -> tuple[tuple[Cell, ...], ...]:
@@ -137,7 +145,8 @@ def cost(gathered: Gathered) -> Table:
         "nothing of candidates or runs that went into it, and of the machine that the metadata name: others take other times."
     )
     title = f"{gathered.name}: cost beside quality"
-    return Table(f"{gathered.name}.cost", title, caption, (Head("", "system", False), *heads(columns), *own), tuple(blocks))
+    its_heads = (Head("", "system", False), *heads(columns), *own)
+    return Table(f"{gathered.name}.cost", title, caption, its_heads, tuple(blocks), warning(gathered))
 
 
 def _cost(facts: RunFacts) -> tuple[Cell, ...]:
@@ -167,8 +176,8 @@ def coverage(gathered: Gathered) -> Table:
     columns = [Head("", name) for name in named] + [Head("Judged@10", mode) for mode in modes]
     caption = "Judged@10: the share of the ten best documents that somebody judged; the others count as not relevant."
     title = f"{gathered.name}: how much is judged"
-    heads = (Head("", "system", False), *columns)
-    return Table(f"{gathered.name}.coverage", title, caption, heads, (Block("", tuple(rows)),))
+    its_heads = (Head("", "system", False), *columns)
+    return Table(f"{gathered.name}.coverage", title, caption, its_heads, (Block("", tuple(rows)),))
 
 
 def overview(benchmarks: Sequence[Gathered]) -> Table:
@@ -192,8 +201,9 @@ def overview(benchmarks: Sequence[Gathered]) -> Table:
         for gathered, (measure, mode) in columns
     ]
     caption = "The average over groups, or the only one. Scores are fractions; those of two benchmarks have nothing in common."
-    heads = (Head("", "system", False), *above)
-    return Table("benchmarks", "Every system over all benchmarks", caption, heads, tuple(blocks))
+    warnings = " ".join(filter(None, map(warning, benchmarks)))
+    its_heads = (Head("", "system", False), *above)
+    return Table("benchmarks", "Every system over all benchmarks", caption, its_heads, tuple(blocks), warnings)
 
 
 def _overall(facts: RunFacts | None, gathered: Gathered, column: tuple[str, str]) -> Cell:
