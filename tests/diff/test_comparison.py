@@ -174,3 +174,60 @@ def test_three_runs_are_each_held_against_the_first(files):
     write_run(random_run(7, "c"), Path(files, "c.trec"))
     pairs = diff([files / "a.trec", files / "b.trec", files / "c.trec"], benchmark=MINI, measures=["nDCG@10"])
     assert [(pair.a, pair.b) for pair in pairs] == [("a", "b"), ("a", "c")]
+
+
+def test_runs_of_different_depth_and_queries_are_told():
+    a, b = random_run(1, "a"), random_run(2, "b", depth=10)
+    lacking = b.select(b.query_ids[1:])
+    notes = diff([a, lacking], benchmark=MINI, measures=["nDCG@10"])[0].notes
+    text = "\n".join(notes)
+    assert "lists differ in depth (a 20, b 10)" in text
+    assert f"b lacks 1 query of a, whose rankings are not compared ({b.query_ids[0]})" in text
+    assert "b: 36 queries judged, 35 in the run, 36 scored, 1 absent" in text
+
+
+def test_judgments_may_be_given_beside_a_benchmark(files):
+    from toolkit.benchmarks import load
+
+    own = load("berds-mini")
+    group = own.spec.groups[0]["name"]
+    query_ids = [topic.query_id for topic in own.topics(group)]
+    doc_ids = [doc.doc_id for doc in own.docs(group)][:5]
+    for name, step in (("up", 1), ("down", -1)):
+        rows = {query_id: {doc_id: 1 / rank for rank, doc_id in enumerate(doc_ids[::step], 1)} for query_id in query_ids}
+        write_run(Run.from_dict(rows, tag=name), files / f"{name}.trec")
+    (files / "judged.txt").write_text("".join(f"{query_id} 1 {doc_ids[0]} 1\n" for query_id in query_ids))
+    benchmark = group if group.startswith("berds") else f"berds-mini-{group}"
+    words = ["up.trec", "down.trec", "--benchmark", benchmark, "--qrels", "judged.txt", "-m", "PerspectiveP@1"]
+    done = command(files, *words, "--format", "json")
+    assert done.returncode == 1, done.stderr
+    (pair,) = json.loads(done.stdout)["pairs"]
+    assert [(row["a"], row["b"]) for row in pair["rows"]] == [(1, 0)]
+    assert "judged by judged.txt" in pair["notes"]
+
+
+def test_one_run_may_come_from_standard_input(files):
+    words = [sys.executable, "-m", "toolkit.diff", "a.trec", "-", "--benchmark", MINI, "--format", "json"]
+    piped = subprocess.run(words, cwd=files, input=(files / "b.trec").read_bytes(), capture_output=True)
+    assert piped.stdout.decode() == command(files, "a.trec", "b.trec", "--benchmark", MINI, "--format", "json").stdout
+    twice = command(files, "-", "-", "--benchmark", MINI)
+    assert (twice.returncode, twice.stderr.splitlines()[0]) == (2, "error: - is given twice")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("option", ["--output", "--html"])
+def test_a_full_disk_is_no_difference(files, option):
+    done = command(files, "a.trec", "b.trec", "--benchmark", MINI, option, "/dev/full")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: no space left on the disk")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--ids", "published"], ["--depth", "0"], ["--benchmark", "nothing"], ["--qrels", "nowhere.txt"], ["--html", "page.html"]],
+)
+def test_what_cannot_be_done_ends_with_2(files, words):
+    done = command(files, "a.trec", "b.trec", *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert not (files / "page.html").exists()

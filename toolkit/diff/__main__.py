@@ -23,15 +23,26 @@ Each run is compared with the first; without a benchmark or qrels, rankings alon
 def parser() -> argparse.ArgumentParser:
     made = command("diff", __doc__, EPILOG)
     made.add_argument("runs", nargs="+", metavar="RUN", help="TREC run files, two at least")
-    against = made.add_mutually_exclusive_group()
-    against.add_argument("--benchmark", metavar="ID", help="a benchmark, one of its groups or modes, or an ir_datasets id")
-    against.add_argument("--qrels", nargs="+", action="extend", metavar="QRELS", help="TREC qrels files: [MODE=]F")
+    made.add_argument("--benchmark", metavar="ID", help="a benchmark, one of its groups or modes, or an ir_datasets id")
+    made.add_argument(
+        "--qrels",
+        nargs="+",
+        action="extend",
+        metavar="QRELS",
+        help="TREC qrels files: [MODE=]F; also of a benchmark's queries",
+    )
     made.add_argument(
         "-m", "--measure", dest="measures", nargs="+", action="extend", metavar="MEASURE", help="as in ir_measures"
     )
     made.add_argument("--relative", action="store_true", help="also changes in per cent of the first run's values")
     made.add_argument("--depth", type=int, metavar="N", help="look only at the best N documents of each query")
     made.add_argument("--missing", choices=("worst", "skip", "error"), default="worst", help="queries that a run lacks")
+    made.add_argument(
+        "--unjudged",
+        choices=("refuse", "negative"),
+        default="refuse",
+        help="pairs with a perspective that were asked and not answered: an error (default), or not holding",
+    )
     made.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
     tests = made.add_argument_group("is it chance?")
     tests.add_argument(
@@ -69,16 +80,17 @@ def main(args: argparse.Namespace) -> int:
 def _compared(args: argparse.Namespace) -> list:
     from toolkit.diff.job import diff, load, page
 
-    given = load(args.runs, benchmark=args.benchmark, qrels=args.qrels, depth=args.depth, ids=args.ids)
+    against = {"benchmark": args.benchmark, "qrels": args.qrels, "ids": args.ids, "unjudged": args.unjudged}
+    given = load(args.runs, depth=args.depth, **against)
     how = {"missing": args.missing, "test": args.test, "samples": args.samples, "seed": args.seed}
     pairs = diff(given, measures=args.measures, top=args.top, by=args.by, **how)
+    where = {"topics": args.topics, "index": args.index, "docs": args.docs}
+    html = page(given, benchmark=args.benchmark, measures=args.measures, missing=args.missing, **where) if args.html else ""
     _write(pairs, args)
-    if args.html:
-        where = {"topics": args.topics, "index": args.index, "docs": args.docs}
-        text = page(given, benchmark=args.benchmark, measures=args.measures, missing=args.missing, **where)
+    if html:
         with open_output(args.html) as file:
-            file.write(text.encode())
-        note(f"written: {args.html} ({len(text.encode()) / 1e6:.1f} MB)")
+            file.write(html.encode())
+        note(f"written: {args.html} ({len(html.encode()) / 1e6:.1f} MB)")
     return pairs
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 from toolkit import measures as tandem
 from toolkit.benchmarks import resolve_topics
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run
 from toolkit.diff.moved import most_moved, to_lines
 from toolkit.diff.output import Pair
 from toolkit.diff.rankings import identical, likeness
 from toolkit.evaluate.comparison import Comparison, compare
-from toolkit.evaluate.evaluation import Evaluation, prepare
-from toolkit.evaluate.inputs import as_sources, load_runs
+from toolkit.evaluate.evaluation import Evaluation, cut, prepare
+from toolkit.evaluate.inputs import as_sources, load_each
 from toolkit.evaluate.judgments import Judgments
+from toolkit.evaluate.notes import run_notes
 from toolkit.pages import browse, finder, render
 from toolkit.texts import texts_from
 
@@ -35,7 +37,13 @@ class Given:
 
 
 def load(
-    runs: Sequence[Any], *, benchmark: str | None = None, qrels: Any = None, depth: int | None = None, ids: str = "tandem"
+    runs: Sequence[Any],
+    *,
+    benchmark: str | None = None,
+    qrels: Any = None,
+    depth: int | None = None,
+    ids: str = "tandem",
+    unjudged: str = "refuse",
 ) -> Given:
     """Read runs (paths, Runs or DataFrames, each one run) and judgments, as `toolkit.evaluate` does.
 
@@ -44,11 +52,12 @@ def load(
     if len(runs) < 2:
         raise ToolkitError(f"{len(runs)} run, nothing to compare it with", "tandem diff A B")
     if benchmark or qrels is not None:
-        prepared = [prepare([run], benchmark, qrels, depth, ids) for run in runs]
-        loaded = [evaluation.runs[0] for evaluation in prepared]
-    else:
-        prepared, loaded = [], [_cut(load_runs(as_sources([run]))[0], depth) for run in runs]
-    return Given(tuple(loaded), _names(loaded), prepared[0] if prepared else None)
+        prepared = prepare(list(runs), benchmark, qrels, depth, ids, unjudged, apart=True)
+        return Given(prepared.runs, _names(prepared.runs), prepared)
+    if ids != "tandem":
+        raise ToolkitError(f"--ids {ids} needs a benchmark", "name --benchmark")
+    loaded = tuple(cut(run, depth) for run in load_each(as_sources(list(runs))))
+    return Given(loaded, _names(loaded), None)
 
 
 def diff(
@@ -59,25 +68,26 @@ def diff(
     measures: Sequence[str] | None = None,
     depth: int | None = None,
     ids: str = "tandem",
+    unjudged: str = "refuse",
     top: int = 5,
     by: str | None = None,
     **how: Any,
 ) -> list[Pair]:
     """Compare each run with the first, in the order given.
 
-    runs       as for `load`, with `benchmark`, `qrels`, `depth` and `ids`, or what it returned; without judgments, rankings
-               alone are compared
+    runs       as for `load`, with `benchmark`, `qrels`, `depth`, `ids` and `unjudged`, or what it returned; without
+               judgments, rankings alone are compared
     measures   as in `toolkit.evaluate`
     top, by    how many queries that moved most are shown, by which measure
     how        `missing`, `test`, `samples`, `seed` of `toolkit.diff.compare`
     """
-    given = runs if isinstance(runs, Given) else load(runs, benchmark=benchmark, qrels=qrels, depth=depth, ids=ids)
+    given = (
+        runs
+        if isinstance(runs, Given)
+        else load(runs, benchmark=benchmark, qrels=qrels, depth=depth, ids=ids, unjudged=unjudged)
+    )
     others = zip(given.runs[1:], given.names[1:], strict=True)
     return [_pair(given, other, name, measures, top, by, how) for other, name in others]
-
-
-def _cut(run: Run, depth: int | None) -> Run:
-    return run if depth is None else run.head(depth)
 
 
 def _names(runs: Sequence[Run]) -> tuple[str, ...]:
@@ -92,13 +102,27 @@ def _pair(
     a, names = given.runs[0], (given.names[0], name)
     if identical(a, b):
         return Pair(*names, True, (), None)
-    alike = tuple(likeness(a, b))
+    alike, notes = tuple(likeness(a, b)), tuple(_notes(a, b, names))
     if given.evaluation is None:
-        return Pair(*names, False, alike, None)
-    judgments = given.evaluation.judgments
-    found = compare(a, b, judgments, given.measures(measures), **how)
-    found = replace(found, notes=(*judgments.notes, *found.notes))
-    return Pair(*names, False, alike, found, tuple(_moved(found, a, b, judgments, top, by)))
+        return Pair(*names, False, alike, None, notes=notes)
+    judgments, wanted = given.evaluation.judgments, given.measures(measures)
+    found = compare(a, b, judgments, wanted, **how)
+    named = [replace(run, tag=tag) for run, tag in zip((a, b), names, strict=True)]
+    odd = run_notes(named, judgments, wanted, how.get("missing", "worst"))
+    moved = tuple(_moved(found, a, b, judgments, top, by))
+    return Pair(*names, False, alike, found, moved, (*judgments.notes, *odd, *notes, *found.notes))
+
+
+def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:
+    """What must be known before likeness is trusted."""
+    for (run, name), (other, its) in permutations(zip((a, b), names, strict=True)):
+        if lacking := set(other.query_ids).difference(run.query_ids):
+            queries = "query" if len(lacking) == 1 else "queries"
+            yield f"{name} lacks {len(lacking):,} {queries} of {its}, whose rankings are not compared ({three(lacking)})"
+    depths = [int(run.lengths.max(initial=0)) for run in (a, b)]
+    if len(set(depths)) > 1:
+        shown = ", ".join(f"{name} {depth}" for name, depth in zip(names, depths, strict=True))
+        yield f"lists differ in depth ({shown}): overlap is over the longer one; --depth {min(depths)} cuts all"
 
 
 def _moved(found: Comparison, a: Run, b: Run, judgments: Judgments, top: int, by: str | None) -> list[str]:

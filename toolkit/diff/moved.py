@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from toolkit.core.modes import split_mode
+import numpy as np
+
+from toolkit.core.modes import guess_group, split_mode
 from toolkit.core.runs import Run
 from toolkit.evaluate.comparison import Comparison, Moved
 from toolkit.evaluate.judgments import Judgments, Part
@@ -37,12 +39,14 @@ def places(moved: Moved, a: Run, b: Run, judgments: Judgments) -> list[Place]:
     A query that stands for several (a core query, or all modes of one) brings all of its own.
     """
     part = next(part for part in judgments.parts if part.group == moved.group)
+    own = _own_ids(moved, part)
+    ranks_a, ranks_b = _ranks(a, own), _ranks(b, own)
     rows = []
-    for query_id in _own_ids(moved, part):
-        ranks_a, ranks_b = _ranks(a, query_id), _ranks(b, query_id)
-        labels = {row.doc_id: row.relevance for row in _judged(part, query_id)}
-        for doc_id in sorted({*ranks_a, *ranks_b}):
-            its = Place(query_id, doc_id, labels.get(doc_id), ranks_a.get(doc_id), ranks_b.get(doc_id))
+    for query_id in own:
+        first, second = ranks_a.get(query_id, {}), ranks_b.get(query_id, {})
+        labels = _labels(part, query_id)
+        for doc_id in sorted({*first, *second}):
+            its = Place(query_id, doc_id, labels.get(doc_id), first.get(doc_id), second.get(doc_id))
             if its.a != its.b and (its.label is not None or _crosses(its)):
                 rows.append(its)
     return sorted(rows, key=_by_weight)[:SHOWN]
@@ -53,20 +57,25 @@ def _own_ids(moved: Moved, part: Part) -> list[str]:
     fitting = []
     for query_id in part.qrels.query_ids:
         base, mode = split_mode(query_id)
-        core = (part.cores or {}).get(base)
+        core = guess_group(base) if part.cores is None else part.cores.get(base)
         if moved.query_id in (base, core) and moved.mode in (mode, "paired"):
             fitting.append(query_id)
     return fitting
 
 
-def _ranks(run: Run, query_id: str) -> dict[str, int]:
-    rankings = dict(run.select([query_id]).rankings())
-    return {doc.doc_id: rank for rank, doc in enumerate(rankings.get(query_id, ()), 1)}
+def _ranks(run: Run, query_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    return {
+        query_id: {doc.doc_id: rank for rank, doc in enumerate(ranking, 1)}
+        for query_id, ranking in run.select(query_ids).rankings()
+    }
 
 
-def _judged(part: Part, query_id: str) -> Iterator:
-    code = part.qrels.query_ids.index(query_id)
-    return (row for row, its in zip(part.qrels, part.qrels.queries, strict=True) if its == code)
+def _labels(part: Part, query_id: str) -> dict[str, int]:
+    """document -> its label, the highest where there are several perspectives."""
+    rows = np.flatnonzero(part.qrels.queries == part.qrels.query_ids.index(query_id))
+    rows = rows[np.argsort(part.qrels.relevance[rows], kind="stable")]
+    doc_ids = part.qrels.doc_ids.take(part.qrels.docs[rows]).to_pylist()
+    return dict(zip(doc_ids, part.qrels.relevance[rows].tolist(), strict=True))
 
 
 def _crosses(its: Place) -> bool:

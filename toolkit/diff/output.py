@@ -23,7 +23,7 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class Pair:
-    """Two runs compared. a, b: their names. comparison: None where nothing judges them."""
+    """Two runs compared. a, b: their names. comparison: None where nothing judges them. notes: of all of it."""
 
     a: str
     b: str
@@ -31,6 +31,7 @@ class Pair:
     likeness: tuple[Likeness, ...]
     comparison: Comparison | None
     moved: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def to_table(pair: Pair, *, relative: bool = False, width: int | None = None) -> str:
@@ -43,7 +44,7 @@ def to_table(pair: Pair, *, relative: bool = False, width: int | None = None) ->
         blocks.append(to_text(_changes_table(pair.comparison.changes, relative), width))
         marked = any(change.holm < SIGNIFICANT for change in pair.comparison.changes)
         blocks.append(f"* p below {SIGNIFICANT} after Holm's correction\n" if marked else "")
-        blocks.append("\n".join([*pair.comparison.notes, ""]))
+    blocks.append("\n".join([*pair.notes, ""]) if pair.notes else "")
     blocks.append(_likeness_text(pair.likeness, width))
     if pair.moved:
         blocks.append("\n".join(["queries that moved most (rank in the first -> in the second run)", *pair.moved, ""]))
@@ -136,7 +137,7 @@ def to_json(pairs: Sequence[Pair]) -> str:
             "identical": pair.identical,
             "rows": [_no_nan(asdict(change)) for change in pair.comparison.changes] if pair.comparison else [],
             "rankings": [_no_nan(row) for row in summaries(pair.likeness)],
-            "notes": list(pair.comparison.notes) if pair.comparison else [],
+            "notes": list(pair.notes),
         }
         for pair in pairs
     ]

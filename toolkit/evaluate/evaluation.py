@@ -13,7 +13,7 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Scores
 from toolkit.evaluate import subtopics
 from toolkit.evaluate.explain import to_lines
-from toolkit.evaluate.inputs import as_sources, load_runs
+from toolkit.evaluate.inputs import as_sources, load_each, load_runs
 from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files
 from toolkit.evaluate.kinds import by_type as types_of
 from toolkit.evaluate.notes import run_notes
@@ -92,8 +92,13 @@ class Evaluation:
         return "\n".join(to_lines(tag, its, width) for tag, its in explained)
 
 
-def prepare(runs, benchmark: str | None, qrels, depth: int | None, ids: str, unjudged: str = "refuse") -> Evaluation:
-    """Read everything, and check that it fits; parameters as in `toolkit.evaluate.evaluate`."""
+def prepare(
+    runs, benchmark: str | None, qrels, depth: int | None, ids: str, unjudged: str = "refuse", *, apart: bool = False
+) -> Evaluation:
+    """Read everything, and check that it fits; parameters as in `toolkit.evaluate.evaluate`.
+
+    apart  each file is a run by itself, and they stay in the order given
+    """
     one_of("ids", ids, IDS)
     one_of("unjudged", unjudged, subtopics.CHOICES)
     if benchmark is None and qrels is None:
@@ -104,14 +109,17 @@ def prepare(runs, benchmark: str | None, qrels, depth: int | None, ids: str, unj
     published = judgments.published if ids == "published" else None
     if ids == "published" and not published:
         raise ToolkitError(f"{judgments.name} has no published ids", "--ids published needs one of our benchmarks")
-    loaded = load_runs(as_sources(runs), published.rename if published else None)
+    loaded = (load_each if apart else load_runs)(as_sources(runs), published.rename if published else None)
     for run in loaded:
         check(run.query_ids, run.tag, judgments)
-    if depth is not None:
-        if depth < 1:
-            raise ToolkitError(f"depth is {depth}", "at least 1")
-        loaded = [run.head(depth) for run in loaded]
-    return Evaluation(tuple(loaded), judgments, published)
+    return Evaluation(tuple(cut(run, depth) for run in loaded), judgments, published)
+
+
+def cut(run: Run, depth: int | None) -> Run:
+    """The best `depth` documents of each query, all where it is None."""
+    if depth is not None and depth < 1:
+        raise ToolkitError(f"depth is {depth}", "at least 1")
+    return run if depth is None else run.head(depth)
 
 
 def one_of(what: str, given: str, known: Sequence[str]) -> None:

@@ -65,22 +65,32 @@ def load_runs(sources: Sequence[Source], rename: Rename | None = None) -> list[R
     Files of one tag with disjoint query ids are parts of one run, otherwise each is a run, and is then called by its
     file. rename  turns published query ids of a mode into ours.
     """
-    _refuse_twice(sources)
-    parts = []
-    with progress("reading runs", len(sources), "files") as advance, ThreadPoolExecutor(READERS) as pool:
-        for part in pool.map(lambda source: _load(source, Run, read_run, rename), sources):
-            parts.append(part)
-            advance()
+    _refuse_twice(source.name for source in sources)
     by_tag = defaultdict(list)
-    for part in parts:
+    for part in _read_all(sources, rename):
         by_tag[part.tag].append(part)
     runs = [run for tag in sorted(by_tag) for run in _parts_or_runs(by_tag[tag])]
     return sorted(runs, key=lambda run: (run.tag, run.source))
 
 
+def load_each(sources: Sequence[Source], rename: Rename | None = None) -> list[Run]:
+    """The same, each source a run by itself, in the order given; a file may be named twice, standard input may not."""
+    _refuse_twice(source.name for source in sources if source.name == "-")
+    return [run for part in _read_all(sources, rename) for run in _parts_or_runs([part])]
+
+
+def _read_all(sources: Sequence[Source], rename: Rename | None) -> list[Run]:
+    parts = []
+    with progress("reading runs", len(sources), "files") as advance, ThreadPoolExecutor(READERS) as pool:
+        for part in pool.map(lambda source: _load(source, Run, read_run, rename), sources):
+            parts.append(part)
+            advance()
+    return parts
+
+
 def load_qrels(sources: Sequence[Source], rename: Rename | None = None) -> Qrels:
     """All sources as one; every query id carries its mode."""
-    _refuse_twice(sources)
+    _refuse_twice(source.name for source in sources)
     parts = [_load(source, Qrels, read_qrels, rename) for source in sources]
     _refuse_shared(parts, "judge the same queries", "name the mode of each file: --qrels ori=F --qrels ins=F --qrels rev=F")
     return join_qrels(sorted(parts, key=lambda part: min(part.query_ids, default="")))
@@ -138,8 +148,8 @@ def _parts_or_runs(files: list[Run]) -> list[Run]:
     return [replace(run, tag=run.source or "run") if not run.tag or is_reference(run.tag) else run]
 
 
-def _refuse_twice(sources: Sequence[Source]) -> None:
-    names = [source.name for source in sources if source.name]
+def _refuse_twice(given: Iterable[str]) -> None:
+    names = [name for name in given if name]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ToolkitError(f"{twice[0]} is given twice", "name each file once")
