@@ -118,7 +118,7 @@ def _table(cells: Sequence[Cell]) -> str:
         rows.setdefault(tuple(_labels(cell, down)), {})[column] = cell.printed + marks
         columns[column] = None
     lines = [[*down, *columns], *([*key, *(values.get(column, "") for column in columns)] for key, values in rows.items())]
-    return "\n".join([_title(cells[0]), *_aligned(lines, len(down)), "", *_scales(cells), *_numbered(flaws)]) + "\n"
+    return "\n".join([_title(cells[0]), *aligned(lines, len(down)), "", *_scales(cells), *numbered(flaws)]) + "\n"
 
 
 def _layout(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
@@ -145,7 +145,8 @@ def _title(cell: Cell) -> str:
     return cell.table if not cell.table.isdigit() else f"table {cell.table}"
 
 
-def _aligned(lines: Sequence[Sequence[str]], labels: int) -> list[str]:
+def aligned(lines: Sequence[Sequence[str]], labels: int) -> list[str]:
+    """Rows of text in columns, the first a head with a rule below it; so many columns are labels, the others stand right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = [
         GAP.join(
@@ -165,7 +166,8 @@ def _scales(cells: Iterable[Cell]) -> list[str]:
     return [f"printed as {scale}: {', '.join(measures)}" for scale, measures in scales.items()]
 
 
-def _numbered(flaws: Sequence[str]) -> list[str]:
+def numbered(flaws: Sequence[str]) -> list[str]:
+    """What is wrong, as footnotes."""
     return [f"[{number}] {flaw}" for number, flaw in enumerate(flaws, start=1)]
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.shell import command, guard, note
+
+if TYPE_CHECKING:
+    from toolkit.evaluate.evaluation import Evaluation
 
 EPILOG = """\
 examples:
@@ -17,6 +21,7 @@ examples:
   tandem evaluate run.trec --qrels qrels.txt -m nDCG@10 -m AP
   tandem evaluate run.trec --benchmark berds --qrels judged.txt --by-type
   tandem evaluate run.trec --benchmark infosearch-mini --explain audience-001-1
+  tandem evaluate run.trec --benchmark infosearch --published
 
 MODE is ori, ins, rev, og or changed; anything else before a = belongs to the file's name. Files of one tag with disjoint
 query ids are parts of one run, otherwise each file is a run. Scores are fractions, never times 100."""
@@ -51,6 +56,13 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--explain", metavar="QUERY", help="where the documents of one query stand in each mode, and what follows"
     )
+    made.add_argument(
+        "--published",
+        nargs="?",
+        const="",
+        metavar="SYSTEM",
+        help="beside what the benchmark's paper prints of the run's system, or of this one (of the registry, or as printed)",
+    )
     made.add_argument("--depth", type=int, metavar="N", help="look only at the best N documents of each query")
     made.add_argument(
         "--missing",
@@ -82,6 +94,9 @@ def main(args: argparse.Namespace) -> None:
     if args.explain:
         write(prepared.explain(args.explain, width), args.output)
         return
+    if args.published is not None:
+        write(_published(prepared, args), args.output)
+        return
     from toolkit.evaluate.output import render
 
     more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references}
@@ -90,6 +105,20 @@ def main(args: argparse.Namespace) -> None:
         for line in scores.notes:
             note(line)
     write(render(scores, args.format, by_query=args.by_query, width=width), args.output)
+
+
+def _published(prepared: Evaluation, args: argparse.Namespace) -> str:
+    from toolkit.evaluate.published import FORMATS, render, scores_beside
+
+    if args.by_query or args.by_type or args.references:
+        raise ToolkitError("papers print aggregates of systems", "leave --by-query, --by-type and --references out")
+    if args.format not in FORMATS:
+        raise ToolkitError(f"published numbers have no format {args.format}", f"one of {', '.join(FORMATS)}")
+    rows, notes = scores_beside(prepared, args.benchmark, args.published, args.measures, args.missing)
+    if args.format == "csv":
+        for line in notes:
+            note(line)
+    return render(rows, notes, args.format)
 
 
 def write(text: str, output: str) -> None:

@@ -119,6 +119,12 @@ def unmapped(paper: str) -> dict[str, str]:
     return read_yaml(PUBLISHED / "measures.yaml")[paper].get("unmapped", {})
 
 
+def kind_of(paper: str, kind: str) -> str:
+    """The heading under which a paper's tables would print a system of one of our kinds; empty where they have none for it."""
+    headings = read_yaml(PUBLISHED / "measures.yaml")[paper].get("kinds", {})
+    return next((heading for heading, kinds in headings.items() if kind in kinds), "")
+
+
 def is_of(cell: Cell, printed: Mapping[str, Any]) -> bool:
     """Whether a cell is of a system that its entry says is `printed` so (`SystemSpec.printed`).
 
