@@ -3,10 +3,13 @@
 import pytest
 
 import toolkit
+from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate
+from toolkit.formats import write_metadata, write_run
+from toolkit.formats.provenance import metadata_of, topics_facts
 
 pytestmark = pytest.mark.unit
 
@@ -67,6 +70,22 @@ def test_ids_without_their_mode_get_a_hint():
 def test_a_run_that_lacks_a_mode_names_it():
     with pytest.raises(ToolkitError, match="mine has no query in mode rev: it lacks c-1-rev, c-2-rev"):
         evaluate(run("c-1-ori c-1-ins c-2-ori c-2-ins"), qrels=QRELS)
+
+
+def test_a_run_that_found_nothing_in_a_mode_is_scored_where_its_metadata_say_what_it_was_made_for(tmp_path, capsys):
+    name, file = "mfollowir-mini-cross-lingual-fas", tmp_path / "run.trec"
+    write_run(run("cross-lingual-fas-03-changed"), file)
+    with pytest.raises(ToolkitError, match="has no query in mode og"):
+        evaluate(file, benchmark=name)
+    data = {"topics": topics_facts(name, resolve_topics(name).topics)}
+    write_metadata(file, metadata_of(run("1"), tag="mine", method={}, data=data, file=file, seconds=0))
+    scores = evaluate(file, benchmark=name)
+    assert scores.value("nDCG@20", mode="og") == 0
+    assert "mine: 10 queries judged, 1 in the run, 10 scored, 9 absent" in scores.notes
+    write_run(run("cross-lingual-fas-02-changed"), file)  # another run, of which the metadata say nothing
+    with pytest.raises(ToolkitError, match="has no query in mode og"):
+        evaluate(file, benchmark=name)
+    assert "is not of this run" in capsys.readouterr().err
 
 
 def test_absent_queries_count_worst_or_are_skipped_or_refused():

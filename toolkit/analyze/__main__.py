@@ -1,4 +1,4 @@
-"""What order, wording and overlap do to a run, and what the instructions of a benchmark are made of."""
+"""What order, wording and overlap do to a run, whether measures agree, and what a benchmark's instructions are made of."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
         coverage_options,
         stance_options,
         crosslingual_options,
+        measures_options,
     ):
         options(add)
     return made
@@ -78,7 +79,7 @@ def read_runs(paths: list[str], judged: Judgments) -> list[Run]:
 
     runs = [read_run(path) for path in paths]
     for run in runs:
-        check(run.query_ids, run.source, judged)
+        check(run, run.source, judged)
     return runs
 
 
@@ -254,6 +255,32 @@ def run_crosslingual(args: argparse.Namespace) -> None:
     from toolkit.formats import read_run
 
     write(crosslingual(read_run(args.multi), read_run(args.cross), both_settings(args.benchmark)), args)
+
+
+def measures_options(add: Add) -> None:
+    sub = add(
+        "measures", "whether measures order runs alike: Kendall's tau-b, also with the gold document's movement", run_measures
+    )
+    sub.add_argument("runs", nargs="+", metavar="RUN", help="runs, two at least")
+    judged_by(sub, None)
+    sub.add_argument(
+        "-m", "--measure", dest="measures", nargs="+", action="extend", metavar="MEASURE", help="as in ir_measures"
+    )
+    output(sub)
+
+
+def run_measures(args: argparse.Namespace) -> None:
+    from toolkit.analyze.measures import as_scores, measures
+    from toolkit.core.files import open_output
+    from toolkit.measures.agreement import to_text
+
+    judged = judgments(args.benchmark, args.qrels)
+    rows, notes = measures(named_apart(read_runs(args.runs, judged)), judged, args.measures)
+    if args.format == "table":
+        with open_output(args.output) as file:
+            file.write("\n".join([to_text(rows), *notes, ""]).encode())
+    else:
+        write(as_scores(rows, notes), args)
 
 
 def stance_options(add: Add) -> None:

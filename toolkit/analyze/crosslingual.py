@@ -55,7 +55,7 @@ def crosslingual(multi: Run, cross: Run, judgments: tuple[Judgments, Judgments])
     """
     found = []
     for run, its in zip((multi, cross), judgments, strict=True):
-        check(run.query_ids, run.source or run.tag, its)
+        check(run, run.source or run.tag, its)
         found.append(Evaluation((run,), its).scores(None))
     name = multi.tag if multi.tag == cross.tag else f"{multi.tag} / {cross.tag}"
     notes = dict.fromkeys(_notes(found))

@@ -111,7 +111,7 @@ def prepare(
         raise ToolkitError(f"{judgments.name} has no published ids", "--ids published needs one of our benchmarks")
     loaded = (load_each if apart else load_runs)(as_sources(runs), published.rename if published else None)
     for run in loaded:
-        check(run.query_ids, run.tag, judgments)
+        check(run, run.tag, judgments)
     return Evaluation(tuple(cut(run, depth) for run in loaded), judgments, published)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from toolkit.evaluate.inputs import Source, load_qrels, of_queries, sorted_by_qu
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import Benchmark, PublishedIds, Selection
+    from toolkit.core.runs import Run
     from toolkit.core.topics import Topic
 
 PLAIN = ("nDCG@10", "RR@10", "R@100", "AP")
@@ -162,9 +163,37 @@ def _benchmark_notes(benchmark: Benchmark, selection: Selection) -> Iterator[str
         yield f"{here} of the {meant} groups of {name} are on this machine: {', '.join(selection.groups)}"
 
 
-def check(run_ids: Iterable[str], name: str, judgments: Judgments) -> None:
-    """Raise ToolkitError where a run is of another benchmark, or has no query at all in one of the modes."""
-    judged, run_ids = judgments.query_ids, set(run_ids)
+def check(run: Run, name: str, judgments: Judgments) -> None:
+    """Raise ToolkitError where a run is of another benchmark, or was not made for any query in one of the modes.
+
+    name  what to call it in the message
+    """
+    try:
+        _check(set(run.query_ids), name, judgments)
+    except ToolkitError:
+        if not (searched := _searched(run)):
+            raise
+        _check(searched.union(run.query_ids), name, judgments)
+
+
+def _searched(run: Run) -> set[str]:
+    """The queries that a run was made for, as its metadata say; none where nothing says so.
+
+    BM25 finds nothing across scripts: a query without documents is not yet one that was never searched.
+    """
+    from toolkit.benchmarks.recorded import recorded_topics
+    from toolkit.formats.derived import origin_of
+
+    if "topics" not in origin_of(run.source, run).data:
+        return set()
+    try:
+        return {topic.query_id for topic in recorded_topics(run.source).topics}
+    except ToolkitError:  # the topics have moved or changed: what the run lacks is said as of any other
+        return set()
+
+
+def _check(run_ids: Set[str], name: str, judgments: Judgments) -> None:
+    judged = judgments.query_ids
     shared = run_ids.intersection(judged)
     if not shared:
         bases = {split_mode(query_id)[0] for query_id in judged}
