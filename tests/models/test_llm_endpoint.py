@@ -1,6 +1,7 @@
 import gzip
 import json
 import logging
+import time
 import traceback
 
 import pytest
@@ -52,6 +53,15 @@ def test_answers_come_in_the_order_of_the_requests_and_several_at_a_time():
         "models": {"scripted-2026": 12},
         "servers": {server_of(script.base): 12},
     }
+
+
+def test_no_more_are_asked_than_the_caller_could_lose():
+    with serving(Script()) as script:
+        came = Endpoint("m", base_url=script.base, concurrency=3).answers([ask(str(number)) for number in range(20)])
+        for kept, _ in enumerate(came):
+            time.sleep(0.02)  # the caller writes to a slow disk
+            assert len(script.bodies) <= kept + 3
+    assert len(script.bodies) == 20
 
 
 def test_the_body_is_the_request_and_nothing_else():

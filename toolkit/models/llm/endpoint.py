@@ -98,15 +98,20 @@ class Endpoint(Estimate):
     check = address
 
     def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """(position, answer) as they come. Where one fails for good, no new ones are asked; those under way still come."""
+        """(position, answer) as they come. Where one fails for good, no new ones are asked; those under way still come.
+
+        A request is under way until the caller comes for the next answer, and has kept this one: of a process that is killed,
+        no more than `concurrency` of them are lost.
+        """
         from multiprocessing.pool import ThreadPool  # its threads do not outlive an interrupted process
 
-        stop, failures = threading.Event(), []
+        stop, failures, under_way = threading.Event(), [], threading.Semaphore(self.concurrency)
         url = self.address()
         session = self._session(url)
 
         def attempt(task: tuple[int, Request]) -> tuple[int, Answer | None]:
             position, request = task
+            under_way.acquire()
             try:
                 answer = None if stop.is_set() else self._ask(session, url, request, stop)
                 self._in_a_row = 0
@@ -123,8 +128,10 @@ class Endpoint(Estimate):
                 for position, answer in pool.imap_unordered(attempt, enumerate(requests)):
                     if answer:
                         yield position, answer
+                    under_way.release()
         finally:
             stop.set()
+            under_way.release(self.concurrency)  # of threads that wait where the caller has gone
         if failures:
             raise failures[0]
 
