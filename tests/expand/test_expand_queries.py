@@ -60,6 +60,14 @@ def test_a_file_by_whole_and_by_published_id(tmp_path):
     assert found == {"arguana-8": ("one", "two lines"), "kialo-7": ("written",)}
 
 
+def test_a_line_separator_in_a_text_ends_no_line(tmp_path):
+    (tmp_path / "p.jsonl").write_bytes('\ufeff{"id": "7", "perspectives": ["one\u2028two\x85three"]}\n'.encode())
+    assert read_perspectives(tmp_path / "p.jsonl", TOPICS) == {"kialo-7": ("one two three",)}
+    (tmp_path / "p.jsonl").write_bytes(b'{"id": "7", "perspectives": ["caf\xe9"]}\n')
+    with pytest.raises(ToolkitError, match="not UTF-8 text"):
+        read_perspectives(tmp_path / "p.jsonl", TOPICS)
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

@@ -17,7 +17,7 @@ from toolkit.core.scores import Score, Scores
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.subtopics import unjudged_notes, unlined_note
 from toolkit.expand.merge import LIST_ID
-from toolkit.formats.lines import read_bytes, source_name
+from toolkit.formats.lines import read_bytes, source_name, text_lines
 from toolkit.measures.join import positions
 
 CUTOFF = 5
@@ -195,8 +195,8 @@ def read_stances(path: str | Path) -> dict[str, str]:
     Raises ToolkitError for a line that is something else, and a question that comes twice.
     """
     found: dict[str, str] = {}
-    for number, line in enumerate(read_bytes(path).decode(errors="replace").splitlines(), start=1):
-        if not line.strip() or line.startswith("#"):
+    for number, line in text_lines(read_bytes(path), source_name(path)):
+        if line.startswith("#"):
             continue
         place, parts = f"{source_name(path)}, line {number}", line.split("\t")
         if len(parts) != 2 or not all(part.strip() for part in parts):

@@ -11,7 +11,7 @@ from toolkit.benchmarks import Benchmark, TopicSet
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.topics import Topic
 from toolkit.expand.queries import Perspectives, given_perspectives
-from toolkit.formats.lines import read_bytes, source_name
+from toolkit.formats.lines import read_bytes, source_name, text_lines
 from toolkit.formats.provenance import file_digest
 
 GIVEN, RELEASED = "given", "released"
@@ -72,9 +72,7 @@ def read_perspectives(path: str | Path, topics: Sequence[Topic]) -> dict[str, tu
 
 def _rows(path: str | Path) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Place, id and perspectives of each row."""
-    for number, line in enumerate(read_bytes(path).decode(errors="replace").splitlines(), start=1):
-        if not line.strip():
-            continue
+    for number, line in text_lines(read_bytes(path), source_name(path)):
         place = f"{source_name(path)}, line {number}"
         try:
             row = json.loads(line)

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_input
-from toolkit.formats.problems import Problem
+from toolkit.formats.problems import Problem, refuse
 
 CHUNK = 1 << 20  # bytes
 _MARKS = re.compile(rb"^[^\S\n]*(\xef\xbb\xbf[^\S\n]*)+", re.MULTILINE)
@@ -30,6 +30,16 @@ def read_bytes(path: str | Path) -> bytes:
     """All bytes of a file, decompressed by its name; ToolkitError where it is missing or its compressed data breaks off."""
     with open_input(path) as file:
         return _unpack(file, path) if Path(path).suffix in (".gz", ".zst") else file.read()
+
+
+def text_lines(data: bytes, source: str) -> Iterator[tuple[int, str]]:
+    """Number (from 1) and text of each line that is not blank.
+
+    A line feed alone ends a line: U+2028 and its like belong to the text. ToolkitError where a line is no UTF-8.
+    """
+    data = without_marks(data)
+    refuse(source, [Problem("F001", number, "not UTF-8 text") for number in sorted(bad_lines(data))])
+    yield from ((number, line) for number, line in enumerate(data.decode().split("\n"), 1) if line.strip())
 
 
 def _unpack(file: BinaryIO, path: str | Path) -> bytes:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
-from toolkit.formats.lines import bad_lines, read_bytes, source_name
-from toolkit.formats.problems import Problem, refuse
+from toolkit.formats.lines import read_bytes, source_name, text_lines
 from toolkit.models.rerankers.prompts import DOCUMENT, QUERY
 
 FORM = 'each line is {"document": text, "statement": text, "label": 0 or 1}'
@@ -24,16 +23,14 @@ class Shot(NamedTuple):
 
 def read_shots(path: str | Path) -> list[Shot]:
     """The examples of a file, in their order. ToolkitError with all problems of the file."""
-    data, source = read_bytes(path), source_name(path)
-    refuse(source, [Problem("F001", number, "not UTF-8 text") for number in sorted(bad_lines(data))])
+    source = source_name(path)
     shots, problems = [], []
-    for number, line in enumerate(data.decode().split("\n"), 1):
-        if line.strip():
-            found = _shot(line)
-            if isinstance(found, str):
-                problems.append(f"line {number}: {found}")
-            else:
-                shots.append(found)
+    for number, line in text_lines(read_bytes(path), source):
+        found = _shot(line)
+        if isinstance(found, str):
+            problems.append(f"line {number}: {found}")
+        else:
+            shots.append(found)
     if problems or not shots:
         raise ToolkitError(f"{source}: no labelled examples", FORM, problems=problems)
     return shots
