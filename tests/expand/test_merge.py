@@ -32,6 +32,12 @@ def test_golden_values_of_the_release():
     assert found == EXPECTED["release"]
 
 
+def test_a_number_that_no_list_has_is_refused():
+    for number in ("10001", "20000000000"):
+        with pytest.raises(ToolkitError, match=f"query id 'q.{number}' names no list of a question"):
+            merge(Run.from_dict({"q.1": {"a": 1.0}, f"q.{number}": {"b": 1.0}}))
+
+
 def test_the_release_names_every_question_that_it_cannot_merge():
     with pytest.raises(ToolkitError, match="the lists of 2 of 9 questions cannot be merged") as error:
         merge(read_run(GOLDEN / "lists.trec"), 10, duplicates=True)

@@ -10,6 +10,7 @@ from toolkit.core.progress import say
 from toolkit.core.runs import Run, ScoredDoc
 
 DEPTH = 100
+MOST = 10_000  # lists of a question: no one has as many perspectives, and each that is left out is taken as empty
 LIST_ID = re.compile(r"(.+)\.([1-9][0-9]*)")
 
 
@@ -72,7 +73,7 @@ def question_lists(run: Run) -> dict[str, list[list[str]]]:
     found: dict[str, dict[int, list[str]]] = {}
     for query_id, docs in run.rankings():
         match = LIST_ID.fullmatch(query_id)
-        if not match:
+        if not match or len(match[2]) > len(str(MOST)) or int(match[2]) > MOST:
             hint = "the lists of a question are `<question>.1`, `<question>.2`, ...; `tandem expand topics` writes such ids"
             raise ToolkitError(f"{_name(run)}: query id {query_id!r} names no list of a question", hint)
         found.setdefault(match[1], {})[int(match[2])] = [doc.doc_id for doc in docs]
