@@ -80,6 +80,21 @@ def test_labelled_pairs_say_what_is_wrong_with_them(tmp_path):
     )
 
 
+def test_labelled_pairs_may_have_a_byte_order_mark_and_hold_line_separators(tmp_path):
+    path = labelled(tmp_path / "l.jsonl", ("q", "one#two", "p", 1))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"#", "\u2028".encode()))
+    assert read_labels(path).rows == ((("q", "one\u2028two", "p"), 1),)
+    path.write_bytes(path.read_bytes().replace("\u2028".encode(), b"\xe9"))
+    with pytest.raises(ToolkitError, match="not UTF-8 text"):
+        read_labels(path)
+
+
+def test_a_question_without_documents_is_no_pair_that_two_judges_agree_on(tmp_path):
+    (tmp_path / "a.qrels").write_text("q1 1 d1 1\nq2 1 - 0\n")
+    (ours, _) = score_labels(*[read_labels(tmp_path / "a.qrels")] * 2)
+    assert ours.agreement.pairs == 1
+
+
 def test_qrels_have_no_texts_for_a_judge_to_read(tmp_path):
     (tmp_path / "a.qrels").write_text("q1 1 d1 1\n")
     with pytest.raises(ToolkitError, match="has no texts to judge: they are qrels"):

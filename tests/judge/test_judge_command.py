@@ -234,6 +234,7 @@ def test_a_judge_is_scored_against_people_and_against_another(folder):
         done = judge(
             folder, words=["--score", "labelled.jsonl", "--systems", "mine.yaml", "--judge", "scripted"], base=script.base
         )
+    assert "only that wording's judgments compare with published numbers" in done.stderr
     header, ours, guessed = (line.split("\t") for line in done.stdout.splitlines())
     found = dict(zip(header, ours, strict=True))
     # 24 pairs: 12 yes, of which 9 are right; people say yes to 9
@@ -343,6 +344,9 @@ def test_a_prompt_of_the_users_own_is_shown_and_sent(folder):
         (["run.trec", "--score", "x", "--judge", "random"], "--score wants no run"),
         (["run.trec", "--correct", "x", "--export", "y"], "--correct and --export are different things to do"),
         (["--score", "topics.jsonl", "--judge", "random"], "no labelled pairs"),
+        (["--score", "x", "--reference", "y", "--judge", "z"], "--reference and --judge are different things"),
+        (["run.trec", "--export", "x", "--output", "y"], "--export writes training pairs alone"),
+        (["--score", "x", "--metadata", "y"], "--score writes no metadata"),
         (["run.trec", "--topics", "topics.jsonl", "--judge", "random"], "guesses are for --score alone"),
     ],
 )

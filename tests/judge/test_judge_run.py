@@ -1,5 +1,7 @@
 """Runs judged in this process: what is pooled, asked and written, and what is refused before anything is asked."""
 
+import json
+
 import pytest
 from tiny import tiny_spec
 
@@ -13,7 +15,7 @@ from toolkit.judge import judge_run
 from toolkit.judge.export import export
 from toolkit.judge.pool import NOTHING, pool, rows_of
 from toolkit.judge.stance import stances
-from toolkit.models.judges import Judge, load_judge
+from toolkit.models.judges import Judge, Pair, load_judge
 from toolkit.models.llm import LLM, Answer, AnswerCache
 from toolkit.texts import TextSource
 
@@ -64,10 +66,9 @@ def texts(group):
     return TextSource("the test", lambda ids: {name: DOCS[name] for name in ids if name in DOCS})
 
 
-def judge(backend=None, cache=None):
-    made = load_judge(
-        tiny_spec("", "judge", loader="endpoint", parameters={"model": "m"}, templates={"passage": "{text} {title}"})
-    )
+def judge(backend=None, cache=None, **parameters):
+    told = {"parameters": {"model": "m", **parameters}, "templates": {"passage": "{text} {title}"}}
+    made = load_judge(tiny_spec("", "judge", loader="endpoint", **told))
     return Judge(made.spec, LLM(backend or Reader(), cache=cache), made.prompt, made.settings)
 
 
@@ -158,8 +159,6 @@ def test_what_is_missing_is_said_before_anything_is_asked(run, topics, message):
 
 
 def test_answers_are_exported_as_training_pairs(tmp_path, home):
-    import json
-
     cache = AnswerCache(tmp_path / "a.sqlite")
     judge_run(run_of(q1=["d1"]), topic_set(TOPICS[:1]), texts, judge(cache=cache))
     backend = Reader()
@@ -174,6 +173,27 @@ def test_answers_are_exported_as_training_pairs(tmp_path, home):
     with pytest.raises(ToolkitError, match="has answered none of 2 pairs"):
         export(rows[:2], judge(backend), tmp_path / "none.jsonl")
     assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_a_document_that_was_shortened_is_exported_as_it_was_asked(tmp_path, home):
+    cache, backend = AnswerCache(tmp_path / "a.sqlite"), Reader()
+    short = judge(backend, cache, document_characters=4)
+    judge_run(run_of(q1=["d1"]), topic_set(TOPICS[:1]), texts, short)
+    rows = rows_of(pool([run_of(q1=["d1"])], 10), topic_set(TOPICS[:1]), texts, short.spec)
+    assert export(rows, short, tmp_path / "pairs.jsonl") == (2, 0)
+    lines = map(json.loads, (tmp_path / "pairs.jsonl").read_text().splitlines())
+    assert [line["messages"][1]["content"] for line in lines] == backend.asked
+    assert backend.asked[0].startswith("Document: cats\n")
+
+
+def test_looking_at_what_is_known_counts_nothing(tmp_path, home):
+    cache, silent = AnswerCache(tmp_path / "a.sqlite"), Reader()
+    silent.answers = lambda requests: ((position, Answer("perhaps")) for position in range(len(requests)))
+    asked = judge(silent, cache)
+    pairs = [Pair("cats", "good"), Pair("dogs", "good")]
+    asked.judge(pairs)
+    assert asked.plan(pairs).cached == len(asked.known(pairs)) == 2
+    assert asked.counts.unclear == 2
 
 
 def test_the_perspective_that_supports_is_the_one_the_judge_says_yes_to():

@@ -182,6 +182,8 @@ def test_draws_have_the_shares_of_the_model():
 def test_an_answer_in_words_is_read_as_the_release_reads_it(tmp_path, home, text, holds, unclear):
     judge = load_judge(tiny_spec("", "judge", loader="endpoint", parameters={"model": "m"}))
     assert judge.read(Answer(text)).holds is holds
+    judge.llm.complete = lambda requests, advance: [Answer(text)]
+    assert [verdict.holds for verdict in judge.judge(PAIRS[:1])] == [holds]
     assert judge.counts.unclear == unclear
     assert judge.read(Answer("", error="no answer in 7 attempts")) == (None, None, "no answer in 7 attempts")
 

@@ -117,6 +117,12 @@ def check_options(args: argparse.Namespace) -> None:
         raise ToolkitError(f"{' and '.join(given)} are different things to do", "one at a time")
     if args.run and (args.score or stance):
         raise ToolkitError(f"{given[0]} wants no run", "leave the run out")
+    if args.reference and args.judge:
+        raise ToolkitError("--reference and --judge are different things to hold against people", "one at a time")
+    if args.export and args.output:
+        raise ToolkitError("--export writes training pairs alone", "leave --output out")
+    if args.metadata and (args.score or args.correct or args.export):
+        raise ToolkitError(f"{given[0]} writes no metadata", "leave --metadata out")
 
 
 def load(args: argparse.Namespace) -> Judge:
@@ -162,7 +168,7 @@ def judge_runs(args: argparse.Namespace, job: Job) -> int:
         print("\n".join(job.describe(output)))
         return 0
     judged = job.make(output, metadata_place(args, output))
-    say_what_is_odd(job.judge, judged)
+    say_what_is_odd(job.judge)
     counts = job.judge.counts
     if str(output) != "-":
         note(f"{output}: {len(judged.qrels):,} pairs, {counts.positive:,} hold, {counts.unjudged:,} unjudged")
@@ -190,6 +196,7 @@ def stance(args: argparse.Namespace, judge: Judge) -> int:
 
 def score(args: argparse.Namespace) -> int:
     from toolkit.judge.agreement import Agreement
+    from toolkit.judge.job import say_what_is_odd
     from toolkit.judge.labelled import read_labels
     from toolkit.judge.scoring import score_judge, score_labels
 
@@ -203,6 +210,7 @@ def score(args: argparse.Namespace) -> int:
         if args.dry_run:
             return say_plan(judge, labels)
         rows = score_judge(judge, labels, seed)
+        say_what_is_odd(judge)
     table([("judge", *Agreement._fields), *((row.judge, *row.agreement) for row in rows)], args.output)
     return 0
 
@@ -217,6 +225,7 @@ def say_plan(judge: Judge, labels) -> int:
 
 def correct(args: argparse.Namespace, job: Job) -> int:
     from toolkit.judge.correction import MEASURES, correct, parse_measures
+    from toolkit.judge.job import say_what_is_odd
     from toolkit.judge.judging import judge_run
     from toolkit.judge.labelled import read_labels
 
@@ -232,6 +241,7 @@ def correct(args: argparse.Namespace, job: Job) -> int:
         return say_plan(job.judge, labelled) if labelled.in_words else 0
     qrels = judge_run(job.runs, job.topics, job.texts, job.judge, job.depth).qrels
     rows = correct(job.runs[0], qrels, labelled, job.judge, measures, seed=args.seed or 0)
+    say_what_is_odd(job.judge)
     table(
         [
             ("measure", "judged", "corrected", "low", "high", "labelled", "unit"),

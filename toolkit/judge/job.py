@@ -133,12 +133,10 @@ def _facts(judge: Judge, lines: Any, report: dict, data: dict, output: str | Pat
     return facts
 
 
-def say_what_is_odd(judge: Judge, judged: Judged | None = None) -> None:
+def say_what_is_odd(judge: Judge) -> None:
     """Notes on the prompt, and on what stayed without an answer."""
     if remark := judge.remark():
         say(f"note: {remark}")
-    if judged is None:
-        return
     counts = judge.counts
     if counts.unjudged:
         say(

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.formats import read_qrels
-from toolkit.formats.lines import read_bytes, source_name
+from toolkit.formats.lines import read_bytes, source_name, text_lines, without_marks
+from toolkit.judge.pool import NOTHING
 
 FIELDS = ("question", "document", "perspective")
 FORM = 'each line is {"question": text, "document": text, "perspective": text, "label": 0 or 1}'
@@ -35,23 +36,22 @@ class Labels(NamedTuple):
 
 
 def read_labels(path: str | Path) -> Labels:
-    """The labels of a file: JSON lines (see `FORM`), anything else as subtopic qrels.
+    """The labels of a file: JSON lines (see `FORM`), anything else as subtopic qrels, whose document `-` is none.
 
     Raises ToolkitError with all problems of the file, and for one pair with two labels.
     """
-    data = read_bytes(path)
-    if data.lstrip().startswith(b"{"):
-        return Labels(source_name(path), _from_json(data, source_name(path)), True)
-    rows = (((row.query_id, row.iteration, row.doc_id), row.relevance) for row in read_qrels(path))
+    data, source = read_bytes(path), source_name(path)
+    if without_marks(data).lstrip().startswith(b"{"):
+        return Labels(source, _from_json(data, source), True)
+    found = (row for row in read_qrels(path) if row.doc_id != NOTHING)
+    rows = (((row.query_id, row.iteration, row.doc_id), row.relevance) for row in found)
     return Labels(source_name(path), tuple((key, None if label < 0 else int(label > 0)) for key, label in rows), False)
 
 
 def _from_json(data: bytes, source: str) -> tuple[tuple[Key, int | None], ...]:
     labels: dict[Key, int | None] = {}
     rows, problems = [], []
-    for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
-        if not line.strip():
-            continue
+    for number, line in text_lines(data, source):
         row = _row(line)
         if isinstance(row, str):
             problems.append(f"line {number}: {row}")

@@ -87,6 +87,7 @@ class Judge:
         """
         answers = self.llm.complete([self._request(pair, count=True) for pair in pairs], advance)
         verdicts = [self.read(answer) for answer in answers]
+        self.counts.unclear += sum(self.settings.in_words and _is_unclear(verdict) for verdict in verdicts)
         self.counts.pairs += len(verdicts)
         self.counts.positive += sum(bool(verdict.holds) for verdict in verdicts)
         self.counts.unjudged += sum(verdict.holds is None for verdict in verdicts)
@@ -108,10 +109,14 @@ class Judge:
         return Plan(len(pairs), len(pairs) - known.count(None), len(missing), tokens)
 
     def messages(self, pair: Pair) -> list[Message]:
-        """The chat that is sent, the document shortened as it has to be. ToolkitError for a judge without a prompt."""
+        """The chat that is sent, the document shortened as it has to be. ToolkitError for a judge without a prompt.
+
+        Of a model that is read by its logits, what has to go beyond `document_characters` its own tokenizer decides.
+        """
         if self.prompt is None:
-            raise ToolkitError(f"{self.spec.name} is sent no prompt: it reads document and statement as they are", "")
-        return self.prompt.messages(_values(pair), system=self.settings.system)
+            message = f"{self.spec.name} is sent no prompt: it reads document and statement as they are"
+            raise ToolkitError(message, "take a judge that is asked in words")
+        return self._chat(self._shown(pair))
 
     def read(self, answer: Answer) -> Verdict:
         """What an answer says."""
@@ -121,9 +126,7 @@ class Judge:
             share = float(answer.text)
             return Verdict(share >= self.settings.threshold, share, YES if share >= self.settings.threshold else NO)
         text = answer.text.strip().lower()
-        holds = text.startswith(BEGINNINGS) or text.endswith(END)
-        self.counts.unclear += not holds and not (text.startswith("no") or text.rstrip(".").endswith("no"))
-        return Verdict(holds, said=answer.text)
+        return Verdict(text.startswith(BEGINNINGS) or text.endswith(END), said=answer.text)
 
     def facts(self) -> dict[str, Any]:
         """For metadata: model and prompt, how answers are read, what was judged (`Counts`) and asked (`Usage`)."""
@@ -146,14 +149,20 @@ class Judge:
         )
 
     def _request(self, pair: Pair, *, count: bool = False) -> Request:
-        most = self.settings.document_characters
-        shown = pair._replace(document=pair.document[:most])
-        if not self.settings.in_words:  # what has to go of a document that is too long, the model's own tokenizer decides
+        shown = self._shown(pair)
+        if not self.settings.in_words:
             turns = [{"role": "document", "content": shown.document}, {"role": "statement", "content": shown.statement}]
             return Request(turns, {})
-        shown = self._fitted(shown)
         self.counts.shortened += count and shown.document != pair.document
-        return Request(self.messages(shown), self.settings.options())
+        return Request(self._chat(shown), self.settings.options())
+
+    def _chat(self, shown: Pair) -> list[Message]:
+        return self.prompt.messages(_values(shown), system=self.settings.system)
+
+    def _shown(self, pair: Pair) -> Pair:
+        """The pair with as much of its document as is shown."""
+        shown = pair._replace(document=pair.document[: self.settings.document_characters])
+        return self._fitted(shown) if self.settings.in_words else shown
 
     def _fitted(self, pair: Pair) -> Pair:
         """The pair with as much of its document as prompt and answer leave room for in `length` tokens."""
@@ -164,7 +173,7 @@ class Judge:
         room = length - (self.settings.max_tokens or 0)
 
         def fits(characters: int) -> bool:
-            return counter.count_tokens(self.messages(pair._replace(document=pair.document[:characters]))) <= room
+            return counter.count_tokens(self._chat(pair._replace(document=pair.document[:characters]))) <= room
 
         if fits(len(pair.document)):
             return pair
@@ -178,6 +187,12 @@ class Judge:
                 f"give {self.spec.name} a larger `length` in an entry of your own (--systems)",
             )
         return pair._replace(document=pair.document[:low])
+
+
+def _is_unclear(verdict: Verdict) -> bool:
+    """Whether an answer in words neither begins nor ends with yes or no."""
+    text = verdict.said.strip().lower()
+    return verdict.holds is False and not (text.startswith("no") or text.rstrip(".").endswith("no"))
 
 
 def _values(pair: Pair) -> dict[str, str]:
