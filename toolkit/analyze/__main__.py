@@ -270,17 +270,17 @@ def measures_options(add: Add) -> None:
 
 
 def run_measures(args: argparse.Namespace) -> None:
-    from toolkit.analyze.measures import as_scores, measures
+    from toolkit.analyze.measures import measures
     from toolkit.core.files import open_output
-    from toolkit.measures.agreement import to_text
+    from toolkit.measures.agreement import render
 
     judged = judgments(args.benchmark, args.qrels)
     rows, notes = measures(named_apart(read_runs(args.runs, judged)), judged, args.measures)
-    if args.format == "table":
-        with open_output(args.output) as file:
-            file.write("\n".join([to_text(rows), *notes, ""]).encode())
-    else:
-        write(as_scores(rows, notes), args)
+    if args.format == "csv":
+        for line in notes:
+            note(line)
+    with open_output(args.output) as file:
+        file.write(render(rows, notes, args.format).encode())
 
 
 def stance_options(add: Add) -> None:

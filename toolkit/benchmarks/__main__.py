@@ -102,11 +102,13 @@ def _id(spec: BenchmarkSpec, name: str) -> str:
 
 def _show_statistics(selection: Selection) -> None:
     from toolkit.benchmarks import load
-    from toolkit.benchmarks.statistics import shown, statistics
+    from toolkit.benchmarks.statistics import own_statistics, printed_statistics, shown
 
-    present = [group for group in _here(registry.benchmark(selection.benchmark)) if group in selection.groups]
+    benchmark = load(selection.benchmark)
+    present = [group for group in selection.groups if benchmark.is_present(group)]
+    rows = list(printed_statistics(benchmark, selection.groups, present)) or own_statistics(benchmark, present)
     print("place\tstatistic\tprinted\tcomputed\tnote")
-    for row in statistics(load(selection.benchmark), present):
+    for row in rows:
         printed, remark = ("", "") if row.printed is None else (row.printed.value, _remark(row))
         print(row.place, row.statistic, printed, shown(row.value), remark, sep="\t")
 
@@ -151,21 +153,22 @@ def _whole(name: str) -> Selection:
 
 
 def published(args: argparse.Namespace) -> None:
-    from toolkit.benchmarks.tables_of_papers import cells_of, claims_text, graded, render
+    from toolkit.benchmarks.tables_of_papers import cells_of, graded, render, render_claims
 
     paper = registry.benchmark(args.id)
     if paper.mini:
         raise ToolkitError(
             f"{args.id} was written for this project: nothing is published of it", "see `tandem benchmarks list`"
         )
-    if (args.agreement or args.claims) and (args.system or args.format != "table"):
-        raise ToolkitError("agreement and claims are over all systems, as a table", "leave --system and --format out")
+    if (args.agreement or args.claims) and args.system:
+        raise ToolkitError("agreement and claims are over all systems", "leave --system out")
     if args.agreement:
-        from toolkit.measures.agreement import agreement, orders, to_text
+        from toolkit.measures import agreement
 
-        print(to_text(agreement(orders(graded(args.id, args.table)))), end="")
+        rows = agreement.agreement(agreement.orders(graded(args.id, args.table)))
+        print(agreement.render(rows, format=args.format), end="")
     elif args.claims:
-        print(claims_text(registry.outcomes(args.id, cells_of(args.id, args.table))), end="")
+        print(render_claims(registry.outcomes(args.id, cells_of(args.id, args.table)), args.format), end="")
     else:
         print(render(cells_of(args.id, args.table, args.system), args.format), end="")
 

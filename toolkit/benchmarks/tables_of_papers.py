@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
+from toolkit.core.tabular import aligned, to_csv, to_json
 from toolkit.measures.agreement import Graded
 from toolkit.registry.claims import Claim
 from toolkit.registry.loader import did_you_mean
 from toolkit.registry.tables import Cell, is_of, papers, rows_named
 
-SCHEMA = 1
 FORMATS = ("table", "csv", "json")
 COLUMNS = (
     "table",
@@ -31,7 +28,6 @@ COLUMNS = (
     "note",
     "inconsistent",
 )
-GAP = "  "
 WIDEST = 200  # characters of the heads that stand beside each other
 
 
@@ -89,14 +85,7 @@ def render(cells: Sequence[Cell], format: str) -> str:
             by_table.setdefault(cell.table, []).append(cell)
         return "\n".join(_table(own) for own in by_table.values())
     rows = [_row(cell) for cell in cells]
-    if format == "json":
-        lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in rows)
-        return f'{{"schema": {SCHEMA}, "rows": [\n{lines}\n]}}\n'
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return to_json(rows) if format == "json" else to_csv(COLUMNS, rows)
 
 
 def _row(cell: Cell) -> dict[str, Any]:
@@ -145,19 +134,6 @@ def _title(cell: Cell) -> str:
     return cell.table if not cell.table.isdigit() else f"table {cell.table}"
 
 
-def aligned(lines: Sequence[Sequence[str]], labels: int) -> list[str]:
-    """Rows of text in columns, the first a head with a rule below it; so many columns are labels, the others stand right."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = [
-        GAP.join(
-            cell.ljust(width) if number < labels else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-    return [text[0], "-" * max(map(len, text)), *text[1:]]
-
-
 def _scales(cells: Iterable[Cell]) -> list[str]:
     scales: dict[str, dict[str, None]] = {}
     for cell in cells:
@@ -184,8 +160,11 @@ def graded(paper: str, table: str | None = None) -> list[Graded]:
     return [Graded(f"{each.system} {each.kind} {each.group}", each.measure, each.mode, each.value) for each in averages or own]
 
 
-def claims_text(outcomes: Sequence[tuple[Claim, bool | None]]) -> str:
-    """A line for each claim: whether it holds, and where; below it what the tables say instead."""
+def render_claims(outcomes: Sequence[tuple[Claim, bool | None]], format: str) -> str:
+    """Claims in one of `FORMATS`; in the table a line for each, whether it holds, and below it what the numbers say."""
+    if format != "table":
+        records = [{**claim._asdict(), "outcome": holds} for claim, holds in outcomes]
+        return to_json(records) if format == "json" else to_csv([*Claim._fields, "outcome"], records)
     words = {True: "holds", False: "does not hold", None: "no numbers"}
     lines = []
     for claim, holds in outcomes:

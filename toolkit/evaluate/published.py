@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from toolkit import benchmarks, registry
-from toolkit.benchmarks.tables_of_papers import aligned, numbered, printed_row
+from toolkit.benchmarks.tables_of_papers import numbered, printed_row
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.core.specs import SystemSpec
+from toolkit.core.tabular import aligned, to_csv, to_json
 from toolkit.evaluate.evaluation import Evaluation
 from toolkit.evaluate.scoring import AVERAGE
 from toolkit.formats import read_metadata
@@ -23,7 +21,6 @@ from toolkit.formats.metadata import system_name
 from toolkit.measures.evaluation import PAIRED
 from toolkit.registry.tables import Cell, Place, is_of, kind_of
 
-SCHEMA = 1
 FORMATS = ("table", "json", "csv")
 DERIVED = "WISE_per"  # evaluation adds it where WISE and its ideal are asked for
 HEADS = (
@@ -196,14 +193,7 @@ def render(rows: Sequence[Beside], notes: Sequence[str], format: str) -> str:
     if format == "table":
         return _table(rows, notes)
     records = [_record(row) for row in rows]
-    if format == "json":
-        lines = ",\n".join("  " + json.dumps(record, ensure_ascii=False) for record in records)
-        return f'{{"schema": {SCHEMA}, "rows": [\n{lines}\n], "notes": {json.dumps(list(notes), ensure_ascii=False)}}}\n'
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [*HEADS, "inconsistent"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue()
+    return to_json(records, notes) if format == "json" else to_csv([*HEADS, "inconsistent"], records)
 
 
 def _record(row: Beside) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from typing import NamedTuple
 from toolkit.core.correlation import tau_b
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import CHANGED, KNOWN
+from toolkit.core.tabular import aligned, to_csv, to_json
 
 GOLD_RANK = ("GoldRank", "gold_rank")  # ours, and as published tables are kept
 MOVEMENT = "R_rev - R_ins"
+FORMATS = ("table", "json", "csv")
 NOT_A_GRADE = ("WISE_ideal", "WISE_per")  # what could be reached, and how far off a system is
 
 
@@ -81,18 +83,18 @@ def _pair(name: str, other: str, first: Mapping[str, float], second: Mapping[str
     return Agreement(name, other, tau_b([first[each] for each in both], [second[each] for each in both]), len(both))
 
 
-def to_text(rows: Sequence[Agreement]) -> str:
-    """The matrix with two decimals, and how many systems it is over."""
+def render(rows: Sequence[Agreement], notes: Sequence[str] = (), format: str = "table") -> str:
+    """In one of `FORMATS`; table and JSON hold the notes too."""
+    if format == "table":
+        return "\n".join([*_matrix(rows), *notes]) + "\n"
+    records = [row._asdict() for row in rows]
+    return to_json(records, notes) if format == "json" else to_csv(Agreement._fields, records)
+
+
+def _matrix(rows: Sequence[Agreement]) -> list[str]:
     names = list(dict.fromkeys(row.first for row in rows))
     values = {(row.first, row.second): "-" if math.isnan(row.tau) else f"{row.tau:.2f}" for row in rows}
-    left = max(map(len, names))
-    lines = [" " * left + "".join(f"  {name:>5}" for name in names)]
-    lines += [
-        f"{first:<{left}}" + "".join(f"  {values[first, each]:>{max(5, len(each))}}" for each in names) for first in names
-    ]
+    lines = [["", *names], *([first, *(values[first, second] for second in names)] for first in names)]
     counts = sorted({row.systems for row in rows})
     over = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return (
-        "\n".join([*lines, "", f"Kendall's tau-b between the orders of {over} systems; more is better in every measure."])
-        + "\n"
-    )
+    return [*aligned(lines, 1), "", f"Kendall's tau-b between the orders of {over} systems; more is better in every measure."]

@@ -1,0 +1,35 @@
+"""Do the measures of a benchmark order runs alike?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from toolkit.core.runs import Run
+from toolkit.evaluate.evaluation import Evaluation
+from toolkit.evaluate.judgments import Judgments
+from toolkit.evaluate.scoring import AVERAGE
+from toolkit.measures.agreement import Agreement, Graded, agreement, orders
+from toolkit.measures.evaluation import PAIRED
+
+
+def measures(
+    runs: Sequence[Run], judged: Judgments, wanted: Sequence[str] | None = None
+) -> tuple[list[Agreement], tuple[str, ...]]:
+    """Kendall's tau-b between the orders of runs by each measure, over all groups, and the notes of their evaluation.
+
+    runs     of different names
+    wanted   None for those of the benchmark's table
+
+    Where the benchmark's gold documents have a rank in the instructed and in the reversed mode, their mean movement is one of
+    the orders. Raises ToolkitError for fewer than two runs or measures.
+    """
+    scores = Evaluation(tuple(runs), replace(judged, shown=())).scores(wanted)
+    groups = {row.group for row in scores.rows}
+    overall = AVERAGE if AVERAGE in groups else next(iter(groups))
+    graded = (
+        Graded(row.run, row.measure, "" if row.mode == PAIRED else row.mode, row.value)
+        for row in scores.rows
+        if row.group == overall
+    )
+    return agreement(orders(graded)), scores.notes

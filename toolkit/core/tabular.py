@@ -1,0 +1,45 @@
+"""Rows as text: aligned columns for eyes, JSON and CSV for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+SCHEMA = 1
+GAP = "  "
+
+
+def aligned(lines: Sequence[Sequence[str]], labels: int) -> list[str]:
+    """Rows of text in columns, the first a head with a rule below it; so many columns are labels, the others stand right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = [
+        GAP.join(
+            cell.ljust(width) if number < labels else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+    return [text[0], "-" * max(map(len, text)), *text[1:]]
+
+
+def to_json(records: Iterable[Mapping[str, Any]], notes: Sequence[str] = ()) -> str:
+    """`{"schema": 1, "rows": [...], "notes": [...]}`, a record a line, NaN as null."""
+    lines = ",\n".join("  " + json.dumps({k: _shown(v) for k, v in row.items()}, ensure_ascii=False) for row in records)
+    return f'{{"schema": {SCHEMA}, "rows": [\n{lines}\n], "notes": {json.dumps(list(notes), ensure_ascii=False)}}}\n'
+
+
+def to_csv(heads: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
+    """Comma-separated lines below their heads, NaN as nothing."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, heads, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({k: _shown(v) for k, v in row.items()} for row in records)
+    return text.getvalue()
+
+
+def _shown(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
