@@ -49,10 +49,9 @@ def parser() -> argparse.ArgumentParser:
     system = "one system: an entry of the registry, or as the paper prints it (gpt-4o, GPT-4o)"
     published_parser.add_argument("--system", metavar="NAME", help=system)
     agreement_help = "Kendall's tau-b between the orders of systems by each measure"
-    published_parser.add_argument("--agreement", action="store_true", help=agreement_help)
-    published_parser.add_argument(
-        "--claims", action="store_true", help="what the paper says of its tables, and whether they do"
-    )
+    instead = published_parser.add_mutually_exclusive_group()
+    instead.add_argument("--agreement", action="store_true", help=agreement_help)
+    instead.add_argument("--claims", action="store_true", help="what the paper says of its tables, and whether they do")
     published_parser.add_argument("--format", choices=("table", "csv", "json"), default="table", help="default: table")
     return result
 
@@ -160,15 +159,17 @@ def published(args: argparse.Namespace) -> None:
         raise ToolkitError(
             f"{args.id} was written for this project: nothing is published of it", "see `tandem benchmarks list`"
         )
-    if (args.agreement or args.claims) and args.system:
+    if args.system and (args.agreement or args.claims):
         raise ToolkitError("agreement and claims are over all systems", "leave --system out")
+    if args.table and args.claims:
+        raise ToolkitError("claims are over all tables", "leave --table out")
     if args.agreement:
         from toolkit.measures import agreement
 
         rows = agreement.agreement(agreement.orders(graded(args.id, args.table)))
         print(agreement.render(rows, format=args.format), end="")
     elif args.claims:
-        print(render_claims(registry.outcomes(args.id, cells_of(args.id, args.table)), args.format), end="")
+        print(render_claims(registry.outcomes(args.id, cells_of(args.id)), args.format), end="")
     else:
         print(render(cells_of(args.id, args.table, args.system), args.format), end="")
 
