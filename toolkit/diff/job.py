@@ -79,7 +79,7 @@ def diff(
                judgments, rankings alone are compared
     measures   as in `toolkit.evaluate`
     top, by    how many queries that moved most are shown, by which measure
-    how        `missing`, `test`, `samples`, `seed` of `toolkit.diff.compare`
+    how        `missing`, `test`, `samples`, `seed` of `toolkit.evaluate.comparison.compare`
     """
     given = (
         runs
@@ -87,7 +87,7 @@ def diff(
         else load(runs, benchmark=benchmark, qrels=qrels, depth=depth, ids=ids, unjudged=unjudged)
     )
     others = zip(given.runs[1:], given.names[1:], strict=True)
-    return [_pair(given, other, name, measures, top, by, how) for other, name in others]
+    return [_pair(given, other, name, measures, top, by, **how) for other, name in others]
 
 
 def _names(runs: Sequence[Run]) -> tuple[str, ...]:
@@ -97,7 +97,14 @@ def _names(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def _pair(
-    given: Given, b: Run, name: str, measures: Sequence[str] | None, top: int, by: str | None, how: dict[str, Any]
+    given: Given,
+    b: Run,
+    name: str,
+    measures: Sequence[str] | None,
+    top: int,
+    by: str | None,
+    missing: str = "worst",
+    **how: Any,
 ) -> Pair:
     a, names = given.runs[0], (given.names[0], name)
     if identical(a, b):
@@ -105,10 +112,11 @@ def _pair(
     alike, notes = tuple(likeness(a, b)), tuple(_notes(a, b, names))
     if given.evaluation is None:
         return Pair(*names, False, alike, None, notes=notes)
-    judgments, wanted = given.evaluation.judgments, given.measures(measures)
-    found = compare(a, b, judgments, wanted, **how)
+    judgments = given.evaluation.judgments
+    asked = replace(given.evaluation.asked(measures, missing), shown=())  # a change shows in any mode
+    found = compare(a, b, judgments, asked, **how)
     named = [replace(run, tag=tag) for run, tag in zip((a, b), names, strict=True)]
-    odd = run_notes(named, judgments, wanted, how.get("missing", "worst"))
+    odd = run_notes(named, judgments, asked.every(judgments), missing)
     moved = tuple(_moved(found, a, b, judgments, top, by))
     return Pair(*names, False, alike, found, moved, (*judgments.notes, *odd, *notes, *found.notes))
 

@@ -6,15 +6,15 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolkit import measures as tandem
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
+from toolkit.core.scores import Change
 from toolkit.evaluate.judgments import Judgments, Part
-from toolkit.evaluate.scoring import AVERAGE, own_queries
+from toolkit.evaluate.scoring import AVERAGE, SCORE, Asked
 from toolkit.measures.evaluation import PAIRED
 from toolkit.measures.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
 
@@ -23,40 +23,6 @@ LEVEL = 0.95  # of the intervals
 FEW = 20  # core queries below which an interval from resampling is too narrow
 
 Key = tuple[str, str]  # measure, mode
-
-
-@dataclass(frozen=True)
-class Change:
-    """One number of two runs.
-
-    a, b        the values of the first and of the second run
-    difference  b - a
-    relative    (b - a) / a; NaN where a is 0
-    queries     how many were compared
-    low, high   the 95 % interval of the difference, by bootstrap over core queries
-    effect      Cohen's d of the paired differences
-    test        which test gave p: `randomisation`, `wilcoxon`, `t`
-    holm        p adjusted for all numbers of the same group
-    up, down, same   queries that rose, fell, stayed
-    """
-
-    group: str
-    mode: str
-    measure: str
-    a: float
-    b: float
-    difference: float
-    relative: float
-    queries: int
-    low: float
-    high: float
-    effect: float
-    test: str
-    p: float
-    holm: float
-    up: int
-    down: int
-    same: int
 
 
 class Moved(NamedTuple):
@@ -102,7 +68,7 @@ def compare(
     a: Run,
     b: Run,
     judgments: Judgments,
-    measures: Sequence[str],
+    measures: Sequence[str] | Asked,
     *,
     missing: str = "worst",
     test: str = "default",
@@ -111,10 +77,11 @@ def compare(
 ) -> Comparison:
     """Compare two runs.
 
-    missing  as in `toolkit.evaluate`
-    test     `default`: Wilcoxon for measures over pairs of modes (their values are skewed, as mFollowIR argues), Fisher's
-             randomisation for the others; or one of `TESTS` for all
-    samples  assignments of the randomisation test and resamples of the bootstrap
+    measures  of every group and in every mode; or what is asked of each group, which says what is `missing` too
+    missing   as in `toolkit.evaluate`
+    test      `default`: Wilcoxon for measures over pairs of modes (their values are skewed, as mFollowIR argues), Fisher's
+              randomisation for the others; or one of `TESTS` for all
+    samples   assignments of the randomisation test and resamples of the bootstrap
 
     Tests and intervals are over core queries, whose instructions are no independent evidence; where a benchmark has none, each
     query is its own.
@@ -125,16 +92,17 @@ def compare(
         raise ToolkitError(f"no test {test!r}", f"known: {', '.join(TESTS)}")
     if samples < 1:
         raise ToolkitError(f"samples is {samples}", "a whole number from 1 on")
+    asked = measures if isinstance(measures, Asked) else Asked(tuple(measures), missing=missing)
     generator = np.random.default_rng(seed)
     changes: list[Change] = []
     moved: list[Moved] = []
     tables: list[tuple[Part, dict[Key, _Column], dict[Key, np.ndarray]]] = []
     for part in judgments.parts:
-        columns = _columns(a, b, part, measures, missing)
+        columns = _columns(a, b, part, asked)
         if not columns:
             continue
         resampled = _resampled(columns, samples, generator)
-        tables.append((part, columns, resampled))
+        tables.append((part, *_scored(part, asked, columns, resampled)))
         changes += _adjusted(_changes(part.group, columns, resampled, test, samples, seed))
         moved += _moved(part.group, columns)
     if not changes:
@@ -144,14 +112,8 @@ def compare(
     return Comparison(tuple(changes), tuple(moved), tuple(_notes(tables)))
 
 
-def _columns(a: Run, b: Run, part: Part, measures: Sequence[str], missing: str) -> dict[Key, _Column]:
-    first, second = (
-        {
-            (found.measure, found.mode): found
-            for found in tandem.evaluate(measures, own_queries(run, part), part.qrels, groups=part.cores, missing=missing)
-        }
-        for run in (a, b)
-    )
+def _columns(a: Run, b: Run, part: Part, asked: Asked) -> dict[Key, _Column]:
+    first, second = ({(found.measure, found.mode): found for found in asked.values(run, part)} for run in (a, b))
     columns = {}
     for key in first.keys() & second.keys():
         place = {query_id: row for row, query_id in enumerate(second[key].query_ids)}
@@ -162,6 +124,13 @@ def _columns(a: Run, b: Run, part: Part, measures: Sequence[str], missing: str) 
         others = [place[query_id] for query_id in shared]
         columns[key] = _Column(shared, first[key].values[rows], second[key].values[others], cores, tuple(core_ids.tolist()))
     return {key: columns[key] for key in first if key in columns and columns[key].query_ids}
+
+
+def _scored(part: Part, asked: Asked, *tables: Mapping[Key, Any]) -> Iterator[dict[Key, Any]]:
+    """For the average over groups that have measures of their own: the group's first also as its score."""
+    for table in tables:
+        own = part.measures[:1] if asked.own else ()
+        yield {**table, **{(SCORE, mode): value for (measure, mode), value in table.items() if measure in own}}
 
 
 def _by_queries(columns: Mapping[Key, _Column]) -> Iterator[tuple[tuple[str, ...], list[Key]]]:

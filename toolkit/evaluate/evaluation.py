@@ -48,7 +48,7 @@ class Evaluation:
     ) -> Scores:
         """All rows, run by run, each followed by its references; what a reader must know stands in the notes."""
         one_of("missing", missing, MISSING)
-        asked = self._asked(measures, missing)
+        asked = self.asked(measures, missing)
         wanted = asked.every(self.judgments)
         if references and not self.judgments.modes:
             raise ToolkitError("references need modes", f"{self.judgments.name} judges each query once")
@@ -69,8 +69,8 @@ class Evaluation:
             rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
         return Scores(tuple(rows), tuple(notes))
 
-    def _asked(self, measures: Sequence[str] | None, missing: str) -> Asked:
-        """Whoever names measures gets those alone, and in every mode."""
+    def asked(self, measures: Sequence[str] | None, missing: str) -> Asked:
+        """What is computed: whoever names measures gets those alone, and in every mode."""
         judgments = self.judgments
         if measures:
             return Asked(tuple(str(tandem.parse(measure)) for measure in measures), missing=missing)
