@@ -19,6 +19,7 @@ from toolkit.evaluate.scoring import AVERAGE
 from toolkit.formats import read_metadata
 from toolkit.formats.metadata import system_name
 from toolkit.measures.evaluation import PAIRED
+from toolkit.registry.claims import Claim
 from toolkit.registry.tables import Cell, Place, is_of, kind_of
 
 FORMATS = ("table", "json", "csv")
@@ -186,6 +187,18 @@ def as_cells(
             if value is not None and not math.isnan(value):
                 found.append(cell._replace(system=name, kind=kind, value=value, printed="", note="", inconsistent=()))
     return found
+
+
+def claims(
+    scores: Iterable[Score], groups: Sequence[str], paper: str, systems: Mapping[str, SystemSpec | None]
+) -> list[tuple[Claim, bool | None]]:
+    """What a paper claims in general, and whether it holds over the scores of runs; None where runs or scores are missing.
+
+    scores   with the measures that the paper prints (`measures_of`), others say nothing
+    others   as in `as_cells`
+    """
+    outcomes = registry.outcomes(paper, as_cells(scores, groups, paper, systems))
+    return [(claim, holds) for claim, holds in outcomes if claim.general]
 
 
 def render(rows: Sequence[Beside], notes: Sequence[str], format: str) -> str:
