@@ -20,7 +20,8 @@ from toolkit.texts import Texts
 
 TOP = 20  # documents of each list
 CHARACTERS = 300  # of each document
-DIGITS = 6  # of scores and values, in a page
+DIGITS = 6  # of the documents' scores
+DECIMALS = 4  # of values: what is shown is rounded here, where evaluate does it too
 Values = Mapping[tuple[str, str], Mapping[str, float]]  # (measure, mode) -> query id without mode -> value
 Find = Callable[[str, Sequence[str]], Mapping[str, Doc]]  # (group, document ids) -> their texts
 Labels = Mapping[str, Mapping[str, int]]  # query id -> document -> its highest label
@@ -140,7 +141,7 @@ def _values_of(base: str, part: Part, values: Sequence[Values]) -> dict[tuple[st
 def _number(values: Mapping[str, float], base: str, core: str) -> float | None:
     """A query's own value, or that of its core query."""
     value = values.get(base, values.get(core))
-    return None if value is None or math.isnan(value) else round(value, DIGITS)
+    return None if value is None or math.isnan(value) else float(f"{value:.{DECIMALS}f}")
 
 
 def _best(ranking: Sequence, codes: dict[str, int]) -> list[tuple[int, float]]:

@@ -169,7 +169,7 @@ def coverage(gathered: Gathered) -> Table:
         present = len(judged.intersection(facts.run.query_ids))
         depth = facts.run.lengths
         values = {row.mode: row.value for row in facts.judged if row.group == gathered.overall}
-        counts = (len(judged), present, len(judged) - present, int(depth.min(initial=0)), int(depth.max(initial=0)))
+        counts = (len(judged), present, len(judged) - present, int(depth.min()), int(depth.max()))
         cells = [*(figure(count, "{:,}") for count in counts), *(score(values.get(mode)) for mode in modes)]
         rows.append((words(facts.name), *cells))
     named = ("queries judged", "in the run", "absent", "fewest documents", "most documents")

@@ -1,0 +1,194 @@
+"""Tables of a report: who is best of a kind, who may be as good, what a run cost, and the same as text."""
+
+import csv
+import io
+
+import pytest
+
+import toolkit
+from toolkit.core.errors import ToolkitError
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.runs import Run
+from toolkit.formats import write_metadata, write_run
+from toolkit.report.facts import parse_size
+from toolkit.report.gather import gather
+from toolkit.report.job import report, to_text
+from toolkit.report.output import latex, markdown
+from toolkit.report.table import ALIKE, BEST, Block, Cell, Head, Table
+
+pytestmark = pytest.mark.unit
+
+QUERIES = [f"q{number:02}" for number in range(20)]
+QRELS = Qrels.from_rows([Qrel(query_id, "good", 1) for query_id in QUERIES])
+
+
+def ranked(tag, second=()):
+    """The relevant document first, in these queries second: RR is 1 - len(second) / 2 / 20."""
+    lists = {False: {"good": 2.0, "bad": 1.0}, True: {"bad": 2.0, "good": 1.0}}
+    return Run.from_dict({query_id: lists[query_id in second] for query_id in QUERIES}, tag=tag)
+
+
+def with_method(folder, run, method, **executable):
+    path = folder / f"{run.tag}.trec"
+    write_run(run, path)
+    write_metadata(path, {"tag": run.tag, "method": method, "implementation": {"executable": executable}})
+    return path
+
+
+@pytest.fixture(scope="module")
+def compared():
+    return gather([ranked("a"), ranked("b", QUERIES), ranked("c", QUERIES[:1])], qrels=QRELS, measures=["RR", "P@2"])
+
+
+def cells(table):
+    return {
+        row[0].text: {head.title: cell for head, cell in zip(table.heads, row, strict=True)}
+        for b in table.blocks
+        for row in b.rows
+    }
+
+
+def test_the_best_is_marked_and_what_does_not_differ_significantly_from_it(compared):
+    (table, *_) = report(compared).tables
+    marks = {name: (its["RR"].value, its["RR"].mark) for name, its in cells(table).items()}
+    # c differs in one query, which chance does every time; b in twenty, which it does once in 2 ** 19
+    assert marks == {"a": (1.0, BEST), "b": (0.5, ""), "c": (0.975, ALIKE)}
+
+
+def test_nobody_is_best_where_all_are_equal(compared):
+    (table, *_) = report(compared).tables
+    assert {its["P@2"].mark for its in cells(table).values()} == {""}
+
+
+def test_systems_stand_under_their_kind_and_each_kind_has_its_best(tmp_path):
+    made = [
+        (ranked("first", QUERIES), {"retrieval": [{"name": "bm25", "method": "bm25"}]}),
+        (ranked("second", QUERIES[:9]), {"retrieval": [{"name": "splade", "method": "impact"}]}),
+        (ranked("third"), {"retrieval": [{"name": "a"}, {"name": "b"}], "fusion": "rrf"}),
+        (ranked("fourth"), {"retrieval": [{"name": "bm25"}], "reranking": [{"name": "x", "method": "listwise"}]}),
+        (ranked("fifth", QUERIES[:3]), {"retrieval": [{"name": "bm25", "method": "bm25"}]}),
+        (ranked("sixth"), {"retrieval": [{"name": "a"}, {"name": "x", "interpolates": ["a", "b"]}]}),
+        (ranked("seventh"), "somebody else's"),
+    ]
+    gathered = gather([with_method(tmp_path, run, method) for run, method in made], qrels=QRELS, measures=["RR"])
+    (table, *_) = report(gathered).tables
+    shown = [(block.heading, [row[0].text for row in block.rows]) for block in table.blocks]
+    assert shown == [
+        ("sparse", ["fifth", "first"]),
+        ("learned sparse", ["second"]),
+        ("listwise reranker", ["fourth"]),
+        ("hybrid", ["sixth", "third"]),
+        ("other", ["seventh"]),
+    ]
+    marks = {name: its["RR"].mark for name, its in cells(table).items()}
+    assert [name for name, mark in marks.items() if mark == BEST] == ["fifth"]
+
+
+def test_cost_is_what_metadata_and_registry_say(tmp_path):
+    reranked = {"reranking": [{"name": "x", "method": "listwise", "usage": {"prompt_tokens": 900, "completion_tokens": 100}}]}
+    dense = {"retrieval": [{"name": "all-minilm-l6-v2", "method": "dense"}]}
+    paths = [
+        with_method(tmp_path, ranked("a"), reranked, **{"wall time": 40.0, "peak memory": 1_500_000_000}),
+        with_method(tmp_path, ranked("b"), dense, **{"wall time": "long"}),
+    ]
+    made = report(gather(paths, qrels=QRELS, measures=["RR"]))
+    table = next(table for table in made.tables if table.name.endswith(".cost"))
+    shown = {name: [its[title].text for title in list(its)[2:]] for name, its in cells(table).items()}
+    assert shown == {"a": ["40.0", "2,000.0", "1,000", "1.50", "-"], "b": ["-", "-", "-", "-", "22.7"]}
+
+
+@pytest.mark.parametrize(("size", "parameters"), [("22.7M", 22.7e6), ("7B", 7e9), ("8x7B", None), ("", None)])
+def test_the_size_of_a_checkpoint_is_a_number_where_it_is_one(size, parameters):
+    assert parse_size(size) == parameters
+
+
+def test_coverage_counts_queries_and_judged_documents(compared):
+    (table,) = [table for table in report(compared).tables if table.name.endswith(".coverage")]
+    own = cells(table)["a"]
+    # one of two documents is judged, of ten that are looked at
+    assert [cell.text for cell in own.values()] == ["a", "20", "20", "0", "2", "2", "0.5000"]
+
+
+def test_of_several_benchmarks_each_run_goes_to_its_own_and_a_system_has_one_row(tmp_path):
+    paths = []
+    for name, relevant in (("instructir-mini", 1), ("berds-mini", 2)):
+        own = toolkit.benchmarks.load(name)
+        rows = {}
+        for group in own.groups:
+            docs = [doc.doc_id for doc in own.docs(group)][:relevant]
+            rows |= {topic.query_id: {doc: 1 / rank for rank, doc in enumerate(docs, 1)} for topic in own.topics(group)}
+        path = tmp_path / f"{name}.trec"
+        write_run(Run.from_dict(rows, tag="bm25"), path)
+        paths.append(path)
+    gathered = gather(paths, ["instructir-mini", "berds-mini"])
+    assert [(each.name, [facts.name for facts in each.runs]) for each in gathered] == [
+        ("instructir-mini", ["bm25"]),
+        ("berds-mini", ["bm25"]),
+    ]
+    overview = report(gathered).overview
+    assert list(cells(overview)) == ["bm25"]
+    for each in gathered:
+        scores = toolkit.evaluate([path for path in paths if each.name in path.name], benchmark=each.name)
+        wanted = {f"{each.name} {row.measure}": row.value for row in scores.rows if row.group == each.overall}
+        shown = {title: cell.value for title, cell in cells(overview)["bm25"].items() if title.startswith(each.name)}
+        assert shown
+        assert shown.items() <= wanted.items()
+    assert overview.warning.count("no score on it is comparable with a published one") == 2
+
+
+def test_a_run_that_fits_no_benchmark_or_two_is_refused():
+    own = toolkit.benchmarks.load("instructir-mini")
+    run = Run.from_dict({topic.query_id: {"d": 1.0} for topic in own.topics("all")}, tag="x", source="x.trec")
+    with pytest.raises(ToolkitError, match=r"x\.trec has no query of berds-mini, infosearch-mini"):
+        gather([run], ["berds-mini", "infosearch-mini"])
+    with pytest.raises(ToolkitError, match=r"x\.trec has queries of instructir-mini and of instructir-mini-all"):
+        gather([run], ["instructir-mini", "instructir-mini-all"])
+    with pytest.raises(ToolkitError, match="no run has queries of berds-mini"):
+        gather([run], ["instructir-mini", "berds-mini"])
+
+
+ONE = Table(
+    "x.all",
+    "x_1",
+    "50 %",
+    (Head("", "system", False), Head("RR", "ori"), Head("RR", "ins"), Head("WISE", "")),
+    (Block("a & b", ((Cell("s|1"), Cell("0.5000", 0.5, BEST), Cell("0.2500", 0.25, ALIKE), Cell("-")),)),),
+)
+
+
+def test_latex_marks_groups_and_escapes():
+    from toolkit.report.output import to_latex
+
+    assert to_latex([ONE]) == (
+        "\\begin{table}\n\\centering\n\\begin{tabular}{lrrr}\n\\toprule\n"
+        "\\multicolumn{1}{c}{} & \\multicolumn{2}{c}{RR} & \\multicolumn{1}{c}{} \\\\\n"
+        "system & ori & ins & WISE \\\\\n\\midrule\n"
+        "\\multicolumn{4}{l}{\\textit{a \\& b}} \\\\\n"
+        "s|1 & \\textbf{0.5000} & \\underline{0.2500} & - \\\\\n"
+        "\\bottomrule\n\\end{tabular}\n\\caption{x\\_1. 50 \\%}\n\\end{table}\n"
+    )
+
+
+def test_markdown_marks_groups_and_escapes():
+    from toolkit.report.output import to_markdown
+
+    assert to_markdown([ONE]) == (
+        "## x\\_1\n\n| system | RR ori | RR ins | WISE |\n| --- | ---: | ---: | ---: |\n"
+        "| *a &amp; b* |  |  |  |\n| s\\|1 | **0.5000** | <u>0.2500</u> | - |\n\n50 %\n"
+    )
+
+
+def test_signs_of_the_formats_stay_text():
+    assert latex("\\input{x}~^<$") == "\\textbackslash{}input\\{x\\}\\textasciitilde{}\\textasciicircum{}\\textless{}\\$"
+    assert markdown("<img src=x>|`*") == "&lt;img src=x&gt;\\|\\`\\*"
+
+
+def test_csv_has_the_numbers_of_evaluate_at_full_precision():
+    own = toolkit.benchmarks.load("instructir-mini")
+    docs = [doc.doc_id for doc in own.docs("all")]
+    run = Run.from_dict(
+        {topic.query_id: {doc: 1 / rank for rank, doc in enumerate(docs, 1)} for topic in own.topics("all")}, tag="x"
+    )
+    rows = list(csv.DictReader(io.StringIO(to_text(report(gather([run], ["instructir-mini"])), "csv"))))
+    shown = {row["column"]: float(row["value"]) for row in rows if row["table"] == "instructir-mini.all"}
+    assert shown == {row.measure: row.value for row in toolkit.evaluate(run, benchmark="instructir-mini").rows}
