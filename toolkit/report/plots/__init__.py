@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from toolkit.report.plots.plot import Plot
+from toolkit.report.plots.depth import COVERAGE, MRECALL
+from toolkit.report.plots.heatmap import HEATMAP
+from toolkit.report.plots.histograms import HISTOGRAMS
+from toolkit.report.plots.intervals import INTERVALS
+from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.radar import RADAR
+from toolkit.report.plots.size import SIZE
+from toolkit.report.plots.surface import WISE_REWARD, WISE_SURFACE
 
-__all__ = ["PLOTS", "Plot"]
+__all__ = ["PLOTS", "Drawn", "Plot"]
 
 # in the order of a page
-PLOTS: tuple[Plot, ...] = ()
+PLOTS: tuple[Plot, ...] = (RADAR, INTERVALS, HEATMAP, SIZE, WISE_SURFACE, WISE_REWARD, HISTOGRAMS, MRECALL, COVERAGE)

@@ -11,6 +11,19 @@ from toolkit.report.gathered import Gathered
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Value = str | float
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The numbers behind a figure: rows parallel to `columns`, at full precision, in the order in which they are drawn.
+
+    What is undefined has no row.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
 
 @dataclass(frozen=True)
 class Plot:
@@ -22,6 +35,7 @@ class Plot:
     applies  whether these runs have what it draws
     draw     the figure, made with `matplotlib.figure.Figure` (pyplot keeps figures in memory); axes have labels with units,
              and runs differ by mark and line style as well as by colour
+    drawn    the numbers in it
     """
 
     name: str
@@ -29,3 +43,4 @@ class Plot:
     caption: str
     applies: Callable[[Gathered], bool]
     draw: Callable[[Gathered], Figure]
+    drawn: Callable[[Gathered], Drawn]

@@ -1,0 +1,37 @@
+"""Which numbers a plot is of: groups and columns of a benchmark's table."""
+
+from __future__ import annotations
+
+from toolkit import registry
+from toolkit.evaluate.scoring import AVERAGE
+from toolkit.report.gathered import Gathered, Key
+from toolkit.report.standing import is_ranked, name_of
+
+Column = tuple[str, str]  # measure, mode
+
+
+def own_groups(gathered: Gathered) -> list[str]:
+    """Dimensions, languages or data sets, without their average."""
+    return [group for group in gathered.groups if group != AVERAGE]
+
+
+def over(measure: str) -> str:
+    """What one value of a measure is over: `paired`, `mode`, `group`; empty where it is not ours."""
+    return registry.measures().get(name_of(measure), {}).get("over", "")
+
+
+def paired(gathered: Gathered) -> list[Column]:
+    """Measures over pairs of modes, whose values are means over queries: WISE, SICR, p-MRR."""
+    return [column for column in gathered.columns() if over(column[0]) == "paired" and is_ranked(*column)]
+
+
+def by_query(gathered: Gathered, column: Column) -> bool:
+    """Whether every run has its values, query by query."""
+    return all(any(key[1:] == column for key in facts.values) for facts in gathered.runs)
+
+
+def keys(gathered: Gathered, group: str, column: Column) -> list[Key]:
+    """The numbers that a group's number is the mean of: itself, or those of all groups that have any."""
+    wanted = own_groups(gathered) if group == AVERAGE else [group]
+    found = (Key(each, *column) for each in wanted)
+    return [key for key in found if any(key in facts.values for facts in gathered.runs)]

@@ -1,0 +1,91 @@
+"""Runs by groups: where a system is strong and where it is weak."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from toolkit.evaluate.scoring import AVERAGE
+from toolkit.report.gathered import Gathered
+from toolkit.report.plots.columns import Column, own_groups
+from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.style import axis_name, labels, name_rows, panels
+from toolkit.report.standing import name_of
+from toolkit.report.tables import headline
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TITLE = "Runs by groups"
+SIGNED = ("pMRR", "WISE")  # from -1 to 1
+ACROSS = 2  # panels side by side
+
+
+def applies(gathered: Gathered) -> bool:
+    """Several groups."""
+    return len(own_groups(gathered)) > 1
+
+
+def drawn(gathered: Gathered) -> Drawn:
+    """The value of each run in each group and on average."""
+    rows = (
+        (measure, mode, facts.name, group, facts.value(measure, mode, group))
+        for measure, mode in headline(gathered)
+        for facts in gathered.runs
+        for group in gathered.groups
+    )
+    kept = tuple(row for row in rows if row[4] is not None and not math.isnan(row[4]))
+    return Drawn(("measure", "mode", "run", "group", "value"), kept)
+
+
+def draw(gathered: Gathered) -> Figure:
+    """A panel a measure and mode, a row a run, a column a group; every cell has its number."""
+    columns = headline(gathered)
+    across = min(ACROSS, len(columns))
+    size = (1.6 + 0.6 * len(gathered.groups), 1.2 + 0.28 * len(gathered.runs))
+    figure, axes = panels(gathered, TITLE, -(-len(columns) // across), across, size, sharey=True)
+    rows = drawn(gathered).rows
+    for each, column in zip(axes.flat, columns, strict=False):
+        _cells(each, gathered, column, {row[2:4]: row[4] for row in rows if row[:2] == column})
+        each.set_title(axis_name(*column), fontsize="small")
+    for unused in axes.flat[len(columns) :]:
+        unused.set_visible(False)
+    return figure
+
+
+def _cells(axes: Axes, gathered: Gathered, column: Column, values: dict[tuple[str, str], float]) -> None:
+    from matplotlib import colormaps
+    from matplotlib.colors import Normalize
+    from matplotlib.patches import Rectangle
+
+    signed = name_of(column[0]) in SIGNED
+    scale = Normalize(-1, 1) if signed else Normalize(min(values.values(), default=0), max(values.values(), default=1))
+    shades = colormaps["PuOr" if signed else "cividis"]
+    names = [facts.name for facts in gathered.runs]
+    for (name, group), value in values.items():
+        x, y = gathered.groups.index(group), names.index(name)
+        shade = shades(scale(value))
+        # a rectangle a cell: a page shows no images
+        axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=shade, linewidth=0))
+        dark = 0.299 * shade[0] + 0.587 * shade[1] + 0.114 * shade[2] < 0.5
+        axes.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=7, color="#ffffff" if dark else "#010101")
+    shown = labels(gathered.groups)
+    axes.grid(visible=False)
+    axes.set_xlim(-0.5, len(gathered.groups) - 0.5)
+    axes.set_xticks(range(len(gathered.groups)), [shown[group] for group in gathered.groups], rotation=40, ha="right")
+    if AVERAGE in gathered.groups:
+        axes.axvline(gathered.groups.index(AVERAGE) - 0.5, color="#ffffff", linewidth=3)
+    name_rows(axes, names)
+
+
+HEATMAP = Plot(
+    "heatmap",
+    TITLE,
+    "The value of each run in each dimension, language or data set (fractions), the average over them apart. p-MRR and WISE "
+    "are coloured from -1 (brown) over 0 (white) to 1 (violet), other measures from the smallest value (dark blue) to the largest "
+    "(yellow) of their own panel.",
+    applies,
+    draw,
+    drawn,
+)

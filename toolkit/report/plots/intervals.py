@@ -1,0 +1,98 @@
+"""How sure the measures over modes and core queries are: bars with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from toolkit.evaluate.comparison import LEVEL
+from toolkit.evaluate.judgments import Judgments
+from toolkit.measures.significance import resampled_means
+from toolkit.report.gathered import Gathered, Key, RunFacts
+from toolkit.report.plots.columns import Column, by_query, keys, over
+from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.style import GREY, axis_name, look, name_rows, panels
+from toolkit.report.standing import is_ranked
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TITLE = "Instruction following and robustness with 95 % intervals"
+SAMPLES = 2000
+SEED = 0
+ACROSS = 3  # panels side by side
+
+
+def columns(gathered: Gathered) -> list[Column]:
+    """p-MRR, WISE, SICR and Robustness in each of its modes: what is a mean over queries or core queries."""
+    found = (column for column in gathered.columns(gathered.overall) if over(column[0]) in ("paired", "group"))
+    return [column for column in found if is_ranked(*column) and by_query(gathered, column)]
+
+
+def applies(gathered: Gathered) -> bool:
+    """One such measure is enough."""
+    return bool(columns(gathered))
+
+
+def drawn(gathered: Gathered) -> Drawn:
+    """The value of each run and the bounds of its interval."""
+    rows = []
+    for column in columns(gathered):
+        its = keys(gathered, gathered.overall, column)
+        for facts in gathered.runs:
+            value = facts.value(*column, gathered.overall)
+            low, high = interval(facts, gathered.judgments, its)
+            rows.append((*column, facts.name, value, low, high))
+    return Drawn(("measure", "mode", "run", "value", "low", "high"), tuple(rows))
+
+
+def interval(facts: RunFacts, judgments: Judgments, its: Sequence[Key]) -> tuple[float, float]:
+    """The bounds between which 95 % of the means over resampled core queries lie; of several groups, of their average."""
+    generator = np.random.default_rng(SEED)
+    cores = {part.group: part.cores for part in judgments.parts}
+    means = []
+    for key in its:
+        found = facts.values[key]
+        known = cores[key.group] or {}
+        # the values of a measure over core queries stand under these
+        clusters = np.unique([known.get(each, each) for each in found.query_ids], return_inverse=True)[1]
+        means.append(resampled_means([(found.values, clusters)], samples=SAMPLES, generator=generator)[:, 0])
+    low, high = np.quantile(np.mean(means, axis=0), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def draw(gathered: Gathered) -> Figure:
+    """A panel a measure and mode, a bar a run."""
+    shown = columns(gathered)
+    names = [facts.name for facts in gathered.runs]
+    across = min(ACROSS, len(shown))
+    height = 0.9 + 0.28 * len(names)
+    figure, axes = panels(gathered, TITLE, -(-len(shown) // across), across, (3.6, height), sharey=True)
+    rows = drawn(gathered).rows
+    for each, column in zip(axes.flat, shown, strict=False):
+        own = {row[2]: row[3:] for row in rows if row[:2] == column}
+        values, low, high = np.array([own[name] for name in names]).T
+        bounds = np.maximum([values - low, high - values], 0)
+        each.barh(range(len(names)), values, height=0.6, color=look(1).colour, alpha=0.55)
+        each.errorbar(values, range(len(names)), xerr=bounds, fmt="none", ecolor="black", capsize=3, linewidth=1.2)
+        each.axvline(0, color=GREY, linewidth=1)
+        each.set_xlabel(axis_name(*column), fontsize="small")
+        name_rows(each, names)
+    for unused in axes.flat[len(shown) :]:
+        unused.set_visible(False)
+    return figure
+
+
+INTERVALS = Plot(
+    "intervals",
+    TITLE,
+    f"The value of each run (fraction), and the interval that holds 95 % of {SAMPLES:,} resamples: whole core queries are "
+    "drawn with replacement, because instructions of one core query are no independent evidence; of an average over groups, "
+    "each group is drawn anew. With fewer than some 20 core queries the intervals are too narrow. Intervals of two runs say "
+    "little of their difference, as both answer the same queries: the marks of the table do.",
+    applies,
+    draw,
+    drawn,
+)

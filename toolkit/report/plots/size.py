@@ -1,0 +1,73 @@
+"""Quality against what it takes: the size of a model, seconds, tokens, memory."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from toolkit.report.gathered import Gathered
+from toolkit.report.plots.columns import Column
+from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.style import axis_name, looks, panels, run_legend
+from toolkit.report.tables import headline
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TITLE = "Quality against cost"
+UNITS = {
+    "parameters": "parameters of the checkpoint",
+    "seconds": "wall time (seconds)",
+    "tokens": "tokens of prompts and answers",
+    "memory": "peak memory (bytes)",
+}
+ACROSS = 3  # panels side by side
+
+
+def applies(gathered: Gathered) -> bool:
+    """A run of which the cost is known."""
+    return bool(drawn(gathered).rows)
+
+
+def drawn(gathered: Gathered) -> Drawn:
+    """The cost and the value of each run of which both are known; a cost of 0 has no place on a logarithmic axis."""
+    rows = (
+        (*column, facts.name, float(cost), value)
+        for column in headline(gathered)
+        for facts in gathered.runs
+        if (cost := getattr(facts.cost, gathered.x))
+        and (value := facts.value(*column, gathered.overall)) is not None
+        and not math.isnan(value)
+    )
+    return Drawn(("measure", "mode", "run", gathered.x, "value"), tuple(rows))
+
+
+def draw(gathered: Gathered) -> Figure:
+    """A panel a measure and mode, a point a run."""
+    rows = drawn(gathered).rows
+    columns: list[Column] = list(dict.fromkeys(row[:2] for row in rows))
+    across = min(ACROSS, len(columns))
+    figure, axes = panels(gathered, TITLE, -(-len(columns) // across), across, (3.4, 2.8))
+    drawing = looks(gathered)
+    for each, column in zip(axes.flat, columns, strict=False):
+        for _, _, name, cost, value in (row for row in rows if row[:2] == column):
+            each.plot([cost], [value], **drawing[name].points)
+        each.set_xscale("log")
+        each.set_xlabel(UNITS[gathered.x], fontsize="small")
+        each.set_ylabel(axis_name(*column), fontsize="small")
+    for unused in axes.flat[len(columns) :]:
+        unused.set_visible(False)
+    run_legend(figure, gathered, "points")
+    return figure
+
+
+SIZE = Plot(
+    "size",
+    TITLE,
+    "The value of each run (fraction) against what the metadata or the registry say it takes, on a logarithmic axis: parameters of the "
+    "checkpoint that had the last word, or, where --x asks for them, wall time of the command in seconds, tokens, or peak memory in bytes. "
+    "Runs of which it is not known are left out.",
+    applies,
+    draw,
+    drawn,
+)
