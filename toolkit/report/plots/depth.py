@@ -95,8 +95,8 @@ MRECALL = Plot(
 COVERAGE = Plot(
     "coverage",
     COVERED,
-    "The fraction of all judged questions whose smallest prefix that holds every perspective is at most k documents long, k from "
-    f"1 to {DEPTH}; the mean over groups where there are several. A question that is never covered counts at no depth.",
+    "The fraction of all judged questions whose smallest prefix that holds every perspective is at most k documents long, k "
+    f"from 1 to {DEPTH}; the mean over groups where there are several. A question that is never covered counts at no depth.",
     applies,
     partial(draw, title=COVERED, every=True),
     partial(drawn, every=True),

@@ -83,8 +83,8 @@ HEATMAP = Plot(
     "heatmap",
     TITLE,
     "The value of each run in each dimension, language or data set (fractions), the average over them apart. p-MRR and WISE "
-    "are coloured from -1 (brown) over 0 (white) to 1 (violet), other measures from the smallest value (dark blue) to the largest "
-    "(yellow) of their own panel.",
+    "are coloured from -1 (brown) over 0 (white) to 1 (violet), other measures from the smallest value (dark blue) to the "
+    "largest (yellow) of their own panel.",
     applies,
     draw,
     drawn,

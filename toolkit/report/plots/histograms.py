@@ -118,8 +118,8 @@ HISTOGRAMS = Plot(
     "histograms",
     TITLE,
     f"The scores of each run by mode, as its system gives them, in {BINS} bins: gold documents (relevant in the original and "
-    "in the instructed mode), instruction negatives (relevant in the original mode alone) and all others that were retrieved, each as "
-    "fractions of its kind and mode. A system that follows instructions moves negatives to the left when instructed.",
+    "in the instructed mode), instruction negatives (relevant in the original mode alone) and all others that were retrieved, "
+    "each as fractions of its kind and mode. A system that follows instructions moves negatives to the left when instructed.",
     applies,
     draw,
     drawn,

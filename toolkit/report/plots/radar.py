@@ -32,9 +32,8 @@ def drawn(gathered: Gathered) -> Drawn:
         for facts in gathered.runs
         for group in own_groups(gathered)
     )
-    return Drawn(
-        ("measure", "run", "group", "value"), tuple(row for row in rows if row[3] is not None and not math.isnan(row[3]))
-    )
+    kept = tuple(row for row in rows if row[3] is not None and not math.isnan(row[3]))
+    return Drawn(("measure", "run", "group", "value"), kept)
 
 
 def draw(gathered: Gathered) -> Figure:
@@ -63,6 +62,7 @@ def _circle(axes: Axes, gathered: Gathered, values: dict[tuple[str, str], float]
     room = (high - low or 1.0) * 0.1
     # the centre is below the smallest value, so that it does not vanish in one point
     axes.set_ylim(low - room, high + room)
+    axes.set_rlabel_position(180 / len(groups))  # between two spokes
     shown = labels(groups)
     axes.set_xticks(angles, [shown[group] for group in groups])
 

@@ -25,8 +25,8 @@ ACROSS = 3  # panels side by side
 
 
 def applies(gathered: Gathered) -> bool:
-    """A run of which the cost is known."""
-    return bool(drawn(gathered).rows)
+    """Two runs whose costs are known and differ."""
+    return len({row[3] for row in drawn(gathered).rows}) > 1
 
 
 def drawn(gathered: Gathered) -> Drawn:
@@ -44,6 +44,8 @@ def drawn(gathered: Gathered) -> Drawn:
 
 def draw(gathered: Gathered) -> Figure:
     """A panel a measure and mode, a point a run."""
+    from matplotlib.ticker import NullFormatter
+
     rows = drawn(gathered).rows
     columns: list[Column] = list(dict.fromkeys(row[:2] for row in rows))
     across = min(ACROSS, len(columns))
@@ -53,20 +55,30 @@ def draw(gathered: Gathered) -> Figure:
         for _, _, name, cost, value in (row for row in rows if row[:2] == column):
             each.plot([cost], [value], **drawing[name].points)
         each.set_xscale("log")
+        each.xaxis.set_major_formatter(lambda cost, _: short(cost))
+        each.xaxis.set_minor_formatter(NullFormatter())
         each.set_xlabel(UNITS[gathered.x], fontsize="small")
         each.set_ylabel(axis_name(*column), fontsize="small")
     for unused in axes.flat[len(columns) :]:
         unused.set_visible(False)
-    run_legend(figure, gathered, "points")
+    run_legend(figure, gathered, "points", {row[2] for row in rows})
     return figure
+
+
+def short(number: float) -> str:
+    """`7e9` -> `7B`: as sizes of models are written."""
+    for factor, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if number >= factor:
+            return f"{number / factor:g}{letter}"
+    return f"{number:g}"
 
 
 SIZE = Plot(
     "size",
     TITLE,
-    "The value of each run (fraction) against what the metadata or the registry say it takes, on a logarithmic axis: parameters of the "
-    "checkpoint that had the last word, or, where --x asks for them, wall time of the command in seconds, tokens, or peak memory in bytes. "
-    "Runs of which it is not known are left out.",
+    "The value of each run (fraction) against what the metadata or the registry say it takes, on a logarithmic axis: "
+    "parameters of the checkpoint that had the last word, or, where --x asks for them, wall time of the command in seconds, "
+    "tokens, or peak memory in bytes. Runs of which it is not known are left out.",
     applies,
     draw,
     drawn,

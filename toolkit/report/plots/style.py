@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -102,11 +102,12 @@ def legend(figure: Figure, entries: Mapping[str, object]) -> None:
     figure.legend(list(entries.values()), names, loc="outside lower center", ncols=columns, fontsize="small", frameon=False)
 
 
-def run_legend(figure: Figure, gathered: Gathered, style: str = "lines") -> None:
-    """The runs as they are drawn; style  `lines` or `points`."""
+def run_legend(figure: Figure, gathered: Gathered, style: str = "lines", only: Collection[str] | None = None) -> None:
+    """The runs as they are drawn; style  `lines` or `points`; only  those of which there is anything to see."""
     from matplotlib.lines import Line2D
 
-    legend(figure, {name: Line2D([], [], **getattr(its, style)) for name, its in looks(gathered).items()})
+    shown = {name: its for name, its in looks(gathered).items() if only is None or name in only}
+    legend(figure, {name: Line2D([], [], **getattr(its, style)) for name, its in shown.items()})
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:

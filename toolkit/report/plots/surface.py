@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +14,7 @@ from toolkit.measures.paired import VARIANTS, reversible, wise_of_ranks
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, pairs
 from toolkit.report.gathered import Gathered
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.style import GREY, looks, panels, run_legend
+from toolkit.report.plots.style import GREY, legend, look, looks, panels, run_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,7 @@ COLUMNS = ("run", "query", "document", "R_ori", "R_ins", "R_rev", "N", *VARIANTS
 
 
 class Side(NamedTuple):
-    """A panel: gold documents that share the rank that it does not show, or do not need it.
+    """A panel: gold documents whose WISE depends on two of their three ranks.
 
     title  what they have in common
     other  the rank along the vertical axis
@@ -47,6 +48,7 @@ def applies(gathered: Gathered) -> bool:
     return "rev" in gathered.judgments.modes
 
 
+@functools.lru_cache(maxsize=1)  # two plots and their tables ask for it
 def drawn(gathered: Gathered) -> Drawn:
     """Every gold document of every run: its ranks, N, and WISE in each variant."""
     rows: list[tuple] = []
@@ -132,12 +134,12 @@ def _shades(axes: Axes, values: np.ndarray, deepest: int) -> None:
 def _points(axes: Axes, gathered: Gathered, rows: Sequence[tuple], side: Side) -> None:
     """Gold documents at one place are one mark, the larger the more there are."""
     at = COLUMNS.index(side.other)
-    for name, look in looks(gathered).items():
+    for name, its in looks(gathered).items():
         places = Counter((row[3], row[at]) for row in rows if row[0] == name)
         for size, few, many in ((3, 1, 1), (5, 2, 4), (7, 5, 15), (9, 16, np.inf)):
-            its = [place for place, times in places.items() if few <= times <= many]
-            if its:
-                axes.plot(*zip(*its, strict=True), **{**look.points, "markersize": size}, fillstyle="none")
+            here = [place for place, times in places.items() if few <= times <= many]
+            if here:
+                axes.plot(*zip(*here, strict=True), **{**its.points, "markersize": size}, fillstyle="none")
 
 
 def _rank_axes(axes: Axes, side: Side, deepest: int) -> None:
@@ -178,8 +180,6 @@ def drawn_reward(gathered: Gathered) -> Drawn:
 
 def draw_reward(gathered: Gathered) -> Figure:
     """A panel for rising and one for staying, a line a variant."""
-    from toolkit.report.plots.style import legend, look
-
     rows = drawn_reward(gathered).rows
     ways = list(dict.fromkeys(row[1] for row in rows))
     figure, axes = panels(gathered, f"{REWARD} (N = {usual_n(drawn(gathered).rows)})", 1, len(ways), (4.2, 3.2), sharey=True)
@@ -200,9 +200,10 @@ WISE_SURFACE = Plot(
     "wise-surface",
     SURFACE,
     f"WISE@{K} of a gold document by its ranks, in the three variants (docs/measures.md), N being the one that most documents "
-    "have. Left: it fell when reversed; on and below the diagonal (R_ins <= R_ori) it is rewarded, above it punished. Right: it did not "
-    "fall when reversed, but rose when instructed; how far it stands below R_ori is punished. Marks are the gold documents of the "
-    "runs, larger where several share a place; those that did neither have no place on the right and are counted there.",
+    "have. Left: it fell when reversed; on and below the diagonal (R_ins <= R_ori) it is rewarded, above it punished. Right: "
+    "it did not fall when reversed, but rose when instructed; how far it rose when reversed is punished. Marks are the gold "
+    "documents of the runs, larger where several share a place; those that did neither have no place on the right and are "
+    "counted there. Queries that a run lacks are left out.",
     applies,
     draw_surface,
     drawn,
@@ -210,9 +211,9 @@ WISE_SURFACE = Plot(
 WISE_REWARD = Plot(
     "wise-reward",
     REWARD,
-    f"The reward (WISE@{K}, fraction) of a gold document that falls when reversed, by its rank in the original mode: left where it comes "
-    "first when instructed, right where it stays. N, the number of relevant documents, is the one that most queries of these runs have. "
-    f"The grey line is K = {K}.",
+    f"The reward (WISE@{K}, fraction) of a gold document that falls when reversed, by its rank in the original mode: left "
+    "where it comes first when instructed, right where it stays. N, the number of relevant documents, is the one that most "
+    f"gold documents of these runs have. The grey line is K = {K}.",
     applies,
     draw_reward,
     drawn_reward,
