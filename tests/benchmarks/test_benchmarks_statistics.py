@@ -12,7 +12,7 @@ from published_layout import write_infosearch
 from toolkit import benchmarks, registry
 from toolkit.benchmarks.benchmark import Benchmark
 from toolkit.benchmarks.parts import Part
-from toolkit.benchmarks.statistics import STATISTICS, Row, statistics
+from toolkit.benchmarks.statistics import STATISTICS, Row, printed_statistics
 from toolkit.benchmarks.verify import verify
 from toolkit.core.documents import Doc
 from toolkit.core.qrels import Qrel, Qrels
@@ -91,7 +91,8 @@ def test_both_settings_of_mfollowir_have_cells_of_their_own(home, tmp_path):
     write_mfollowir(tmp_path, ("fas",))
     write_mfollowir(tmp_path, ("fas",), CROSS_LINGUAL)
     benchmarks.take("mfollowir", tmp_path)
-    rows = {row.place: row.value for row in statistics(benchmarks.load("mfollowir"), ("fas", "cross-lingual/fas"))}
+    mfollowir = benchmarks.load("mfollowir")
+    rows = {row.place: row.value for row in printed_statistics(mfollowir, mfollowir.groups, ("fas", "cross-lingual/fas"))}
     length = fmean(len(query) for query in QUERIES.values())
     assert rows["fas n_queries"] == 2
     assert rows["fas rel_docs_per_query_before"] == 2
@@ -113,16 +114,34 @@ def test_verify_names_each_cell_that_differs_and_lets_listed_ones_be(home, tmp_p
 
 def test_the_command_prints_the_papers_value_beside_ours(home, tmp_path):
     benchmarks.take("mfollowir", write_mfollowir(tmp_path, ("rus",)))
-    command = [sys.executable, "-m", "toolkit.benchmarks", "show", "mfollowir", "--stats"]
-    lines = subprocess.run(command, capture_output=True, text=True, env=os.environ).stdout.splitlines()
+    lines = show("mfollowir")
     assert lines[0] == "place\tstatistic\tprinted\tcomputed\tnote"
     assert "rus n_queries\tqueries\t40\t2\tDIFFERENT" in lines
     assert "zho n_queries\tqueries\t43\t-\tnot on this machine" in lines
 
 
+def show(name):
+    command = [sys.executable, "-m", "toolkit.benchmarks", "show", name, "--stats"]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ).stdout.splitlines()
+
+
+def test_a_group_has_the_papers_cells_about_it_alone(home, tmp_path):
+    benchmarks.take("mfollowir", write_mfollowir(tmp_path, ("rus", "fas")))
+    places = [line.split("\t")[0] for line in show("mfollowir-rus")[1:]]
+    assert "rus n_queries" in places
+    assert not [place for place in places if not place.startswith("rus ") or "cross-lingual" in place]
+
+
+def test_a_group_of_which_the_paper_prints_nothing_has_its_own_sizes(home, tmp_path):
+    (tmp_path / "queries.jsonl").write_text('{"_id": "7_1", "text": "I teach. [SEP] cats"}\n')
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("qid\tpid\tscore\n7_1\tp1\t1\n")
+    benchmarks.take("instructir", tmp_path)
+    assert "query-only\tqueries\t\t1\t" in show("instructir-query-only")
+
+
 def test_a_benchmark_without_such_a_table_shows_its_own_sizes(home):
-    command = [sys.executable, "-m", "toolkit.benchmarks", "show", "infosearch-mini-audience", "--stats"]
-    lines = subprocess.run(command, capture_output=True, text=True, env=os.environ).stdout.splitlines()
+    lines = show("infosearch-mini-audience")
     assert "audience ins\tqueries\t\t12\t" in lines
     assert "audience ins\trelevant_per_query\t\t1.00\t" in lines
     assert not any(line.startswith("format") for line in lines)

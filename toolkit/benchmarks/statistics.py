@@ -52,29 +52,28 @@ def shown(value: float | None) -> str:
     return str(value) if isinstance(value, int) else f"{value:.2f}"
 
 
-def statistics(benchmark: Benchmark, present: Sequence[str]) -> Iterator[Row]:
-    """The statistics that the benchmark's paper prints, beside the printed values; where it prints none (or the benchmark is
-    of our own making), every statistic of every group that is here.
+def printed_statistics(benchmark: Benchmark, groups: Sequence[str], present: Sequence[str]) -> Iterator[Row]:
+    """What the benchmark's paper prints of the sizes of these groups, beside what is computed.
 
+    groups   a cell about any other group is left out
     present  the groups that can be read on this machine
     """
-    printed = registry.statistics(benchmark.spec.name)
-    for cell in printed:
-        yield Row(cell.place, cell.statistic, _value(benchmark, cell.groups, cell.mode, cell.statistic, present), cell)
-    if printed:
-        return
-    for group in present:
+    first = next(iter(benchmark.spec.modes), "")
+    for cell in registry.statistics(benchmark.spec.name):
+        if set(cell.groups) <= set(groups):
+            mode = cell.mode if cell.mode in benchmark.spec.modes else first
+            can_be_read = set(cell.groups) <= set(present)
+            value = STATISTICS[cell.statistic](benchmark, cell.groups, mode) if can_be_read else None
+            yield Row(cell.place, cell.statistic, value, cell)
+
+
+def own_statistics(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Row]:
+    """Every statistic of each of these groups, in each mode, that it has."""
+    for group in groups:
         for mode in benchmark.spec.modes or ("",):
-            for name in STATISTICS:
-                if (value := _value(benchmark, (group,), mode, name, present)) is not None:
+            for name, compute in STATISTICS.items():
+                if (value := compute(benchmark, (group,), mode)) is not None:
                     yield Row(" ".join(filter(None, (group, mode))), name, value)
-
-
-def _value(benchmark: Benchmark, groups: Sequence[str], mode: str, statistic: str, present: Sequence[str]) -> float | None:
-    mode = mode if mode in benchmark.spec.modes else next(iter(benchmark.spec.modes), "")
-    if not set(groups) <= set(present):
-        return None
-    return STATISTICS[statistic](benchmark, groups, mode)
 
 
 def _topics(benchmark: Benchmark, groups: Sequence[str], mode: str) -> list[Topic]:

@@ -11,7 +11,8 @@ from toolkit.benchmarks import kept
 from toolkit.benchmarks.benchmark import Benchmark
 from toolkit.benchmarks.export import write_topics_and_qrels
 from toolkit.benchmarks.parts import Part, counts
-from toolkit.benchmarks.statistics import statistics
+from toolkit.benchmarks.statistics import printed_statistics
+from toolkit.core.errors import ToolkitError
 from toolkit.core.shipped import shipped
 
 
@@ -48,7 +49,7 @@ def _files(benchmark: Benchmark, group: str) -> Iterator[Finding]:
 
 def _table(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Finding]:
     """The paper's table of statistics, as far as the groups that are here have what it counts."""
-    rows = [row for row in statistics(benchmark, groups) if row.printed and row.value is not None]
+    rows = [row for row in printed_statistics(benchmark, groups, groups) if row.value is not None]
     if rows:
         problems = "; ".join(row.problem for row in rows if row.problem)
         yield Finding(benchmark.spec.name, f"table {rows[0].printed.table}", problems)
@@ -69,9 +70,10 @@ def other_counts(part: Part, group: Mapping[str, Any]) -> str:
 
 def _changed_files(folder: Path) -> str:
     try:
-        recorded, found = kept.facts(folder)["sha256"], kept.checksums(folder)
-    except (FileNotFoundError, KeyError, TypeError):
+        recorded = dict(kept.facts(folder)["sha256"])
+    except (FileNotFoundError, KeyError, TypeError, ValueError, ToolkitError):
         return f"{folder / 'kept.yaml'} is missing or damaged"
+    found = kept.checksums(folder)
     names = sorted(name for name in {*recorded, *found} if recorded.get(name) != found.get(name))
     return f"not as kept: {', '.join(names)}" if names else ""
 
