@@ -11,6 +11,7 @@ from hub_layout import hub_files
 from serving import serving
 
 from toolkit import benchmarks, evaluate, make_run, registry
+from toolkit.benchmarks import kept
 from toolkit.benchmarks.layouts import berds
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel
@@ -113,6 +114,7 @@ def test_a_split_is_fetched_from_its_repository_of_the_hub(home, tmp_path):
         done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "berds-kialo-test: 2 cores, 2 queries, candidates in 0 modes\n"
+    assert kept.facts(next(home.rglob("kept.yaml")).parent)["origin"]["revision"] == COMMIT  # main is another one tomorrow
     assert [topic.query_id for topic in benchmarks.resolve_topics("berds-kialo-test").topics] == ["kialo-1", "kialo-2"]
 
 

@@ -191,5 +191,13 @@ def test_a_kept_copy_that_has_changed_says_how_to_get_it_again(home, tmp_path):
         f"hint:  the copy has changed: tandem cache remove {queries.parent.relative_to(home)}, and fetch it again",
     ]
     assert not (tmp_path / "out").exists()
-    (queries.parent / "kept.yaml").unlink()
-    assert run("verify", "infosearch").stdout == f"audience\tchecksums\t{queries.parent}/kept.yaml is missing or damaged\n"
+
+
+@pytest.mark.parametrize("content", [None, "}{", "sha256: [1]\n", ""])
+def test_verify_tells_of_facts_that_are_missing_or_damaged(home, tmp_path, content):
+    run("fetch", "infosearch", "--from", write_infosearch(tmp_path / "copy", ("audience",)))
+    facts = next(home.rglob("kept.yaml"))
+    facts.unlink() if content is None else facts.write_text(content)
+    done = run("verify", "infosearch")
+    assert done.stdout == f"audience\tchecksums\t{facts} is missing or damaged\n", done.stderr
+    assert done.returncode == 1

@@ -161,6 +161,16 @@ BROKEN = {
         lambda rows: rows[0].update(score=0.5),
         "default/test.jsonl, line 1: score 0.5 is no whole number",
     ),
+    "a relevance beyond all numbers": (
+        "default",
+        lambda rows: rows[0].update(score=10**400),
+        f"default/test.jsonl, line 1: score {10**400} is no whole number",
+    ),
+    "a relevance that is true": (
+        "default",
+        lambda rows: rows[0].update(score=True),
+        "default/test.jsonl, line 1: score True is no whole number",
+    ),
     "no candidates": (
         "top_ranked",
         lambda rows: rows.pop(0),
@@ -274,6 +284,11 @@ def test_topics_and_judgments_do_not_wait_for_the_documents(home, tmp_path):
         assert int(done.stdout) > 0
     done = subprocess.run([sys.executable, "-c", code.format("list", "docs('rus')")], capture_output=True, text=True)
     assert "no JSON" in done.stderr
+    done = run("export", "mfollowir-rus", "--to", tmp_path / "out")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1,
+        "hint:  the copy has changed: tandem cache remove benchmarks/mfollowir/rus.09eecbe45c54, and fetch it again",
+    )
 
 
 def test_a_folder_of_tables_is_what_was_asked_for(home, tmp_path):

@@ -19,7 +19,7 @@ TIMEOUT = 10  # seconds
 
 @contextmanager
 def fetched(repository: str, revision: str, hint: str, patterns: Sequence[str] = TABLES) -> Iterator[Path]:
-    """The folder of a data repository at one revision, for the length of the block.
+    """The folder of a data repository at one revision, named by its commit, for the length of the block.
 
     What has arrived stays where the download is interrupted. It goes when the block ends well, and when the block cannot
     use it (ToolkitError): the next call downloads it anew.

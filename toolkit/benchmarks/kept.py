@@ -21,6 +21,7 @@ from toolkit import registry
 from toolkit.benchmarks import hub
 from toolkit.benchmarks.layouts import LAYOUTS
 from toolkit.benchmarks.parts import Group, Part, counts
+from toolkit.benchmarks.stored import unchanged
 from toolkit.benchmarks.tables import has_table, read_table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
@@ -53,13 +54,10 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
                 _fetch(spec, group)
     folder = kept_folder(spec, group)
     layout = _layout(spec)
-    try:
+    with unchanged(folder):
         part = getattr(layout, "read_kept", layout.read)(folder, spec, group)
         runs = {mode: read_run(path) for mode in part.topics if (path := _candidates(folder, mode)).exists()}
-        return replace(part, scoreddocs={**part.scoreddocs, **runs})
-    except ToolkitError as error:  # it was sound when it was kept
-        hint = f"the copy has changed: tandem cache remove {folder.relative_to(home())}, and fetch it again"
-        raise ToolkitError(error.message, hint, problems=error.problems, status=1) from error
+    return replace(part, scoreddocs={**part.scoreddocs, **runs})
 
 
 def _lock(spec: BenchmarkSpec, group: Group) -> AbstractContextManager[None]:
@@ -81,10 +79,10 @@ def _fetch(spec: BenchmarkSpec, group: Group) -> None:
         hint += f", or use the mini ({mini})"
     if "repository" not in group:
         raise ToolkitError(f"{spec.name}-{_flat(group)} is in no repository of the hub", hint)
-    origin = {"repository": group["repository"], "revision": group["revision"]}
     patterns = getattr(_layout(spec), "patterns", _all_tables)(group)
     with hub.fetched(group["repository"], group["revision"], hint, patterns) as folder:
-        _keep(spec, group, folder, origin)
+        # what is no commit (BERDS' `main`) is another one tomorrow
+        _keep(spec, group, folder, {"repository": group["repository"], "revision": folder.name})
 
 
 def _all_tables(group: Group) -> tuple[str, ...]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from toolkit.benchmarks.tables import Record, read_table
@@ -47,9 +45,11 @@ def checked_id(value: str, record: Record) -> str:
 def label(record: Record) -> int | None:
     """A relevance: a whole number, which some files write as 1.0; None where it is something else."""
     score = record.values.get("score")
+    if isinstance(score, bool):
+        return None
     try:
         value = float(text(record, "score") if score is None else score)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return int(value) if value.is_integer() and abs(value) < 2**31 else None
 
@@ -77,24 +77,6 @@ def documents(folder: Path, table: str, problems: list[str]) -> dict[str, Doc]:
             problems.append(f"{record.place}: document {doc.doc_id} for the second time")
         docs[doc.doc_id] = doc
     return docs
-
-
-@dataclass(frozen=True)
-class StoredDocs(Sequence[Doc]):
-    """The documents of a kept copy, read when they are asked for: topics and judgments need not wait for a corpus."""
-
-    folder: Path
-    table: str
-
-    @cached_property
-    def _docs(self) -> list[Doc]:
-        return list(documents(self.folder, self.table, []).values())
-
-    def __len__(self) -> int:
-        return len(self._docs)
-
-    def __getitem__(self, place: int | slice) -> Doc | list[Doc]:
-        return self._docs[place]
 
 
 def by_id(folder: Path, table: str, columns: Sequence[str], what: str, problems: list[str]) -> dict[str, Record]:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from toolkit.benchmarks import hub, records
 from toolkit.benchmarks.parts import Group, Part
+from toolkit.benchmarks.stored import StoredDocs
 from toolkit.benchmarks.tables import has_table, read_table, repository_folder
 from toolkit.core.documents import Doc
 from toolkit.core.modes import FOLLOWIR, join_mode, split_mode
@@ -96,7 +97,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
 
 def read_kept(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     """The same without a look at the documents, which are read when they are asked for."""
-    return _part(folder, group, None, records.StoredDocs(folder, _table(group, "corpus")), [])
+    return _part(folder, group, None, StoredDocs(folder, _table(group, "corpus")), [])
 
 
 def _part(folder: Path, group: Group, known: records.Known, docs: Sequence[Doc], problems: list[str]) -> Part:
