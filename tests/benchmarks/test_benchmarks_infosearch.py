@@ -208,6 +208,10 @@ SAME = {
     "a README that names other files": with_file("README.md", README.format("corpus/*.parquet")),
     "a README that names files elsewhere": with_file("README.md", README.format("../**/*.jsonl")),
     "a README with an absolute path": with_file("README.md", README.format("/etc/*")),
+    "a README with no pattern": with_file("README.md", README.format('""')),
+    "a README with the folder itself": with_file("README.md", README.format('"."')),
+    "a README with half a pattern": with_file("README.md", README.format('"a**b"')),
+    "a README with an impossible date": with_file("README.md", "---\ndate: 2000-99-99\n---\n"),
     "a README without configurations": with_file("README.md", "---\nconfigs:\n---\n"),
 }
 

@@ -66,10 +66,17 @@ def has_table(folder: Path, configuration: str) -> bool:
 def _find(folder: Path, configuration: str) -> list[Path]:
     named = [place.format(name=configuration, form=form) for place in PLACES for form in FORMATS]
     for patterns in (_declared(folder, configuration), *([pattern] for pattern in named)):
-        found = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+        found = sorted({path for pattern in patterns for path in _matches(folder, pattern) if path.is_file()})
         if found := [path for path in found if path.name.endswith(FORMATS)]:
             return found
     return []
+
+
+def _matches(folder: Path, pattern: str) -> list[Path]:
+    try:
+        return list(folder.glob(pattern))
+    except (ValueError, IndexError):  # a README may declare what is no pattern
+        return []
 
 
 def _check_shards(paths: list[Path]) -> None:
@@ -82,7 +89,7 @@ def _check_shards(paths: list[Path]) -> None:
 def _declared(folder: Path, configuration: str) -> list[str]:
     """Patterns of a configuration's files, from the head of a hub repository's README (`configs`).
 
-    None where the README says something else: a local copy may have one of its own.
+    Empty where the README says something else: a local copy may have one of its own.
     """
     import yaml
 
@@ -94,7 +101,7 @@ def _declared(folder: Path, configuration: str) -> list[str]:
         configs = yaml.safe_load(text[4:].partition("\n---")[0])["configs"]
         files = next(config["data_files"] for config in configs if config["config_name"] == configuration)
         return [pattern for pattern in _patterns(files) if not pattern.startswith("/") and ".." not in pattern]
-    except (yaml.YAMLError, StopIteration, TypeError, KeyError, AttributeError):
+    except (yaml.YAMLError, ValueError, RecursionError, StopIteration, TypeError, KeyError, AttributeError):
         return []
 
 
