@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from toolkit.analyze.order import order
+from toolkit.core.errors import ToolkitError
 from toolkit.evaluate.inputs import as_sources
 from toolkit.evaluate.judgments import from_files
 from toolkit.formats import read_run
@@ -64,6 +65,11 @@ def test_the_interval_holds_the_gap_and_follows_the_seed(judged):
             for mode in ("gap 2.5%", "gap", "gap 97.5%")
         )
         assert low < gap < high
+
+
+def test_a_seed_below_0_is_refused(judged):
+    with pytest.raises(ToolkitError, match="the seed is -1"):
+        order(*runs("original", "query-first"), judged, seed=-1)
 
 
 def test_the_command_prints_the_long_table():

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolkit import measures as tandem
+from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import guess_group, join_mode, split_mode
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments
@@ -95,13 +96,20 @@ def mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if len(values) else math.nan
 
 
+def random_numbers(seed: int) -> np.random.Generator:
+    """What draws; ToolkitError for a seed below 0."""
+    if seed < 0:
+        raise ToolkitError(f"the seed is {seed}", "--seed is a whole number from 0 on")
+    return np.random.default_rng(seed)
+
+
 def bootstrap(of: Sums, seed: int, minus: Sums | None = None) -> Interval:
     """The interval of a mean (minus another over the same groups): whole groups are drawn with replacement, 2,000 times.
 
     The instances of one core query resemble each other: drawn one by one they would make the interval too narrow.
     """
     count = len(of.values)
-    draws = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), RESAMPLES)
+    draws = random_numbers(seed).multinomial(count, np.full(count, 1 / count), RESAMPLES)
     with np.errstate(invalid="ignore"):  # a draw in which nothing is left
         means = (draws @ of.values) / (draws @ of.sizes)
         if minus is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from toolkit.analyze.instances import INTERVAL, Instances, bootstrap, mean
+from toolkit.analyze.instances import INTERVAL, Instances, bootstrap, mean, random_numbers
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import join_qrels
 from toolkit.core.runs import Run
@@ -76,7 +76,7 @@ def _kept(instances: Instances, lexical: Run, judgments: Judgments) -> np.ndarra
 
 def _random_kept(instances: Instances, kept: np.ndarray, seed: int) -> Iterator[np.ndarray]:
     """As many instances of each group as `kept` has, drawn by chance; (n,) bool each."""
-    generator = np.random.default_rng(seed)
+    generator = random_numbers(seed)
     sizes = np.bincount(instances.groups)
     starts = np.cumsum(sizes) - sizes
     left = np.bincount(instances.groups, kept).astype(int)
