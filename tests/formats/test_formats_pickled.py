@@ -52,6 +52,11 @@ def test_a_pickle_is_known_by_its_name_or_its_bytes(tmp_path, name):
     assert read_any_run(path).to_dict() == RUN
 
 
+def test_a_run_that_was_made_of_a_pickle_keeps_its_name_and_is_none(tmp_path):
+    (tmp_path / "run.pickle.trec").write_text("q Q0 d 1 1.5 tag\n")
+    assert read_any_run(tmp_path / "run.pickle.trec").to_dict() == {"q": {"d": 1.5}}
+
+
 def test_ids_that_are_shared_between_queries_are_read_once_and_used_again(tmp_path):
     docs = [f"document-{number}" for number in range(3000)]  # more than one batch, ids from the memo
     run = {f"q{number}": {doc: float(place) for place, doc in enumerate(docs)} for number in range(3)}

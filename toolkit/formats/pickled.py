@@ -38,7 +38,8 @@ class _Refused(Exception):
 def is_pickled(path: str | Path, start: bytes) -> bool:
     """Whether a file is a pickle, by its name or its first bytes (decompressed)."""
     marked = start[:1] == pickle.PROTO and start[1:2] and start[1] in PROTOCOLS
-    return bool(marked) or any(suffix in SUFFIXES for suffix in Path(path).suffixes) or start.startswith((b"(dp", b"}q"))
+    name = Path(path).name.removesuffix(".gz").removesuffix(".zst")
+    return bool(marked) or name.endswith(SUFFIXES) or start.startswith((b"(dp", b"}q"))
 
 
 def read_pickled(path: str | Path) -> Run:
