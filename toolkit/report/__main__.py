@@ -45,6 +45,10 @@ def parser() -> argparse.ArgumentParser:
         default="parameters",
         help="what quality is drawn against (default: parameters)",
     )
+    made.add_argument(
+        "--published", action="store_true", help="also the numbers that the benchmark's paper prints, beside ours"
+    )
+    made.add_argument("--claims", action="store_true", help="also what the benchmark's paper claims, over these runs")
     made.add_argument("--plots", metavar="DIR", help="also write every figure as PDF, SVG and PNG")
     made.add_argument("--format", choices=("html", "latex", "markdown", "csv"), default="html")
     made.add_argument("--output", metavar="F", help="where to write (default: standard output)")
@@ -63,7 +67,7 @@ def main(args: argparse.Namespace) -> None:
         _save(gathered, args.plots)
     if args.plots and args.output is None:
         return
-    made = report(gathered, missing=args.missing)
+    made = report(gathered, missing=args.missing, published=args.published, claims=args.claims)
     if args.format == "html":
         text = to_html(made, index=args.index, docs=args.docs, missing=args.missing)
     else:

@@ -32,10 +32,17 @@ class Report:
         return [*([self.overview] if self.overview else []), *(table for each in self.sections for table in each.tables)]
 
 
-def report(benchmarks: Sequence[Gathered], *, missing: str = "worst") -> Report:
-    """The tables of runs of one or several benchmarks; missing  as in `toolkit.evaluate`."""
-    sections = tuple(section(gathered, missing=missing) for gathered in benchmarks)
-    return Report(sections, overview(benchmarks) if len(benchmarks) > 1 else None)
+def report(benchmarks: Sequence[Gathered], *, missing: str = "worst", published: bool = False, claims: bool = False) -> Report:
+    """The tables of runs of one or several benchmarks.
+
+    missing    as in `toolkit.evaluate`
+    published  also what the benchmarks' papers print of the systems, beside the runs
+    claims     also what the papers claim, over the runs
+
+    Raises ToolkitError where nothing published can be set beside the runs: of a mini, never.
+    """
+    sections = [section(gathered, missing=missing, published=published, claims=claims) for gathered in benchmarks]
+    return Report(tuple(sections), overview(benchmarks) if len(benchmarks) > 1 else None)
 
 
 def to_text(made: Report, format: str) -> str:

@@ -11,6 +11,7 @@ from toolkit.evaluate.scoring import INTERVAL
 from toolkit.measures.evaluation import PAIRED
 from toolkit.report.facts import headings
 from toolkit.report.gathered import Gathered, Key, RunFacts
+from toolkit.report.published import claims_table, published_table
 from toolkit.report.standing import by_heading, is_ranked, marks, name_of
 from toolkit.report.table import Block, Cell, Head, Table, figure, score, words
 
@@ -37,9 +38,11 @@ class Section:
         return (self.main, *self.groups, *self.more)
 
 
-def section(gathered: Gathered, *, missing: str = "worst") -> Section:
-    """All tables of a benchmark's runs."""
-    more = [references(gathered)] if any(facts.references for facts in gathered.runs) else []
+def section(gathered: Gathered, *, missing: str = "worst", published: bool = False, claims: bool = False) -> Section:
+    """All tables of a benchmark's runs; published, claims  also those of `toolkit.report.published`."""
+    more = [published_table(gathered, missing=missing)] if published else []
+    more += [claims_table(gathered, missing=missing)] if claims else []
+    more += [references(gathered)] if any(facts.references for facts in gathered.runs) else []
     more += [cost(gathered), coverage(gathered)]
     return Section(gathered, main_table(gathered, missing=missing), tuple(group_tables(gathered)), tuple(more))
 

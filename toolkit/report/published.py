@@ -1,0 +1,86 @@
+"""A report's tables of what the benchmark's paper prints: its numbers beside those of the runs, and its claims over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.scores import Score
+from toolkit.evaluate import published
+from toolkit.evaluate.evaluation import Evaluation
+from toolkit.evaluate.published import Beside
+from toolkit.report.gathered import Gathered
+from toolkit.report.table import Block, Cell, Head, Table, figure, score, words
+
+ANSWERS = {True: "holds", False: "does not hold", None: "-"}
+
+
+def published_table(gathered: Gathered, *, missing: str = "worst") -> Table:
+    """Every number of the runs that the paper prints of their systems, beside the printed one.
+
+    Raises ToolkitError for a mini, whose scores are never set beside published ones, and where the paper reports none of the
+    systems.
+    """
+    paper, groups = published.paper_of(_benchmark(gathered))
+    printed = {
+        facts.name: facts.system.printed[paper] for facts in gathered.runs if facts.system and paper in facts.system.printed
+    }
+    if not printed:
+        hint = "runs are known by the system that their metadata name, or by their tags"
+        raise ToolkitError(f"the {paper} paper reports none of these systems", hint)
+    rows = published.beside(_scores(gathered, paper, missing), groups, paper, printed)
+    blocks = [_block(name, [row for row in rows if row.run == name]) for name in printed]
+    heads = (
+        Head("", "number", False),
+        *(Head("", name) for name in ("this run", "published", "difference")),
+        *(Head("", name, False) for name in ("table", "known inconsistencies")),
+    )
+    without = [facts.name for facts in gathered.runs if facts.name not in printed]
+    caption = f"Published numbers of the {paper} paper, brought to fractions; differences are this run minus the paper."
+    caption += f" The paper does not report {', '.join(without)}." if without else ""
+    return Table(f"{gathered.name}.published", f"{gathered.name}: beside the paper", caption, heads, tuple(blocks))
+
+
+def _block(name: str, rows: Sequence[Beside]) -> Block:
+    theirs = dict.fromkeys(f"{row.cell.system} ({row.cell.kind})" if row.cell.kind else row.cell.system for row in rows)
+    return Block(f"{name} beside {', '.join(theirs)}" if rows else name, tuple(map(_row, rows)))
+
+
+def _row(row: Beside) -> tuple[Cell, ...]:
+    number = " ".join(filter(None, (row.group, row.measure, row.mode)))
+    return (
+        words(number),
+        score(row.value),
+        score(row.cell.value),
+        figure(row.difference, "{:+.4f}"),
+        words(", ".join(row.tables)),
+        words(" ".join(row.cell.inconsistent)),
+    )
+
+
+def claims_table(gathered: Gathered, *, missing: str = "worst") -> Table:
+    """What the paper claims in general, and whether it holds over the runs.
+
+    Raises ToolkitError for a mini, and for a benchmark whose paper is not known.
+    """
+    paper, groups = published.paper_of(_benchmark(gathered))
+    systems = {facts.name: facts.system for facts in gathered.runs}
+    found = published.claims(_scores(gathered, paper, missing), groups, paper, systems)
+    rows = [
+        (words(claim.claim), words(claim.section), words(ANSWERS[holds]), words(ANSWERS[claim.holds]), words(claim.note))
+        for claim, holds in found
+    ]
+    heads = tuple(Head("", name, False) for name in ("claim", "section", "over these runs", "over the paper's tables", "note"))
+    caption = f"Claims of the {paper} paper in our words; - where the runs or scores that they are about are not here."
+    return Table(f"{gathered.name}.claims", f"{gathered.name}: the paper's claims", caption, heads, (Block("", tuple(rows)),))
+
+
+def _benchmark(gathered: Gathered) -> str | None:
+    return gathered.name if gathered.benchmark else None
+
+
+def _scores(gathered: Gathered, paper: str, missing: str) -> tuple[Score, ...]:
+    """Of all measures that the paper prints, in all modes; what needs modes that are not judged here is left out."""
+    judgments = replace(gathered.judgments, measures=published.measures_of(paper), shown=())
+    return Evaluation(tuple(facts.run for facts in gathered.runs), judgments).scores(None, missing=missing).rows
