@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def gather(
     for name, own in given:
         evaluation = prepare(own, name, qrels, depth, ids)
         gathered.append(_gathered(evaluation, name, own, measures, missing, x))
-    return gathered
+    return [replace(each, beside=tuple(other for other in gathered if other is not each)) for each in gathered]
 
 
 def _assigned(sources: Sequence[Source], benchmarks: Sequence[str]) -> dict[str, list[Source]]:

@@ -81,6 +81,7 @@ class Gathered:
     measures   as ir_measures writes them, in the order of the table
     notes      what must be known before a number is trusted
     x          the field of `Cost` that quality is drawn against
+    beside     the other benchmarks of the same report: one may hold paraphrases of this one's instructions
     """
 
     name: str
@@ -91,6 +92,7 @@ class Gathered:
     topics: tuple[Topic, ...] = ()
     notes: tuple[str, ...] = ()
     x: str = "parameters"
+    beside: tuple[Gathered, ...] = ()
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from toolkit.report.plots.depth import COVERAGE, MRECALL
 from toolkit.report.plots.heatmap import HEATMAP
 from toolkit.report.plots.histograms import HISTOGRAMS
 from toolkit.report.plots.intervals import INTERVALS
+from toolkit.report.plots.paraphrases import PARAPHRASES
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.radar import RADAR
 from toolkit.report.plots.size import SIZE
@@ -14,4 +15,15 @@ from toolkit.report.plots.surface import WISE_REWARD, WISE_SURFACE
 __all__ = ["PLOTS", "Drawn", "Plot"]
 
 # in the order of a page
-PLOTS: tuple[Plot, ...] = (RADAR, INTERVALS, HEATMAP, SIZE, WISE_SURFACE, WISE_REWARD, HISTOGRAMS, MRECALL, COVERAGE)
+PLOTS: tuple[Plot, ...] = (
+    RADAR,
+    INTERVALS,
+    PARAPHRASES,
+    HEATMAP,
+    SIZE,
+    WISE_SURFACE,
+    WISE_REWARD,
+    HISTOGRAMS,
+    MRECALL,
+    COVERAGE,
+)

@@ -17,6 +17,7 @@ from toolkit.report.plots.style import GREY, axis_name, look, name_rows, panels
 from toolkit.report.standing import is_ranked
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 TITLE = "Instruction following and robustness with 95 % intervals"
@@ -58,9 +59,26 @@ def interval(facts: RunFacts, judgments: Judgments, its: Sequence[Key]) -> tuple
         known = cores[key.group] or {}
         # the values of a measure over core queries stand under these
         clusters = np.unique([known.get(each, each) for each in found.query_ids], return_inverse=True)[1]
-        means.append(resampled_means([(found.values, clusters)], samples=SAMPLES, generator=generator)[:, 0])
-    low, high = np.quantile(np.mean(means, axis=0), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        means.append(means_of(found.values, clusters, generator))
+    return bounds(np.mean(means, axis=0))
+
+
+def means_of(values: np.ndarray, clusters: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """(SAMPLES,) means of values (n,) when whole clusters, (n,) from 0 on, are drawn with replacement."""
+    return resampled_means([(values, clusters)], samples=SAMPLES, generator=generator)[:, 0]
+
+
+def bounds(means: np.ndarray) -> tuple[float, float]:
+    """Between which 95 % of them lie."""
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
+
+
+def whiskers(axes: Axes, places: Sequence[float], values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    """Intervals over horizontal bars."""
+    # the mean itself may lie outside by a rounding error
+    sides = np.maximum([values - low, high - values], 0)
+    axes.errorbar(values, places, xerr=sides, fmt="none", ecolor="black", capsize=3, linewidth=1.2)
 
 
 def draw(gathered: Gathered) -> Figure:
@@ -74,9 +92,8 @@ def draw(gathered: Gathered) -> Figure:
     for each, column in zip(axes.flat, shown, strict=False):
         own = {row[2]: row[3:] for row in rows if row[:2] == column}
         values, low, high = np.array([own[name] for name in names]).T
-        bounds = np.maximum([values - low, high - values], 0)
         each.barh(range(len(names)), values, height=0.6, color=look(1).colour, alpha=0.55)
-        each.errorbar(values, range(len(names)), xerr=bounds, fmt="none", ecolor="black", capsize=3, linewidth=1.2)
+        whiskers(each, range(len(names)), values, low, high)
         each.axvline(0, color=GREY, linewidth=1)
         each.set_xlabel(axis_name(*column), fontsize="small")
         name_rows(each, names)
