@@ -46,6 +46,18 @@ def encoding_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--trust-remote-code", action="store_true", help="run the code that the checkpoint's repository brings")
 
 
+def significance_options(group: argparse._ArgumentGroup) -> None:
+    """Whether a difference is chance: `--test`, `--samples`, `--seed`."""
+    group.add_argument(
+        "--test",
+        choices=("default", "randomisation", "wilcoxon", "t"),
+        default="default",
+        help="default: Wilcoxon for measures over pairs of modes, randomisation for the others",
+    )
+    group.add_argument("--samples", type=int, default=10_000, metavar="N", help="draws of randomisation and bootstrap")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of both (default: 0)")
+
+
 def run_output(parser: argparse.ArgumentParser) -> None:
     """Where a run goes: `--output`, `--metadata`, `--tag`, and `--dry-run`."""
     out = parser.add_argument_group("output")

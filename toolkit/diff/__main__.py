@@ -8,7 +8,7 @@ import sys
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.shell import command, from_os_error, guard, note
+from toolkit.shell import command, from_os_error, guard, note, significance_options
 
 EPILOG = """\
 examples:
@@ -44,15 +44,7 @@ def parser() -> argparse.ArgumentParser:
         help="pairs with a perspective that were asked and not answered: an error (default), or not holding",
     )
     made.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
-    tests = made.add_argument_group("is it chance?")
-    tests.add_argument(
-        "--test",
-        choices=("default", "randomisation", "wilcoxon", "t"),
-        default="default",
-        help="default: Wilcoxon for measures over pairs of modes, randomisation for the others",
-    )
-    tests.add_argument("--samples", type=int, default=10_000, metavar="N", help="draws of randomisation and bootstrap")
-    tests.add_argument("--seed", type=int, default=0, metavar="N", help="of both (default: 0)")
+    significance_options(made.add_argument_group("is it chance?"))
     moved = made.add_argument_group("queries that moved")
     moved.add_argument("--top", type=int, default=5, metavar="N", help="how many are shown (default: 5)")
     moved.add_argument("--by", metavar="MEASURE", help="by which measure (default: the first)")

@@ -22,6 +22,8 @@ from toolkit.evaluate.notes import run_notes
 from toolkit.pages import browse, finder, render
 from toolkit.texts import texts_from
 
+TESTED = "differences are second minus first; p is two-sided and over core queries; Holm corrects for the numbers of a group"
+
 
 @dataclass(frozen=True)
 class Given:
@@ -118,7 +120,7 @@ def _pair(
     named = [replace(run, tag=tag) for run, tag in zip((a, b), names, strict=True)]
     odd = run_notes(named, judgments, asked.every(judgments), missing)
     moved = tuple(_moved(found, a, b, judgments, top, by))
-    return Pair(*names, False, alike, found, moved, (*judgments.notes, *odd, *notes, *found.notes))
+    return Pair(*names, False, alike, found, moved, (*judgments.notes, *odd, *notes, TESTED, *found.notes))
 
 
 def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:

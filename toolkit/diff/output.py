@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from toolkit.core.modes import split_mode
+from toolkit.core.scores import Change
 from toolkit.diff.rankings import Likeness
-from toolkit.evaluate.comparison import Change, Comparison
-from toolkit.evaluate.table import PAIRED, Panel, Table, number, to_text
+from toolkit.evaluate.comparison import Comparison
+from toolkit.evaluate.table import PAIRED, SIGNIFICANT, Panel, Table, number, to_text
 
 SCHEMA = 1
 FORMATS = ("table", "json", "csv")
-SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from toolkit.core.scores import Scores
 
 if TYPE_CHECKING:
+    from toolkit.evaluate.baseline import Baseline
     from toolkit.evaluate.inputs import Given
 
 
@@ -30,6 +31,7 @@ def evaluate(
     missing: str = "worst",
     ids: str = "tandem",
     unjudged: str = "refuse",
+    baseline: str | Baseline | None = None,
 ) -> Scores:
     """Score runs against a benchmark, against qrels, or against qrels of a benchmark's queries.
 
@@ -49,13 +51,17 @@ def evaluate(
     ids         `published`: query ids are the benchmark's own, in the runs and in the scores
     unjudged    pairs of a document and a perspective that a judge was asked for and did not answer are refused (`refuse`),
                 or count as `negative`
+    baseline    the tag or the file of the run that the others are held against (`Scores.changes`); a `Baseline` says how
 
     Raises ToolkitError for input that cannot be read, for a run of another benchmark, and where a mode is missing.
     """
+    from toolkit.evaluate.baseline import Baseline
     from toolkit.evaluate.evaluation import prepare
 
     prepared = prepare(runs, benchmark, qrels, depth, ids, unjudged)
-    return prepared.scores(measures, by_query=by_query, by_type=by_type, references=references, missing=missing)
+    first = Baseline(baseline) if isinstance(baseline, str) else baseline
+    more = {"by_query": by_query, "by_type": by_type, "references": references}
+    return prepared.scores(measures, missing=missing, baseline=first, **more)
 
 
 class _Callable(ModuleType):

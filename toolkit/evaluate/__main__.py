@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.shell import command, guard, note
+from toolkit.shell import command, guard, note, significance_options
 
 if TYPE_CHECKING:
+    from toolkit.evaluate.baseline import Baseline
     from toolkit.evaluate.evaluation import Evaluation
 
 EPILOG = """\
@@ -22,6 +23,7 @@ examples:
   tandem evaluate run.trec --benchmark berds --qrels judged.txt --by-type
   tandem evaluate run.trec --benchmark infosearch-mini --explain audience-001-1
   tandem evaluate run.trec --benchmark infosearch --published
+  tandem evaluate bm25.trec other.trec --benchmark infosearch-mini --baseline bm25.trec --format latex
 
 MODE is ori, ins, rev, og or changed; anything else before a = belongs to the file's name. Files of one tag with disjoint
 query ids are parts of one run, otherwise each file is a run. Scores are fractions, never times 100."""
@@ -77,6 +79,9 @@ def parser() -> argparse.ArgumentParser:
         help="pairs with a perspective that were asked and not answered (label -1): an error (default), or not holding",
     )
     made.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
+    against = made.add_argument_group("held against one of the runs")
+    against.add_argument("--baseline", metavar="RUN", help="a tag or file: mark what differs from it, with intervals")
+    significance_options(against)
     made.add_argument("--format", choices=("table", "json", "csv", "latex", "trec"), default="table")
     made.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
     return made
@@ -91,6 +96,8 @@ def main(args: argparse.Namespace) -> None:
     prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids, args.unjudged)
     on_terminal = args.output == "-" and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if on_terminal else None
+    if args.baseline and (args.explain or args.published is not None):
+        raise ToolkitError("--baseline marks the table of scores", "leave --explain and --published out")
     if args.explain:
         write(prepared.explain(args.explain, width), args.output)
         return
@@ -100,11 +107,21 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.evaluate.output import render
 
     more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references}
-    scores = prepared.scores(args.measures, missing=args.missing, **more)
+    scores = prepared.scores(args.measures, missing=args.missing, baseline=_baseline(args), **more)
     if args.format in ("csv", "latex", "trec"):  # they have no place for notes
         for line in scores.notes:
             note(line)
     write(render(scores, args.format, by_query=args.by_query, width=width), args.output)
+
+
+def _baseline(args: argparse.Namespace) -> Baseline | None:
+    if not args.baseline:
+        return None
+    if args.format == "trec":
+        raise ToolkitError("trec_eval's lines have no place for markers", "--format table, latex, csv or json")
+    from toolkit.evaluate.baseline import Baseline
+
+    return Baseline(args.baseline, args.test, args.samples, args.seed)
 
 
 def _published(prepared: Evaluation, args: argparse.Namespace) -> str:

@@ -263,7 +263,6 @@ def _moved(group: str, columns: Mapping[Key, _Column]) -> Iterator[Moved]:
 
 
 def _notes(tables) -> Iterator[str]:
-    yield "differences are second minus first; p is two-sided and over core queries; Holm corrects for the numbers of a group"
     independent = {part.group: max(int(column.cores.max()) + 1 for column in columns.values()) for part, columns, _ in tables}
     few = {group: number for group, number in independent.items() if number < FEW}
     if few:

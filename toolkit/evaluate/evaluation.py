@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,9 @@ from toolkit import measures as tandem
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import split_mode
 from toolkit.core.runs import Run
-from toolkit.core.scores import Scores
+from toolkit.core.scores import Change, Place, Scores
 from toolkit.evaluate import subtopics
+from toolkit.evaluate.baseline import Baseline, against, untested
 from toolkit.evaluate.explain import to_lines
 from toolkit.evaluate.inputs import as_sources, load_each, load_runs
 from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files
@@ -45,8 +46,12 @@ class Evaluation:
         by_type: bool = False,
         references: bool = False,
         missing: str = "worst",
+        baseline: Baseline | None = None,
     ) -> Scores:
-        """All rows, run by run, each followed by its references; what a reader must know stands in the notes."""
+        """All rows, run by run, each followed by its references; what a reader must know stands in the notes.
+
+        baseline  the run that the others are held against
+        """
         one_of("missing", missing, MISSING)
         asked = self.asked(measures, missing)
         wanted = asked.every(self.judgments)
@@ -65,9 +70,13 @@ class Evaluation:
             raise ToolkitError(f"{self.judgments.name}: no value of {', '.join(lacking)}", "judge all modes that they need")
         if lacking:
             notes.append(f"left out, as they need modes that are not judged here: {', '.join(lacking)}")
+        changes: Mapping[Place, Change] = {}
+        if baseline:
+            changes, tested = against(baseline, self.runs, self.judgments, asked, types)
+            notes += [*tested, *untested(rows, changes)]
         if self.published:
             rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
-        return Scores(tuple(rows), tuple(notes))
+        return Scores(tuple(rows), tuple(notes), changes)
 
     def asked(self, measures: Sequence[str] | None, missing: str) -> Asked:
         """What is computed: whoever names measures gets those alone, and in every mode."""

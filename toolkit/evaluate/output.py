@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from itertools import groupby
+from typing import Any
 
 from toolkit.core.modes import join_mode
 from toolkit.core.scores import Score, Scores
@@ -14,6 +14,7 @@ from toolkit.evaluate.table import PAIRED, lay_out, to_latex, to_text
 
 SCHEMA = 1
 COLUMNS = ("run", "group", "mode", "measure", "value", "queries")
+CHANGES = ("difference", "low", "high", "p", "holm")  # from a baseline
 FORMATS = ("table", "json", "csv", "latex", "trec")
 
 
@@ -32,28 +33,34 @@ def render(scores: Scores, format: str, *, by_query: bool = False, width: int | 
     return _csv(scores, by_query) if format == "csv" else _trec(scores)
 
 
-def _columns(by_query: bool) -> tuple[str, ...]:
-    return (*COLUMNS, "query_id") if by_query else COLUMNS
+def _records(scores: Scores, by_query: bool) -> list[dict[str, Any]]:
+    """A row's fields by name; None for no value, and for differences from a baseline where there is none."""
+    columns = (*COLUMNS, "query_id") if by_query else COLUMNS
+    records = []
+    for row in scores.rows:
+        record = {name: getattr(row, name) for name in columns}
+        if scores.changes:
+            change = scores.change(row)
+            record |= {name: getattr(change, name, None) for name in CHANGES}
+        records.append({name: None if value != value else value for name, value in record.items()})
+    return records
 
 
 def _json(scores: Scores, by_query: bool) -> str:
-    rows = [{name: getattr(row, name) for name in _columns(by_query)} for row in scores.rows]
-    for row in rows:
-        if math.isnan(row["value"]):  # JSON has no NaN
-            row["value"] = None
     # one row a line: readable, and line tools see a changed number
-    lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in rows)
+    lines = ",\n".join("  " + json.dumps(record, ensure_ascii=False) for record in _records(scores, by_query))
     notes = json.dumps(list(scores.notes), ensure_ascii=False)
     return f'{{"schema": {SCHEMA}, "rows": [\n{lines}\n], "notes": {notes}}}\n'
 
 
 def _csv(scores: Scores, by_query: bool) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_columns(by_query))
-    for row in scores.rows:
-        value = "" if math.isnan(row.value) else repr(float(row.value))
-        writer.writerow([value if name == "value" else getattr(row, name) for name in _columns(by_query)])
+    columns = (*COLUMNS, *(("query_id",) if by_query else ()), *(CHANGES if scores.changes else ()))
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    for record in _records(scores, by_query):
+        value = record["value"]
+        writer.writerow({**record, "value": value if value is None else float(value)})
     return text.getvalue()
 
 

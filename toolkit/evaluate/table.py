@@ -12,14 +12,27 @@ from toolkit.evaluate.references import is_reference
 
 GAP = "  "
 PAIRED = "paired"
+SIGNIFICANT = 0.05  # p after Holm's correction below which a difference is marked
+
+
+class Mark(NamedTuple):
+    """How a number differs from a baseline's: the interval of the difference, and whether it is more than chance."""
+
+    low: float
+    high: float
+    significant: bool
 
 
 class Panel(NamedTuple):
-    """The columns of one measure: its modes (empty for a measure of all modes), and a cell for each row and mode."""
+    """The columns of one measure: its modes (empty for a measure of all modes), and a cell for each row and mode.
+
+    marks  parallel to cells, None where there is none; empty where runs are held against nothing
+    """
 
     measure: str
     modes: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
+    marks: tuple[tuple[Mark | None, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,9 +47,13 @@ class Table:
 def lay_out(scores: Scores) -> Table:
     """The scores as a table; of a reference only the last group is shown, the average."""
     values: dict[tuple[str, str, str], dict[tuple[str, str], str]] = {}
+    marks: dict[tuple[str, str, str], dict[tuple[str, str], Mark]] = {}
     columns: dict[str, dict[str, None]] = {}
     for row in scores.rows:
         values.setdefault((row.run, row.group, row.query_id), {})[row.measure, row.mode] = number(row.value)
+        if change := scores.change(row):
+            mark = Mark(change.low, change.high, change.holm < SIGNIFICANT)
+            marks.setdefault((row.run, row.group, row.query_id), {})[row.measure, row.mode] = mark
         columns.setdefault(row.measure, {})[row.mode] = None
     last = {run: group for run, group, query_id in values if not query_id}
     keys = [key for key in values if not is_reference(key[0]) or key[1] == last[key[0]]]
@@ -47,6 +64,7 @@ def lay_out(scores: Scores) -> Table:
             measure,
             tuple("" if mode == PAIRED else mode for mode in modes),
             tuple(tuple(values[key].get((measure, mode), "") for mode in modes) for key in keys),
+            tuple(tuple(marks.get(key, {}).get((measure, mode)) for mode in modes) for key in keys) if marks else (),
         )
         for measure, modes in columns.items()
     )
@@ -81,12 +99,32 @@ def _left(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _panel_lines(panel: Panel) -> list[str]:
     """Two lines of head, the measure and its modes, and one a row; all of one width, led by a gap."""
-    rows = [panel.modes if any(panel.modes) else (panel.measure,), *panel.cells]
+    rows = [panel.modes if any(panel.modes) else (panel.measure,), *_marked(panel)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [GAP.join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     width = max(len(panel.measure), len(lines[0]))
     above = panel.measure if any(panel.modes) else ""
     return [GAP + above.rjust(width)] + [GAP + line.rjust(width) for line in lines]
+
+
+def _marked(panel: Panel) -> list[list[str]]:
+    """The cells with their marks behind them, `0.5120* [+0.0102, +0.0310]`, numbers below each other."""
+    if not panel.marks:
+        return [list(row) for row in panel.cells]
+    marks = [
+        ["" if mark is None else f"{'*' if mark.significant else ' '} {_bounds(mark)}" for mark in row] for row in panel.marks
+    ]
+    widths = [max(map(len, column)) for column in zip(*marks, strict=True)]
+    rows = zip(panel.cells, marks, strict=True)
+    return [[cell + mark.ljust(width) for cell, mark, width in zip(*row, widths, strict=True)] for row in rows]
+
+
+def _suffix(mark: Mark | None) -> str:
+    return "" if mark is None else f"{'*' if mark.significant else ' '} {_bounds(mark)}"
+
+
+def _bounds(mark: Mark) -> str:
+    return f"[{mark.low:+.4f}, {mark.high:+.4f}]"
 
 
 def _fitting(panels: Sequence[list[str]], width: int | None) -> Iterator[list[list[str]]]:
@@ -113,10 +151,17 @@ def to_latex(table: Table) -> str:
         "\\midrule",
     ]
     for row, labels in enumerate(table.labels):
-        lines.append(
-            _latex_row([_escape(text) for text in (*labels, *(c for panel in table.panels for c in panel.cells[row]))])
-        )
+        cells = [cell for panel in table.panels for cell in _latex_cells(panel, row)]
+        lines.append(_latex_row([*map(_escape, labels), *cells]))
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
+
+
+def _latex_cells(panel: Panel, row: int) -> Iterator[str]:
+    """The cells of one row: the marker raised, the interval in small type."""
+    marks = panel.marks[row] if panel.marks else [None] * len(panel.modes)
+    for cell, mark in zip(panel.cells[row], marks, strict=True):
+        star = "$^{*}$" if mark and mark.significant else ""
+        yield _escape(cell) + (f"{star} {{\\tiny ${_bounds(mark)}$}}" if mark else "")
 
 
 def _latex_row(cells: Sequence[str]) -> str:

@@ -1,0 +1,182 @@
+"""Runs held against one of them: the numbers of diff, markers and intervals in every format, and what is refused."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import toolkit
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.runs import Run
+from toolkit.diff.job import diff
+from toolkit.evaluate.output import render
+from toolkit.formats import write_run
+
+pytestmark = pytest.mark.unit
+
+QUERIES = [f"q{number}" for number in range(40)]
+QRELS = Qrels.from_rows([Qrel(query_id, "gold", 1) for query_id in QUERIES], "qrels.txt")
+
+
+def run(tag, ranks):
+    """One relevant document a query, at these ranks of ten."""
+    rows = {}
+    for query_id, rank in zip(QUERIES, ranks, strict=True):
+        docs = [f"d{number}" for number in range(9)]
+        docs.insert(rank - 1, "gold")
+        rows[query_id] = {doc_id: 1 / place for place, doc_id in enumerate(docs, 1)}
+    return Run.from_dict(rows, tag=tag)
+
+
+BASE = run("base", [3] * 40)
+BETTER = run("better", [1] * 30 + [3] * 10)
+ALIKE = run("alike", [2, 4] * 20)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return toolkit.evaluate([BASE, BETTER, ALIKE], qrels=QRELS, measures=["RR", "R@5"], baseline="base")
+
+
+def test_changes_are_those_of_diff(scores):
+    pairs = diff([BASE, ALIKE, BETTER], qrels=QRELS, measures=["RR", "R@5"])
+    wanted = {(pair.b, row.group, row.mode, row.measure): row for pair in pairs for row in pair.comparison.changes}
+    assert {place: repr(change) for place, change in scores.changes.items()} == {
+        place: repr(change) for place, change in wanted.items()
+    }  # as text: the effect size of no difference is NaN
+
+
+def test_the_baseline_itself_has_no_mark_and_neither_has_a_query():
+    scores = toolkit.evaluate([BASE, BETTER], qrels=QRELS, measures=["RR"], baseline="base", by_query=True)
+    marked = [row for row in scores.rows if scores.change(row)]
+    assert [(row.run, row.measure, row.query_id) for row in marked] == [("better", "RR", "")]
+
+
+def test_the_table_marks_what_is_more_than_chance(scores):
+    # base 1/3 in every query; better 1 in 30 of 40: + 0.5; alike 1/2 and 1/4 in turn: + 0.0417
+    lines = {line.split()[0]: line for line in render(scores, "table").splitlines() if line}
+    assert re.fullmatch(r"better  0\.8333\* \[\+0\.4\d{3}, \+0\.5\d{3}\]  1\.0000  \[\+0\.0000, \+0\.0000\]", lines["better"])
+    assert re.match(r"alike   0\.3750[ *] \[\+0\.00\d\d, \+0\.0[78]\d\d\]", lines["alike"])
+    assert lines["base"].split() == ["base", "0.3333", "1.0000"]
+    assert lines["base"].index("0.3333") == lines["better"].index("0.8333")
+
+
+def test_the_notes_say_which_test_over_what(scores):
+    assert scores.notes[-2:] == (
+        "against base: * where p is below 0.05 after Holm's correction over the numbers of a group in one run; two-sided, "
+        "over core queries: Fisher's randomisation for RR, R@5",
+        "[low, high]: 95 % interval of the difference from base, from 10,000 resamples of core queries",
+    )
+
+
+def test_latex_raises_the_marker_and_shrinks_the_interval(scores):
+    text = render(scores, "latex")
+    assert re.search(r"^better & 0\.8333\$\^\{\*\}\$ \{\\tiny \$\[\+0\.4\d+, \+0\.5\d+\]\$\} & 1\.0000 \{", text, re.MULTILINE)
+    assert "base & 0.3333 & 1.0000 \\\\" in text.splitlines()
+
+
+def test_json_and_csv_have_the_numbers_behind_the_marks(scores):
+    rows = json.loads(render(scores, "json"))["rows"]
+    found = {(row["run"], row["measure"]): row for row in rows}
+    change = scores.changes["better", "all", "", "RR"]
+    names = ("difference", "low", "high", "p", "holm")
+    assert [found["better", "RR"][name] for name in names] == [getattr(change, name) for name in names]
+    assert [found["base", "RR"][name] for name in names] == [None] * 5
+    table = list(csv.DictReader(io.StringIO(render(scores, "csv"))))
+    assert [row["holm"] == "" for row in table] == [row["holm"] is None for row in rows]
+    assert float(next(row for row in table if (row["run"], row["measure"]) == ("better", "RR"))["low"]) == change.low
+
+
+def test_without_a_baseline_no_column_is_added():
+    plain = toolkit.evaluate([BASE, BETTER], qrels=QRELS, measures=["RR"])
+    assert render(plain, "csv").splitlines()[0] == "run,group,mode,measure,value,queries"
+    assert "[" not in render(plain, "table")
+
+
+def test_a_groups_own_score_and_the_average_of_scores_are_tested_too(monkeypatch):
+    from dataclasses import replace
+
+    from toolkit.evaluate import evaluation
+    from toolkit.evaluate.judgments import Judgments, Part
+
+    groups = {"one": ("RR",), "two": ("R@2",)}
+    parts = tuple(Part(group, replace(QRELS, source=group), measures=its) for group, its in groups.items())
+    parts = (parts[0], replace(parts[1], qrels=Qrels.from_rows([Qrel(f"two-{query_id}", "gold", 1) for query_id in QUERIES])))
+    runs = []
+    for each in (BASE, BETTER):
+        rows = each.to_dict()
+        runs.append(Run.from_dict({**rows, **{f"two-{query_id}": its for query_id, its in rows.items()}}, tag=each.tag))
+    prepared = evaluation.Evaluation(tuple(runs), Judgments("x", (), parts, ("nDCG@10",)))
+    from toolkit.evaluate.baseline import Baseline
+
+    scores = prepared.scores(None, baseline=Baseline("base", samples=500))
+    changes = {(row.group, row.measure): scores.change(row) for row in scores.rows if row.run == "better"}
+    assert changes["one", "Score"] == changes["one", "RR"]
+    assert changes["two", "Score"] == changes["two", "R@2"]
+    average = changes["average", "Score"]
+    values = {(row.run, row.group): row.value for row in scores.rows if row.measure == "Score"}
+    assert (average.a, average.b) == pytest.approx((values["base", "average"], values["better", "average"]))
+    assert average.difference == pytest.approx((0.5 + 0.75) / 2)  # RR rises by 0.5, R@2 in 30 of 40
+
+
+def test_kinds_of_questions_are_tested_like_groups():
+    benchmark = toolkit.benchmarks.load("berds-mini")
+    group = benchmark.spec.groups[-1]["name"]
+    query_ids = [topic.query_id for topic in benchmark.topics(group)]
+    doc_ids = [doc.doc_id for doc in benchmark.docs(group)]
+    generator = np.random.default_rng(0)
+    runs = []
+    for tag in ("base", "other"):
+        chosen = {query_id: generator.permutation(doc_ids)[:20] for query_id in query_ids}
+        rows = {query_id: {doc_id: 1 / rank for rank, doc_id in enumerate(its, 1)} for query_id, its in chosen.items()}
+        runs.append(Run.from_dict(rows, tag=tag))
+    name = group if group.startswith("berds") else f"berds-mini-{group}"
+    scores = toolkit.evaluate(runs, benchmark=name.replace("/", "-"), baseline="base", by_type=True)
+    of_types = [row for row in scores.rows if row.run == "other" and row.group.startswith("type ")]
+    assert of_types
+    for row in of_types:
+        base = next(its for its in scores.rows if its[:4] == ("base", *row[1:4]))
+        assert scores.change(row).difference == pytest.approx(row.value - base.value)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    for each in (BASE, BETTER):
+        write_run(each, folder / f"{each.tag}.trec")
+    (folder / "qrels.txt").write_text("".join(f"{query_id} 0 gold 1\n" for query_id in QUERIES))
+    return folder
+
+
+def command(folder, *words):
+    words = [sys.executable, "-m", "toolkit.evaluate", "base.trec", "better.trec", "--qrels", "qrels.txt", "-m", "RR", *words]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("name", ["base", "base.trec"])
+def test_the_command_takes_a_tag_or_a_file(files, name):
+    done = command(files, "--baseline", name, "--test", "t", "--samples", "100")
+    assert done.returncode == 0, done.stderr
+    assert "0.8333* [" in done.stdout
+    assert "against base: " in done.stdout
+    assert "paired t for RR" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--baseline", "nobody"], "error: no run is called nobody"),
+        (["--baseline", "base", "--format", "trec"], "error: trec_eval's lines have no place for markers"),
+        (["--baseline", "base", "--explain", "q1"], "error: --baseline marks the table of scores"),
+        (["--baseline", "base", "--samples", "0"], "error: samples is 0"),
+    ],
+)
+def test_what_cannot_be_held_against_a_baseline_is_refused(files, words, message):
+    done = command(files, *words)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == message

@@ -1,0 +1,88 @@
+"""Runs held against one of them: how each number differs from the baseline's, and whether that is more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.runs import Run
+from toolkit.core.scores import Change, Place, Score
+from toolkit.evaluate.comparison import LEVEL, compare
+from toolkit.evaluate.judgments import Judgments, Part
+from toolkit.evaluate.scoring import AVERAGE, SCORE, Asked
+from toolkit.evaluate.table import SIGNIFICANT
+
+NAMES = {"randomisation": "Fisher's randomisation", "wilcoxon": "Wilcoxon's signed ranks", "t": "paired t"}
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Which run the others are held against, and how; test, samples and seed as in `comparison.compare`.
+
+    run  its tag or its file
+    """
+
+    run: str
+    test: str = "default"
+    samples: int = 10_000
+    seed: int = 0
+
+    def of(self, runs: Sequence[Run]) -> Run:
+        """The run that is meant. Raises ToolkitError where none is, or where there is no other."""
+        found = [run for run in runs if run.tag == self.run] or [run for run in runs if self.run in run.source.split(", ")]
+        if not found:
+            raise ToolkitError(f"no run is called {self.run}", f"the runs are {three(run.tag for run in runs)}")
+        if len(runs) == 1:
+            raise ToolkitError(f"{self.run} is the only run", "name another to hold against it")
+        return found[0]
+
+
+def against(
+    baseline: Baseline, runs: Sequence[Run], judgments: Judgments, asked: Asked, types: Sequence[Part] = ()
+) -> tuple[dict[Place, Change], list[str]]:
+    """How the numbers of the other runs differ from the baseline's, and what is to be said of all that.
+
+    types  kinds of questions, each tested like a group
+    """
+    first = baseline.of(runs)
+    how = {"test": baseline.test, "samples": baseline.samples, "seed": baseline.seed}
+    changes: dict[Place, Change] = {}
+    notes: dict[str, None] = {}
+    for run in runs:
+        if run is first:
+            continue
+        found = compare(first, run, judgments, asked, **how)
+        its = list(found.changes)
+        if types:
+            by_type = compare(first, run, replace(judgments, parts=tuple(types)), asked, **how)
+            its += [change for change in by_type.changes if change.group != AVERAGE]
+        changes |= {(run.tag, change.group, change.mode, change.measure): change for change in its}
+        changes |= _scores_of_groups(run.tag, its, judgments, asked)
+        notes |= dict.fromkeys(found.notes)
+    return changes, [*_notes(first.tag, changes.values(), baseline.samples), *notes]
+
+
+def _scores_of_groups(tag: str, changes: Iterable[Change], judgments: Judgments, asked: Asked) -> dict[Place, Change]:
+    """A group's score is its own first measure."""
+    own = {part.group: part.measures[:1] for part in judgments.parts} if asked.own else {}
+    return {(tag, its.group, its.mode, SCORE): its for its in changes if its.measure in own.get(its.group, ())}
+
+
+def _notes(name: str, changes: Iterable[Change], samples: int) -> Iterator[str]:
+    tested: dict[str, dict[str, None]] = {}
+    for change in changes:
+        tested.setdefault(change.test, {})[change.measure] = None
+    tests = "; ".join(f"{NAMES[test]} for {', '.join(measures)}" for test, measures in tested.items())
+    yield (
+        f"against {name}: * where p is below {SIGNIFICANT} after Holm's correction over the numbers of a group in one run; "
+        f"two-sided, over core queries: {tests}"
+    )
+    yield f"[low, high]: {100 * LEVEL:g} % interval of the difference from {name}, from {samples:,} resamples of core queries"
+
+
+def untested(rows: Iterable[Score], changes: Mapping[Place, Change]) -> list[str]:
+    """A note of what other runs have and no test is for."""
+    others, tested = {place[0] for place in changes}, {place[3] for place in changes}
+    left = sorted({row.measure for row in rows if row.run in others and not row.query_id} - tested)
+    return [f"not tested, as it is no mean over queries: {', '.join(left)}"] if left else []
