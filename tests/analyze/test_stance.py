@@ -113,6 +113,19 @@ def test_stances_of_a_judge_and_a_question_without():
     assert "nobody says which perspective supports in 1 more: left out (q)" in scores.notes
     with pytest.raises(ToolkitError, match="perspective 3 of q is said to support"):
         stance({"question": RUN}, JUDGED, {"q": "3"})
+    with pytest.raises(ToolkitError, match=r"nobody says which perspective supports in any of 2 questions \(q, r\)"):
+        stance({"question": RUN}, JUDGED, {"other": "1"})
+
+
+def test_pairs_without_a_line_are_told_of_the_questions_that_count():
+    # q2 has three perspectives, and a document x without a line
+    more = [*QRELS, *(Qrel("q2", "a", 1, number) for number in "123")]
+    judged = Judgments("files", (), (Part("all", Qrels.from_rows(more)),), ())
+    run = Run.from_dict({"q": {"a": 1.0, "x": 0.5}, "q2": {"x": 1.0}}, tag="x")
+    assert (
+        "question: 3 of 4 pairs of a top 5 document and a perspective have no line: not holding"
+        in stance({"question": run}, judged).notes
+    )
 
 
 def test_lists_of_perspectives_are_divided_by_the_side_they_take():

@@ -127,7 +127,8 @@ def stance(
 def two_sides(qrels: Qrels, stances: Stances | None = None) -> Sides:
     """The questions for which the qrels name exactly two perspectives.
 
-    Without `stances`, the first supports: that with the lower number. ToolkitError where `stances` names another one.
+    Without `stances`, the first supports: that with the lower number. ToolkitError where `stances` names another one, and where
+    it has none of these questions.
     """
     queries, subtopics = perspectives(qrels)
     kept, supporting, left_out, unknown = [], [], [], []
@@ -145,6 +146,9 @@ def two_sides(qrels: Qrels, stances: Stances | None = None) -> Sides:
         else:
             kept.append(code)
             supporting.append(names[chosen])
+    if unknown and not kept:
+        message = f"nobody says which perspective supports in any of {len(unknown)} questions ({three(unknown)})"
+        raise ToolkitError(message, "the stances have the ids of the qrels, as `tandem judge --task stance` writes them")
     return Sides(np.array(kept, np.int64), np.array(supporting, np.int64), tuple(left_out), tuple(unknown))
 
 
@@ -261,4 +265,4 @@ def _notes(runs: Mapping[str, Run], qrels: Qrels, sides: Sides, tallies: Mapping
         documents, undefined = int(tallies[form].documents.sum()), int(np.isnan(tallies[form].bounded).sum())
         named = f", {len(absent):,} questions absent from the run ({three(absent)})" if absent else ""
         yield f"{form} ({run.tag}): {documents:,} documents; BoundedLean undefined for {undefined:,} questions{named}"
-        yield from (f"{form}: {line}" for line in unlined_note(run, qrels, [f"MRecall@{cutoff}"]))
+        yield from (f"{form}: {line}" for line in unlined_note(run.select(asked), qrels, [f"MRecall@{cutoff}"]))
