@@ -264,9 +264,16 @@ def test_a_document_is_shortened_to_characters_and_then_to_tokens(folders, tmp_p
         ({"positive": "entailment"}, {"task": STANCE}, "is a classifier"),
         ({"positive": "entailment"}, {"loader": "endpoint"}, "which a server does not give"),
         ({"prompt": "judge-stance.v1"}, {}, "is no prompt of kind judge"),
+        (
+            {"positive": "token", "tokens": ["Y", "N"]},
+            {"prompt": "twice.yaml"},
+            "prompt twice.yaml has the document more than once",
+        ),
     ],
 )
-def test_what_no_judge_can_do_is_refused(home, parameters, how, message):
+def test_what_no_judge_can_do_is_refused(home, tmp_path, monkeypatch, parameters, how, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "twice.yaml").write_text(PLAIN.replace("{document}", "{document} {document}"))
     with pytest.raises(ToolkitError, match=message):
         load_judge(tiny_spec("x", "judge", loader="transformers", parameters=parameters), **how)
 

@@ -52,7 +52,7 @@ def load_judge(
     settings = settings_of(spec)
     if seed is not None:
         settings = replace(settings, seed=seed)
-    if settings.max_tokens is None and (loader or spec.loader) != "endpoint":
+    if settings.in_words and settings.max_tokens is None and (loader or spec.loader) != "endpoint":
         settings = replace(settings, max_tokens=MOST_WRITTEN)
     chosen = _prompt(spec, settings, task, prompt, shots)
     if settings.in_words:
@@ -84,8 +84,12 @@ def _prompt(spec: SystemSpec, settings: Settings, task: str, name: str | None, s
 
 def _scoring(spec: SystemSpec, settings: Settings, prompt: Prompt | None, loader: str | None, how: dict[str, Any]) -> Any:
     from toolkit.models.judges.scoring import Scoring
+    from toolkit.models.rerankers.prompts import DOCUMENT, skeleton
 
     if (loader or spec.loader) == "endpoint":
         message = f"{spec.name} is read by its logits (positive: {settings.positive}), which a server does not give"
         raise ToolkitError(message, "leave --loader out, or write an entry with `positive: yes-ends`")
+    if prompt and skeleton(prompt).count(DOCUMENT) != 1:
+        message = f"prompt {prompt.name} has the document more than once, and {spec.name} is read by its logits"
+        raise ToolkitError(message, "once, where it is cut when it is too long")
     return Scoring(spec, prompt, settings, **{name: value for name, value in how.items() if name not in OF_SERVERS})
