@@ -72,9 +72,7 @@ def agreement(columns: Mapping[str, Mapping[str, float]]) -> list[Agreement]:
     """
     systems = {system for column in columns.values() for system in column}
     if len(systems) < 2 or len(columns) < 2:
-        raise ToolkitError(
-            f"{len(systems)} systems with {len(columns)} measures have no orders to compare", "at least two of both"
-        )
+        raise ToolkitError(f"orders to compare: systems {len(systems)}, measures {len(columns)}", "name two of both at least")
     return [_pair(first, second, columns[first], columns[second]) for first, second in product(columns, repeat=2)]
 
 
