@@ -1,5 +1,7 @@
 """References: six documents, worked out by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from toolkit.core.qrels import Qrel, Qrels
@@ -66,6 +68,12 @@ def test_scores_of_references_frame_those_of_the_run():
 
 
 NAMES = ("blind", "oracle", "reversed", "random", "random 2.5%", "random 97.5%")
+
+
+def test_references_are_named_by_tags_of_any_form():
+    runs = [replace(RUN, tag=tag) for tag in ("{", "{0}%s")]
+    rows = evaluate(runs, qrels=QRELS, measures=["WISE"], references=True).rows
+    assert {row.run for row in rows} == {tag for run in runs for tag in (run.tag, *(f"{name} of {run.tag}" for name in NAMES))}
 
 
 def test_names_of_references_are_told_from_runs():

@@ -62,8 +62,8 @@ class Evaluation:
         for run in self.runs:
             rows += score(run, self.judgments, asked, types=types, by_query=by_query)
             if references:
-                name = "{}" if len(self.runs) == 1 else f"{{}} of {run.tag}"
-                rows += score_references(run, self.judgments, asked, name)
+                suffix = f" of {run.tag}" if len(self.runs) > 1 else ""
+                rows += score_references(run, self.judgments, asked, suffix)
         notes = [*self.judgments.notes, *notes, *run_notes(self.runs, self.judgments, wanted, missing)]
         lacking = [measure for measure in wanted if all(row.measure != measure for row in rows)]
         if lacking and measures:

@@ -80,8 +80,8 @@ def score(run: Run, judgments: Judgments, asked: Asked, *, types: Sequence[Part]
     return _complete(aggregates) + list(_with_per(of_types)) + queries
 
 
-def score_references(run: Run, judgments: Judgments, asked: Asked, name: str) -> list[Score]:
-    """The aggregate rows of the run's references; name  how to call them, `{}` for the reference's own name.
+def score_references(run: Run, judgments: Judgments, asked: Asked, suffix: str = "") -> list[Score]:
+    """The aggregate rows of the run's references; suffix  stands behind the references' own names (` of bm25`).
 
     `random` is the mean over its permutations; `random 2.5%` and `random 97.5%` hold 95 % of them between each other,
     measure by measure.
@@ -91,13 +91,13 @@ def score_references(run: Run, judgments: Judgments, asked: Asked, name: str) ->
         for part in judgments.parts:
             arranged = reference_runs(own_queries(run, part), part.qrels, judgments.modes)
             for number, (reference, its) in enumerate(arranged):
-                rows = asked.rows(name.format(reference), part, asked.values(its, part))
+                rows = asked.rows(f"{reference}{suffix}", part, asked.values(its, part))
                 samples.setdefault((reference, number), []).extend(rows)
             advance()
     tables: dict[str, list[list[Score]]] = {}
     for (reference, _), rows in samples.items():
         tables.setdefault(reference, []).append(_complete(rows))
-    return [row for reference, its in tables.items() for row in (_spread(its, name) if reference == RANDOM else its[0])]
+    return [row for reference, its in tables.items() for row in (_spread(its, suffix) if reference == RANDOM else its[0])]
 
 
 def own_queries(run: Run, part: Part) -> Run:
@@ -135,13 +135,13 @@ def _with_per(rows: Sequence[Score]) -> Iterator[Score]:
             yield row._replace(measure=measure, value=tandem.per(row.value, actual[place]))
 
 
-def _spread(tables: Sequence[Sequence[Score]], name: str) -> list[Score]:
+def _spread(tables: Sequence[Sequence[Score]], suffix: str) -> list[Score]:
     """Mean and bounds of tables that differ in their values alone."""
     values = np.array([[row.value for row in rows] for rows in tables])
     low, high = np.percentile(values, INTERVAL, axis=0)
     lines = {RANDOM: values.mean(axis=0), f"{RANDOM} {INTERVAL[0]}%": low, f"{RANDOM} {INTERVAL[1]}%": high}
     return [
-        row._replace(run=name.format(line), value=float(value))
+        row._replace(run=f"{line}{suffix}", value=float(value))
         for line, its in lines.items()
         for row, value in zip(tables[0], its, strict=True)
     ]
