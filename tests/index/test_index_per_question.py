@@ -129,6 +129,18 @@ def test_a_corpus_is_found_by_id_core_query_and_published_id(lucene):
     assert len({str(ranking) for ranking in found.values()}) == 1
 
 
+def test_notes_on_many_corpora_are_not_said_one_by_one(tmp_path, capsys):
+    names = [f"q{number}" for number in range(5)]
+    file = write(tmp_path / "web.jsonl", [{"query_id": name, "id": name, "text": "cat"} for name in names])
+    build_per_question(corpus_from_files(file), tmp_path / "index", build_index)
+    wanted = {name: (name, "elsewhere") for name in names}
+    ask = partial(search, candidates=wanted)
+    assert search_own([Topic(name, "cat") for name in names], tmp_path / "index", ask, "bm25").query_ids == tuple(names)
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].endswith("q00001 lacks 1 of 2 candidates")
+    assert said[3:] == ["... and 2 more such notes"]
+
+
 def test_topics_without_a_corpus_are_said_and_have_no_lines(lucene, capsys):
     topics = [Topic("kialo-1", "cat")], [Topic("kialo-77", "cat")]
     assert search_own([*topics[0], *topics[1]], lucene, search, "bm25").query_ids == ("kialo-1",)

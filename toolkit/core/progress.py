@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 LOG_EVERY = 30.0  # seconds between lines in a log
 _quiet = False
+_held: list[str] | None = None  # where notes go instead of standard error
 
 
 def set_quiet(quiet: bool) -> None:
@@ -18,14 +19,20 @@ def set_quiet(quiet: bool) -> None:
 
 
 @contextmanager
-def silenced() -> Iterator[None]:
-    """Neither progress nor notes within the block: for a part of some work, whose own progress goes on."""
-    before = _quiet
+def silenced(notes: list[str] | None = None) -> Iterator[None]:
+    """Neither progress nor notes within the block: for a part of some work, whose own progress goes on.
+
+    notes  is given what would have been said
+    """
+    global _held
+    before = _quiet, _held
     set_quiet(True)
+    _held = notes
     try:
         yield
     finally:
-        set_quiet(before)
+        set_quiet(before[0])
+        _held = before[1]
 
 
 def is_shown() -> bool:
@@ -35,8 +42,18 @@ def is_shown() -> bool:
 
 def say(message: str) -> None:
     """A line on standard error about what is going on, which `--quiet` silences."""
-    if not _quiet:
+    if _held is not None:
+        _held.append(message)
+    elif not _quiet:
         print(message, file=sys.stderr, flush=True)
+
+
+def say_first(notes: Sequence[str], number: int = 3) -> None:
+    """Notes of many parts of some work: so many of them, and how many more there are."""
+    for note in notes[:number]:
+        say(note)
+    if len(notes) > number:
+        say(f"... and {len(notes) - number:,} more such notes")
 
 
 @contextmanager

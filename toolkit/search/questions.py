@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.progress import say
+from toolkit.core.progress import progress, say, say_first, silenced
 from toolkit.core.runs import Run, join_runs
 from toolkit.core.topics import Topic
 from toolkit.formats.questions import has_questions, read_questions
@@ -21,13 +21,19 @@ def search_own(topics: Sequence[Topic], index: Path, search: Search, tag: str) -
     """The run of one index; where the folder holds an index a question, of each question's topics over its own.
 
     A corpus is named by a topic's id, by that of its core query (`group_id`, `<question>.<n>`), or by the published id.
-    Topics that have no corpus have no lines, which `check_own` says.
+    Topics that have no corpus have no lines, which `check_own` says. Of what is to be noted on the corpora, the first is said.
     """
     if not has_questions(index):
         return search(topics, index)
     folders = _folders(index)
     asked, _ = _sorted(topics, folders)
-    runs = [search(its, folders[name]) for name, its in asked.items()]
+    runs, notes = [], []
+    with progress("searching", len(asked), "questions") as advance:
+        for name, its in asked.items():
+            with silenced(notes):  # a bar and a line a question would hide what matters
+                runs.append(search(its, folders[name]))
+            advance(1)
+    say_first(notes)
     return join_runs(runs, tag=tag, source=str(index)) if runs else Run.from_rows([], tag=tag, source=str(index))
 
 
