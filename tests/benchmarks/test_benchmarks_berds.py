@@ -113,7 +113,7 @@ def test_a_split_is_fetched_from_its_repository_of_the_hub(home, tmp_path):
         env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
         done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "berds-kialo-test: 2 cores, 2 queries, candidates in 0 modes\n"
+    assert done.stdout == "berds-kialo-test: 2 cores, 2 queries\n"
     assert kept.facts(next(home.rglob("kept.yaml")).parent)["origin"]["revision"] == COMMIT  # main is another one tomorrow
     assert [topic.query_id for topic in benchmarks.resolve_topics("berds-kialo-test").topics] == ["kialo-1", "kialo-2"]
 

@@ -56,8 +56,8 @@ def test_fetch_from_a_folder_reports_what_it_took_and_what_it_put_right(home, tm
     done = run("fetch", "infosearch", "--from", root)
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
-        "infosearch-audience: 2 cores, 4 queries, 16 documents, candidates in 3 modes",
-        "infosearch-keyword: 2 cores, 4 queries, 16 documents, candidates in 3 modes",
+        "infosearch-audience: 2 cores, 4 queries, 16 documents, candidates in ori, ins, rev",
+        "infosearch-keyword: 2 cores, 4 queries, 16 documents, candidates in ori, ins, rev",
     ]
     assert "note: audience: 4 instructions began with their core query; it was taken off" in done.stderr
     assert here("infosearch", "infosearch-mini") == ["audience,keyword", "all"]

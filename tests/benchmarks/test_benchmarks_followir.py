@@ -293,7 +293,7 @@ def test_topics_and_judgments_do_not_wait_for_the_documents(home, tmp_path):
 
 def test_a_folder_of_tables_is_what_was_asked_for(home, tmp_path):
     folder = write_tables(tmp_path / "mine", tables("-zho", "zho", "zho"))
-    shown = "{}: 2 cores, 2 queries, 5 documents, candidates in 2 modes\n"
+    shown = "{}: 2 cores, 2 queries, 5 documents, candidates in og, changed\n"
     assert run("fetch", "mfollowir", "--from", folder).stdout == shown.format("mfollowir-zho")
     assert run("fetch", "mfollowir-cross-lingual", "--from", folder).stdout == shown.format("mfollowir-cross-lingual-zho")
     folder = write_tables(tmp_path / "other", tables())
@@ -333,7 +333,7 @@ def test_the_hub_gives_one_language_without_the_others(home, tmp_path):
         done = run("fetch", "mfollowir-fas", HF_ENDPOINT=files.base, HF_HUB_OFFLINE="0")
         got = [path for path, _ in files.requests]
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "mfollowir-fas: 2 cores, 2 queries, 5 documents, candidates in 2 modes\n"
+    assert done.stdout == "mfollowir-fas: 2 cores, 2 queries, 5 documents, candidates in og, changed\n"
     assert any("corpus-fas" in path for path in got)
     assert not any("corpus-zho" in path for path in got)
     assert (home / "benchmarks" / "mfollowir" / "fas.09eecbe45c54").is_dir()

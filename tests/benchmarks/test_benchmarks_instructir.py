@@ -261,7 +261,7 @@ def test_the_hub_gives_queries_and_the_shared_corpus_once(tmp_path, home):
     assert said.startswith("instructir-all: 2 cores, 5 queries, 5 documents")
     assert "corpus.jsonl" in got
     got, said = fetched("instructir-query-first", hub)
-    assert said.startswith("instructir-query-first: 2 cores, 5 queries,")
+    assert said == "instructir-query-first: 2 cores, 5 queries\n"
     assert "corpus.jsonl" not in got
     assert [doc.doc_id for doc in load("instructir").docs("query-first")] == [f"p{i}" for i in IDS]
 

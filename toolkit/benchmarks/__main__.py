@@ -188,8 +188,10 @@ def fetch(args: argparse.Namespace) -> None:
     )
     rows = {group["name"]: group for group in benchmark.spec.groups}
     for name, part in parts.items():
-        found = ", ".join(f"{number} {what}" for what, number in counts(part).items())
-        print(f"{_id(benchmark.spec, name)}: {found}, candidates in {len(part.scoreddocs)} modes")
+        found = [f"{number} {what}" for what, number in counts(part).items()]
+        if part.scoreddocs:
+            found.append(f"candidates in {', '.join(part.scoreddocs)}" if benchmark.spec.modes else "candidates")
+        print(f"{_id(benchmark.spec, name)}: {', '.join(found)}")
         for line in part.notes:
             note(f"note: {line}")
         if other := other_counts(part, rows[name]):
