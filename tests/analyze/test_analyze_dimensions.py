@@ -62,6 +62,11 @@ def test_shares_are_over_instructions_and_need_not_add_up_to_one():
     assert scores.notes == ("toy: 3 of 4 topics have an instruction",)
 
 
+def test_instructions_that_the_rules_cannot_read_are_counted():
+    scores = dimensions("toy", topics("I am a nurse.", "Я медсестра.", "我是护士。"))
+    assert "toy: 2 instructions have no Latin letter; the rules are for English and give them no label" in scores.notes
+
+
 def test_a_judge_is_asked_of_what_the_rules_leave_open_alone():
     asked = []
 

@@ -39,6 +39,11 @@ def test_mean_is_over_all_pairs_of_a_core_query():
     assert scores.notes == ("1 core queries with one instruction have no pair and are left out",)
 
 
+def test_instructions_without_words_that_rouge_knows_are_counted():
+    notes = diversity("toy", {"1": ["Я учитель.", "Я учитель!", "a b"]}).notes
+    assert notes == ("2 instructions have no Latin letter: ROUGE-L of their pairs is 0, however alike they are",)
+
+
 def test_histogram_counts_every_pair():
     text = histogram(diversity("toy", {"1": ["a b c d", "a b", "x"]}))
     assert text.splitlines()[1] == "0.00          2  " + "#" * 40

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from toolkit.analyze.words import unread
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Score, Scores
 from toolkit.core.topics import Topic
@@ -95,6 +96,8 @@ def dimensions(name: str, topics: Sequence[Topic], *, holds: Holds | None = None
         raise ToolkitError(f"the topics of {name} have no instructions", "name a benchmark whose topics have some")
     labels = labelled(list(own.values()))
     notes = [f"{name}: {len(own):,} of {len(topics):,} topics have an instruction"]
+    if foreign := unread(own.values()):
+        notes.append(f"{name}: {foreign:,} instructions have no Latin letter; the rules are for English and give them no label")
     if holds is not None:
         asked = sum(not names for names in labels.values())
         labels, silent = judged(labels, holds)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from toolkit.analyze.instances import mean
-from toolkit.analyze.words import rouge_l, tokens
+from toolkit.analyze.words import rouge_l, tokens, unread
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import join_mode
 from toolkit.core.scores import Score, Scores
@@ -59,6 +59,8 @@ def diversity(name: str, groups: Mapping[str, Sequence[str]], *, by_query: bool 
         rows += [Score(name, "all", "mean", MEASURE, mean(own), len(own), core) for core, own in pairs.items()]
     alone = len(groups) - len(pairs)
     notes = [f"{alone:,} core queries with one instruction have no pair and are left out"] if alone else []
+    if foreign := sum(unread(groups[core]) for core in pairs):
+        notes.append(f"{foreign:,} instructions have no Latin letter: {MEASURE} of their pairs is 0, however alike they are")
     return Scores(tuple(rows), tuple(notes))
 
 

@@ -10,7 +10,13 @@ from toolkit.models.porter import stem
 from toolkit.registry.loader import FOLDER, read_yaml
 
 WORD = re.compile(r"[a-z0-9]+")
+LETTER = re.compile(r"[a-zA-Z]")
 SHORTEST_STEMMED = 4  # letters; ROUGE leaves shorter words as they are
+
+
+def unread(texts: Iterable[str]) -> int:
+    """How many of these have no Latin letter: to `tokens`, and to rules for English, they say nothing."""
+    return sum(not LETTER.search(text) for text in texts)
 
 
 def tokens(text: str) -> list[str]:
