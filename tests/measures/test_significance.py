@@ -107,7 +107,7 @@ def test_queries_of_one_core_query_are_drawn_together():
 
 
 def test_as_many_core_queries_are_drawn_as_there_are(monkeypatch):
-    monkeypatch.setattr("toolkit.measures.significance.CHUNK", 21)  # 3 rows at a time
+    monkeypatch.setattr("toolkit.measures.significance.DRAWN", 21)  # 3 rows at a time
     rows = np.concatenate(list(draws(7, 500, np.random.default_rng(0))))
     assert rows.shape == (500, 7)
     assert (rows.sum(axis=1) == 7).all()

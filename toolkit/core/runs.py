@@ -132,7 +132,7 @@ class Run:
         for query_id, length in zip(self.query_ids, self.lengths.tolist(), strict=True):
             lines = order[start : start + length]
             start += length
-            doc_ids = self.doc_ids.take(self.docs[lines]).to_pylist()
+            doc_ids = self.doc_ids.take(to_arrow(self.docs[lines])).to_pylist()
             yield query_id, [ScoredDoc(query_id, d, s) for d, s in zip(doc_ids, self.scores[lines].tolist(), strict=True)]
 
     def to_dict(self) -> dict[str, dict[str, float]]:

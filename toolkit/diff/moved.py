@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from toolkit.core.columns import to_arrow
 from toolkit.core.modes import guess_group, split_mode
 from toolkit.core.runs import Run
 from toolkit.evaluate.comparison import Comparison, Moved
@@ -74,7 +75,7 @@ def _labels(part: Part, query_id: str) -> dict[str, int]:
     """document -> its label, the highest where there are several perspectives."""
     rows = np.flatnonzero(part.qrels.queries == part.qrels.query_ids.index(query_id))
     rows = rows[np.argsort(part.qrels.relevance[rows], kind="stable")]
-    doc_ids = part.qrels.doc_ids.take(part.qrels.docs[rows]).to_pylist()
+    doc_ids = part.qrels.doc_ids.take(to_arrow(part.qrels.docs[rows])).to_pylist()
     return dict(zip(doc_ids, part.qrels.relevance[rows].tolist(), strict=True))
 
 

@@ -16,6 +16,7 @@ TOLERANCE = 1e-9  # two means closer than this are the same: sums depend on the 
 EXACT = 16  # differences up to which every assignment of signs is looked at: 65,536 of them
 EXACT_WILCOXON = 50  # pairs up to which scipy's exact distribution is used, where there are no ties
 CHUNK = 1 << 22  # signs drawn at once
+DRAWN = 1 << 20  # counts of draws made at once: few enough for the caches, enough for products of matrices
 
 
 def randomisation(differences: np.ndarray, *, samples: int = 10_000, seed: int = 0) -> np.ndarray:
@@ -109,7 +110,7 @@ def draws(clusters: int, samples: int, generator: np.random.Generator) -> Iterat
     """(rows, clusters) float64, `samples` rows in all, some at a time: how often each cluster is drawn when as many are drawn
     with replacement as there are.
     """
-    at_once = max(1, CHUNK // clusters)
+    at_once = max(1, DRAWN // clusters)
     for start in range(0, samples, at_once):
         rows = min(at_once, samples - start)
         drawn = generator.integers(0, clusters, (rows, clusters), np.int32)
@@ -126,9 +127,12 @@ def resampled_means(
     columns  differences (n,) and clusters (n,), from 0 on, of the queries of each; all columns have the same clusters.
              Queries of one core query are no independent evidence
     """
-    sums = np.stack([np.bincount(clusters, differences) for differences, clusters in columns], axis=1)
-    sizes = np.stack([np.bincount(clusters) for _, clusters in columns], axis=1).astype(np.float64)
-    return np.concatenate([drawn @ sums / (drawn @ sizes) for drawn in draws(len(sums), samples, generator)])
+    m = len(columns)
+    sums = [np.bincount(clusters, differences) for differences, clusters in columns]
+    sizes = [np.bincount(clusters).astype(np.float64) for _, clusters in columns]
+    both = np.stack([*sums, *sizes], axis=1)
+    drawn = np.concatenate([rows @ both for rows in draws(len(both), samples, generator)])
+    return drawn[:, :m] / drawn[:, m:]
 
 
 def effect_size(differences: np.ndarray) -> float:
