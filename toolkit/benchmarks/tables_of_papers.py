@@ -8,7 +8,6 @@ from typing import Any
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.tabular import aligned, to_csv, to_json
-from toolkit.measures.agreement import Graded
 from toolkit.registry.claims import Claim
 from toolkit.registry.loader import did_you_mean
 from toolkit.registry.tables import Cell, is_of, papers, rows_named
@@ -147,8 +146,8 @@ def numbered(flaws: Sequence[str]) -> list[str]:
     return [f"[{number}] {flaw}" for number, flaw in enumerate(flaws, start=1)]
 
 
-def graded(paper: str, table: str | None = None) -> list[Graded]:
-    """The overall numbers of the systems of a table, by default the paper's first with systems that are here.
+def graded(paper: str, table: str | None = None) -> list[tuple[str, str, str, float]]:
+    """The overall numbers of the systems of a table, by default the paper's first with scores: system, measure, mode, value.
 
     Overall are averages over groups where the table has some; a system stands once for each of several averages.
     """
@@ -157,7 +156,7 @@ def graded(paper: str, table: str | None = None) -> list[Graded]:
         raise ToolkitError(f"table {table} of the {paper} paper has no scores of systems", "name another table")
     own = [cell for cell in own if cell.table == own[0].table]
     averages = [cell for cell in own if cell.group.startswith("average")]
-    return [Graded(f"{each.system} {each.kind} {each.group}", each.measure, each.mode, each.value) for each in averages or own]
+    return [(f"{each.system} {each.kind} {each.group}", each.measure, each.mode, each.value) for each in averages or own]
 
 
 def render_claims(outcomes: Sequence[tuple[Claim, bool | None]], format: str) -> str:
