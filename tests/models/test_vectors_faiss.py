@@ -192,6 +192,17 @@ def test_factory_strings_build_what_they_say(tmp_path, factory, tuning, shared):
     assert np.mean(found) / 10 >= shared
 
 
+def test_models_keep_their_threads_while_faiss_has_its_own(tmp_path):
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(3)  # torch's too
+    try:
+        index = made(tmp_path, unit_vectors(20), threads=1)
+        index.search(unit_vectors(2, seed=1), 5, threads=2)
+        assert faiss.omp_get_max_threads() == 3
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
 def test_an_index_that_is_trained_and_built_with_one_thread_comes_out_the_same(tmp_path):
     vectors = unit_vectors(1000)
     for name in ("a", "b"):

@@ -55,6 +55,18 @@ def faiss_module() -> Any:
     return faiss
 
 
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """So many threads within the block: torch shares FAISS's OpenMP, and how a model rounds depends on their number."""
+    faiss = faiss_module()
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(min(number, MOST_THREADS))
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
 def build_faiss(
     arrays: Sequence[np.ndarray], factory: str = "Flat", tuning: str = "", *, threads: int = 1, seed: int = SEED
 ) -> faiss.Index:
@@ -67,11 +79,11 @@ def build_faiss(
 
     Raises ToolkitError for what FAISS does not know, and an index that it cannot train with so few vectors.
     """
-    faiss_module().omp_set_num_threads(min(threads, MOST_THREADS))
     total, dimension = sum(map(len, arrays)), arrays[0].shape[1]
     index = empty_faiss(factory, dimension, tuning)
     first = next(array for array in arrays if len(array))[:1]
-    with _said(f"cannot build a FAISS index {factory!r} of {total} vectors", "name another one with --factory"):
+    cannot = f"cannot build a FAISS index {factory!r} of {total} vectors"
+    with _threads(threads), _said(cannot, "name another one with --factory"):
         if not index.is_trained:
             index.train(_sample(index, arrays, seed))
         with progress("indexing", total, "vectors") as advance:
@@ -169,10 +181,9 @@ class FaissIndex:
         of the distance. On flat indexes nothing depends on the other queries or the number of threads.
         """
         queries = self._prepared(queries)
-        self._faiss.omp_set_num_threads(min(threads, MOST_THREADS))
         width = min(hits, len(self))
         scores, positions = np.empty((len(queries), width), np.float32), np.empty((len(queries), width), np.int64)
-        with progress("searching", len(queries), "queries") as advance:
+        with _threads(threads), progress("searching", len(queries), "queries") as advance:
             for start in range(0, len(queries), QUERIES):
                 part = slice(start, start + QUERIES)
                 scores[part], positions[part] = self._batch(queries[part], width)
