@@ -1,0 +1,253 @@
+"""The plots of a report: the numbers in them are evaluate's, and each is there where its data are."""
+
+import hashlib
+import itertools
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from toolkit.analyze.coverage import coverage
+from toolkit.analyze.paraphrase import paraphrase
+from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.runs import Run
+from toolkit.evaluate import evaluate
+from toolkit.evaluate.judgments import Judgments, Part, from_benchmark
+from toolkit.measures.paired import VARIANTS, wise_of_ranks
+from toolkit.report.facts import Cost
+from toolkit.report.figures import drawn, to_svg
+from toolkit.report.gather import gather
+from toolkit.report.gathered import Key, QueryValues, RunFacts
+from toolkit.report.plots import PLOTS, intervals, surface
+from toolkit.report.plots.size import short
+
+pytestmark = pytest.mark.unit
+
+PLOT = {plot.name: plot for plot in PLOTS}
+HOSTILE = ("_$\\frac{1$<b>&\"'", "x" * 60 + "1" + "x" * 60)
+BENCHMARKS = {
+    "infosearch-mini-audience": {"intervals", "wise-surface", "wise-reward", "histograms"},
+    "mfollowir-mini": {"radar", "intervals", "heatmap", "histograms"},
+    "instructir-mini": {"intervals", "paraphrases"},
+    "instructir-mini-paraphrases": {"intervals"},
+    "berds-mini": {"mrecall", "coverage"},
+}
+
+
+def run_of(name: str, tag: str) -> Run:
+    """All judged documents of each query in an order that the tag decides, the relevant ones a little higher."""
+    rows = {}
+    for part in from_benchmark(name).parts:
+        judged = list(part.qrels)
+        docs = sorted({row.doc_id for row in judged})
+        for row in judged:
+            scores = rows.setdefault(row.query_id, {})
+            for doc_id in () if scores else docs:
+                scores[doc_id] = _chance(tag, row.query_id, doc_id)
+            scores[row.doc_id] += 0.3 * (row.relevance > 0)
+    return Run.from_dict(rows, tag=tag)
+
+
+def _chance(*words: str) -> float:
+    return int(hashlib.sha256("/".join(words).encode()).hexdigest()[:8], 16) / 16**8
+
+
+@pytest.fixture(scope="module")
+def gathered():
+    """Name -> two runs of it; both forms of instructir-mini are in one report."""
+    forms = ["instructir-mini", "instructir-mini-paraphrases"]
+    alone = [[name] for name in BENCHMARKS if name not in forms]
+    made = [gather([run_of(name, tag) for name in names for tag in HOSTILE], names) for names in [*alone, forms]]
+    return {each.name: each for its in made for each in its}
+
+
+def evaluated(gathered, **options):
+    """(measure, mode, run, group) -> value."""
+    scores = evaluate([facts.run for facts in gathered.runs], benchmark=gathered.name, **options)
+    return {(row.measure, row.mode, row.run, row.group): row.value for row in scores.rows}
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_plots_apply_where_their_data_are(gathered, name):
+    assert {plot.name for plot in PLOTS if plot.applies(gathered[name])} == BENCHMARKS[name]
+
+
+@pytest.mark.parametrize(("name", "plot"), [(name, plot) for name, plots in BENCHMARKS.items() for plot in sorted(plots)])
+def test_figures_are_xml_with_title_units_and_names_of_runs_as_text(gathered, name, plot):
+    root = ElementTree.fromstring(to_svg(PLOT[plot], gathered[name], "a-"))
+    texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    if plot != "wise-reward":  # it is of variants
+        assert HOSTILE[0] in texts
+        assert any(text.startswith("xxx") and "\u2026" in text for text in texts)
+    assert any(text.startswith(f"{name}: {PLOT[plot].title}") for text in texts)
+    assert any(text.endswith(("(fraction)", "(documents)", "(rank)", "(as the system gives it)")) for text in texts)
+    assert not list(root.iter("{http://www.w3.org/2000/svg}image"))  # pages allow none
+
+
+def test_radar_and_heatmap_show_the_values_of_evaluate(gathered):
+    expected = evaluated(gathered["mfollowir-mini"])
+    radar = {("paired", *row[1:3], row[0]): row[3] for row in PLOT["radar"].drawn(gathered["mfollowir-mini"]).rows}
+    assert radar == {
+        (mode, run, group, measure): value
+        for (measure, mode, run, group), value in expected.items()
+        if measure == "pMRR" and group != "average"
+    }
+    heatmap = {row[:4]: row[4] for row in PLOT["heatmap"].drawn(gathered["mfollowir-mini"]).rows}
+    assert heatmap == expected
+
+
+def test_bars_show_the_values_of_evaluate_within_their_intervals(gathered):
+    for name in ("infosearch-mini-audience", "mfollowir-mini", "instructir-mini"):
+        expected = evaluated(gathered[name])
+        rows = PLOT["intervals"].drawn(gathered[name]).rows
+        assert {row[:3]: row[3] for row in rows} == {
+            key[:3]: value
+            for key, value in expected.items()
+            if key[0] in ("pMRR", "SICR", "WISE@20", "Robustness@10") and key[3] == gathered[name].overall
+        }
+        assert all(low <= value <= high for *_, value, low, high in rows)
+        assert all(low < high for measure, *_, low, high in rows if measure == "pMRR")
+
+
+def facts_of(values: dict[str, float], group="all", **fields) -> RunFacts:
+    found = QueryValues(tuple(values), np.array(list(values.values())))
+    run = Run.from_dict({"a-og": {"d": 1.0}}, tag="mine")
+    return RunFacts("mine", run, None, "mine", "other", Cost(), (), (), values={Key(group, "pMRR", "paired"): found}, **fields)
+
+
+def test_intervals_draw_whole_core_queries():
+    cores = {"a1": "a", "a2": "a", "a3": "a", "b1": "b"}
+    facts = facts_of({"a1": 0.5, "a2": 0.5, "a3": 0.5, "b1": 0.1})
+    judgments = Judgments("x", ("og", "changed"), (Part("all", Qrels.from_rows([Qrel("a1-og", "d", 1)]), cores),), ())
+    # two core queries: both drawn as a (mean 0.5), as b (0.1), or one of each, each a quarter of the time or more
+    assert intervals.interval(facts, judgments, list(facts.values)) == pytest.approx((0.1, 0.5))
+
+
+def test_intervals_of_an_average_are_over_all_groups():
+    parts = tuple(Part(name, Qrels.from_rows([Qrel("a-og", "d", 1)])) for name in ("one", "two"))
+    one, two = facts_of({"a": 0.2}, "one"), facts_of({"b": 0.6}, "two")
+    both = replace(one, values={**one.values, **two.values})
+    assert intervals.interval(both, Judgments("x", (), parts, ()), list(both.values)) == pytest.approx((0.4, 0.4))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_documents_of_the_surface_have_the_wise_of_evaluate(gathered, variant):
+    measure = f"WISE(variant='{variant}')@20"
+    expected = {key[2]: value for key, value in evaluated(gathered["infosearch-mini-audience"], measures=[measure]).items()}
+    found = PLOT["wise-surface"].drawn(gathered["infosearch-mini-audience"])
+    values: dict = {}
+    for row in found.rows:
+        values.setdefault(row[0], {}).setdefault(row[1], []).append(row[found.columns.index(variant)])
+    means = {run: np.mean([np.mean(its) for its in queries.values()]) for run, queries in values.items()}
+    assert means == pytest.approx(expected)
+
+
+def test_every_gold_document_of_a_panel_has_the_value_of_its_place():
+    ranks = range(1, 26)
+    panels = {surface.CLIMBED: [], surface.ROSE: [], None: []}
+    for three in itertools.product(ranks, repeat=3):
+        panels[surface.side_of(*three)].append(three)
+    for variant in VARIANTS:
+        r_ori, r_ins, r_rev = np.array(panels[surface.CLIMBED]).T
+        n = np.full_like(r_ori, 3)
+        assert np.array_equal(
+            wise_of_ranks(r_ori, r_ins, r_rev, n, 20, variant), wise_of_ranks(r_ori, r_ins, r_ori + 1, n, 20, variant)
+        )
+        r_ori, r_ins, r_rev = np.array(panels[surface.ROSE]).T
+        n = np.full_like(r_ori, 3)
+        assert np.array_equal(
+            wise_of_ranks(r_ori, r_ins, r_rev, n, 20, variant), wise_of_ranks(r_ori, np.ones_like(r_ori), r_rev, n, 20, variant)
+        )
+
+
+@pytest.mark.parametrize("deepest", [40, 41, 100, 1001])
+def test_cells_of_ranks_cover_every_rank_once(deepest):
+    sides = surface.edges(deepest)
+    assert (sides[0], sides[-1]) == (0.5, deepest + 0.5)
+    assert list(surface.centres(deepest)[:20]) == list(range(1, 21))
+    assert np.all((sides[:-1] < surface.centres(deepest)) & (surface.centres(deepest) < sides[1:]))
+
+
+def test_rewards_are_those_of_the_definition(gathered):
+    found = {row[:3]: row[3] for row in PLOT["wise-reward"].drawn(gathered["infosearch-mini-audience"]).rows}
+    assert surface.usual_n(PLOT["wise-surface"].drawn(gathered["infosearch-mini-audience"]).rows) == 2
+    # METRICS: (2, 1, 3, N = 2) is 1 / 0.95 / 0.95 and (5, 1, 9, 2) is 0.90 / 0.80 / 0.90
+    assert [found[variant, "rises to rank 1", 2] for variant in VARIANTS] == pytest.approx([1, 0.95, 0.95])
+    assert [found[variant, "rises to rank 1", 5] for variant in VARIANTS] == pytest.approx([0.9, 0.8, 0.9])
+    assert [found[variant, "stays", 21] for variant in VARIANTS] == [0.01] * 3
+
+
+def test_bins_count_gold_documents_negatives_and_others():
+    qrels = [Qrel(f"q-1-{mode}", doc, 1) for mode, docs in (("ori", "gn"), ("ins", "g"), ("rev", "n")) for doc in docs]
+    scores = {"ori": {"g": 3.0, "n": 3.0, "x": 0.0}, "ins": {"g": 3.0, "n": 0.0}, "rev": {"n": 3.0, "x": 0.0, "y": 0.0}}
+    run = Run.from_dict({f"q-1-{mode}": its for mode, its in scores.items()}, tag="mine")
+    (made,) = gather([run], qrels=Qrels.from_rows(qrels))
+    found = PLOT["histograms"].drawn(made)
+    assert found.columns == ("run", "mode", "kind", "from score", "to score", "documents", "share")
+    full = [(mode, kind, low, high, count, share) for _, mode, kind, low, high, count, share in found.rows if count]
+    first, last = (0.0, pytest.approx(0.1)), (pytest.approx(2.9), 3.0)
+    assert full == [
+        ("ori", "gold", *last, 1, 1.0),
+        ("ori", "negatives", *last, 1, 1.0),
+        ("ori", "others", *first, 1, 1.0),
+        ("ins", "gold", *last, 1, 1.0),
+        ("ins", "negatives", *first, 1, 1.0),
+        ("rev", "negatives", *last, 1, 1.0),
+        ("rev", "others", *first, 2, 1.0),
+    ]
+
+
+def test_curves_are_mrecall_and_coverage(gathered):
+    own = gathered["berds-mini"]
+    measures = [f"MRecall@{k}" for k in (1, 2, 3, 5, 10, 40, 100)]
+    expected = evaluated(own, measures=measures)
+    found = {row[:2]: row[2] for row in PLOT["mrecall"].drawn(own).rows}
+    assert len(found) == 200
+    assert {(run, int(measure[8:])): value for (measure, _, run, _), value in expected.items()} == pytest.approx(
+        {key: value for key, value in found.items() if f"MRecall@{key[1]}" in measures}
+    )
+    covered = {row[:2]: row[2] for row in PLOT["coverage"].drawn(own).rows}
+    for depth in (1, 4, 20, 100):
+        rows = coverage([facts.run for facts in own.runs], own.judgments, depth=depth).rows
+        wanted = {row.run: row.value for row in rows if row.measure.startswith("Covered") and row.run != "union"}
+        assert {facts.name: covered[facts.name, depth] for facts in own.runs} == pytest.approx(wanted)
+
+
+def test_quality_stands_against_the_cost_that_is_known(gathered):
+    own = gathered["mfollowir-mini"]
+    first, second = own.runs
+    known = replace(own, runs=(replace(first, cost=Cost(parameters=3e8)), replace(second, cost=Cost(parameters=7e9))))
+    expected = evaluated(own)
+    assert PLOT["size"].applies(known)
+    assert PLOT["size"].drawn(known).columns[3] == "parameters"
+    found = {(*row[:3], "average"): row[4] for row in PLOT["size"].drawn(known).rows}
+    assert found == {key: value for key, value in expected.items() if key[3] == "average"}
+    assert [row[3] for row in PLOT["size"].drawn(known).rows] == [3e8, 7e9] * (len(found) // 2)
+    assert not PLOT["size"].applies(replace(known, x="seconds"))
+    with drawn(PLOT["size"], known) as figure:
+        assert {axes.get_xscale() for axes in figure.axes if axes.get_visible()} == {"log"}
+
+
+def test_sizes_are_written_as_those_of_models():
+    assert [short(number) for number in (3e8, 7.11e9, 22_700_000, 1e3, 12.5)] == ["300M", "7.11B", "22.7M", "1k", "12.5"]
+
+
+def test_paraphrases_have_the_values_of_their_analysis(gathered):
+    own, others = gathered["instructir-mini"], gathered["instructir-mini-paraphrases"]
+    found = {row[:2]: (row[2], row[5]) for row in PLOT["paraphrases"].drawn(own).rows}
+    assert {name for name, _ in found} == set(HOSTILE)
+    for first, second in zip(own.runs, others.runs, strict=True):
+        rows = paraphrase(first.run, second.run, own.judgments, others.judgments).rows
+        values = {row.mode: (pytest.approx(row.value), row.queries) for row in rows}
+        assert found[first.name, "original"] == values["original"]
+        assert found[first.name, "worst paraphrase"] == values["worst"]
+
+
+def test_runs_of_paraphrases_are_found_by_system_where_names_differ(gathered):
+    own, others = gathered["instructir-mini"], gathered["instructir-mini-paraphrases"]
+    alone = replace(own, runs=own.runs[:1])
+    other = replace(others.runs[1], name="reworded", called=own.runs[0].called)
+    assert PLOT["paraphrases"].applies(replace(alone, beside=(replace(others, runs=(other,)),)))
+    strange = replace(other, called="another")
+    assert not PLOT["paraphrases"].applies(replace(alone, beside=(replace(others, runs=(strange,)),)))
