@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
@@ -10,14 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from toolkit.core.files import atomic_path
+from toolkit.core.files import atomic_path, open_output
 from toolkit.report.gathered import Gathered
-from toolkit.report.plots import PLOTS, Plot
+from toolkit.report.plots import PLOTS, Drawn, Plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FILES = ("pdf", "svg", "png")
+UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same runs give the same bytes
 DPI = 200  # of PNG
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 # text stays text, never a formula, and the same figure is the same bytes
@@ -79,15 +81,26 @@ def _with_prefix(root: ElementTree.Element, prefix: str) -> None:
 
 
 def save(benchmarks: Sequence[Gathered], folder: Path) -> list[Path]:
-    """Every plot of every benchmark as PDF, SVG and PNG: `<folder>/<benchmark>.<plot>.<suffix>`; their paths."""
+    """Every plot of every benchmark as PDF, SVG and PNG, and its numbers as CSV: `<folder>/<benchmark>.<plot>.<suffix>`.
+
+    Returns the paths, in the order of a report.
+    """
     paths = []
     for gathered in benchmarks:
         for plot in applying(gathered):
+            stem = f"{gathered.name.replace('/', '-')}.{plot.name}"
             with drawn(plot, gathered) as figure:
                 for suffix in FILES:
-                    path = folder / f"{gathered.name.replace('/', '-')}.{plot.name}.{suffix}"
-                    undated = {"Date": None} if suffix == "svg" else {"CreationDate": None} if suffix == "pdf" else {}
-                    with atomic_path(path) as part:
-                        figure.savefig(part, format=suffix, dpi=DPI, bbox_inches="tight", metadata=undated)
-                    paths.append(path)
+                    paths.append(folder / f"{stem}.{suffix}")
+                    with atomic_path(paths[-1]) as part:
+                        figure.savefig(part, format=suffix, dpi=DPI, bbox_inches="tight", metadata=UNDATED.get(suffix))
+            paths.append(folder / f"{stem}.csv")
+            with open_output(paths[-1]) as file:
+                file.write(_numbers(plot.drawn(gathered)).encode())
     return paths
+
+
+def _numbers(numbers: Drawn) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([numbers.columns, *numbers.rows])
+    return text.getvalue()

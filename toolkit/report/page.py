@@ -9,11 +9,13 @@ from typing import Any
 from toolkit import __version__, pages
 from toolkit.formats.metadata import mapping
 from toolkit.report.figures import applying, to_svg
-from toolkit.report.gathered import RunFacts
+from toolkit.report.gathered import Gathered, RunFacts
+from toolkit.report.plots import Plot
 from toolkit.report.table import ALIKE, BEST, Table
 from toolkit.report.tables import Section, warning
 
 FOLDER = Path(__file__).parent
+MOST = 600  # numbers of a figure that a page holds beside it
 MARKS = {BEST: "the best of its kind", ALIKE: "not significantly different from the best of its kind"}
 
 
@@ -45,8 +47,6 @@ def render(
 
 
 def _part(number: int, section: Section, browsed: pages.Browsed, notes: list[str]) -> dict[str, Any]:
-    from markupsafe import Markup
-
     gathered = section.gathered
     benchmark = gathered.benchmark
     return {
@@ -56,14 +56,20 @@ def _part(number: int, section: Section, browsed: pages.Browsed, notes: list[str
         "main": section.main,
         "groups": section.groups,
         "more": section.more,
-        "figures": [
-            {"title": plot.title, "caption": plot.caption, "svg": Markup(to_svg(plot, gathered, f"b{number}-{plot.name}-"))}
-            for plot in applying(gathered)
-        ],
+        "figures": [_figure(plot, gathered, f"b{number}-{plot.name}-") for plot in applying(gathered)],
         "browser": pages.browser(browsed, notes=notes),
         "notes": gathered.notes,
         "runs": [_run(facts) for facts in gathered.runs],
     }
+
+
+def _figure(plot: Plot, gathered: Gathered, prefix: str) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    numbers = plot.drawn(gathered)
+    svg = Markup(to_svg(plot, gathered, prefix))
+    shown = numbers if len(numbers.rows) <= MOST else None
+    return {"title": plot.title, "caption": plot.caption, "svg": svg, "numbers": shown, "count": len(numbers.rows)}
 
 
 def _run(facts: RunFacts) -> dict[str, Any]:

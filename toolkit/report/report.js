@@ -54,5 +54,5 @@ document.querySelectorAll(".systems").forEach((form) => {
     filterSystems(form.closest("section"), words.value.toLowerCase().split(/\s+/).filter(Boolean));
   });
 });
-// not the queries: thousands of them are for the screen
-addEventListener("beforeprint", () => document.querySelectorAll("details:not(.by-query)").forEach((each) => { each.open = true; }));
+// queries and the numbers of figures are too many for paper
+addEventListener("beforeprint", () => document.querySelectorAll("details:not(.by-query, .numbers)").forEach((each) => { each.open = true; }));

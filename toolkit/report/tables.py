@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from toolkit import registry
 from toolkit.evaluate.scoring import INTERVAL
@@ -89,7 +91,12 @@ def heads(columns: Iterable[tuple[str, str]]) -> list[Head]:
 
 
 def _title(measure: str) -> str:
-    return registry.measures().get(name_of(measure), {}).get("title", "")
+    return _measures().get(name_of(measure), {}).get("title", "")
+
+
+@functools.cache
+def _measures() -> Mapping[str, Mapping[str, Any]]:
+    return registry.measures()
 
 
 def references(gathered: Gathered) -> Table:
@@ -120,7 +127,7 @@ def _row(name: str, rows: Iterable, group: str, columns: Sequence[tuple[str, str
 def headline(gathered: Gathered) -> list[tuple[str, str]]:
     """The columns that stand for a benchmark: its first measure, and those over pairs of modes or groups of queries."""
     columns = gathered.columns(gathered.overall)
-    over = {measure: registry.measures().get(name_of(measure), {}).get("over", "") for measure, _ in columns}
+    over = {measure: _measures().get(name_of(measure), {}).get("over", "") for measure, _ in columns}
     return [
         column
         for column in columns
