@@ -1,4 +1,7 @@
-"""`tandem judge` as a process that asks a scripted server: output, metadata, failures, interruption."""
+"""`tandem judge` asks a scripted server: output, metadata, failures, interruption.
+
+As a process where streams and signals matter; elsewhere `guard` is called in this one, which saves a second of imports each.
+"""
 
 import gzip
 import json
@@ -14,6 +17,8 @@ import time
 import pytest
 import yaml
 from endpoint import Script, serving
+
+from toolkit.shell import guard
 
 pytestmark = pytest.mark.unit
 
@@ -68,9 +73,23 @@ def environment(folder, base=""):
     return {**os.environ, "TANDEM_HOME": str(folder / "home"), "OPENAI_BASE_URL": base, "OPENAI_API_KEY": KEY}
 
 
-def judge(folder, *options, base="", words=None):
-    words = command(*options) if words is None else [sys.executable, "-m", "toolkit.judge", *words]
-    return subprocess.run(words, cwd=folder, env=environment(folder, base), capture_output=True, text=True)
+def process(folder, *options, base=""):
+    return subprocess.run(command(*options), cwd=folder, env=environment(folder, base), capture_output=True, text=True)
+
+
+@pytest.fixture
+def judge(folder, monkeypatch, capsys):
+    """The command in this process: `judge(options)` for the run of the folder, `judge(words=...)` for all else."""
+    from toolkit.judge.__main__ import main, parser
+
+    def run(*options, base="", words=None):
+        for name in ("TANDEM_HOME", "OPENAI_BASE_URL", "OPENAI_API_KEY"):
+            monkeypatch.setenv(name, environment(folder, base)[name])
+        status = guard(parser, main, list(words or command(*options)[3:]))
+        return subprocess.CompletedProcess((), status, *capsys.readouterr())
+
+    monkeypatch.chdir(folder)
+    return run
 
 
 def labels(file):
@@ -88,14 +107,14 @@ def asked(script):
 
 def test_a_run_becomes_subtopic_qrels_with_metadata_and_a_repeat_asks_nothing(folder):
     with serving(Script(said, delay=0.02)) as script:
-        plan = judge(folder, "--dry-run", base=script.base)
+        plan = process(folder, "--dry-run", base=script.base)
         assert f"scripted (scripted): {ASKED} pairs, 0 cached, {ASKED} requests, about" in plan.stdout
         assert script.bodies == []
-        done = judge(folder, "--output", "out.txt.gz", "--concurrency", "4", base=script.base)
+        done = process(folder, "--output", "out.txt.gz", "--concurrency", "4", base=script.base)
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
         assert len(script.bodies) == ASKED
         assert 2 <= script.most <= 4
-        again = judge(folder, "--output", "-", "--quiet", base=script.base)
+        again = process(folder, "--output", "-", "--quiet", base=script.base)
         assert again.stderr == ""
         assert len(script.bodies) == ASKED
     assert labels(folder / "out.txt.gz") == EXPECTED
@@ -111,7 +130,7 @@ def test_a_run_becomes_subtopic_qrels_with_metadata_and_a_repeat_asks_nothing(fo
     assert report["usage"]["asked"] == ASKED
     assert metadata["data"]["qrels"]["lines"] == ASKED
     assert metadata["data"]["judged runs"][0]["name"] == "run.trec"
-    replayed = judge(folder, "--output", "replayed.txt", "--replay")
+    replayed = process(folder, "--output", "replayed.txt", "--replay")
     assert replayed.returncode == 0, replayed.stderr
     assert labels(folder / "replayed.txt") == EXPECTED
     for path in folder.rglob("*"):
@@ -148,10 +167,10 @@ class Faulty(Script):
         return ("status", way) if isinstance(way, int) else said(messages)
 
 
-def test_with_answers_failing_nothing_is_lost_and_none_asked_twice_after_success(folder):
+def test_with_answers_failing_nothing_is_lost_and_none_asked_twice_after_success(folder, judge):
     with serving(Faulty(0.1)) as script:
         options = ("--output", "out.txt", "--concurrency", "8", "--timeout", "1", "--retries", "3")
-        done = judge(folder, *options, base=script.base)
+        done = judge(*options, base=script.base)
         assert done.returncode == 0, done.stderr
         ways = [way for _, way in script.wrong]
         assert set(ways) == set(Faulty.WAYS)
@@ -164,14 +183,14 @@ def test_with_answers_failing_nothing_is_lost_and_none_asked_twice_after_success
         assert f"{refused} of {ASKED} pairs were asked in vain" in done.stderr
         assert sorted(script.good) == sorted(set(script.good))
         assert script.most <= 8
-        again = judge(folder, *options, base=script.base)
+        again = judge(*options, base=script.base)
         assert again.returncode == 0, again.stderr
         assert labels(folder / "out.txt") == EXPECTED
         assert sorted(script.good) == sorted(script.seen)
         assert len(script.seen) == ASKED
 
 
-def test_killed_at_a_random_moment_it_goes_on_with_at_most_the_requests_in_flight_repeated(folder):
+def test_killed_at_a_random_moment_it_goes_on_with_at_most_the_requests_in_flight_repeated(folder, judge):
     concurrency = 4
     with serving(Script(said, delay=0.02)) as script:
         options = ("--output", "out.txt", "--concurrency", str(concurrency))
@@ -184,7 +203,7 @@ def test_killed_at_a_random_moment_it_goes_on_with_at_most_the_requests_in_fligh
             process.send_signal(signal.SIGKILL)
             process.wait()
             assert not (folder / "out.txt").exists()
-        done = judge(folder, *options, base=script.base)
+        done = judge(*options, base=script.base)
         assert done.returncode == 0, done.stderr
         assert labels(folder / "out.txt") == EXPECTED
         repeated = len(asked(script)) - len(set(asked(script)))
@@ -192,7 +211,7 @@ def test_killed_at_a_random_moment_it_goes_on_with_at_most_the_requests_in_fligh
         assert len(set(asked(script))) == ASKED
 
 
-def test_a_server_that_is_gone_ends_it_and_what_was_answered_is_kept(folder):
+def test_a_server_that_is_gone_ends_it_and_what_was_answered_is_kept(folder, judge):
     with serving(Script(said)) as script:
         many = ("--output", "out.txt", "--concurrency", "2", "--retries", "0")
         stop = threading.Event()
@@ -203,7 +222,7 @@ def test_a_server_that_is_gone_ends_it_and_what_was_answered_is_kept(folder):
             return ("status", 503) if stop.is_set() else said(messages)
 
         script.answer = fail_later
-        done = judge(folder, *many, base=script.base)
+        done = judge(*many, base=script.base)
         assert done.returncode == 1
         assert "no answer in 1 attempts: status 503" in done.stderr
         assert len(script.bodies) < 70
@@ -212,15 +231,15 @@ def test_a_server_that_is_gone_ends_it_and_what_was_answered_is_kept(folder):
         assert kept.execute("select count(*) from answers").fetchone()[0] >= 49
 
 
-def test_a_refused_key_ends_it_at_once(folder):
+def test_a_refused_key_ends_it_at_once(folder, judge):
     with serving(Script(said, always=401)) as script:
-        done = judge(folder, "--output", "out.txt", base=script.base)
+        done = judge("--output", "out.txt", base=script.base)
     assert (done.returncode, KEY in done.stderr) == (1, False)
     assert "the key is refused (status 401)" in done.stderr
     assert not (folder / "out.txt").exists()
 
 
-def test_a_judge_is_scored_against_people_and_against_another(folder):
+def test_a_judge_is_scored_against_people_and_against_another(folder, judge):
     rows = [
         {"question": f"question {n}?", "document": f"about {n} number {d}", "perspective": f"claim {s} of {n}", "label": label}
         for n in range(3)
@@ -231,9 +250,7 @@ def test_a_judge_is_scored_against_people_and_against_another(folder):
     ]
     (folder / "labelled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with serving(Script(said)) as script:
-        done = judge(
-            folder, words=["--score", "labelled.jsonl", "--systems", "mine.yaml", "--judge", "scripted"], base=script.base
-        )
+        done = judge(words=["--score", "labelled.jsonl", "--systems", "mine.yaml", "--judge", "scripted"], base=script.base)
     assert "only that wording's judgments compare with published numbers" in done.stderr
     header, ours, guessed = (line.split("\t") for line in done.stdout.splitlines())
     found = dict(zip(header, ours, strict=True))
@@ -247,13 +264,13 @@ def test_a_judge_is_scored_against_people_and_against_another(folder):
     assert (found["accuracy"], found["precision"], found["recall"], found["f1"]) == ("0.8750", "0.7500", "1.0000", "0.8571")
     assert found["kappa"] == "0.7500"
     assert guessed[0] == "random"
-    alone = judge(folder, words=["--score", "labelled.jsonl", "--judge", "random", "--seed", "3"])
+    alone = judge(words=["--score", "labelled.jsonl", "--judge", "random", "--seed", "3"])
     assert [line.split("\t")[0] for line in alone.stdout.splitlines()] == ["judge", "random"]
-    other = judge(folder, words=["--score", "labelled.jsonl", "--reference", "labelled.jsonl"])
+    other = judge(words=["--score", "labelled.jsonl", "--reference", "labelled.jsonl"])
     assert dict(zip(header, other.stdout.splitlines()[1].split("\t"), strict=True))["kappa"] == "1.0000"
 
 
-def test_measures_are_corrected_by_qrels_of_people_and_by_labelled_pairs(folder):
+def test_measures_are_corrected_by_qrels_of_people_and_by_labelled_pairs(folder, judge):
     # people: as the script, but document 1 holds nothing; of the first 12 questions
     people = [
         f"{q} {n} {d} {label if not d.endswith('-1') else 0}\n" for (q, n, d), label in EXPECTED.items() if int(q[1:]) < 12
@@ -272,9 +289,9 @@ def test_measures_are_corrected_by_qrels_of_people_and_by_labelled_pairs(folder)
     (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in pairs))
     with serving(Script(said)) as script:
         options = ("-m", "PerspectiveP@5", "MRecall@5")
-        by_questions = judge(folder, "--correct", "people.qrels", *options, base=script.base)
-        by_pairs = judge(folder, "--correct", "pairs.jsonl", *options, base=script.base)
-        deep = judge(folder, "--correct", "pairs.jsonl", "--depth", "2", *options, base=script.base)
+        by_questions = judge("--correct", "people.qrels", *options, base=script.base)
+        by_pairs = judge("--correct", "pairs.jsonl", *options, base=script.base)
+        deep = judge("--correct", "pairs.jsonl", "--depth", "2", *options, base=script.base)
     assert by_questions.stdout.splitlines() == [
         "measure\tjudged\tcorrected\tlow\thigh\tlabelled\tunit",
         # each of five documents holds a perspective, says the judge; people say four do, of every question
@@ -289,24 +306,24 @@ def test_measures_are_corrected_by_qrels_of_people_and_by_labelled_pairs(folder)
     assert "PerspectiveP@5 wants the best 5 documents judged, and --depth is 2" in deep.stderr
 
 
-def test_stances_are_a_number_a_question(folder):
+def test_stances_are_a_number_a_question(folder, judge):
     def side(messages):
         return "Yes" if "Statement: claim 2" in messages[-1]["content"] else "No"
 
     with serving(Script(side)) as script:
         words = ["--task", "stance", "--topics", "topics.jsonl", "--systems", "mine.yaml", "--judge", "scripted"]
-        done = judge(folder, words=[*words, "--output", "stances.tsv"], base=script.base)
+        done = judge(words=[*words, "--output", "stances.tsv"], base=script.base)
         assert done.returncode == 0, done.stderr
         assert sum("Question: question 0?\n\nStatement: claim" in text for text in asked(script)) == 2
     assert (folder / "stances.tsv").read_text().splitlines() == [f"q{n}\t2" for n in range(QUESTIONS)]
     assert yaml.safe_load((folder / "stances.tsv.yaml").read_text())["method"]["judging"][0]["task"] == "stance"
 
 
-def test_answers_become_training_pairs_and_nothing_is_asked(folder):
+def test_answers_become_training_pairs_and_nothing_is_asked(folder, judge):
     with serving(Script(said)) as script:
-        assert judge(folder, "--output", "out.txt", base=script.base).returncode == 0
+        assert judge("--output", "out.txt", base=script.base).returncode == 0
         before = len(script.bodies)
-        done = judge(folder, "--export", "pairs.jsonl", base=script.base)
+        done = judge("--export", "pairs.jsonl", base=script.base)
         assert done.returncode == 0, done.stderr
         assert len(script.bodies) == before
     rows = list(map(json.loads, (folder / "pairs.jsonl").read_text().splitlines()))
@@ -314,17 +331,17 @@ def test_answers_become_training_pairs_and_nothing_is_asked(folder):
     assert {row["messages"][-1]["content"] for row in rows} == {"Yes", "No"}
 
 
-def test_a_prompt_of_the_users_own_is_shown_and_sent(folder):
+def test_a_prompt_of_the_users_own_is_shown_and_sent(folder, judge):
     (folder / "prompt.yaml").write_text(
         'kind: judge\nturns:\n  - {role: user, content: "{document}?\\nStatement: {statement}"}\n'
     )
     (folder / "old.yaml").write_text('kind: judge\nturns:\n  - {role: user, content: "{document} {perspective}"}\n')
-    shown = judge(folder, words=["--show-prompt", "--prompt", "prompt.yaml"])
+    shown = judge(words=["--show-prompt", "--prompt", "prompt.yaml"])
     assert shown.stdout.startswith("prompt.yaml (sha256 ")
     assert shown.stdout.endswith("--- user\n{document}?\nStatement: {statement}\n")
-    assert "slot {statement} is missing" in judge(folder, words=["--show-prompt", "--prompt", "old.yaml"]).stderr
+    assert "slot {statement} is missing" in judge(words=["--show-prompt", "--prompt", "old.yaml"]).stderr
     with serving(Script(lambda messages: "Yes")) as script:
-        done = judge(folder, "--prompt", "prompt.yaml", "--depth", "1", "--output", "out.txt", base=script.base)
+        done = judge("--prompt", "prompt.yaml", "--depth", "1", "--output", "out.txt", base=script.base)
         assert done.returncode == 0, done.stderr
         assert "about 0 number 0?\nStatement: claim 1 of 0" in asked(script)
     (report,) = yaml.safe_load((folder / "out.txt.yaml").read_text())["method"]["judging"]
@@ -350,8 +367,8 @@ def test_a_prompt_of_the_users_own_is_shown_and_sent(folder):
         (["run.trec", "--topics", "topics.jsonl", "--judge", "random"], "guesses are for --score alone"),
     ],
 )
-def test_what_cannot_be_is_one_line(folder, words, message):
-    done = judge(folder, words=words)
+def test_what_cannot_be_is_one_line(judge, words, message):
+    done = judge(words=words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert message in done.stderr
