@@ -2,6 +2,7 @@
 give the vectors of a literal computation."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -84,27 +85,33 @@ def small(spec, architecture, made):
     return replace(spec, **places)
 
 
+@cache
+def loaded(kind, weights, adapter, is_open):
+    """Model and tokenizer of a small checkpoint; many entries are of one architecture, and read it once."""
+    import torch
+    import transformers
+
+    told = {"attn_implementation": "eager"} if is_open else {}
+    model = getattr(transformers, kind).from_pretrained(weights, dtype=torch.float32, **told).eval()
+    if adapter:
+        from peft import PeftModel
+
+        model = PeftModel.from_pretrained(model, adapter)
+    return model, transformers.AutoTokenizer.from_pretrained(weights)
+
+
 class Literal:
     """What the entry's words mean, with transformers alone, one text at a time."""
 
     def __init__(self, spec, architecture, side):
-        import torch
-        import transformers
-
         folder = spec.passage_checkpoint if side == "passage" and spec.passage_checkpoint else spec.checkpoint
         weights = spec.base or folder
         self.parameters = spec.parameters
         self.pooling = OWN[architecture] if spec.parameters["pooling"] == "own" else spec.parameters["pooling"]
         self.open = spec.parameters.get("attention") == "bidirectional"
         kinds = {"t5": "T5EncoderModel", "dpr": f"DPR{'Context' if side == 'passage' else 'Question'}Encoder"}
-        kind = getattr(transformers, kinds.get(architecture, "AutoModel"))
-        told = {"attn_implementation": "eager"} if self.open else {}
-        self.model = kind.from_pretrained(weights, dtype=torch.float32, **told).eval()
-        if spec.base:
-            from peft import PeftModel
-
-            self.model = PeftModel.from_pretrained(self.model, folder)
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(weights)
+        adapter = folder if spec.base else ""
+        self.model, self.tokenizer = loaded(kinds.get(architecture, "AutoModel"), weights, adapter, self.open)
         self.projection = None
         if architecture == "t5":
             from safetensors.torch import load_file
