@@ -93,8 +93,8 @@ class AnswerCache:
             yield
         except sqlite3.OperationalError as error:  # a full disk, no permission, a lock that is never given back
             raise ToolkitError(
-                f"cannot use the cache {self.path}: {error}", "see to the disk, or name another", status=1
+                f"cannot use the cache {self.path}: {error}", "see to the disk, or set TANDEM_HOME to another", status=1
             ) from error
         except sqlite3.DatabaseError as error:
-            hint = "remove it (the answers in it are lost), or name another"
+            hint = "remove it (the answers in it are lost), or set TANDEM_HOME to another place"
             raise ToolkitError(f"the cache {self.path} is damaged: {error}", hint, status=1) from error
