@@ -1,0 +1,84 @@
+"""A report beside what the benchmark's paper prints and claims."""
+
+import subprocess
+import sys
+
+import pytest
+from published_layout import write_infosearch
+
+from toolkit import benchmarks, registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.report.gather import gather
+from toolkit.report.job import report
+from toolkit.report.published import claims_table, published_table
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def gathered(home, tmp_path):
+    """Two runs of a tiny InfoSearch, of a system that the paper reports and of one that it does not."""
+    benchmarks.take("infosearch", write_infosearch(tmp_path / "copy"))
+    own = benchmarks.load("infosearch")
+    lists = {}
+    for group in own.groups:
+        docs = sorted(doc.doc_id for doc in own.docs(group))
+        for mode in own.spec.modes:
+            lists |= {topic.query_id: {doc: -float(i) for i, doc in enumerate(docs)} for topic in own.topics(group, mode)}
+    return gather([Run.from_dict(lists, tag="bm25"), Run.from_dict(lists, tag="nobody")], ["infosearch"])[0]
+
+
+def test_a_run_stands_beside_what_the_paper_prints_of_its_system(gathered):
+    table = published_table(gathered)
+    (block,) = table.blocks
+    assert block.heading == "bm25 beside BM25 (sparse)"
+    rows = {row[0].text: row[1:] for row in block.rows}
+    ours, theirs, difference, printed_in, _ = rows["average nDCG@10 ins"]
+    cell = next(
+        cell
+        for cell in registry.cells("infosearch")
+        if (cell.table, cell.system, cell.kind, cell.mode, cell.measure) == ("1", "BM25", "sparse", "ins", "nDCG@10")
+    )
+    (facts,) = (facts for facts in gathered.runs if facts.name == "bm25")
+    assert theirs.value == cell.value == 0.391
+    assert ours.value == facts.value("nDCG@10", "ins", "average")
+    assert difference.value == pytest.approx(ours.value - 0.391)
+    assert printed_in.text.startswith("1")
+    assert "does not report nobody" in table.caption
+
+
+def test_claims_are_answered_where_the_runs_have_what_they_are_about(gathered):
+    table = claims_table(gathered)
+    wanted = [claim.claim for claim in registry.claims("infosearch") if claim.general]
+    assert [row[0].text for row in table.blocks[0].rows] == wanted
+    assert {row[2].text for row in table.blocks[0].rows} <= {"holds", "does not hold", "-"}
+
+
+def test_both_are_in_a_report_that_asks_for_them(gathered):
+    names = [table.name for table in report([gathered], published=True, claims=True).tables]
+    assert {"infosearch.published", "infosearch.claims"} <= set(names)
+    assert {"infosearch.published", "infosearch.claims"}.isdisjoint(table.name for table in report([gathered]).tables)
+
+
+def test_a_mini_never_stands_beside_its_paper():
+    own = benchmarks.load("infosearch-mini")
+    run = Run.from_dict({t.query_id: {"d": 1.0} for mode in own.spec.modes for t in own.topics("audience", mode)}, tag="bm25")
+    with pytest.raises(ToolkitError, match="never set beside published"):
+        report(gather([run], ["infosearch-mini-audience"]), published=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["no.trec"], "error: a report needs a benchmark, or qrels"),
+        (["no.trec", "--benchmark", "infosearch-mini"], "error: no file no.trec"),
+        (["no.trec", "--benchmark", "infosearch-minis"], "error: no topics 'infosearch-minis'"),
+    ],
+)
+def test_wrong_words_are_one_line(words, message, tmp_path):
+    done = subprocess.run([sys.executable, "-m", "toolkit.report", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith(message)
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
