@@ -8,8 +8,11 @@ import ir_measures
 import pytest
 
 from toolkit import measures, registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
 from toolkit.registry.inconsistencies import picks
 from toolkit.registry.tables import PUBLISHED, SCALES, Place, is_of, papers, rows_named, unmapped
+from toolkit.systems.facts import overview
 
 pytestmark = pytest.mark.unit
 
@@ -44,7 +47,11 @@ def test_the_tables_are_those_that_were_handed_down():
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_number_is_read_with_a_scale(paper):
-    rows = [row for path in PUBLISHED.glob(f"{paper}-*.csv") for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())]
+    rows = [
+        row
+        for path in PUBLISHED.glob(f"{paper}-*.csv")
+        for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+    ]
     cells = registry.cells(paper)
     assert Counter(each.printed for each in cells) == Counter(row["value"] for row in rows)
     assert {each.scale for each in cells} <= set(SCALES)
@@ -172,3 +179,17 @@ def test_a_doubtful_cell_says_so_and_another_does_not():
     assert cell("berds", table=17, system="DPR", group="arguana/sphere", measure="MRecall@10").inconsistent
     [statistic] = [each for each in registry.statistics("berds") if each.place == "all n_queries_test"]
     assert "2,406" in statistic.inconsistent
+
+
+@pytest.mark.parametrize("row", [{}, {"kind": "listwise"}, {"name": 7}, {"name": "A", "table": 1}])
+def test_an_entry_that_does_not_say_which_row_is_its_own_is_refused(row):
+    with pytest.raises(ToolkitError, match="system mine: how infosearch prints it is not understood"):
+        SystemSpec("mine", "", "dense", printed={"infosearch": row})
+
+
+def test_an_entry_is_shown_with_its_rows():
+    lines = [" ".join(line.split()) for line in overview(registry.system("contriever-msmarco"))]
+    assert "printed instructir: Contriever-msmarco; berds: CONTRIEVER, CONT." in lines
+    assert "printed berds: Mistral-7B (judge, fine-tuned)" in [
+        " ".join(line.split()) for line in overview(registry.system("berds-mistral-evaluator"))
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from toolkit.core.runs import Run
 from toolkit.evaluate.evaluation import Evaluation
@@ -24,7 +23,7 @@ def measures(
     Where the benchmark's gold documents have a rank in the instructed and in the reversed mode, their mean movement is one of
     the orders. Raises ToolkitError for fewer than two runs or measures.
     """
-    scores = Evaluation(tuple(runs), replace(judged, shown=())).scores(wanted)
+    scores = Evaluation(tuple(runs), judged).scores(wanted)
     groups = {row.group for row in scores.rows}
     overall = AVERAGE if AVERAGE in groups else next(iter(groups))
     graded = (

@@ -109,6 +109,15 @@ class SystemSpec:
     notes: str = ""
     verified: str = "facts only"
 
+    def __post_init__(self):
+        for paper, row in self.printed.items():
+            names = row.get("name")
+            if not row.keys() <= {"name", "kind", "mode"} or not names or not isinstance(names, str | list):
+                raise ToolkitError(
+                    f"system {self.name}: how {paper} prints it is not understood",
+                    "printed: {PAPER: {name: N, kind: K, mode: M}}",
+                )
+
     def with_recipe(self, name: str) -> SystemSpec:
         """The same system as another recipe sends it. ToolkitError for one that is not known or not published."""
         if name not in self.recipes:

@@ -71,8 +71,16 @@ def _facts(spec: SystemSpec) -> dict[str, str]:
         "code": "wrong without the repository's own code: loaded with --trust-remote-code alone" if spec.remote_code else "",
         "loader": spec.loader,
         "papers": ", ".join(spec.papers),
+        "printed": "; ".join(f"{paper}: {_printed(row)}" for paper, row in spec.printed.items()),
         "verified": VERIFIED[spec.verified],
     }
+
+
+def _printed(row: Mapping[str, Any]) -> str:
+    """What its row in a paper's tables is called."""
+    names = row["name"] if isinstance(row["name"], str) else ", ".join(row["name"])
+    apart = ", ".join(row[key] for key in ("kind", "mode") if key in row)
+    return f"{names} ({apart})" if apart else names
 
 
 def _memory(spec: SystemSpec) -> str:
