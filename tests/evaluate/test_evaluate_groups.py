@@ -100,6 +100,20 @@ def test_judgments_of_ones_own_keep_the_groups_of_the_benchmark():
     assert any(note.startswith("66 of 96 queries of infosearch-mini-ins are not judged: left out") for note in scores.notes)
 
 
+@pytest.mark.parametrize(("prompt", "said"), [({"prompt": "ours", "prompt_name": "p.v1"}, "our p.v1"), ({"prompt": "f"}, "f")])
+def test_judgments_say_by_what_wording_they_were_made(tmp_path, prompt, said):
+    file = tmp_path / "F"
+    file.write_text("".join(f"{q.query_id} 0 {q.doc_id} {q.relevance}\n" for q in gold("infosearch-mini", "audience", "ins")))
+    run, how = by_id("infosearch-mini-ins"), {"benchmark": "infosearch-mini-ins", "qrels": file, "measures": ["AP"]}
+    report = {"name": "J", **prompt, "prompt_source": "X"}
+    (tmp_path / "F.yaml").write_text(yaml.safe_dump({"method": {"judging": [report]}}))
+    (note,) = [note for note in evaluate(run, **how).notes if "J was asked by" in note]
+    assert f"J was asked by {said}; the published wording is in X" in note
+    for other in ([{"name": "J", "positive": "entailment"}], ["J"], "J", None):
+        (tmp_path / "F.yaml").write_text(yaml.safe_dump({"method": {"judging": other}}))
+        assert not any("was asked by" in note for note in evaluate(run, **how).notes)
+
+
 def test_subtopics_of_a_benchmarks_queries_have_types_and_the_number_that_is_left_out():
     first, second, *_ = benchmarks.load("infosearch-mini").topics("audience", "ins")
     docs = [doc.doc_id for doc in benchmarks.load("infosearch-mini").docs("audience")]

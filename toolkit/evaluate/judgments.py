@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError, three
@@ -11,6 +12,8 @@ from toolkit.core.modes import FOLLOWIR, KNOWN, split_mode
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.evaluate import subtopics
 from toolkit.evaluate.inputs import Source, load_qrels, of_queries, sorted_by_query
+from toolkit.formats import read_metadata
+from toolkit.formats.metadata import mapping
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import Benchmark, PublishedIds, Selection
@@ -115,7 +118,7 @@ def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
         tuple(part for part in parts if part.qrels.query_ids),
         benchmark.spec.measures or PLAIN,
         benchmarks.PublishedIds.of(topic for group in selection.groups for topic in topics[group]),
-        notes if given is None else (*notes, *_given_notes(selection.name, given, topics)),
+        notes if given is None else (*notes, *_given_notes(selection.name, given, topics), *_wording_notes(sources)),
         tuple(mode for mode in benchmark.spec.options.get("shown", ()) if mode in selection.modes),
     )
 
@@ -152,6 +155,21 @@ def _given_notes(name: str, given: Qrels, topics: Mapping[str, Sequence[Topic]])
     named = dict(zip(given.query_ids, subtopics.perspectives(given).tolist(), strict=True))
     if fewer := [query_id for query_id in judged if named[query_id] < len(known[query_id].perspectives)]:
         yield f"{len(fewer):,} questions are judged for some perspectives only: nothing holds the others ({three(fewer)})"
+
+
+def _wording_notes(sources: Sequence[Source]) -> Iterator[str]:
+    """Where a judge was asked in other words than those that the published judgments were made with, or may have been."""
+    files = [source.name for source in sources if source.name and Path(source.name).is_file()]
+    for file in files:
+        reports = mapping(read_metadata(file) or {}, "method").get("judging")
+        for told in (report for report in reports if mapping(report)) if isinstance(reports, list) else ():
+            if "prompt_source" not in told:
+                continue
+            prompt = f"our {told.get('prompt_name')}" if told.get("prompt") == "ours" else told.get("prompt")
+            yield (
+                f"{file}: {told.get('name')} was asked by {prompt}; the published wording is in {told['prompt_source']}, "
+                "and only that wording's judgments compare with published numbers"
+            )
 
 
 def _benchmark_notes(benchmark: Benchmark, selection: Selection) -> Iterator[str]:
