@@ -11,7 +11,7 @@ from toolkit import measures, registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.registry.inconsistencies import picks
-from toolkit.registry.tables import PUBLISHED, SCALES, Place, is_of, papers, rows_named, unmapped
+from toolkit.registry.tables import PUBLISHED, SCALES, Place, is_of, kind_of, papers, rows_named, unmapped
 from toolkit.systems.facts import overview
 
 pytestmark = pytest.mark.unit
@@ -193,3 +193,12 @@ def test_an_entry_is_shown_with_its_rows():
     assert "printed berds: Mistral-7B (judge, fine-tuned)" in [
         " ".join(line.split()) for line in overview(registry.system("berds-mistral-evaluator"))
     ]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_heading_stands_for_kinds_that_there_are(paper):
+    kinds = {spec.kind for spec in registry.systems().values()} | {"bm25-fields", "okapi"}
+    headings = {each.kind for each in registry.cells(paper) if each.ours} - {""}
+    for kind in kinds:
+        assert kind_of(paper, kind) in {"", *headings}
+    assert {kind_of(paper, kind) for kind in kinds} >= headings
