@@ -1,6 +1,6 @@
 """How plots look: told apart without colour, legible on light and dark, names that stay text, the same bytes every time."""
 
-import gzip
+import itertools
 import os
 import subprocess
 import sys
@@ -37,7 +37,7 @@ def test_colours_are_legible_on_light_and_dark_pages():
 def test_no_two_of_56_runs_share_colour_and_mark_and_neighbours_share_neither():
     drawn = [look(number) for number in range(56)]
     assert len({(each.colour, each.marker) for each in drawn}) == 56
-    pairs = list(zip(drawn, drawn[1:], strict=False))
+    pairs = list(itertools.pairwise(drawn))
     assert all(first.colour != second.colour and first.marker != second.marker for first, second in pairs)
     assert {each.line for each in drawn} == {"-", "--", "-.", ":"}
 
@@ -57,18 +57,30 @@ def test_names_that_would_be_shortened_to_the_same_stay_whole():
     assert len(labels([first])[first]) <= WIDEST
 
 
-def test_two_processes_write_the_same_bytes(tmp_path):
-    run = tmp_path / "mine.trec"
-    run.write_bytes(gzip.decompress((ROOT / "runs/baselines/infosearch-mini.bm25.v1.trec.gz").read_bytes()))
-    held = {}
-    for number in (1, 2):
-        folder = tmp_path / str(number)
-        made = [sys.executable, "-m", "toolkit.report", str(run), "--benchmark", "infosearch-mini", "--plots", str(folder)]
-        done = subprocess.run(made, env={**os.environ, "PYTHONHASHSEED": str(number)}, capture_output=True, text=True)
+DRAWN = """
+import hashlib, sys
+from pathlib import Path
+from toolkit.report.figures import applying, save, to_svg
+from toolkit.report.gather import gather
+for name in ("infosearch-mini-audience", "mfollowir-mini", "berds-mini"):
+    run = Path(sys.argv[1]) / f"{name.removesuffix('-audience')}.bm25.v1.trec.gz"
+    (gathered,) = gather([run], [name])
+    for plot in applying(gathered):
+        print(name, plot.name, hashlib.sha256(to_svg(plot, gathered, "a-").encode()).hexdigest())
+for path in save([gathered], Path(sys.argv[2])):
+    print(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+"""
+
+
+def test_two_processes_draw_the_same_bytes(tmp_path):
+    lines = {}
+    for seed in ("1", "2"):
+        drawn = [sys.executable, "-c", DRAWN, str(ROOT / "runs" / "baselines"), str(tmp_path / seed)]
+        done = subprocess.run(drawn, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        held[number] = {path.name: path.read_bytes() for path in folder.iterdir()}
-    names = ("radar", "intervals", "heatmap", "wise-surface", "wise-reward", "histograms")
-    wanted = {f"infosearch-mini.{name}.{suffix}" for name in names for suffix in ("pdf", "svg", "png")}
-    assert wanted <= held[1].keys()
-    assert held[1].keys() == held[2].keys()
-    assert [name for name in held[1] if held[1][name] != held[2][name]] == []
+        lines[seed] = dict(line.rpartition(" ")[::2] for line in done.stdout.splitlines())
+    assert lines["1"] == lines["2"]
+    names = {"intervals", "wise-surface", "wise-reward", "histograms", "radar", "heatmap", "mrecall", "coverage"}
+    assert {place.split(" ")[1] for place in lines["1"] if " " in place} == names
+    files = {f"berds-mini.{name}.{suffix}" for name in ("mrecall", "coverage") for suffix in ("pdf", "svg", "png", "csv")}
+    assert {place for place in lines["1"] if " " not in place} == files

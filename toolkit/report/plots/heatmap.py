@@ -67,7 +67,7 @@ def _cells(axes: Axes, gathered: Gathered, column: Column, values: dict[tuple[st
         x, y = gathered.groups.index(group), names.index(name)
         shade = shades(scale(value))
         # a rectangle a cell: a page shows no images
-        axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=shade, linewidth=0))
+        axes.add_artist(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=shade, linewidth=0))
         dark = 0.299 * shade[0] + 0.587 * shade[1] + 0.114 * shade[2] < 0.5
         axes.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=7, color="#ffffff" if dark else "#010101")
     shown = labels(gathered.groups)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SURFACE, REWARD = "The rewards and penalties of WISE", "The reward of WISE in its three variants"
 K = 20
 SHOWN = 40  # the rank to which axes go at least
-STEPS = 20  # shades between 0 and 1
+STEPS = 10  # shades between 0 and 1
 SINGLE = 20  # ranks with cells of their own; deeper ones share cells
 COLUMNS = ("run", "query", "document", "R_ori", "R_ins", "R_rev", "N", *VARIANTS)
 
@@ -128,7 +128,7 @@ def _shades(axes: Axes, values: np.ndarray, deepest: int) -> None:
                 (x0, x1), (y0, y1) = sides[[start, end]], sides[[row, row + 1]]
                 boxes.append(Path([(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)], closed=True))
         shade = colormaps["PuOr"]((step / STEPS + 1) / 2)
-        axes.add_patch(PathPatch(Path.make_compound_path(*boxes), facecolor=shade, linewidth=0, antialiased=False, zorder=0))
+        axes.add_artist(PathPatch(Path.make_compound_path(*boxes), facecolor=shade, linewidth=0, antialiased=False, zorder=0))
 
 
 def _points(axes: Axes, gathered: Gathered, rows: Sequence[tuple], side: Side) -> None:
