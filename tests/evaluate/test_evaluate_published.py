@@ -12,7 +12,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.evaluate.evaluation import prepare
-from toolkit.evaluate.published import as_cells, beside, claims, paper_of, printed_as, render, scores_beside
+from toolkit.evaluate.published import as_cells, beside, claims, paper_of, printed_as, scores_beside
+from toolkit.evaluate.published_output import render
 from toolkit.formats import write_metadata, write_run
 from toolkit.registry.tables import is_of
 

@@ -125,7 +125,8 @@ def _baseline(args: argparse.Namespace) -> Baseline | None:
 
 
 def _published(prepared: Evaluation, args: argparse.Namespace) -> str:
-    from toolkit.evaluate.published import FORMATS, render, scores_beside
+    from toolkit.evaluate.published import scores_beside
+    from toolkit.evaluate.published_output import FORMATS, render
 
     if args.by_query or args.by_type or args.references:
         raise ToolkitError("papers print aggregates of systems", "leave --by-query, --by-type and --references out")

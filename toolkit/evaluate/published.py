@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from toolkit import benchmarks, registry
-from toolkit.benchmarks.tables_of_papers import numbered, printed_row
+from toolkit.benchmarks.tables_of_papers import printed_row
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.core.specs import SystemSpec
-from toolkit.core.tabular import aligned, to_csv, to_json
 from toolkit.evaluate.evaluation import Evaluation
 from toolkit.evaluate.scoring import AVERAGE
 from toolkit.formats import read_metadata
@@ -22,21 +21,7 @@ from toolkit.measures.evaluation import PAIRED
 from toolkit.registry.claims import Claim
 from toolkit.registry.tables import Cell, Place, is_of, kind_of
 
-FORMATS = ("table", "json", "csv")
 DERIVED = "WISE_per"  # evaluation adds it where WISE and its ideal are asked for
-HEADS = (
-    "run",
-    "group",
-    "mode",
-    "measure",
-    "value",
-    "published",
-    "difference",
-    "table",
-    "system",
-    "printed group",
-    "printed mode",
-)
 
 
 class Beside(NamedTuple):
@@ -129,7 +114,7 @@ def beside(
     groups   of the benchmark, that were scored: a printed average is compared where all that it is over were
     printed  run -> how the paper prints its system (`SystemSpec.printed`)
     """
-    values = {key: row.value for row in scores if not row.query_id and (key := _key(row))}
+    values = _aggregates(scores)
     found: dict[tuple, Beside] = {}
     for run, row in printed.items():
         for cell in registry.cells(paper):
@@ -151,8 +136,13 @@ def _merged(known: Beside | None, row: Beside) -> Beside:
     return known._replace(cell=known.cell._replace(inconsistent=flaws), tables=(*known.tables, *row.tables))
 
 
-def _key(row: Score) -> tuple[str, str, str, str]:
-    return row.run, row.group, "" if row.mode == PAIRED else row.mode, row.measure
+def _aggregates(scores: Iterable[Score]) -> dict[tuple[str, str, str, str], float]:
+    """Run, group, mode (empty where it is paired) and measure -> value."""
+    return {
+        (row.run, row.group, "" if row.mode == PAIRED else row.mode, row.measure): row.value
+        for row in scores
+        if not row.query_id
+    }
 
 
 def own_group(place: Place, groups: Sequence[str]) -> str:
@@ -172,7 +162,7 @@ def as_cells(
     systems  run -> the entry of its system, None where there is none. A system is called as the paper prints it; the second
              run of one system, and a run of a system that the paper does not report, by the run's name
     """
-    values = {key: row.value for row in scores if not row.query_id and (key := _key(row))}
+    values = _aggregates(scores)
     places = {(cell.table, cell.group, cell.mode, cell.measure): cell for cell in registry.cells(paper) if cell.ours}
     found, taken = [], set()
     for run, spec in systems.items():
@@ -199,60 +189,3 @@ def claims(
     """
     outcomes = registry.outcomes(paper, as_cells(scores, groups, paper, systems))
     return [(claim, holds) for claim, holds in outcomes if claim.general]
-
-
-def render(rows: Sequence[Beside], notes: Sequence[str], format: str) -> str:
-    """In one of `FORMATS`; the table and JSON hold the notes too."""
-    if format == "table":
-        return _table(rows, notes)
-    records = [_record(row) for row in rows]
-    return to_json(records, notes) if format == "json" else to_csv([*HEADS, "inconsistent"], records)
-
-
-def _record(row: Beside) -> dict[str, Any]:
-    cell = row.cell
-    ours = (row.run, row.group, row.mode, row.measure, row.value, cell.value, row.difference, ", ".join(row.tables))
-    theirs = (f"{cell.system} ({cell.kind})" if cell.kind else cell.system, cell.group, cell.mode)
-    return {**dict(zip(HEADS, (*ours, *theirs), strict=True)), "inconsistent": " ".join(cell.inconsistent)}
-
-
-def _table(rows: Sequence[Beside], notes: Sequence[str]) -> str:
-    """A line for each number; what is the same in all of them is not repeated."""
-    flaws = list(dict.fromkeys(flaw for row in rows for flaw in row.cell.inconsistent))
-    lines = []
-    for row in rows:
-        record = _record(row)
-        marks = "".join(f" [{flaws.index(flaw) + 1}]" for flaw in row.cell.inconsistent)
-        figures = {
-            "value": f"{row.value:.4f}",
-            "published": f"{row.cell.value:.4f}{marks}",
-            "difference": f"{row.difference:+.4f}",
-        }
-        lines.append([str({**record, **figures}[name]) for name in HEADS])
-    told = [number for number, name in enumerate(HEADS) if name in HEADS[1:8] or _tells(lines, number)]
-    text = [[HEADS[number] for number in told], *([line[number] for number in told] for line in lines)]
-    return "\n".join([*aligned(text, told.index(HEADS.index("value"))), "", *_summary(rows), *notes, *numbered(flaws)]) + "\n"
-
-
-def _tells(lines: Sequence[Sequence[str]], number: int) -> bool:
-    """Whether a column says something: not the same in every line, nor what the column before it in our words says."""
-    ours = HEADS.index(HEADS[number].removeprefix("printed "))
-    return len({line[number] for line in lines}) > 1 and (ours == number or any(line[number] != line[ours] for line in lines))
-
-
-def _summary(rows: Sequence[Beside]) -> list[str]:
-    """For each run, how far it is from the paper: fractions and ranks apart."""
-    lines = []
-    for run in dict.fromkeys(row.run for row in rows):
-        own = [row for row in rows if row.run == run]
-        names = ", ".join(dict.fromkeys(str(_record(row)["system"]) for row in own))
-        kinds = {"scores": [row for row in own if row.cell.scale != "number"]}
-        kinds["ranks"] = [row for row in own if row.cell.scale == "number"]
-        for what, some in kinds.items():
-            if some:
-                off = [abs(row.difference) for row in some]
-                lines.append(
-                    f"{run} and {names} as published: {len(off)} {what}, off by {math.fsum(off) / len(off):.4f} on average,"
-                    f" {max(off):.4f} at most"
-                )
-    return lines

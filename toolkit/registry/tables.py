@@ -59,14 +59,10 @@ class Cell(NamedTuple):
     ours: Place | None
 
 
+@functools.cache
 def cells(paper: str) -> tuple[Cell, ...]:
     """Everything that a paper prints, table by table, each in its order; empty for a paper without tables."""
-    return _cells(paper)
-
-
-@functools.cache
-def _cells(paper: str) -> tuple[Cell, ...]:
-    known = read_yaml(PUBLISHED / "measures.yaml").get(paper)
+    known = _reading().get(paper)
     if known is None:
         return ()
     scales = {measure: scale for scale, measures in known["scales"].items() for measure in measures}
@@ -75,6 +71,12 @@ def _cells(paper: str) -> tuple[Cell, ...]:
         with path.open(encoding="utf-8", newline="") as file:
             found += [_cell(row, paper, known, scales) for row in csv.DictReader(file)]
     return tuple(found)
+
+
+@functools.cache
+def _reading() -> Mapping[str, Any]:
+    """Paper -> how its tables are read."""
+    return read_yaml(PUBLISHED / "measures.yaml")
 
 
 def _order(path: Path) -> tuple[bool, int, str]:
@@ -111,17 +113,17 @@ def _own_groups(paper: str) -> frozenset[str]:
 
 def papers() -> tuple[str, ...]:
     """The papers whose tables are here, by the names of their benchmarks."""
-    return tuple(read_yaml(PUBLISHED / "measures.yaml"))
+    return tuple(_reading())
 
 
 def unmapped(paper: str) -> dict[str, str]:
     """Systems of a paper's tables that no entry of the registry stands for, and why."""
-    return read_yaml(PUBLISHED / "measures.yaml")[paper].get("unmapped", {})
+    return _reading()[paper].get("unmapped", {})
 
 
 def kind_of(paper: str, kind: str) -> str:
     """The heading under which a paper's tables would print a system of one of our kinds; empty where they have none for it."""
-    headings = read_yaml(PUBLISHED / "measures.yaml")[paper].get("kinds", {})
+    headings = _reading()[paper].get("kinds", {})
     return next((heading for heading, kinds in headings.items() if kind in kinds), "")
 
 
