@@ -101,6 +101,11 @@ def write_parquet(path, rows):
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
 
 
+def test_a_split_that_berds_has_not_is_refused():
+    with pytest.raises(ToolkitError, match="BERDS has no split 'train'"):
+        berds.tables({"name": "kialo/train"})
+
+
 def test_a_split_is_fetched_from_its_repository_of_the_hub(home, tmp_path):
     hub = tmp_path / "hub"
     write_parquet(hub / "data" / "validation-00000-of-00001.parquet", [{**ROWS[0], "type": "binary"}])

@@ -14,6 +14,7 @@ from hub_layout import hub_files
 from serving import serving
 
 from toolkit.benchmarks import load, take
+from toolkit.benchmarks.layouts import instructir
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.specs import SystemSpec
@@ -264,6 +265,11 @@ def test_the_hub_gives_queries_and_the_shared_corpus_once(tmp_path, home):
     assert said == "instructir-query-first: 2 cores, 5 queries\n"
     assert "corpus.jsonl" not in got
     assert [doc.doc_id for doc in load("instructir").docs("query-first")] == [f"p{i}" for i in IDS]
+
+
+def test_a_group_that_instructir_has_not_is_refused(tmp_path):
+    with pytest.raises(ToolkitError, match="benchmark instructir: InstructIR has no group 'of-mine'"):
+        instructir.read(tmp_path, load("instructir").spec, {"name": "of-mine"})
 
 
 def test_paraphrases_are_on_no_hub(home):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit import registry
+from toolkit.benchmarks.parts import part_name
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.registry.loader import did_you_mean
@@ -86,17 +87,13 @@ def show(args: argparse.Namespace) -> None:
         first, *more = str(value).splitlines() or ["none"]
         print(f"  {key:<10} {first}", *(f"             {line}" for line in more), sep="\n")
     for name, groups in spec.selections.items():
-        print(f"  {_id(spec, name)}: {', '.join(_id(spec, group) for group in groups)}")
+        print(f"  {part_name(spec.name, name)}: {', '.join(part_name(spec.name, group) for group in groups)}")
     for group in (group for group in spec.groups if group["name"] in selection.groups):
         facts = {key: value for key, value in group.items() if key != "name" and value} | group.get("counts", {})
         facts.pop("counts", None)
         text = "; ".join(f"{key} {', '.join(value) if isinstance(value, list) else value}" for key, value in facts.items())
         state = "on this machine" if group["name"] in here else "not fetched"
-        print(f"  {_id(spec, group['name'])} ({state}){': ' if text else ''}{text}")
-
-
-def _id(spec: BenchmarkSpec, name: str) -> str:
-    return "-".join(filter(None, (spec.name, name))).replace("/", "-")
+        print(f"  {part_name(spec.name, group['name'])} ({state}){': ' if text else ''}{text}")
 
 
 def _show_statistics(selection: Selection) -> None:
@@ -191,7 +188,7 @@ def fetch(args: argparse.Namespace) -> None:
         found = [f"{number} {what}" for what, number in counts(part).items()]
         if part.scoreddocs:
             found.append(f"candidates in {', '.join(part.scoreddocs)}" if benchmark.spec.modes else "candidates")
-        print(f"{_id(benchmark.spec, name)}: {', '.join(found)}")
+        print(f"{part_name(benchmark.spec.name, name)}: {', '.join(found)}")
         for line in part.notes:
             note(f"note: {line}")
         if other := other_counts(part, rows[name]):

@@ -11,7 +11,7 @@ from toolkit import registry
 from toolkit.benchmarks import kept
 from toolkit.benchmarks.layouts import LAYOUTS
 from toolkit.benchmarks.minis import MINIS
-from toolkit.benchmarks.parts import Part
+from toolkit.benchmarks.parts import Part, part_name
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
@@ -109,8 +109,7 @@ class Benchmark:
 
     def _lacks(self, group: str, what: str) -> ToolkitError:
         hint = self.part(group).lacks.get(what, "see its page in docs/benchmarks")
-        name = f"{self.spec.name}-{group}".replace("/", "-")
-        return ToolkitError(f"the {what} of {name} are not here", hint)
+        return ToolkitError(f"the {what} of {part_name(self.spec.name, group)} are not here", hint)
 
     def scoreddocs(self, group: str, mode: str = "") -> Run | None:
         """Candidates to rerank, None where the benchmark (or the local copy) has none."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from toolkit.benchmarks.benchmark import Benchmark, load
 from toolkit.benchmarks.names import Selection
+from toolkit.benchmarks.parts import part_name
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.progress import say
@@ -33,7 +34,7 @@ def export(selection: Selection, folder: Path, *, published_ids: bool = False) -
         if benchmark.has_docs(group):
             paths.append(_write_corpus(benchmark, group, folder))
         else:
-            say(f"note: the documents of {benchmark.spec.name}-{group} are not here: no corpus is written")
+            say(f"note: the documents of {part_name(benchmark.spec.name, group)} are not here: no corpus is written")
     return paths
 
 
@@ -59,7 +60,7 @@ def write_topics_and_qrels(
 
 
 def _stem(benchmark: Benchmark, group: str, mode: str = "") -> str:
-    name = f"{benchmark.spec.name}-{group}".replace("/", "-")
+    name = part_name(benchmark.spec.name, group)
     return f"{name}.{mode}" if mode else name
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from toolkit import registry
 from toolkit.benchmarks import hub
 from toolkit.benchmarks.layouts import LAYOUTS
-from toolkit.benchmarks.parts import Group, Part, counts
+from toolkit.benchmarks.parts import Group, Part, counts, part_name
 from toolkit.benchmarks.stored import unchanged
 from toolkit.benchmarks.tables import has_table, read_table
 from toolkit.core.errors import ToolkitError
@@ -34,11 +34,7 @@ LOCAL = "local"  # in place of a revision, for what no hub repository holds
 
 def kept_folder(spec: BenchmarkSpec, group: Group) -> Path:
     """Where the copy of a group lies, or would lie. The pinned revision is part of the name."""
-    return home() / "benchmarks" / spec.name / f"{_flat(group)}.{group.get('revision', LOCAL)[:12]}"
-
-
-def _flat(group: Group) -> str:
-    return group["name"].replace("/", "-")
+    return home() / "benchmarks" / spec.name / f"{part_name(group['name'])}.{group.get('revision', LOCAL)[:12]}"
 
 
 def is_present(spec: BenchmarkSpec, group: Group) -> bool:
@@ -61,7 +57,7 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
 
 
 def _lock(spec: BenchmarkSpec, group: Group) -> AbstractContextManager[None]:
-    return lock(f"benchmark {spec.name} {_flat(group)}")
+    return lock(f"benchmark {spec.name} {part_name(group['name'])}")
 
 
 def _layout(spec: BenchmarkSpec) -> ModuleType:
@@ -78,7 +74,7 @@ def _fetch(spec: BenchmarkSpec, group: Group) -> None:
     if (mini := f"{spec.name}-mini") in registry.benchmarks():
         hint += f", or use the mini ({mini})"
     if "repository" not in group:
-        raise ToolkitError(f"{spec.name}-{_flat(group)} is in no repository of the hub", hint)
+        raise ToolkitError(f"{part_name(spec.name, group['name'])} is in no repository of the hub", hint)
     patterns = getattr(_layout(spec), "patterns", _all_tables)(group)
     with hub.fetched(group["repository"], group["revision"], hint, patterns) as folder:
         # what is no commit (BERDS' `main`) is another one tomorrow
@@ -120,7 +116,7 @@ def _told_apart(spec: BenchmarkSpec, root: Path, found: Sequence[tuple[Group, Pa
         return found
     meant = spec.selections.get("", ())
     if not meant:
-        known = ", ".join(f"{spec.name}-{_flat(group)}" for group, _ in found if _layout(spec).tables(group) in unclear)
+        known = ", ".join(part_name(spec.name, group["name"]) for group, _ in found if _layout(spec).tables(group) in unclear)
         raise ToolkitError(f"{root} could be any of {known}", "name one of them, or the folder as its repository is called")
     return [(group, folder) for group, folder in found if _layout(spec).tables(group) not in unclear or group["name"] in meant]
 

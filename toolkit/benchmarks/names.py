@@ -11,6 +11,7 @@ from pathlib import Path
 from toolkit import registry
 from toolkit.benchmarks.benchmark import Collection, load, present_groups
 from toolkit.benchmarks.foreign import open_ir_dataset
+from toolkit.benchmarks.parts import part_name
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
@@ -95,9 +96,7 @@ def _names(spec: BenchmarkSpec) -> dict[str, tuple[tuple[str, ...], tuple[str, .
     aliases = {alias: group["name"] for group in spec.groups for alias in group.get("aliases", ())}
     names = {}
     for (alias, groups), mode in itertools.product(group_names(spec).items(), ("", *spec.modes)):
-        shown, called = (
-            "-".join(filter(None, (spec.name, part, mode))).replace("/", "-") for part in (aliases.get(alias, alias), alias)
-        )
+        shown, called = (part_name(spec.name, part, mode) for part in (aliases.get(alias, alias), alias))
         names[called] = (groups, (mode,) if mode else spec.modes, shown)
     return names
 

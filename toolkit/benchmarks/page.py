@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from toolkit import registry
+from toolkit.benchmarks.parts import part_name
 from toolkit.core.specs import BenchmarkSpec
 
 NOT_SHOWN = ("name", "aliases", "counts", "revision", "repository", "former", "subset")
@@ -65,18 +66,14 @@ def _names(spec: BenchmarkSpec) -> Iterator[str]:
     yield from ("## Names", "", "| id | groups |", "| --- | --- |")
     selections = {"": [group["name"] for group in spec.groups]} | spec.selections
     for name, groups in selections.items():
-        yield f"| `{_id(spec, name)}` | {', '.join(groups)} |"
+        yield f"| `{part_name(spec.name, name)}` | {', '.join(groups)} |"
     for group in spec.groups:
         for alias in (group["name"], *group.get("aliases", ())):
-            yield f"| `{_id(spec, alias)}` | {group['name']} |"
+            yield f"| `{part_name(spec.name, alias)}` | {group['name']} |"
     yield ""
     if spec.modes:
-        modes = ", ".join(f"`{_id(spec, mode)}`" for mode in spec.modes)
+        modes = ", ".join(f"`{part_name(spec.name, mode)}`" for mode in spec.modes)
         yield from (f"A mode at the end takes that one alone ({modes}). `/` may stand for `-`, as in ir_datasets.", "")
-
-
-def _id(spec: BenchmarkSpec, name: str) -> str:
-    return f"{spec.name}-{name}".replace("/", "-") if name else spec.name
 
 
 def _commands(spec: BenchmarkSpec) -> Iterator[str]:

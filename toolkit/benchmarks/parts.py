@@ -10,7 +10,7 @@ from typing import Any
 from toolkit.core.documents import Doc
 from toolkit.core.modes import join_mode
 from toolkit.core.qrels import Qrel, Qrels
-from toolkit.core.runs import Run
+from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.topics import Topic
 
 Group = Mapping[str, Any]  # a group's entry in the registry
@@ -89,6 +89,22 @@ def _topic(row: Row, query_id: str, group_id: str, mode: str) -> Topic:
         original_id=row.original_id,
         released="" if instruction else row.released.get(mode, ""),
     )
+
+
+def part_name(*words: str) -> str:
+    """The id of a part of a benchmark from its words, as commands and file names have it: `mfollowir-cross-lingual-fas-og`."""
+    return "-".join(filter(None, words)).replace("/", "-")
+
+
+def as_qrels(labels: Mapping[str, Mapping[str, int]], name: str) -> Qrels:
+    """Qrels of query id -> document id -> relevance, in their order."""
+    return Qrels.from_rows((Qrel(query_id, *row) for query_id, own in labels.items() for row in own.items()), name)
+
+
+def as_candidates(lists: Mapping[str, Sequence[str]], tag: str) -> Run:
+    """Documents to rerank, query id -> document ids, in their order; the score is 1/rank."""
+    rows = (ScoredDoc(query_id, doc_id, 1 / rank) for query_id, own in lists.items() for rank, doc_id in enumerate(own, 1))
+    return Run.from_rows(rows, tag=tag)
 
 
 def counts(part: Part) -> dict[str, int]:

@@ -15,8 +15,9 @@ from typing import Any
 
 from toolkit.benchmarks.parts import Group, Part
 from toolkit.benchmarks.records import identifier, optional, refuse, text
-from toolkit.benchmarks.tables import Record, has_table, read_table
+from toolkit.benchmarks.tables import Record, has_table, read_table, repository_folder
 from toolkit.core.documents import Doc
+from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
@@ -36,6 +37,8 @@ def tables(group: Group) -> tuple[str, ...]:
     data_set, _, split = group["name"].partition("/")
     if not split:
         return (PAIRS,)
+    if split not in HUB_SPLITS:
+        raise ToolkitError(f"BERDS has no split {split!r} (group {group['name']})", f"known: {', '.join(HUB_SPLITS)}")
     return (f"{data_set}.{split}", f"{data_set}_generated.{split}", HUB_SPLITS[split])
 
 
@@ -44,9 +47,8 @@ def find(root: Path, group: Group) -> Path | None:
     *named, last = tables(group)
     if any(has_table(root, name) for name in named or [last]):
         return root
-    repository = group.get("repository", "")
-    places = (root / place for place in (repository.rpartition("/")[2], repository) if place)
-    return next((place for place in places if any(has_table(place, name) for name in tables(group))), None)
+    place = repository_folder(root, group["repository"]) if "repository" in group else None
+    return place if place and any(has_table(place, name) for name in tables(group)) else None
 
 
 def expected(group: Group) -> str:

@@ -19,15 +19,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from toolkit.benchmarks import hub, records
-from toolkit.benchmarks.parts import Group, Part
+from toolkit.benchmarks.parts import Group, Part, as_candidates, as_qrels, part_name
 from toolkit.benchmarks.stored import StoredDocs
 from toolkit.benchmarks.tables import has_table, read_table, repository_folder
 from toolkit.core.documents import Doc
 from toolkit.core.modes import FOLLOWIR, join_mode, split_mode
-from toolkit.core.qrels import Qrel, Qrels
-from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 
@@ -105,15 +104,19 @@ def _part(folder: Path, group: Group, known: records.Known, docs: Sequence[Doc],
     source = read_source(folder, group, known, problems)
     problems += _lacking(source)
     records.refuse(folder, problems)
-    name, prefix = group["name"], group["name"].replace("/", "-")
+    name, prefix = group["name"], part_name(group["name"])
     topics = {mode: list(_topics(source, prefix, mode)) for mode in FOLLOWIR}
     ids = {topic.original_id: topic.query_id for found in topics.values() for topic in found}
+    judged, ranked = (
+        {mode: {ids[query_id]: value for query_id, value in _of_mode(values, mode)} for mode in FOLLOWIR}
+        for values in (source.judged, source.candidates)
+    )
     return Part(
         name,
         topics,
-        {mode: _qrels(source, ids, mode, join_mode(prefix, mode)) for mode in FOLLOWIR},
+        {mode: as_qrels(judged[mode], join_mode(prefix, mode)) for mode in FOLLOWIR},
         docs,
-        {mode: _candidates(source, ids, mode) for mode in FOLLOWIR},
+        {mode: as_candidates(ranked[mode], "top_ranked") for mode in FOLLOWIR},
         tuple(_notes(name, source)),
         published={} if source.diff is None else {DIFF: source.diff},
     )
@@ -137,9 +140,9 @@ def _present(folder: Path, group: Group, docs: records.Known, problems: list[str
     }
     judged = records.judgments(folder, _table(group, "default"), queries, docs, problems)
     bases = {split_mode(query_id)[0] for query_id in queries}
-    candidates = _lists(folder, _table(group, "top_ranked"), queries, docs, problems)
+    ranked = _lists(folder, _table(group, "top_ranked"), queries, docs, problems)
     diff = _lists(folder, _table(group, DIFF), bases, docs, problems)
-    return _Source(queries, judged, candidates, {base: set(found) for base, found in diff.items()})
+    return _Source(queries, judged, ranked, {base: set(found) for base, found in diff.items()})
 
 
 def _lists(
@@ -183,8 +186,8 @@ def _former(folder: Path, group: Group, docs: records.Known, problems: list[str]
             problems.append(f"{record.place}: query {query_id} has a document twice")
         else:
             ranked[query_id].append(doc_id)
-    candidates = {join_mode(base, mode): found for mode in FOLLOWIR for base, found in ranked.items()}
-    return _Source(queries, judged, candidates, None)
+    both = {join_mode(base, mode): found for mode in FOLLOWIR for base, found in ranked.items()}
+    return _Source(queries, judged, both, None)
 
 
 def _lacking(source: _Source) -> Iterator[str]:
@@ -197,8 +200,8 @@ def _lacking(source: _Source) -> Iterator[str]:
         for other in FOLLOWIR:
             if join_mode(base, other) not in source.queries:
                 yield f"{query.place}: query {query_id} has no counterpart {base}-{other}"
-        judged, candidates = source.judged.get(query_id), source.candidates.get(query_id)
-        needed = {"text": query.text, "instruction": query.instruction, "judgments": judged, "candidates": candidates}
+        judged, ranked = source.judged.get(query_id), source.candidates.get(query_id)
+        needed = {"text": query.text, "instruction": query.instruction, "judgments": judged, "candidates": ranked}
         for what in (what for what, there in needed.items() if not there):
             yield f"{query.place}: query {query_id} has no {what}"
 
@@ -225,26 +228,8 @@ def _topics(source: _Source, prefix: str, mode: str) -> Iterator[Topic]:
         )
 
 
-def _of_mode(values: Mapping[str, object], mode: str) -> Iterator[tuple]:
+def _of_mode(values: Mapping[str, Any], mode: str) -> Iterator[tuple[str, Any]]:
     return ((query_id, value) for query_id, value in values.items() if split_mode(query_id)[1] == mode)
-
-
-def _qrels(source: _Source, ids: Mapping[str, str], mode: str, name: str) -> Qrels:
-    rows = (
-        Qrel(ids[query_id], doc_id, label)
-        for query_id, labels in _of_mode(source.judged, mode)
-        for doc_id, label in labels.items()
-    )
-    return Qrels.from_rows(rows, name)
-
-
-def _candidates(source: _Source, ids: Mapping[str, str], mode: str) -> Run:
-    rows = (
-        ScoredDoc(ids[query_id], doc_id, 1 / rank)
-        for query_id, doc_ids in _of_mode(source.candidates, mode)
-        for rank, doc_id in enumerate(doc_ids, 1)
-    )
-    return Run.from_rows(rows, tag="top_ranked")
 
 
 def checks(part: Part, group: Group) -> Iterator[tuple[str, str]]:

@@ -16,14 +16,14 @@ from pathlib import Path
 from toolkit.benchmarks import instructed, records
 from toolkit.benchmarks.hub import TABLES
 from toolkit.benchmarks.instructed import FORMS, SEPARATOR, Judged
-from toolkit.benchmarks.parts import Group, Part
-from toolkit.benchmarks.tables import Record, has_table, read_table
-from toolkit.core.qrels import Qrel, Qrels
+from toolkit.benchmarks.parts import Group, Part, as_qrels
+from toolkit.benchmarks.tables import Record, has_table, read_table, repository_folder
+from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 
 NEEDED = ("name",)
-FOLDERS = ("", "INSTRUCTIR", "InstructIR-mteb", "mteb/InstructIR-mteb", "instructir")
+FOLDERS = (".", "INSTRUCTIR", "instructir")
 QRELS = ("qrels/test", "default")
 # the groups that the authors publish in files of their own: texts, judgments
 OWN = {
@@ -32,6 +32,7 @@ OWN = {
     "query-first-released": ("analysis_order_sensitivity/new_queries", "qrels/test"),
     "paraphrases": ("analysis_prompt_sensitivity/5new_queries", "analysis_prompt_sensitivity/qrels/5_test"),
 }
+GROUPS = tuple(dict.fromkeys((*FORMS, *OWN)))
 # of the hub's repository, all but the corpus, which the groups share
 LIGHT = ("*queries*", "*instruction*", "*default*", "*qrels*", "*test*")
 PARAPHRASES = "paraphrased_queries"  # what the file of the paraphrases is called outside the authors' folder
@@ -56,8 +57,9 @@ def patterns(group: Group) -> tuple[str, ...]:
 def find(root: Path, group: Group) -> Path | None:
     """The folder itself, or `INSTRUCTIR/` or the repository's name in it, where it has what the group is read from."""
     needed = (OWN["paraphrases"][0], PARAPHRASES) if group["name"] == "paraphrases" else ("queries",)
-    folders = (root / name for name in FOLDERS)
-    return next((place for place in folders if place.is_dir() and any(has_table(place, name) for name in needed)), None)
+    repository = repository_folder(root, group["repository"]) if "repository" in group else None
+    places = (repository, *(root / name for name in FOLDERS))
+    return next((place for place in places if place and any(has_table(place, name) for name in needed)), None)
 
 
 def expected(group: Group) -> str:
@@ -74,6 +76,8 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     query or document, two core queries in one group) is one ToolkitError with file and line of each problem.
     """
     name, problems, notes = group["name"], [], []
+    if name not in GROUPS:
+        raise ToolkitError(f"benchmark {spec.name}: InstructIR has no group {name!r}", f"known: {', '.join(GROUPS)}")
     docs = None
     if name == "all" and has_table(folder, "corpus"):
         docs = records.documents(folder, "corpus", problems)
@@ -87,11 +91,10 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         topics, judged = _form(folder, name, topics, judged, problems, notes)
     problems += (f"{folder}: query {topic.query_id} has no judgment" for topic in topics if not judged[topic.query_id])
     records.refuse(folder, problems)
-    rows = (Qrel(query_id, doc_id, label) for query_id, own in judged.items() for doc_id, label in own.items())
     return Part(
         name,
         {"": topics},
-        {"": Qrels.from_rows(rows, f"{spec.name}-{name}")},
+        {"": as_qrels(judged, f"{spec.name}-{name}")},
         None if docs is None else list(docs.values()),
         notes=tuple(notes),
         lacks={"documents": NO_CORPUS},

@@ -15,10 +15,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolkit.benchmarks import records
-from toolkit.benchmarks.parts import Group, Part
+from toolkit.benchmarks.parts import Group, Part, as_candidates, as_qrels
 from toolkit.benchmarks.tables import has_table, read_table, repository_folder
-from toolkit.core.qrels import Qrel, Qrels
-from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 
@@ -50,24 +48,23 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     table = next((name for name in JUDGED if has_table(folder, name)), JUDGED[0])
     judged = records.judgments(folder, table, known, docs, problems)
     queries = {query_id: record for query_id, record in known.items() if judged[query_id]}
-    candidates: dict[str, list[str]] = {}
+    ranked: dict[str, list[str]] = {}
     for record in read_table(folder, "top_ranked"):
         if (query_id := records.identifier(record, "query-id")) in queries:
-            candidates[query_id] = records.id_list(record, "corpus-ids", docs, problems)
+            ranked[query_id] = records.id_list(record, "corpus-ids", docs, problems)
     for query_id, record in queries.items():
         pair, _, number = query_id.rpartition("_")
         if f"{pair}_{OTHER.get(number)}" not in queries:
             problems.append(f"{record.place}: question {query_id} has no counterpart")
         if not records.text(record, "text").strip():
             problems.append(f"{record.place}: question {query_id} has no text")
-        if query_id not in candidates:
+        if query_id not in ranked:
             problems.append(f"{record.place}: question {query_id} has no candidates")
     records.refuse(folder, problems)
     topics = [_topic(query_id, records.text(record, "text").strip()) for query_id, record in queries.items()]
-    qrels = (Qrel(query_id, doc_id, label) for query_id in queries for doc_id, label in judged[query_id].items())
-    ranked = (ScoredDoc(query_id, doc, 1 / rank) for query_id in queries for rank, doc in enumerate(candidates[query_id], 1))
-    runs = {"": Run.from_rows(ranked, tag="top_ranked")}
-    return Part(group["name"], {"": topics}, {"": Qrels.from_rows(qrels, spec.name)}, list(docs.values()), runs)
+    qrels = as_qrels({query_id: judged[query_id] for query_id in queries}, spec.name)
+    run = as_candidates({query_id: ranked[query_id] for query_id in queries}, "top_ranked")
+    return Part(group["name"], {"": topics}, {"": qrels}, list(docs.values()), {"": run})
 
 
 def _topic(query_id: str, text: str) -> Topic:

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from toolkit.benchmarks.instructed import FORMS, instructed, query_only
 from toolkit.benchmarks.minis.sources import entries, lacking, passage, refuse_twice
-from toolkit.benchmarks.parts import Group, Part
+from toolkit.benchmarks.parts import Group, Part, as_qrels
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 
@@ -45,8 +44,7 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
         topics, judged = query_only(topics, judged)
     else:
         topics = [FORMS[name](topic) for topic in topics]
-    rows = (Qrel(query_id, doc_id, label) for query_id, own in judged.items() for doc_id, label in own.items())
-    qrels = Qrels.from_rows(rows, f"{spec.name}-{name}")
+    qrels = as_qrels(judged, f"{spec.name}-{name}")
     return Part(name, {"": topics}, {"": qrels}, sorted(docs) if spec.corpus(name) == name else None)
 
 

@@ -9,12 +9,11 @@ from typing import Any
 
 from toolkit.benchmarks.layouts.followir import checks
 from toolkit.benchmarks.minis.sources import lacking, passage, refuse_twice
-from toolkit.benchmarks.parts import Group, Part
+from toolkit.benchmarks.parts import Group, Part, as_candidates, part_name
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import FOLLOWIR, join_mode
 from toolkit.core.qrels import Qrel, Qrels
-from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.shipped import corpora
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
@@ -40,14 +39,15 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
     with lacking(path):
         sources = read_yaml(path)["topics"]
         docs = [passage(entry) for source in sources for entry in source["documents"]]
-        name, prefix = group["name"], group["name"].replace("/", "-")
+        name, prefix = group["name"], part_name(group["name"])
         topics = {mode: [_topic(source, prefix, mode, suffix) for source in sources] for mode in FOLLOWIR}
         qrels = {mode: Qrels.from_rows(_judged(sources, topics[mode], mode), join_mode(prefix, mode)) for mode in FOLLOWIR}
     _check_numbers(path, sources)
     refuse_twice(str(path), "document", (doc.doc_id for doc in docs))
     ranked = [_candidates(f"{language}-{source['number']}", source, docs) for source in sources]
-    candidates = {mode: Run.from_rows(_scored(topics[mode], ranked), tag="candidates") for mode in FOLLOWIR}
-    return Part(name, topics, qrels, None if "corpus" in group else docs, candidates)
+    ids = {mode: [topic.query_id for topic in found] for mode, found in topics.items()}
+    runs = {mode: as_candidates(dict(zip(ids[mode], ranked, strict=True)), "candidates") for mode in FOLLOWIR}
+    return Part(name, topics, qrels, None if "corpus" in group else docs, runs)
 
 
 def _check_numbers(path: Path, sources: Sequence[Mapping[str, Any]]) -> None:
@@ -80,8 +80,3 @@ def _candidates(key: str, source: Mapping[str, Any], docs: Sequence[Doc]) -> lis
     order = sorted((doc.doc_id for doc in docs), key=lambda doc_id: sha256(f"{key} {doc_id}".encode()).digest())
     taken = own.union([doc_id for doc_id in order if doc_id not in own][:CANDIDATES_OF_OTHERS])
     return [doc_id for doc_id in order if doc_id in taken]
-
-
-def _scored(topics: Sequence[Topic], ranked: Sequence[Sequence[str]]) -> Iterator[ScoredDoc]:
-    for topic, doc_ids in zip(topics, ranked, strict=True):
-        yield from (ScoredDoc(topic.query_id, doc_id, 1 / rank) for rank, doc_id in enumerate(doc_ids, 1))
