@@ -301,7 +301,8 @@ def stance_options(add: Add) -> None:
 
 
 def run_stance(args: argparse.Namespace) -> None:
-    from toolkit.analyze.stance import FORMS, by_side, read_stances, stance
+    from toolkit.analyze.stance import stance
+    from toolkit.evaluate.sides import FORMS, by_side, read_stances
     from toolkit.formats import read_run
 
     if args.perspectives and (args.supporting or args.opposing):

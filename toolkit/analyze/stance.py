@@ -4,84 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from toolkit.analyze.coverage import check_perspectives, perspectives
+from toolkit.analyze.coverage import check_perspectives
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluate.judgments import Judgments
+from toolkit.evaluate.sides import CUTOFF, FORMS, Sides, Stances, Tally, tally, two_sides
 from toolkit.evaluate.subtopics import unjudged_notes, unlined_note
-from toolkit.expand.merge import LIST_ID
-from toolkit.formats.lines import read_bytes, source_name, text_lines
-from toolkit.measures.join import positions
-
-CUTOFF = 5
-FORMS = ("question", "supporting", "opposing")
-
-Stances = Mapping[str, str]  # query id -> which of its two perspectives supports
-
-
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """The questions that have two sides.
-
-    queries     (s,) their codes in the qrels
-    supporting  (s,) the code of the perspective that supports
-    left_out    those with another number of perspectives; `unknown`: those of which nobody says which one supports
-    """
-
-    queries: np.ndarray
-    supporting: np.ndarray
-    left_out: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """Of each question with two sides, (s,) int64: how many of its top documents hold the supporting perspective, the opposing
-    one (a document may hold both), and how many there are.
-    """
-
-    supporting: np.ndarray
-    opposing: np.ndarray
-    documents: np.ndarray
-
-    @property
-    def p(self) -> float:
-        """The share of all documents that holds the supporting perspective; NaN without documents."""
-        return _share(int(self.supporting.sum()), int(self.documents.sum()))
-
-    @property
-    def n(self) -> float:
-        """The share of all documents that holds the opposing perspective; NaN without documents."""
-        return _share(int(self.opposing.sum()), int(self.documents.sum()))
-
-    @property
-    def lean(self) -> float:
-        """(p - n) / p; NaN where p is 0."""
-        supporting = int(self.supporting.sum())
-        return _share(supporting - int(self.opposing.sum()), supporting)
-
-    @property
-    def bounded(self) -> np.ndarray:
-        """(s,) float64: (p - n) / (p + n) of each question; NaN where both are 0."""
-        both = self.supporting + self.opposing
-        return np.divide(self.supporting - self.opposing, both, out=np.full(len(both), np.nan), where=both > 0)
-
-    def stances(self) -> dict[str, np.ndarray]:
-        """What the top documents hold -> (s,) bool."""
-        supports, opposes = self.supporting > 0, self.opposing > 0
-        return {
-            "SupportingOnly": supports & ~opposes,
-            "OpposingOnly": opposes & ~supports,
-            "Both": supports & opposes,
-            "Neither": ~supports & ~opposes,
-        }
 
 
 def stance(
@@ -122,103 +55,6 @@ def stance(
         prefix = f"{part.group}: " if len(judgments.parts) > 1 else ""
         notes += [f"{prefix}{line}" for line in _notes(runs, part.qrels, sides, tallies, cutoff)]
     return Scores(tuple(rows), tuple(notes))
-
-
-def two_sides(qrels: Qrels, stances: Stances | None = None) -> Sides:
-    """The questions for which the qrels name exactly two perspectives.
-
-    Without `stances`, the first supports: that with the lower number. ToolkitError where `stances` names another one, and where
-    it has none of these questions.
-    """
-    queries, subtopics = perspectives(qrels)
-    kept, supporting, left_out, unknown = [], [], [], []
-    for code, query_id in enumerate(qrels.query_ids):
-        names = {qrels.iterations[subtopic]: subtopic for subtopic in subtopics[queries == code].tolist()}
-        if len(names) != 2:
-            left_out.append(query_id)
-            continue
-        chosen = min(names, key=_in_order) if stances is None else stances.get(query_id)
-        if chosen is None:
-            unknown.append(query_id)
-        elif chosen not in names:
-            known = " and ".join(sorted(names, key=_in_order))
-            raise ToolkitError(f"perspective {chosen} of {query_id} is said to support", f"the qrels name {known}")
-        else:
-            kept.append(code)
-            supporting.append(names[chosen])
-    if unknown and not kept:
-        message = f"nobody says which perspective supports in any of {len(unknown)} questions ({three(unknown)})"
-        raise ToolkitError(message, "the stances have the ids of the qrels, as `tandem judge --task stance` writes them")
-    return Sides(np.array(kept, np.int64), np.array(supporting, np.int64), tuple(left_out), tuple(unknown))
-
-
-def by_side(lists: Run, judgments: Judgments, stances: Stances | None = None) -> dict[str, Run]:
-    """The forms `supporting` and `opposing` of a run of both perspectives, whose query ids are `<question>.<n>`.
-
-    Raises ToolkitError where it has no list of a question with two sides.
-    """
-    form_of: dict[str, tuple[str, str]] = {}
-    for part in judgments.parts:
-        sides = two_sides(part.qrels, stances)
-        chosen = {
-            part.qrels.query_ids[q]: part.qrels.iterations[s] for q, s in zip(sides.queries, sides.supporting, strict=True)
-        }
-        for query_id in lists.query_ids:
-            match = LIST_ID.fullmatch(query_id)
-            if match and match[1] in chosen:
-                form_of[query_id] = (FORMS[1] if match[2] == chosen[match[1]] else FORMS[2], match[1])
-    found = {}
-    for form in FORMS[1:]:
-        own = lists.select(query_id for query_id, (its, _) in form_of.items() if its == form)
-        if not own.query_ids:
-            message = f"{lists.source or 'the run'} has no list of the {form} perspective of a question with two sides"
-            raise ToolkitError(
-                message, "its query ids are `<question>.<n>`, as `tandem expand topics --from given` writes them"
-            )
-        found[form] = own.with_query_ids(form_of[query_id][1] for query_id in own.query_ids)
-    return found
-
-
-def tally(run: Run, qrels: Qrels, sides: Sides, cutoff: int) -> Tally:
-    """What the top documents of the questions hold; see `Tally`."""
-    found = positions(run, qrels)
-    supporting = np.full(len(qrels.query_ids), -1, np.int64)
-    supporting[sides.queries] = sides.supporting
-    held = (found.relevance > 0) & ~found.missing & (found.ranks <= cutoff)
-    supports = found.subtopics == supporting[found.queries]
-    counts = [
-        np.bincount(found.queries[rows], minlength=len(qrels.query_ids))[sides.queries]
-        for rows in (held & supports, held & ~supports)
-    ]
-    return Tally(*counts, np.minimum(found.lengths, cutoff)[sides.queries])
-
-
-def read_stances(path: str | Path) -> dict[str, str]:
-    """query id -> the perspective that supports, from lines of both with a tab between: what `judge --task stance` writes.
-
-    Raises ToolkitError for a line that is something else, and a question that comes twice.
-    """
-    found: dict[str, str] = {}
-    for number, line in text_lines(read_bytes(path), source_name(path)):
-        if line.startswith("#"):
-            continue
-        place, parts = f"{source_name(path)}, line {number}", line.split("\t")
-        if len(parts) != 2 or not all(part.strip() for part in parts):
-            raise ToolkitError(f"{place}: expected query id, tab, perspective", "such as kialo-774, tab, 1")
-        query_id, perspective = (part.strip() for part in parts)
-        if query_id in found:
-            raise ToolkitError(f"{place}: {query_id} comes twice", "keep one of the lines")
-        found[query_id] = perspective
-    return found
-
-
-def _in_order(perspective: str) -> tuple[bool, int, str]:
-    """Numbers before words, as numbers."""
-    return (not perspective.isdecimal(), int(perspective) if perspective.isdecimal() else 0, perspective)
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else math.nan
 
 
 def _numbers(its: Tally) -> dict[str, tuple[float, int]]:
