@@ -56,6 +56,7 @@ def _part(number: int, section: Section, browsed: pages.Browsed, notes: list[str
         "main": section.main,
         "groups": section.groups,
         "more": section.more,
+        "references": section.references,
         "figures": [_figure(plot, gathered, f"b{number}-{plot.name}-") for plot in applying(gathered)],
         "browser": pages.browser(browsed, notes=notes),
         "notes": gathered.notes,

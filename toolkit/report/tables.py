@@ -27,26 +27,28 @@ TESTED = (
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """The tables of one benchmark: the main one, one a group, and what stands behind them."""
+    """The tables of one benchmark: the main one, one a group, what stands behind them, and the references, if it has modes."""
 
     gathered: Gathered
     main: Table
     groups: tuple[Table, ...]
     more: tuple[Table, ...]
+    references: tuple[Table, ...]
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """All of them, in the order of a report."""
-        return (self.main, *self.groups, *self.more)
+        return (self.main, *self.groups, *self.more, *self.references)
 
 
 def section(gathered: Gathered, *, missing: str = "worst", published: bool = False, claims: bool = False) -> Section:
     """All tables of a benchmark's runs; published, claims  also those of `toolkit.report.published`."""
     more = [published_table(gathered, missing=missing)] if published else []
     more += [claims_table(gathered, missing=missing)] if claims else []
-    more += [references(gathered)] if any(facts.references for facts in gathered.runs) else []
     more += [cost(gathered), coverage(gathered)]
-    return Section(gathered, main_table(gathered, missing=missing), tuple(group_tables(gathered)), tuple(more))
+    others = [references(gathered)] if any(facts.references for facts in gathered.runs) else []
+    main = main_table(gathered, missing=missing)
+    return Section(gathered, main, tuple(group_tables(gathered)), tuple(more), tuple(others))
 
 
 def warning(gathered: Gathered) -> str:
