@@ -1,12 +1,14 @@
 """Saved pages as documents, and documents cut into passages."""
 
 import json
+import multiprocessing
 
 import pytest
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.formats import pages
+from toolkit.formats.corpus import read_corpus
 from toolkit.formats.documents import corpus_from_docs, corpus_from_files
 from toolkit.formats.pages import page_text
 from toolkit.formats.passages import passages, split_corpus
@@ -86,6 +88,33 @@ def test_a_page_beyond_the_limit_is_read_in_part_and_counted(tmp_path, monkeypat
     [doc] = read.documents()
     assert len(doc.text.split()) < 25
     assert read.facts()["pages read in part"] == 1
+
+
+def test_any_number_of_processes_reads_the_same(tmp_path):
+    rows = [{"query_id": f"q{n % 3}", "html": PAGE.replace("carbon", f"carbon{n}") * (n % 4)} for n in range(9)]
+    rows[4:4] = [{"text": "no page"}, {"query_id": "q", "html": "half \ud800 a pair"}]
+    for name in ("a", "b"):  # several files have one reader
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps({**row, "query_id": name}) + "\n" for row in rows))
+    alone, together = corpus_from_files(tmp_path), corpus_from_files(tmp_path, processes=2)
+    found = list(alone.documents())
+    assert found == list(together.documents())
+    assert len(found) == 2 * (len(rows) - 3)
+    assert alone.facts() == together.facts()
+
+
+def test_a_process_that_is_ended_is_said(tmp_path):
+    (tmp_path / "pages.jsonl").write_text(json.dumps({"query_id": "q", "html": PAGE}) + "\n")
+
+    def batches():
+        yield from read_corpus(tmp_path / "pages.jsonl")
+        for process in multiprocessing.active_children():  # which have begun and not ended
+            process.kill()
+
+    with (
+        pages.page_reader({}, processes=2) as reader,
+        pytest.raises(ToolkitError, match="a process that reads pages has ended"),
+    ):
+        list(reader.read(batches()))
 
 
 def test_without_the_libraries_the_extra_is_named(monkeypatch):

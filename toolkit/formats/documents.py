@@ -14,7 +14,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.seen import SeenIds
 from toolkit.formats.corpus import BATCH, Batch, Entry, corpus_files, read_corpus
-from toolkit.formats.pages import PageReader
+from toolkit.formats.pages import page_reader
 
 BLANK = "".join(map(chr, range(33)))  # what Java's trim() takes off
 
@@ -114,12 +114,20 @@ class Corpus:
                 yield from (entry.doc for entry in entries)
 
 
-def corpus_from_files(path: str | Path) -> Corpus:
-    """The documents of a file, or of all files of a folder; saved pages as their text, see `toolkit.formats.pages`."""
+def corpus_from_files(path: str | Path, processes: int = 1) -> Corpus:
+    """The documents of a file, or of all files of a folder; saved pages as their text, see `toolkit.formats.pages`.
+
+    processes  that read pages; more than one import the main module anew, as multiprocessing does: a script needs its
+               `if __name__ == "__main__"`
+    """
     files, digest, about = corpus_files(path), hashlib.sha256(), {}
-    reader = PageReader(about)
-    parts = ((str(file), reader.read(read_corpus(file, digest))) for file in files)
-    return Corpus(str(path), parts, [file.name for file in files], digest, about)
+
+    def parts() -> Iterator[tuple[str, Iterator[Batch]]]:
+        with page_reader(about, processes) as reader:
+            for file in files:
+                yield str(file), reader.read(read_corpus(file, digest))
+
+    return Corpus(str(path), parts(), [file.name for file in files], digest, about)
 
 
 def corpus_from_docs(name: str, docs: Iterable[Doc]) -> Corpus:

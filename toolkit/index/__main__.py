@@ -148,7 +148,7 @@ def _corpus(name: str, args: argparse.Namespace) -> tuple[Corpus, str]:
     from toolkit.formats.passages import split_corpus
     from toolkit.index import named_corpus
 
-    corpus, language = named_corpus(name)
+    corpus, language = named_corpus(name, args.threads)
     return (corpus if args.split is None else split_corpus(corpus, args.split)), language
 
 

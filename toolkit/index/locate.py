@@ -192,13 +192,15 @@ def _index(name: str, folder: Path, kind: str, system: SystemSpec | None) -> Ind
     return Index(name, folder, metadata.get("language") if metadata else None, metadata, kind)
 
 
-def named_corpus(name: str) -> tuple[Corpus, str]:
+def named_corpus(name: str, processes: int = 1) -> tuple[Corpus, str]:
     """The corpus to index under a name, and its language: files, or the documents of a benchmark's group or of ir_datasets.
+
+    processes  that read saved pages, see `corpus_from_files`
 
     Raises ToolkitError where it is nothing of that, and where a benchmark has several corpora.
     """
     if name == "-" or Path(name).exists():
-        return corpus_from_files(name), DEFAULT_LANGUAGE
+        return corpus_from_files(name, processes), DEFAULT_LANGUAGE
     selection = find(name)
     collection = load(selection.benchmark) if selection else _foreign_corpus(name)
     corpora = _corpora(collection, selection.groups if selection else collection.groups)
