@@ -10,10 +10,13 @@ import pytest
 
 from toolkit.analyze.coverage import coverage
 from toolkit.analyze.paraphrase import paraphrase
+from toolkit.analyze.stance import stance
+from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate
 from toolkit.evaluate.judgments import Judgments, Part, from_benchmark
+from toolkit.evaluate.sides import by_side
 from toolkit.measures.paired import VARIANTS, wise_of_ranks
 from toolkit.report.facts import Cost
 from toolkit.report.figures import drawn, to_svg
@@ -31,7 +34,7 @@ BENCHMARKS = {
     "mfollowir-mini": {"radar", "intervals", "heatmap", "histograms"},
     "instructir-mini": {"intervals", "paraphrases"},
     "instructir-mini-paraphrases": {"intervals"},
-    "berds-mini": {"mrecall", "coverage"},
+    "berds-mini": {"mrecall", "coverage", "stance"},
 }
 
 
@@ -212,6 +215,36 @@ def test_curves_are_mrecall_and_coverage(gathered):
         rows = coverage([facts.run for facts in own.runs], own.judgments, depth=depth).rows
         wanted = {row.run: row.value for row in rows if row.measure.startswith("Covered") and row.run != "union"}
         assert {facts.name: covered[facts.name, depth] for facts in own.runs} == pytest.approx(wanted)
+
+
+def test_sides_have_the_values_of_their_analysis(tmp_path):
+    questions, sides = run_of("berds-mini", "mine"), run_of("berds-mini", "other")
+    lists = {f"{query_id}.{n}": docs for n in "12" for query_id, docs in (questions, sides)[n == "2"].to_dict().items()}
+    given = Run.from_dict(lists, tag="mine")
+    for stances in ({}, dict.fromkeys(questions.query_ids[::2], "2")):
+        path = tmp_path / "stances.tsv"
+        path.write_text("".join(f"{query_id}\t{n}\n" for query_id, n in stances.items()))
+        (own,) = gather([questions], ["berds-mini"], perspectives=[given], stances=path if stances else None)
+        forms = {"question": questions, **by_side(given, own.judgments, stances or None)}
+        rows = stance(forms, own.judgments, stances or None).rows
+        values = {(row.mode, row.measure.removesuffix("@5")): pytest.approx(row.value) for row in rows}
+        expected = {key: value for key, value in values.items() if key[0] in forms}
+        found = {row[1:3]: row[3] for row in PLOT["stance"].drawn(own).rows}
+        found |= {(form, "Lean"): lean for _, form, lean in PLOT["lean"].drawn(own).rows}
+        assert len(found) == 15
+        assert found == {key: expected[key] for key in found}
+        assert PLOT["lean"].applies(own)
+        texts = "".join(ElementTree.fromstring(to_svg(PLOT["lean"], own, "a-")).itertext())
+        assert "opposing" in texts
+
+
+def test_runs_of_perspectives_stand_beside_one_run_of_their_system():
+    given = Run.from_dict({"mini-007.1": {"d": 1.0}, "mini-007.2": {"d": 1.0}}, tag="strange")
+    with pytest.raises(ToolkitError, match="0 of the runs of questions are of its system, strange"):
+        gather([run_of("berds-mini", "mine")], ["berds-mini"], perspectives=[given])
+    names = ["instructir-mini", "berds-mini"]
+    with pytest.raises(ToolkitError, match="of one benchmark"):
+        gather([run_of(name, "mine") for name in names], names, perspectives=[given])
 
 
 def test_quality_stands_against_the_cost_that_is_known(gathered):

@@ -80,7 +80,9 @@ def test_two_processes_draw_the_same_bytes(tmp_path):
         assert done.returncode == 0, done.stderr
         lines[seed] = dict(line.rpartition(" ")[::2] for line in done.stdout.splitlines())
     assert lines["1"] == lines["2"]
-    names = {"intervals", "wise-surface", "wise-reward", "histograms", "radar", "heatmap", "mrecall", "coverage"}
+    names = {"intervals", "wise-surface", "wise-reward", "histograms", "radar", "heatmap", "mrecall", "coverage", "stance"}
     assert {place.split(" ")[1] for place in lines["1"] if " " in place} == names
-    files = {f"berds-mini.{name}.{suffix}" for name in ("mrecall", "coverage") for suffix in ("pdf", "svg", "png", "csv")}
+    files = {
+        f"berds-mini.{name}.{suffix}" for name in ("mrecall", "coverage", "stance") for suffix in ("pdf", "svg", "png", "csv")
+    }
     assert {place for place in lines["1"] if " " not in place} == files

@@ -37,6 +37,15 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--depth", type=int, metavar="N", help="look only at the best N documents of each query")
     made.add_argument("--missing", choices=("worst", "skip", "error"), default="worst", help="queries that a run lacks")
     made.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
+    made.add_argument(
+        "--perspectives",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="RUN",
+        help="runs of both perspectives of questions, ids <question>.<n>, of systems whose runs of the questions are given",
+    )
+    made.add_argument("--stances", metavar="TSV", help="which perspective supports, see `tandem analyze stance`")
     made.add_argument("--index", metavar="I", help="where texts of documents are stored (default: the benchmark's corpora)")
     made.add_argument("--docs", metavar="F", help="the texts in files: JSONL, TSV or TREC text")
     made.add_argument(
@@ -61,7 +70,8 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.report.gather import gather
     from toolkit.report.job import report, to_html, to_text
 
-    given = {"qrels": args.qrels, "measures": args.measures, "depth": args.depth, "ids": args.ids, "x": args.x}
+    names = ("qrels", "measures", "depth", "ids", "x", "perspectives", "stances")
+    given = {name: getattr(args, name) for name in names}
     gathered = gather(args.runs, args.benchmark, missing=args.missing, **given)
     if args.plots:
         _save(gathered, args.plots)

@@ -19,6 +19,7 @@ from toolkit.evaluate.evaluation import Evaluation, prepare
 from toolkit.evaluate.inputs import Source, as_sources, load_runs
 from toolkit.evaluate.judgments import from_benchmark
 from toolkit.evaluate.references import is_reference
+from toolkit.evaluate.sides import by_side, read_stances, two_sides
 from toolkit.formats import read_metadata
 from toolkit.formats.metadata import system_name
 from toolkit.report.facts import cost_of, find_system, heading_of, headings
@@ -38,11 +39,15 @@ def gather(
     missing: str = "worst",
     ids: str = "tandem",
     x: str = X[0],
+    perspectives: Sequence[Any] = (),
+    stances: str | Path | None = None,
 ) -> list[Gathered]:
     """Read and score runs, benchmark by benchmark; of several benchmarks, each run is judged by the one whose queries it has.
 
     runs, qrels, measures, depth, missing, ids   as in `toolkit.evaluate`
     x                                            one of `X`
+    perspectives                                 runs of the perspectives of questions with two sides, ids `<question>.<n>`
+    stances                                      a file that says which perspective supports, see `analyze stance`
 
     Raises ToolkitError for what cannot be read or judged, and where a run fits none of several benchmarks or two of them.
     """
@@ -57,7 +62,30 @@ def gather(
     for name, own in given:
         evaluation = prepare(own, name, qrels, depth, ids)
         gathered.append(_gathered(evaluation, name, own, measures, missing, x))
+    if perspectives or stances:
+        if len(gathered) > 1:
+            raise ToolkitError("runs of perspectives are of one benchmark", "make a report of each benchmark")
+        gathered = [_with_sides(gathered[0], as_sources(perspectives), read_stances(stances) if stances else None)]
     return [replace(each, beside=tuple(other for other in gathered if other is not each)) for each in gathered]
+
+
+def _with_sides(gathered: Gathered, sources: Sequence[Source], stances: Mapping[str, str] | None) -> Gathered:
+    """With each run of perspectives at the run of the questions that has its tag, or else is the only one of its system."""
+    for part in gathered.judgments.parts:
+        two_sides(part.qrels, stances)  # refuses stances of other questions
+    lists = load_runs(sources) if sources else []
+    metadata = _metadata(sources, lists)
+    sides = {}
+    for run in lists:
+        called = system_name(run.tag, next(iter(metadata[run.tag]), {}))
+        fits = [facts for facts in gathered.runs if facts.name == run.tag]
+        fits = fits or [facts for facts in gathered.runs if facts.called == called]
+        if len(fits) != 1:
+            message = f"{run.source or run.tag}: {len(fits)} of the runs of questions are of its system, {called}"
+            raise ToolkitError(message, "perspectives stand beside one run of the same tag")
+        sides[fits[0].name] = by_side(run, gathered.judgments, stances)
+    runs = tuple(replace(facts, sides=sides.get(facts.name, {})) for facts in gathered.runs)
+    return replace(gathered, runs=runs, stances=stances)
 
 
 def _assigned(sources: Sequence[Source], benchmarks: Sequence[str]) -> dict[str, list[Source]]:

@@ -52,6 +52,8 @@ class RunFacts:
     judged      the aggregate rows of Judged@10: which share of the ten best documents is judged
     references  name of the reference (`blind`, `random`, `random 2.5%`, ...) -> its aggregate rows; empty without modes
     values      group, measure, mode -> the values of each query
+    sides       the system's runs of perspectives as queries, under the questions' ids: `supporting`, `opposing`; empty where
+                none are given (`toolkit.evaluate.sides`)
     """
 
     name: str
@@ -65,6 +67,7 @@ class RunFacts:
     judged: tuple[Score, ...] = ()
     references: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)
     values: Mapping[Key, QueryValues] = field(default_factory=dict)
+    sides: Mapping[str, Run] = field(default_factory=dict)
 
     def value(self, measure: str, mode: str, group: str) -> float | None:
         """An aggregate value; None where there is none."""
@@ -81,6 +84,7 @@ class Gathered:
     measures   as ir_measures writes them, in the order of the table
     notes      what must be known before a number is trusted
     x          the field of `Cost` that quality is drawn against
+    stances    query id -> which of its two perspectives supports; None where nobody says, and the first does
     beside     the other benchmarks of the same report: one may hold paraphrases of this one's instructions
     """
 
@@ -92,6 +96,7 @@ class Gathered:
     topics: tuple[Topic, ...] = ()
     notes: tuple[str, ...] = ()
     x: str = "parameters"
+    stances: Mapping[str, str] | None = None
     beside: tuple[Gathered, ...] = ()
 
     @property

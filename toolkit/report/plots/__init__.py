@@ -9,6 +9,7 @@ from toolkit.report.plots.intervals import INTERVALS
 from toolkit.report.plots.paraphrases import PARAPHRASES
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.radar import RADAR
+from toolkit.report.plots.sides import LEANS, STANCES
 from toolkit.report.plots.size import SIZE
 from toolkit.report.plots.surface import WISE_REWARD, WISE_SURFACE
 
@@ -26,4 +27,6 @@ PLOTS: tuple[Plot, ...] = (
     HISTOGRAMS,
     MRECALL,
     COVERAGE,
+    STANCES,
+    LEANS,
 )
