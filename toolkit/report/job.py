@@ -62,7 +62,7 @@ def to_html(made: Report, *, index: str | None = None, docs: str | None = None, 
 
 def _browse(gathered: Gathered, index: str | None, docs: str | None, missing: str) -> tuple[Browsed, list[str]]:
     """The queries, and what is to be said of their documents."""
-    measures = dict.fromkeys(key.measure for facts in gathered.runs for key in facts.values)
+    known = {key.measure for facts in gathered.runs for key in facts.values}
     problems: dict[str, None] = {}
     find = None
     if gathered.topics:
@@ -82,7 +82,7 @@ def _browse(gathered: Gathered, index: str | None, docs: str | None, missing: st
         [facts.run for facts in gathered.runs],
         [facts.name for facts in gathered.runs],
         gathered.judgments,
-        [*measures, JUDGED],
+        [*(measure for measure in gathered.measures if measure in known), JUDGED],
         topics=gathered.topics,
         find=find,
         missing=missing,
