@@ -1,10 +1,13 @@
 """The page of a comparison in real Chromium: what it shows, what clicks do, and that texts stay texts."""
 
+import base64
+import gzip
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from chromium import needs_chromium, started, wait
 
@@ -14,10 +17,11 @@ from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.diff.job import load, page
 from toolkit.evaluate.judgments import Judgments, Part
-from toolkit.pages import browse, render
+from toolkit.pages import Browsed, Question, browse, render
 
 pytestmark = pytest.mark.unit
 
+MODES = ("ori", "ins", "rev")
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">&amp;\u2028'\""
 
 
@@ -158,3 +162,79 @@ def test_the_command_writes_the_page(runs, tmp_path):
     assert done.returncode == 1, done.stderr
     assert "written: page.html" in done.stderr
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def large(documents, characters=300, queries=1600):
+    """As much as a page must hold: every query in three modes, twenty documents of two runs in each, all of them read."""
+    generator = np.random.default_rng(0)
+    words = np.array(["".join(letters) for letters in generator.choice(list("abcdefghijklmnop"), (5000, 6))])
+    texts = [" ".join(words[row])[:characters] for row in generator.integers(0, 5000, (documents, characters // 7 + 1))]
+    lists = generator.integers(0, documents, (queries, 3, 2, 20)).tolist()
+    questions = [
+        Question(
+            f"core-{number}",
+            "all",
+            "a query of some words",
+            {("nDCG@10", mode): [number / queries, 0.5] for mode in MODES},
+            [
+                {
+                    "mode": mode,
+                    "id": f"core-{number}-{mode}",
+                    "text": "an instruction of some more words",
+                    "lists": [[(doc, 20.5 - rank) for rank, doc in enumerate(its)] for its in own],
+                    "judged": [(own[0][0], 1, "gold", [1, None])],
+                }
+                for mode, own in zip(MODES, its, strict=True)
+            ],
+        )
+        for number, its in enumerate(lists)
+    ]
+    columns = tuple(("nDCG@10", mode) for mode in MODES)
+    return Browsed(("a", "b"), columns, [f"document-{number}" for number in range(documents)], texts, questions)
+
+
+def test_a_page_of_sixteen_hundred_queries_stays_under_eight_megabytes():
+    text = render(large(6392), title="a and b")
+    assert len(text.encode()) < 8e6
+    assert '"characters":300,"shortened":false' in text
+
+
+def test_texts_are_shortened_where_a_page_would_be_too_large_and_the_page_says_so(monkeypatch):
+    monkeypatch.setattr(sys.modules["toolkit.pages.render"], "LIMIT", 600_000)
+    browsed = large(6000, queries=100)
+    text = render(browsed, title="a and b")
+    assert len(text.encode()) < 650_000
+    data = json.loads(text.partition('class="data">')[2].partition("</script>")[0])
+    assert data["shortened"]
+    assert 20 < data["characters"] < 300
+    packed = text.partition('class="packed">')[2].partition("</script>")[0]
+    texts = json.loads(gzip.decompress(base64.b64decode(packed)))["texts"]
+    assert texts == [each[: data["characters"]] for each in browsed.texts]
+
+
+def test_halves_of_characters_are_no_trouble():
+    run = Run.from_dict({"q1": {"d1": 2.0}}, tag="a")
+    judgments = Judgments("x", (), (Part("all", Qrels.from_rows([Qrel("q1", "d1", 1)])),), ())
+    topics = [Topic("q1", "half \ud800", query="half \ud800")]
+
+    def find(group, doc_ids):
+        return {doc_id: toolkit.core.documents.Doc(doc_id, "", "half \udc00") for doc_id in doc_ids}
+
+    text = render(browse([run, run], ["a", "b"], judgments, ["RR"], topics=topics, find=find), title="a")
+    assert '"text":"half ?"' in text.encode().decode()
+
+
+@needs_chromium
+def test_more_queries_come_on_a_click(chrome, tmp_path):
+    path = tmp_path / "large.html"
+    path.write_text(render(large(50, queries=230), title="a and b"), encoding="utf-8")
+    chrome.get(path.as_uri())
+    assert len(chrome.find_elements("css selector", ".queries tbody tr")) == 100
+    more = chrome.find_element("css selector", ".more")
+    assert more.text == "130 more queries"
+    chrome.execute_script("arguments[0].click(); arguments[0].click()", more)
+    assert len(chrome.find_elements("css selector", ".queries tbody tr")) == 230
+    assert not more.is_displayed()
+    chrome.find_element("css selector", ".filter").send_keys("core-229")
+    assert [row[0] for row in rows_shown(chrome)] == ["core-229"]
+    assert chrome.find_element("css selector", ".count").text == "1 of 230 queries"

@@ -10,7 +10,8 @@ function element(name, attributes = {}, ...children) {
 }
 
 async function unpacked(script) {
-  const packed = Uint8Array.from(atob(script.textContent), (sign) => sign.charCodeAt(0));
+  const text = atob(script.textContent), packed = new Uint8Array(text.length);
+  for (let place = 0; place < text.length; place++) packed[place] = text.charCodeAt(place);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }
@@ -22,6 +23,8 @@ function number(value) {
 function columnName([measure, mode]) {
   return mode && mode !== "paired" ? `${measure} ${mode}` : measure;
 }
+
+const STEP = 100;  // rows of the table at a time
 
 // One browser of queries: everything in `root` is its own, so that a page may have several.
 function browse(root) {
@@ -51,10 +54,11 @@ function browse(root) {
     (group) => select.group.append(element("option", {value: group}, group)));
   one(".summary").textContent =
     `${data.questions.length} queries, ${data.runs.join(", ")}. Lists show their top ${data.top}, judged documents their true ranks, ` +
-    `documents their first ${data.characters} characters.`;
+    `documents their first ${data.characters} characters${data.shortened ? ", fewer than usual, so that the page stays small" : ""}.`;
   data.notes.forEach((note) => one(".notes").append(element("li", {}, note)));
 
-  const head = one("thead"), body = one("tbody");
+  const head = one("thead"), body = one("tbody"), more = one(".more");
+  let ordered = [], fitting = [], shown = 0;
 
   function heading(key, name, isNumber) {
     const button = element("button", {type: "button"}, name);
@@ -99,38 +103,47 @@ function browse(root) {
       element("td", {class: "query"}, question.text), ...entry.cells, ...(two ? [entry.difference] : []));
   }
 
+  function fill(entry) {
+    if (!entry.row) build(entry);
+    const values = valuesOf(entry);
+    entry.cells.forEach((cell, place) => { cell.textContent = number(values[place]); });
+    if (two) {
+      const change = difference(values);
+      entry.difference.textContent = change === null ? "-" : (change > 0 ? "+" : "") + change.toFixed(4);
+    }
+  }
+
   function show() {
     for (const cell of head.querySelectorAll("th")) {
       if (cell.dataset.key === sorted.key) cell.setAttribute("aria-sort", sorted.up ? "ascending" : "descending");
       else cell.removeAttribute("aria-sort");
     }
-    const ordered = rows.map((entry) => ({entry, key: keyOf(entry)})).sort(compare);
-    const parts = document.createDocumentFragment();
-    for (const {entry} of ordered) {
-      const values = valuesOf(entry);
-      entry.cells.forEach((cell, place) => { cell.textContent = number(values[place]); });
-      if (two) {
-        const change = difference(values);
-        entry.difference.textContent = change === null ? "-" : (change > 0 ? "+" : "") + change.toFixed(4);
-      }
-      parts.append(entry.row);
-      if (entry.detail) parts.append(entry.detail);
-    }
-    body.replaceChildren(parts);
+    ordered = rows.map((entry) => ({entry, key: keyOf(entry)})).sort(compare).map(({entry}) => entry);
     filter();
   }
 
   function filter() {
     const words = select.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let count = 0;
-    for (const entry of rows) {
-      const fits = (!select.group.value || entry.question.group === select.group.value) &&
-        words.every((word) => entry.words.includes(word));
-      entry.row.hidden = !fits;
-      if (entry.detail) entry.detail.hidden = !fits;
-      count += fits;
+    fitting = ordered.filter((entry) => (!select.group.value || entry.question.group === select.group.value) &&
+      words.every((word) => entry.words.includes(word)));
+    shown = 0;
+    body.replaceChildren();
+    showMore(STEP);
+    one(".count").textContent = `${fitting.length} of ${rows.length} queries`;
+  }
+
+  // a browser takes long over thousands of rows: more come when the end of the table is near, or is asked for
+  function showMore(count) {
+    const parts = document.createDocumentFragment();
+    for (const entry of fitting.slice(shown, shown + count)) {
+      fill(entry);
+      parts.append(entry.row);
+      if (entry.detail) parts.append(entry.detail);
     }
-    one(".count").textContent = `${count} of ${rows.length} queries`;
+    body.append(parts);
+    shown = Math.min(shown + count, fitting.length);
+    more.hidden = shown === fitting.length;
+    more.textContent = `${fitting.length - shown} more queries`;
   }
 
   async function toggle(entry, button) {
@@ -174,8 +187,10 @@ function browse(root) {
     return item;
   }
 
-  rows.forEach(build);
   buildHead();
+  more.addEventListener("click", () => showMore(STEP));
+  new IntersectionObserver(([seen]) => seen.isIntersecting && showMore(STEP), {rootMargin: "1000px"}).observe(more);
+  window.addEventListener("beforeprint", () => showMore(fitting.length));
   select.measure.addEventListener("change", show);
   select.group.addEventListener("change", filter);
   select.filter.addEventListener("input", filter);

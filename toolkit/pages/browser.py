@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from toolkit import measures as tandem
 from toolkit.benchmarks import TopicSet
+from toolkit.core.columns import to_arrow
 from toolkit.core.documents import Doc
 from toolkit.core.modes import BASE, CHANGED, KNOWN, join_mode, split_mode
 from toolkit.core.qrels import Qrels
@@ -25,6 +28,14 @@ DECIMALS = 4  # of values: what is shown is rounded here, where evaluate does it
 Values = Mapping[tuple[str, str], Mapping[str, float]]  # (measure, mode) -> query id without mode -> value
 Find = Callable[[str, Sequence[str]], Mapping[str, Doc]]  # (group, document ids) -> their texts
 Labels = Mapping[str, Mapping[str, int]]  # query id -> document -> its highest label
+
+
+class Judged(NamedTuple):
+    """A judged document: its highest label, and its rank in each run, None where it was not retrieved."""
+
+    doc_id: str
+    label: int
+    ranks: list[int | None]
 
 
 @dataclass
@@ -84,9 +95,8 @@ def browse(
         own = [own_queries(run, part) for run in runs]
         values = [_values(run, part, measures, missing) for run in own]
         columns |= dict.fromkeys(key for its in values for key in its)
-        rankings = [dict(run.rankings()) for run in own]
         before = len(codes)
-        questions += _questions(part, rankings, values, known, codes)
+        questions += _questions(part, own, values, known, codes)
         place |= dict.fromkeys(range(before, len(codes)), part.group)
     docs = list(codes)
     return Browsed(tuple(names), tuple(columns), docs, _texts(docs, place, find), questions)
@@ -108,9 +118,11 @@ def _values(run: Run, part: Part, measures: Sequence[str], missing: str) -> Valu
 
 
 def _questions(
-    part: Part, rankings: Sequence[Mapping], values: Sequence[Values], known: Mapping[str, Topic], codes: dict[str, int]
+    part: Part, runs: Sequence[Run], values: Sequence[Values], known: Mapping[str, Topic], codes: dict[str, int]
 ) -> Iterable[Question]:
-    labels = _labels(part.qrels)
+    best = [dict(run.head(TOP).rankings()) for run in runs]
+    judged = _judgments(part.qrels, runs)
+    labels = {query_id: {row.doc_id: row.label for row in rows} for query_id, rows in judged.items()}
     questions: dict[str, Question] = {}
     for query_id in part.qrels.query_ids:
         base, mode = split_mode(query_id)
@@ -122,8 +134,8 @@ def _questions(
                 "mode": mode,
                 "id": query_id,
                 "text": (topic.instruction or topic.text) if topic else "",
-                "lists": [_best(its.get(query_id, ()), codes) for its in rankings],
-                "judged": list(_judged(query_id, labels, rankings, codes)),
+                "lists": [_best(its.get(query_id, ()), codes) for its in best],
+                "judged": list(_judged(query_id, judged[query_id], labels, codes)),
             }
         )
     for question in questions.values():
@@ -148,21 +160,25 @@ def _best(ranking: Sequence, codes: dict[str, int]) -> list[tuple[int, float]]:
     return [(codes.setdefault(doc.doc_id, len(codes)), float(f"{doc.score:.{DIGITS}g}")) for doc in ranking[:TOP]]
 
 
-def _labels(qrels: Qrels) -> Labels:
-    labels: dict[str, dict[str, int]] = {query_id: {} for query_id in qrels.query_ids}
-    for row in qrels:
-        own = labels[row.query_id]
-        own[row.doc_id] = max(row.relevance, own.get(row.doc_id, row.relevance))
-    return labels
+def _judgments(qrels: Qrels, runs: Sequence[Run]) -> dict[str, list[Judged]]:
+    """query id -> its judged documents, highest labels first. Rankings of a thousand lines are joined, never listed."""
+    found = [tandem.positions(run, qrels).documents() for run in runs]
+    ranks = np.stack([np.where(its.missing, 0, its.ranks) for its in found], axis=1).tolist()
+    rows = found[0]
+    doc_ids = qrels.doc_ids.take(to_arrow(rows.docs)).to_pylist()
+    judged: dict[str, list[Judged]] = {query_id: [] for query_id in qrels.query_ids}
+    for query, doc_id, label, its in zip(rows.queries.tolist(), doc_ids, rows.relevance.tolist(), ranks, strict=True):
+        if doc_id:  # a line of no document names a perspective that nothing holds
+            judged[qrels.query_ids[query]].append(Judged(doc_id, label, [rank or None for rank in its]))
+    return {query_id: sorted(its, key=lambda row: (-row.label, row.doc_id)) for query_id, its in judged.items()}
 
 
-def _judged(query_id: str, labels: Labels, rankings: Sequence[Mapping], codes: dict[str, int]) -> Iterator[tuple]:
-    ranks = [{doc.doc_id: rank for rank, doc in enumerate(its.get(query_id, ()), 1)} for its in rankings]
+def _judged(query_id: str, rows: Sequence[Judged], labels: Labels, codes: dict[str, int]) -> Iterator[tuple]:
     base, mode = split_mode(query_id)
     pair = [next((labels[its] for m in modes if (its := join_mode(base, m)) in labels), {}) for modes in (BASE, CHANGED)]
-    for doc_id, label in sorted(labels[query_id].items(), key=lambda row: (-row[1], row[0])):
-        kind = _kind(doc_id, label, pair if mode else [])
-        yield codes.setdefault(doc_id, len(codes)), label, kind, [its.get(doc_id) for its in ranks]
+    for row in rows:
+        kind = _kind(row.doc_id, row.label, pair if mode else [])
+        yield codes.setdefault(row.doc_id, len(codes)), row.label, kind, row.ranks
 
 
 def _kind(doc_id: str, label: int, pair: Sequence[Mapping[str, int]]) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
+LIMIT = 7_900_000  # bytes of a browser's data: with its frame a page stays under 8 MB
 
 
 def render(browsed: Browsed, *, title: str, notes: Sequence[str] = ()) -> str:
@@ -48,8 +49,10 @@ def browser(browsed: Browsed, *, notes: Sequence[str] = ()) -> Markup:
     """
     from markupsafe import Markup
 
-    rendered = template(FOLDER, "browser.html").render(data=Markup(_json(_data(browsed, notes))), packed=_packed(browsed))
-    return Markup(rendered)
+    room = LIMIT - len(_json(_data(browsed, notes, 0)).encode())
+    packed, characters = _fitting(browsed, room)
+    data = _json(_data(browsed, notes, characters))
+    return Markup(template(FOLDER, "browser.html").render(data=Markup(data), packed=packed))
 
 
 @functools.cache
@@ -68,14 +71,15 @@ def _file(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-def _data(browsed: Browsed, notes: Sequence[str]) -> dict[str, Any]:
-    """What the table of queries shows."""
+def _data(browsed: Browsed, notes: Sequence[str], characters: int) -> dict[str, Any]:
+    """What the table of queries shows; characters: of each document."""
     place = {column: number for number, column in enumerate(browsed.columns)}
     return {
         "runs": browsed.runs,
         "columns": browsed.columns,
         "top": TOP,
-        "characters": CHARACTERS,
+        "characters": characters,
+        "shortened": characters < CHARACTERS,
         "notes": list(notes),
         "questions": [
             {
@@ -89,19 +93,41 @@ def _data(browsed: Browsed, notes: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _packed(browsed: Browsed) -> str:
-    """What a click shows: most of a page, and packed a third of the size."""
+def _fitting(browsed: Browsed, room: int) -> tuple[str, int]:
+    """What a click shows in at most so many bytes, and how many characters of each document that leaves.
+
+    Most of it is texts: where they are too many, each is shortened, down to none.
+    """
+    characters, without = CHARACTERS, 0
+    packed = _packed(browsed, characters)
+    while len(packed) > room and characters:
+        without = without or len(_packed(browsed, 0))
+        # texts take what is over in proportion to their lengths, or a little more: short ones compress less
+        share = max(room - without, 0) / (len(packed) - without)
+        characters = int(characters * share * 0.95)
+        packed = _packed(browsed, characters)
+    return packed, characters
+
+
+def _packed(browsed: Browsed, characters: int) -> str:
+    """What a click shows, packed: a third of its size."""
     content = {
         "docs": browsed.docs,
-        "texts": browsed.texts,
+        "texts": [text[:characters] for text in browsed.texts],
         "modes": [question.modes for question in browsed.questions],
     }
-    return base64.b64encode(gzip.compress(json.dumps(content, separators=(",", ":")).encode(), mtime=0)).decode()
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(_encodable(text).encode(), mtime=0)).decode()
+
+
+def _encodable(text: str) -> str:
+    """With `?` for halves of characters, which JSON may bring and no file can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _json(data: Any) -> str:
     """JSON that may stand in a script element: nothing in it can end the element or begin a comment."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    text = _encodable(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
     escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
     for sign, escape in escapes.items():
         text = text.replace(sign, escape)
