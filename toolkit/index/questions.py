@@ -42,7 +42,7 @@ def build_per_question(corpus: Corpus, output: Path, build: Build, *, skip_inval
     check_output(output)
     started, counts = time.time(), Counts()
     output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as held, new_folder(output) as part:
+    with _beside(output) as held, new_folder(output) as part:
         files = _sort(corpus, Path(held), skip_invalid, counts)
         if not files:
             raise ToolkitError(f"{corpus.name} has no documents to index", "see `tandem index --help` for the forms it reads")
@@ -52,6 +52,11 @@ def build_per_question(corpus: Corpus, output: Path, build: Build, *, skip_inval
         about = {"questions": len(questions), "documents": counts.documents, "empty": counts.empty, "skipped": counts.skipped}
         write_index_metadata(part, _metadata(questions[0].folder, corpus, about, command, time.time() - started))
     return counts
+
+
+def _beside(output: Path) -> tempfile.TemporaryDirectory:
+    """Where documents wait, called like all that is unfinished: what a killed process leaves can be told."""
+    return tempfile.TemporaryDirectory(prefix=f".{output.name}.", suffix=".part", dir=output.parent)
 
 
 def _build_all(files: dict[str, Path], part: Path, build: Build) -> list[Question]:
