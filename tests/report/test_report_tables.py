@@ -10,11 +10,13 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.formats import write_metadata, write_run
+from toolkit.report import job
 from toolkit.report.facts import parse_size
 from toolkit.report.gather import gather
 from toolkit.report.job import report, to_text
 from toolkit.report.output import latex, markdown
 from toolkit.report.table import ALIKE, BEST, Block, Cell, Head, Table
+from toolkit.texts import TextSource
 
 pytestmark = pytest.mark.unit
 
@@ -192,3 +194,28 @@ def test_csv_has_the_numbers_of_evaluate_at_full_precision():
     rows = list(csv.DictReader(io.StringIO(to_text(report(gather([run], ["instructir-mini"])), "csv"))))
     shown = {row["column"]: float(row["value"]) for row in rows if row["table"] == "instructir-mini.all"}
     assert shown == {row.measure: row.value for row in toolkit.evaluate(run, benchmark="instructir-mini").rows}
+
+
+def test_a_page_without_texts_says_why(monkeypatch):
+    own = toolkit.benchmarks.load("instructir-mini")
+    run = Run.from_dict({topic.query_id: {"d": 1.0} for topic in own.topics("all")}, tag="x")
+
+    def absent(*args, **options):
+        def find(doc_ids):
+            raise ToolkitError("the documents are not here", "fetch them")
+
+        return lambda group: TextSource("nowhere", find)
+
+    monkeypatch.setattr(job, "texts_from", absent)
+    made = report(gather([run], ["instructir-mini"], measures=["RR"]))
+    assert "texts of documents are not in this page: the documents are not here" in job.to_html(made)
+    with pytest.raises(ToolkitError, match="the documents are not here"):  # a place that is named has to have them
+        job.to_html(made, docs="nowhere")
+
+
+def test_runs_with_published_ids_are_told_by_ours():
+    own = toolkit.benchmarks.load("instructir-mini")
+    topics = own.topics("all")
+    run = Run.from_dict({topic.original_id: {"d": 1.0} for topic in topics}, tag="x")
+    (gathered,) = gather([run], ["instructir-mini"], measures=["RR"], ids="published")
+    assert set(gathered.runs[0].values[("all", "RR", "")].query_ids) == {topic.query_id for topic in topics}

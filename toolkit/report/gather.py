@@ -60,7 +60,8 @@ def gather(
         given = list(_assigned(sources, benchmarks).items())
     gathered = []
     for name, own in given:
-        evaluation = prepare(own, name, qrels, depth, ids)
+        # published ids are for reading runs: plots and queries know ours
+        evaluation = replace(prepare(own, name, qrels, depth, ids), published=None)
         gathered.append(_gathered(evaluation, name, own, measures, missing, x))
     if perspectives or stances:
         if len(gathered) > 1:
