@@ -9,7 +9,7 @@ from toolkit.evaluate.scoring import AVERAGE
 from toolkit.report.gathered import Gathered
 from toolkit.report.plots.columns import Column, own_groups
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.style import axis_name, labels, name_rows, panels
+from toolkit.report.plots.style import NEAR_BLACK, WHITE, axis_name, labels, name_rows, panels
 from toolkit.report.standing import name_of
 from toolkit.report.tables import headline
 
@@ -69,13 +69,13 @@ def _cells(axes: Axes, gathered: Gathered, column: Column, values: dict[tuple[st
         # a rectangle a cell: a page shows no images
         axes.add_artist(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=shade, linewidth=0))
         dark = 0.299 * shade[0] + 0.587 * shade[1] + 0.114 * shade[2] < 0.5
-        axes.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=7, color="#ffffff" if dark else "#010101")
+        axes.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=7, color=WHITE if dark else NEAR_BLACK)
     shown = labels(gathered.groups)
     axes.grid(visible=False)
     axes.set_xlim(-0.5, len(gathered.groups) - 0.5)
     axes.set_xticks(range(len(gathered.groups)), [shown[group] for group in gathered.groups], rotation=40, ha="right")
     if AVERAGE in gathered.groups:
-        axes.axvline(gathered.groups.index(AVERAGE) - 0.5, color="#ffffff", linewidth=3)
+        axes.axvline(gathered.groups.index(AVERAGE) - 0.5, color=WHITE, linewidth=3)
     name_rows(axes, names)
 
 

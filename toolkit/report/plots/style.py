@@ -23,6 +23,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # as many as have no divisor
 LINES = ("-", "--", "-.", ":")
 HATCHES = ("", "///", "...", "xxx")
 GREY = "#808080"
+WHITE, NEAR_BLACK = "#ffffff", "#010101"  # on coloured ground: a page turns black alone
 WIDEST = 40  # characters of a name; the middle of a longer one is left out
 RANKS = ("GoldRank", "NegativeRank")
 
@@ -38,6 +39,12 @@ class Look(NamedTuple):
     def points(self) -> dict[str, object]:
         """For points alone."""
         return {"color": self.colour, "marker": self.marker, "linestyle": "none", "markersize": 6}
+
+    @property
+    def marks(self) -> dict[str, object]:
+        """For points on coloured ground, which a dark page does not darken: black stays, and all have a pale middle."""
+        colour = NEAR_BLACK if self.colour == COLOURS[0] else self.colour
+        return {**self.points, "color": colour, "markerfacecolor": f"{WHITE}99"}
 
     @property
     def lines(self) -> dict[str, object]:
@@ -103,7 +110,7 @@ def legend(figure: Figure, entries: Mapping[str, object]) -> None:
 
 
 def run_legend(figure: Figure, gathered: Gathered, style: str = "lines", only: Collection[str] | None = None) -> None:
-    """The runs as they are drawn; style  `lines` or `points`; only  those of which there is anything to see."""
+    """The runs as they are drawn; style  `lines`, `points` or `marks`; only  those of which there is anything to see."""
     from matplotlib.lines import Line2D
 
     shown = {name: its for name, its in looks(gathered).items() if only is None or name in only}

@@ -89,7 +89,7 @@ def draw_surface(gathered: Gathered) -> Figure:
             text = f"{len(worse):,} did neither,\nmean {np.mean(worse):.2f}"
             right.text(0.03, 0.97, text, transform=right.transAxes, va="top", fontsize="small")
     _shade_bar(figure, axes)
-    run_legend(figure, gathered, "points")
+    run_legend(figure, gathered, "marks")
     return figure
 
 
@@ -136,10 +136,10 @@ def _points(axes: Axes, gathered: Gathered, rows: Sequence[tuple], side: Side) -
     at = COLUMNS.index(side.other)
     for name, its in looks(gathered).items():
         places = Counter((row[3], row[at]) for row in rows if row[0] == name)
-        for size, few, many in ((3, 1, 1), (5, 2, 4), (7, 5, 15), (9, 16, np.inf)):
+        for size, few, many in ((4, 1, 1), (6, 2, 4), (8, 5, 15), (10, 16, np.inf)):
             here = [place for place, times in places.items() if few <= times <= many]
             if here:
-                axes.plot(*zip(*here, strict=True), **{**its.points, "markersize": size}, fillstyle="none")
+                axes.plot(*zip(*here, strict=True), **{**its.marks, "markersize": size})
 
 
 def _rank_axes(axes: Axes, side: Side, deepest: int) -> None:
@@ -160,7 +160,7 @@ def _shade_bar(figure: Figure, axes: np.ndarray) -> None:
     from matplotlib import colormaps
     from matplotlib.patches import Patch
 
-    entries = [Patch(facecolor=colormaps["PuOr"]((value + 1) / 2), label=f"{value:+.1f}") for value in np.linspace(1, -1, 9)]
+    entries = [Patch(facecolor=colormaps["PuOr"]((value + 1) / 2), label=f"{value:+.2f}") for value in np.linspace(1, -1, 9)]
     axes[0, 1].legend(
         handles=entries, title="WISE", loc="upper left", bbox_to_anchor=(1.02, 1), fontsize="small", frameon=False
     )
