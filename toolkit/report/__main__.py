@@ -86,7 +86,7 @@ def main(args: argparse.Namespace) -> None:
             note(line)
     with open_output(args.output or "-") as file:
         file.write(text.encode())
-    if args.output:
+    if args.output not in (None, "-"):
         note(f"written: {args.output} ({len(text.encode()) / 1e6:.1f} MB)")
 
 
