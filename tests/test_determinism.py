@@ -1,4 +1,4 @@
-"""The same bytes again: search and evaluate do not depend on threads, on the order of lines and files, on hashes or locales;
+"""The same bytes again: search, evaluate and diff do not depend on threads, the order of lines and files, hashes or locales;
 models give the same bytes for the same input, batch size and machine."""
 
 import os
@@ -78,6 +78,29 @@ def test_evaluate_gives_the_same_bytes_whatever_surrounds_it(tmp_path, run, form
         for name, its in files.items():
             (tmp_path / name).write_bytes(b"".join(its))
         found.add(evaluate(tmp_path, {**surroundings, "ARROW_NUM_THREADS": str(seed + 1)}, names, form))
+    assert len(found) == 1
+
+
+def shaken(run):
+    """The same documents of each query with other scores."""
+    generator = random.Random(0)
+    rows = [line.split() for line in run.splitlines()]
+    return b"".join(b"%s Q0 %s 0 %.6f shaken\n" % (row[0], row[2], generator.random()) for row in rows)
+
+
+def test_diff_gives_the_same_bytes_whatever_surrounds_it(tmp_path, run):
+    """Numbers, markers beside a baseline, and the page."""
+    found = set()
+    for seed, surroundings in enumerate(SURROUNDINGS):
+        for name, its in {"a.trec": run, "b.trec": shaken(run)}.items():
+            lines = its.splitlines(keepends=True)
+            (tmp_path / name).write_bytes(b"".join(random.Random(seed).sample(lines, len(lines)) if seed else lines))
+        threads = str(seed + 1)
+        env = {**surroundings, "ARROW_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        runs = ["a.trec", "b.trec", "--benchmark", "infosearch-mini", "-m", "nDCG@10", "WISE"]
+        made = tandem(tmp_path, env, "diff", *runs, "--format", "json", "--html", "page.html", "--exit-zero")
+        marked = tandem(tmp_path, env, "evaluate", *runs, "--baseline", "a.trec", "--format", "csv")
+        found.add((made, marked, (tmp_path / "page.html").read_bytes()))
     assert len(found) == 1
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from toolkit.core.modes import split_mode
+from toolkit.core.modes import KNOWN, split_mode
 from toolkit.core.scores import Change
 from toolkit.diff.rankings import Likeness
 from toolkit.evaluate.comparison import Comparison
@@ -109,7 +109,7 @@ def summaries(likeness: Sequence[Likeness]) -> list[dict]:
             "rbo": float(np.mean([row.rbo for row in rows])),
             "same ranking": sum(row.overlap == 1 and (math.isnan(row.tau) or row.tau == 1) for row in rows),
         }
-        for mode, rows in by_mode.items()
+        for mode, rows in sorted(by_mode.items(), key=lambda its: ("", *KNOWN).index(its[0]))
     ]
 
 

@@ -33,9 +33,8 @@ class Likeness(NamedTuple):
 
 
 def likeness(a: Run, b: Run) -> list[Likeness]:
-    """One row a query that both runs have, in the order of the first."""
-    known = set(b.query_ids)
-    common = [query_id for query_id in a.query_ids if query_id in known]
+    """One row a query that both runs have, by id: means do not depend on the order of lines in their last digit."""
+    common = sorted({*a.query_ids}.intersection(b.query_ids))
     # a document of b that a has nowhere is coded -1
     ranked_a, ranked_b = _ranked(a, a.docs), _ranked(b, lookup(b.doc_ids, a.doc_ids)[b.docs])
     places = Places(len(a.doc_ids))
