@@ -13,6 +13,7 @@ import pytest
 import toolkit
 from toolkit.core.runs import Run
 from toolkit.diff.job import diff
+from toolkit.diff.output import summaries
 from toolkit.diff.rankings import identical, likeness
 from toolkit.formats import write_run
 
@@ -184,6 +185,39 @@ def test_runs_of_different_depth_and_queries_are_told():
     assert "lists differ in depth (a 20, b 10)" in text
     assert f"b lacks 1 query of a, whose rankings are not compared ({b.query_ids[0]})" in text
     assert "b: 36 queries judged, 35 in the run, 36 scored, 1 absent" in text
+
+
+def test_groups_that_a_run_lacks_are_named():
+    a, b = (random_run(seed, tag, "infosearch-mini") for seed, tag in enumerate("ab"))
+    b = b.select(query_id for query_id in b.query_ids if not query_id.startswith("audience"))
+    how = {"benchmark": "infosearch-mini", "measures": ["nDCG@10"], "samples": 100}
+    (pair,) = diff([a, b], **how)
+    worst = {row.mode: row.b for row in pair.comparison.changes if row.group == "audience"}
+    assert worst == {"ori": 0, "ins": 0, "rev": 0}
+    (pair,) = diff([a, b], **how, missing="skip")
+    assert "audience" not in {row.group for row in pair.comparison.changes}
+    assert "not compared, as no query of theirs has a value in both runs: audience" in pair.notes
+
+
+@pytest.mark.parametrize("depth", [1, 2, 10, 11, 100])
+def test_equal_rankings_are_counted_whatever_their_scores(depth):
+    # tau of ten documents in the same order is computed as 0.9999999999999998
+    rows = {f"d{number}": float(depth - number) for number in range(depth)}
+    (pair,) = diff(
+        [Run.from_dict({"q": {doc: scale * score for doc, score in rows.items()}}, tag=str(scale)) for scale in (1, 2)]
+    )
+    assert [row["same ranking"] for row in summaries(pair.likeness)] == [1]
+
+
+def test_published_ids_are_read(files):
+    for name in "ab":
+        words = ["runs", "convert", f"{name}.trec", "--to", "trec", "--ids", "published", "--mode", "ins", "--benchmark", MINI]
+        words += ["--output", f"{name}.published"]
+        subprocess.run([sys.executable, "-m", "toolkit", *words], cwd=files, check=True, capture_output=True)
+    words = ["--benchmark", f"{MINI}-ins", "-m", "nDCG@10", "--format", "csv"]
+    theirs = command(files, "ins=a.published", "ins=b.published", "--ids", "published", *words)
+    assert theirs.returncode == 1, theirs.stderr
+    assert theirs.stdout == command(files, "a.trec", "b.trec", *words).stdout
 
 
 def test_judgments_may_be_given_beside_a_benchmark(files):

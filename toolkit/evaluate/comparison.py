@@ -109,7 +109,7 @@ def compare(
         raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
     if len(tables) > 1:
         changes += _adjusted(_averages(tables, test, samples, seed))
-    return Comparison(tuple(changes), tuple(moved), tuple(_notes(tables)))
+    return Comparison(tuple(changes), tuple(moved), tuple(_notes(tables, judgments)))
 
 
 def _columns(a: Run, b: Run, part: Part, asked: Asked) -> dict[Key, _Column]:
@@ -262,7 +262,10 @@ def _moved(group: str, columns: Mapping[Key, _Column]) -> Iterator[Moved]:
             yield Moved(group, column.query_ids[row], mode, measure, float(column.a[row]), float(column.b[row]))
 
 
-def _notes(tables) -> Iterator[str]:
+def _notes(tables, judgments: Judgments) -> Iterator[str]:
+    left = [part.group for part in judgments.parts if part.group not in {compared.group for compared, _, _ in tables}]
+    if left:
+        yield f"not compared, as no query of theirs has a value in both runs: {', '.join(left)}"
     independent = {part.group: max(int(column.cores.max()) + 1 for column in columns.values()) for part, columns, _ in tables}
     few = {group: number for group, number in independent.items() if number < FEW}
     if few:
