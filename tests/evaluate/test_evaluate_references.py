@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate
@@ -74,6 +75,14 @@ def test_references_are_named_by_tags_of_any_form():
     runs = [replace(RUN, tag=tag) for tag in ("{", "{0}%s")]
     rows = evaluate(runs, qrels=QRELS, measures=["WISE"], references=True).rows
     assert {row.run for row in rows} == {tag for run in runs for tag in (run.tag, *(f"{name} of {run.tag}" for name in NAMES))}
+
+
+def test_references_need_the_original_mode():
+    judged = Qrels.from_rows(row for row in QRELS if not row.query_id.endswith("ori"))
+    with pytest.raises(ToolkitError) as caught:
+        evaluate(RUN, qrels=judged, measures=["RR"], references=True)
+    assert caught.value.message == "references need modes, the original one among them"
+    assert caught.value.hint == "judge it beside ins, rev"
 
 
 def test_names_of_references_are_told_from_runs():

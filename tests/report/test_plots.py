@@ -67,8 +67,11 @@ def gathered():
 
 def evaluated(gathered, **options):
     """(measure, mode, run, group) -> value."""
-    scores = evaluate([facts.run for facts in gathered.runs], benchmark=gathered.name, **options)
-    return {(row.measure, row.mode, row.run, row.group): row.value for row in scores.rows}
+    return {(row.measure, row.mode, row.run, row.group): row.value for row in evaluated_rows(gathered, **options)}
+
+
+def evaluated_rows(gathered, **options):
+    return evaluate([facts.run for facts in gathered.runs], benchmark=gathered.name, **options).rows
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -132,6 +135,24 @@ def test_intervals_of_an_average_are_over_all_groups():
     one, two = facts_of({"a": 0.2}, "one"), facts_of({"b": 0.6}, "two")
     both = replace(one, values={**one.values, **two.values})
     assert intervals.interval(both, Judgments("x", (), parts, ()), list(both.values)) == pytest.approx((0.4, 0.4))
+
+
+def test_groups_that_a_run_lacks_are_left_out_where_absent_queries_are():
+    whole = run_of("mfollowir-mini", "whole")
+    part = replace(run_of("mfollowir-mini", "part").select(q for q in whole.query_ids if q.startswith("fas")), tag="part")
+    (own,) = gather([whole, part], ["mfollowir-mini"], missing="skip")
+    expected = {(row.run, row.measure): row.value for row in evaluated_rows(own, missing="skip") if row.group == "average"}
+    found = {row[2]: row[3:] for row in PLOT["intervals"].drawn(own).rows}
+    assert {name: value for name, (value, *_) in found.items()} == {name: expected[name, "pMRR"] for name in ("whole", "part")}
+    assert all(low <= value <= high for value, low, high in found.values())
+    assert {row[1] for row in PLOT["radar"].drawn(own).rows if row[2] != "fas"} == {"whole"}
+    for plot in BENCHMARKS["mfollowir-mini"]:
+        assert ElementTree.fromstring(to_svg(PLOT[plot], own, "a-"))
+
+
+def test_one_mode_alone_has_neither_pairs_nor_surfaces():
+    (own,) = gather([run_of("infosearch-mini-audience-rev", "mine")], ["infosearch-mini-audience-rev"])
+    assert {plot.name for plot in PLOTS if plot.applies(own)} == {"intervals"}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

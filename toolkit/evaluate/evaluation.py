@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolkit import measures as tandem
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.modes import split_mode
+from toolkit.core.modes import BASE, split_mode
 from toolkit.core.runs import Run
 from toolkit.core.scores import Change, Place, Scores
 from toolkit.evaluate import subtopics
@@ -38,6 +38,11 @@ class Evaluation:
     judgments: Judgments
     published: PublishedIds | None = None
 
+    @property
+    def has_references(self) -> bool:
+        """Whether the original mode is judged, whose lists the references have."""
+        return not BASE.isdisjoint(self.judgments.modes)
+
     def scores(
         self,
         measures: Sequence[str] | None,
@@ -55,8 +60,10 @@ class Evaluation:
         one_of("missing", missing, MISSING)
         asked = self.asked(measures, missing)
         wanted = asked.every(self.judgments)
-        if references and not self.judgments.modes:
-            raise ToolkitError("references need modes", f"{self.judgments.name} judges each query once")
+        if references and not self.has_references:
+            modes = ", ".join(self.judgments.modes)
+            hint = f"judge it beside {modes}" if modes else f"{self.judgments.name} judges each query once"
+            raise ToolkitError("references need modes, the original one among them", hint)
         types, notes = types_of(self.judgments) if by_type else ((), [])
         rows = []
         for run in self.runs:

@@ -109,7 +109,7 @@ def _gathered(
     evaluation: Evaluation, name: str | None, sources: Sequence[Source], measures: Sequence[str] | None, missing: str, x: str
 ) -> Gathered:
     judgments = evaluation.judgments
-    scores = evaluation.scores(measures, by_query=True, references=bool(judgments.modes), missing=missing)
+    scores = evaluation.scores(measures, by_query=True, references=evaluation.has_references, missing=missing)
     judged = _by_run(evaluation.scores([JUDGED], missing=missing).rows)
     metadata = _metadata(sources, evaluation.runs)
     rows = _by_run(scores.rows)

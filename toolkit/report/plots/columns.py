@@ -26,12 +26,10 @@ def paired(gathered: Gathered) -> list[Column]:
 
 
 def by_query(gathered: Gathered, column: Column) -> bool:
-    """Whether every run has its values, query by query."""
-    return all(any(key[1:] == column for key in facts.values) for facts in gathered.runs)
+    """Whether some run has its values, query by query."""
+    return any(key[1:] == column for facts in gathered.runs for key in facts.values)
 
 
 def keys(gathered: Gathered, group: str, column: Column) -> list[Key]:
-    """The numbers that a group's number is the mean of: itself, or those of all groups that have any."""
-    wanted = own_groups(gathered) if group == AVERAGE else [group]
-    found = (Key(each, *column) for each in wanted)
-    return [key for key in found if any(key in facts.values for facts in gathered.runs)]
+    """The numbers that a group's number is the mean of: itself, or those of all groups."""
+    return [Key(each, *column) for each in (own_groups(gathered) if group == AVERAGE else [group])]

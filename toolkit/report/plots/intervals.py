@@ -41,11 +41,11 @@ def drawn(gathered: Gathered) -> Drawn:
     """The value of each run and the bounds of its interval."""
     rows = []
     for column in columns(gathered):
-        its = keys(gathered, gathered.overall, column)
         for facts in gathered.runs:
-            value = facts.value(*column, gathered.overall)
-            low, high = interval(facts, gathered.judgments, its)
-            rows.append((*column, facts.name, value, low, high))
+            # a group of which a run has no query has no value where these are skipped
+            if its := [key for key in keys(gathered, gathered.overall, column) if key in facts.values]:
+                value = facts.value(*column, gathered.overall)
+                rows.append((*column, facts.name, value, *interval(facts, gathered.judgments, its)))
     return Drawn(("measure", "mode", "run", "value", "low", "high"), tuple(rows))
 
 
@@ -91,9 +91,10 @@ def draw(gathered: Gathered) -> Figure:
     rows = drawn(gathered).rows
     for each, column in zip(axes.flat, shown, strict=False):
         own = {row[2]: row[3:] for row in rows if row[:2] == column}
-        values, low, high = np.array([own[name] for name in names]).T
-        each.barh(range(len(names)), values, height=0.6, color=look(1).colour, alpha=0.55)
-        whiskers(each, range(len(names)), values, low, high)
+        places = [names.index(name) for name in own]
+        values, low, high = np.array(list(own.values())).T
+        each.barh(places, values, height=0.6, color=look(1).colour, alpha=0.55)
+        whiskers(each, places, values, low, high)
         each.axvline(0, color=GREY, linewidth=1)
         each.set_xlabel(axis_name(*column), fontsize="small")
         name_rows(each, names)

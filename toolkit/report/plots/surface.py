@@ -44,8 +44,8 @@ ROSE = Side("did not fall when reversed, rose when instructed", "R_rev")
 
 
 def applies(gathered: Gathered) -> bool:
-    """A mode that reverses the instruction."""
-    return "rev" in gathered.judgments.modes
+    """All three modes."""
+    return {"ori", "ins", "rev"} <= set(gathered.judgments.modes)
 
 
 @functools.lru_cache(maxsize=1)  # two plots and their tables ask for it
