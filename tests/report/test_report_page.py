@@ -19,7 +19,8 @@ from toolkit.report.table import ALIKE, BEST
 pytestmark = pytest.mark.unit
 
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
-MINIS = ("infosearch-mini", "instructir-mini", "mfollowir-mini", "berds-mini")
+# the table of infosearch-mini is read whole in other tests
+MINIS = {"infosearch-mini": ["nDCG@10", "WISE"], "instructir-mini": None, "mfollowir-mini": None, "berds-mini": None}
 HOSTILE = "<img/src=x/onerror=\"document.title='taken'\"></script><script>document.title='taken'</script>&amp;$x^"
 
 
@@ -171,7 +172,9 @@ def test_where_it_comes_from_stands_in_the_page(chrome, shown):
 @pytest.mark.parametrize("benchmark", MINIS)
 def test_every_benchmark_that_is_shipped_has_a_usable_page(chrome, tmp_path, benchmark):
     paths = sorted(BASELINES.glob(f"{benchmark}.*.trec.gz"))[:2]
-    (tmp_path / "page.html").write_text(to_html(report(gather(paths, [benchmark]))), encoding="utf-8")
+    (tmp_path / "page.html").write_text(
+        to_html(report(gather(paths, [benchmark], measures=MINIS[benchmark]))), encoding="utf-8"
+    )
     chrome.get((tmp_path / "page.html").as_uri())
     chrome.find_element("css selector", ".by-query summary").click()
     button = wait(chrome, lambda: chrome.find_elements("css selector", ".queries tbody button"))[0]
@@ -183,7 +186,7 @@ def test_every_benchmark_that_is_shipped_has_a_usable_page(chrome, tmp_path, ben
     items[0].find_element("tag name", "button").click()
     assert len(items[0].find_element("css selector", ".text").text) > 50
     assert chrome.get_log("browser") == []
-    scores = toolkit.evaluate(paths, benchmark=benchmark)
+    scores = toolkit.evaluate(paths, benchmark=benchmark, measures=MINIS[benchmark])
     overall = [row for row in scores.rows if row.group in ("all", "average")]
     main = next(
         its
