@@ -90,10 +90,10 @@ def t_test(differences: np.ndarray) -> float:
         return 1.0
     if n < 2:
         return math.nan
-    if np.ptp(differences) == 0:
+    spread = float(differences.std(ddof=1))
+    if np.ptp(differences) == 0 or not spread:  # the smallest of numbers have a spread that rounds to 0
         return 0.0
-    t = float(differences.mean() / (differences.std(ddof=1) / math.sqrt(n)))
-    return float(2 * special.stdtr(n - 1, -abs(t)))
+    return float(2 * special.stdtr(n - 1, -abs(float(differences.mean()) / (spread / math.sqrt(n)))))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
