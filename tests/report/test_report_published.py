@@ -9,9 +9,11 @@ from published_layout import write_infosearch
 from toolkit import benchmarks, registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
+from toolkit.evaluate.published import Beside
+from toolkit.report.facts import find_system, heading_of
 from toolkit.report.gather import gather
 from toolkit.report.job import report
-from toolkit.report.published import claims_table, published_table
+from toolkit.report.published import _row, claims_table, published_table
 
 pytestmark = pytest.mark.unit
 
@@ -34,7 +36,8 @@ def test_a_run_stands_beside_what_the_paper_prints_of_its_system(gathered):
     (block,) = table.blocks
     assert block.heading == "bm25 beside BM25 (sparse)"
     rows = {row[0].text: row[1:] for row in block.rows}
-    ours, theirs, difference, printed_in, _ = rows["average nDCG@10 ins"]
+    where, ours, theirs, difference, printed_in, _ = rows["average nDCG@10 ins"]
+    assert where.text == "average ins"
     cell = next(
         cell
         for cell in registry.cells("infosearch")
@@ -46,6 +49,22 @@ def test_a_run_stands_beside_what_the_paper_prints_of_its_system(gathered):
     assert difference.value == pytest.approx(ours.value - 0.391)
     assert printed_in.text.startswith("1")
     assert "does not report nobody" in table.caption
+
+
+def test_a_run_with_rules_is_not_the_system_that_the_paper_reports(gathered):
+    assert find_system("bm25").printed
+    assert find_system("bm25+rules") is None
+    assert heading_of({}, "bm25+rules") == heading_of({}, "bm25") == "sparse"
+
+
+def test_rows_of_one_group_that_the_paper_prints_over_several_corpora_are_told_apart():
+    rows = [
+        _row(Beside("bm25", "kialo/test", "", cell.ours.measure, 0.5, cell, (cell.table,)))
+        for cell in registry.cells("berds")
+        if cell.ours and (cell.system, cell.ours.groups, cell.ours.measure) == ("BM25", ("kialo/test",), "MRecall@5")
+    ]
+    assert len({row[0].text for row in rows}) == 1
+    assert {row[1].text.split()[0] for row in rows} == {"kialo/sphere", "kialo/google", "kialo/wikipedia"}
 
 
 def test_claims_are_answered_where_the_runs_have_what_they_are_about(gathered):

@@ -42,16 +42,16 @@ def headings() -> Mapping[str, list[str]]:
 
 
 def find_system(name: str) -> SystemSpec | None:
-    """Its entry in the registry (`bm25+rules` is bm25's); None where it has none."""
-    known = registry.systems()
-    return known.get(name) or known.get(name.removesuffix("+rules"))
+    """Its entry in the registry; None where it has none. (`bm25+rules` is not what the papers call BM25.)"""
+    return registry.systems().get(name)
 
 
-def heading_of(metadata: Mapping[str, Any], spec: SystemSpec | None) -> str:
-    """Under which of `headings()` a run stands."""
+def heading_of(metadata: Mapping[str, Any], called: str) -> str:
+    """Under which of `headings()` a run of a system stands; without metadata, `bm25+rules` is of bm25's kind."""
     method = mapping(metadata, "method")
     if not method.get("reranking") and (method.get("fusion") or last_step(metadata).get("interpolates")):
         return HYBRID
+    spec = find_system(called.removesuffix("+rules"))
     kind = last_step(metadata).get("method") or (spec.kind if spec else "")
     return next((heading for heading, kinds in headings().items() if kind in kinds), OTHER)
 

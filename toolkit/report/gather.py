@@ -166,7 +166,7 @@ def _facts(
         run=run,
         system=system,
         called=called,
-        heading=heading_of(first, system),
+        heading=heading_of(first, called),
         cost=cost_of(metadata, system),
         metadata=metadata,
         scores=tuple(row for row in own if not row.query_id),

@@ -32,7 +32,7 @@ def published_table(gathered: Gathered, *, missing: str = "worst") -> Table:
     rows = published.beside(_scores(gathered, paper, missing), groups, paper, printed)
     blocks = [_block(name, [row for row in rows if row.run == name]) for name in printed]
     heads = (
-        Head("", "number", False),
+        *(Head("", name, False) for name in ("number", "the paper's row")),
         *(Head("", name) for name in ("this run", "published", "difference")),
         *(Head("", name, False) for name in ("table", "known inconsistencies")),
     )
@@ -51,6 +51,7 @@ def _row(row: Beside) -> tuple[Cell, ...]:
     number = " ".join(filter(None, (row.group, row.measure, row.mode)))
     return (
         words(number),
+        words(" ".join(filter(None, (row.cell.group, row.cell.mode)))),
         score(row.value),
         score(row.cell.value),
         figure(row.difference, "{:+.4f}"),
