@@ -17,6 +17,7 @@ from toolkit.formats.ids import check_ids
 from toolkit.formats.lines import read_bytes, source_name, text_problems
 from toolkit.formats.lint import run_from_lines, scan_run
 from toolkit.formats.parse import FLOAT32_MAX, evened, parse_plain
+from toolkit.formats.pickled import is_pickled
 from toolkit.formats.problems import by_line, codes, refuse
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def parse_run(data: bytes, source: str) -> Run:
     plain = parse_plain(data, source) or parse_plain(evened(data), source)
     if plain:
         return plain.run
+    if is_pickled("", data[:3]):
+        raise ToolkitError(f"{source} is a pickle, no TREC run", "tandem runs convert FILE --to trec --output run.trec")
     # something is wrong: the linter finds all of it
     lines, problems = scan_run(data)
     refuse(source, by_line(problems + text_problems(data)))
