@@ -15,6 +15,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import join_runs
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import corpus_from_docs, corpus_from_files
+from toolkit.formats.questions import Question, indexes_of, read_questions, write_questions
 from toolkit.index import build_index, build_per_question, read_index_metadata, verify_index
 from toolkit.models.stored_texts import stored_docs
 from toolkit.search import search
@@ -238,3 +239,26 @@ def test_the_command_makes_one_corpus_of_all_where_asked(tmp_path):
     done = index(file, "--no-per-question", "--output", tmp_path / "index")
     assert (done.returncode, done.stderr) == (0, f"{tmp_path / 'index'}: 2 documents\n")
     assert set(stored_docs(tmp_path / "index", ["a", "q2-1"])) == {"a", "q2-1"}
+
+
+@pytest.mark.parametrize("option", [(), ("--split", "100")])
+def test_a_question_named_after_documents_that_name_none_is_refused_unless_all_is_one_corpus(tmp_path, option):
+    file = write(tmp_path / "web.jsonl", [{"id": "a", "contents": "cat"}, {"query_id": "q2", "id": "b", "text": "dog"}])
+    done = index(file, *option, "--output", tmp_path / "index")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        2,
+        f"error: {file}, line 2: it names a question (query_id), and the first document none: --no-per-question passes it over",
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["web.jsonl"]
+    done = index(file, *option, "--no-per-question", "--output", tmp_path / "index")
+    assert done.returncode == 0, done.stderr
+
+
+def test_ids_may_hold_what_splitlines_takes_for_the_end_of_a_line(tmp_path):
+    for place in ("q1", "q2"):
+        (tmp_path / place).mkdir()
+    questions = [Question("a\u2028b", tmp_path / "q1", 1), Question("c", tmp_path / "q2", 1)]
+    write_questions(tmp_path, questions)
+    (tmp_path / "docid").write_text("d\x1c1\nd2\n", encoding="utf-8")
+    assert read_questions(tmp_path) == questions
+    assert indexes_of(tmp_path, ["d2", "d\x1c1"]) == {tmp_path / "q1": ["d\x1c1"], tmp_path / "q2": ["d2"]}

@@ -98,6 +98,16 @@ class Corpus:
         self.parts = held
         return False
 
+    def refuse_questions(self) -> None:
+        """Make a problem of every document that names a question, which would be passed over."""
+
+        def refusing(batches: Iterable[Batch]) -> Iterator[Batch]:
+            for batch in batches:
+                # lines in Anserini's own form name none
+                yield batch if batch.ready else Batch(partial(list, map(_without_question, batch.entries())))
+
+        self.parts = ((file, refusing(batches)) for file, batches in self.parts)
+
     def documents(self) -> Iterator[Doc]:
         """All of them, empty ones too. Raises ToolkitError for one that is broken and for an id that came before."""
         seen = SeenIds()
@@ -112,6 +122,14 @@ class Corpus:
                     message = f"{self.place(file, again.line)}: id {again.doc.doc_id!r} comes a second time"
                     raise ToolkitError(message, "mend the corpus")
                 yield from (entry.doc for entry in entries)
+
+
+def _without_question(entry: Entry) -> Entry:
+    if entry.problem or not entry.question:
+        return entry
+    return Entry(
+        entry.line, None, "it names a question (query_id), and the first document none: --no-per-question passes it over"
+    )
 
 
 def corpus_from_files(path: str | Path, processes: int = 1) -> Corpus:

@@ -40,12 +40,17 @@ def write_questions(folder: Path, questions: Iterable[Question]) -> None:
 def read_questions(folder: Path) -> list[Question]:
     """The questions of an index, in the order of the list; ToolkitError where the list cannot be read."""
     questions = []
-    for number, line in enumerate((folder / QUESTIONS).read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(_lines(folder / QUESTIONS), 1):
         name, place, documents = [*line.split("\t"), "", ""][:3]
         if not documents.isdigit() or not (folder / place).is_dir():
             raise ToolkitError(f"{folder / QUESTIONS}, line {number}: no index of a question", "make the index anew")
         questions.append(Question(name, folder / place, int(documents)))
     return questions
+
+
+def _lines(path: Path) -> list[str]:
+    """A line feed alone ends a line: an id may hold what `splitlines` takes for an end."""
+    return path.read_bytes().decode().split("\n")[:-1]
 
 
 def indexes_of(folder: Path, doc_ids: Iterable[str]) -> dict[Path, list[str]]:
@@ -55,7 +60,7 @@ def indexes_of(folder: Path, doc_ids: Iterable[str]) -> dict[Path, list[str]]:
     import pyarrow.compute
 
     questions = read_questions(folder)
-    known = pyarrow.array((folder / IDS).read_text(encoding="utf-8").splitlines(), pyarrow.large_string())
+    known = pyarrow.array(_lines(folder / IDS), pyarrow.large_string())
     wanted = list(dict.fromkeys(doc_ids))
     places = pyarrow.compute.index_in(pyarrow.array(wanted, pyarrow.large_string()), known).to_pylist()
     ends, found = np.cumsum([question.documents for question in questions]), {}

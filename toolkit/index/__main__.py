@@ -159,6 +159,8 @@ def _per_question(corpus: Corpus, args: argparse.Namespace) -> bool:
     named = corpus.names_questions()
     if named:
         note("the documents name their questions: each question gets a corpus of its own (--no-per-question for one of all)")
+    else:
+        corpus.refuse_questions()
     return named
 
 
