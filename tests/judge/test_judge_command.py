@@ -372,3 +372,25 @@ def test_what_cannot_be_is_one_line(judge, words, message):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert message in done.stderr
+
+
+def test_too_few_labels_by_people_are_said_before_the_judge_is_asked(folder, judge):
+    (folder / "people.qrels").write_text("".join(f"q0 {s} 0-{d} 1\n" for d in range(DOCS) for s in (1, 2)))
+    with serving(Script(said)) as script:
+        for option in ("--dry-run", "--quiet"):
+            done = judge("--correct", "people.qrels", "-m", "MRecall@5", option, base=script.base)
+            assert done.returncode == 2
+            assert "people.qrels has the best 5 documents of 1 questions in full" in done.stderr
+        assert script.bodies == []
+
+
+def test_a_folder_with_a_classifier_wants_an_entry_that_says_so(folder, judge):
+    (folder / "nli").mkdir()
+    (folder / "nli" / "config.json").write_text('{"architectures": ["BertForSequenceClassification"], "model_type": "bert"}')
+    (folder / "nli" / "model.safetensors").write_bytes(b"")
+    done = judge(words=["run.trec", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--judge", "./nli"])
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "error: nli is a classifier (BertForSequenceClassification), which writes no answer",
+        "hint:  name it by an entry of kind judge (--systems F) that has `parameters: {positive: entailment}`",
+    ]

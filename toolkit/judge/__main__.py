@@ -224,7 +224,7 @@ def say_plan(judge: Judge, labels) -> int:
 
 
 def correct(args: argparse.Namespace, job: Job) -> int:
-    from toolkit.judge.correction import MEASURES, correct, parse_measures
+    from toolkit.judge.correction import MEASURES, check_labelled, correct, parse_measures
     from toolkit.judge.job import say_what_is_odd
     from toolkit.judge.judging import judge_run
     from toolkit.judge.labelled import read_labels
@@ -236,6 +236,8 @@ def correct(args: argparse.Namespace, job: Job) -> int:
         k = parse_measures(deeper)[0][1]
         raise ToolkitError(f"{deeper[0]} wants the best {k} documents judged, and --depth is {args.depth}", f"--depth {k}")
     labelled = read_labels(args.correct)
+    if not labelled.in_words:
+        check_labelled(job.runs[0], job.subtopics, labelled, measures)
     if args.dry_run:
         print("\n".join(job.describe(args.output or "to standard output")))
         return say_plan(job.judge, labelled) if labelled.in_words else 0

@@ -67,6 +67,7 @@ def correct(
     questions = questions_of(run, _judged(qrels), _subtopics(qrels), depth)
     if labelled.in_words:
         return _by_pairs(questions, labelled, judge, wanted, seed)
+    check_labelled(run, _subtopics(qrels), labelled, measures)
     return _by_questions(questions, run, _subtopics(qrels), labelled, wanted)
 
 
@@ -109,6 +110,17 @@ def _subtopics(qrels: Qrels) -> dict[str, list[str]]:
     return {query_id: list(names) for query_id, names in found.items()}
 
 
+def check_labelled(run: Run, subtopics: Mapping[str, Sequence[str]], labelled: Labels, measures: Sequence[str]) -> None:
+    """Raise ToolkitError where people's qrels have too few of a run's questions in full; nothing has to be judged for that.
+
+    subtopics  query id -> its perspectives, as the qrels number them
+    """
+    for _, k in parse_measures(measures):
+        if (full := len(_fully_labelled(run, subtopics, labelled, k))) < 2:
+            message = f"{labelled.source} has the best {k} documents of {full} questions in full"
+            raise ToolkitError(message, "label every perspective of the best documents of two questions or more")
+
+
 def _by_questions(
     questions: Sequence[Question], run: Run, subtopics: Mapping, labelled: Labels, wanted: Sequence[tuple[str, int]]
 ) -> list[Corrected]:
@@ -117,9 +129,6 @@ def _by_questions(
         values = {each.query_id: measure_of(name, each.first(k), k) for each in questions}
         people = _fully_labelled(run, subtopics, labelled, k)
         truth = {each.query_id: measure_of(name, each.first(k), k) for each in people}
-        if len(truth) < 2:
-            message = f"{labelled.source} has the best {k} documents of {len(truth)} questions in full"
-            raise ToolkitError(message, "label every perspective of the best documents of two questions or more")
         corrected = corrected_mean(list(values.values()), [values[query_id] for query_id in truth], list(truth.values()))
         found.append(Corrected(f"{name}@{k}", _mean(values.values()), corrected, len(truth), "questions"))
     return found

@@ -45,6 +45,11 @@ class Job:
         """What is to be judged; ToolkitError for what is missing."""
         return rows_of(pool(self.runs, self.depth), self.topics, self.texts, self.judge.spec)
 
+    @property
+    def subtopics(self) -> dict[str, list[str]]:
+        """Query id -> its perspectives, as qrels number them."""
+        return {topic.query_id: [str(n) for n, _ in enumerate(topic.perspectives, 1)] for topic in self.topics.topics}
+
     def describe(self, output: str | Path) -> list[str]:
         """What judging would do, a line a step; where texts would have to be downloaded, without their number of tokens."""
         lines = [f"judge the best {self.depth} of each of {len(self.topics.topics)} questions of {', '.join(self.sources)}"]

@@ -55,11 +55,24 @@ def load_judge(
     if settings.in_words and settings.max_tokens is None and (loader or spec.loader) != "endpoint":
         settings = replace(settings, max_tokens=MOST_WRITTEN)
     chosen = _prompt(spec, settings, task, prompt, shots)
+    if settings.positive != ENTAILMENT and (loader or spec.loader) != "endpoint":
+        _refuse_classifier(spec)
     if settings.in_words:
         llm = load_llm(spec, loader=loader, cache=cache, replay=replay, tolerant=True, **how)
     else:
         llm = LLM(_scoring(spec, settings, chosen, loader, how), cache=AnswerCache(cache or default_cache()), replay=replay)
     return Judge(spec, llm, chosen, settings)
+
+
+def _refuse_classifier(spec: SystemSpec) -> None:
+    """Raise ToolkitError where a folder holds a classifier, and nothing says that it is to be read as one."""
+    from toolkit.models.checkpoints import read_json
+
+    config = read_json(Path(spec.checkpoint) / "config.json", {}) if spec.checkpoint else {}
+    made_as = config.get("architectures") or [""]
+    if made_as[0].endswith("ForSequenceClassification"):
+        hint = "name it by an entry of kind judge (--systems F) that has `parameters: {positive: entailment}`"
+        raise ToolkitError(f"{spec.name} is a classifier ({made_as[0]}), which writes no answer", hint)
 
 
 def judge_prompt(
