@@ -185,3 +185,14 @@ def test_explain_shows_ranks_scores_and_the_case_of_wise(tmp_path):
     unknown = command(*files, "--explain", "q-2", cwd=tmp_path)
     assert unknown.returncode == 2
     assert unknown.stderr.splitlines()[1] == "hint:  it has q-1-ins, q-1-ori, q-1-rev"
+
+
+def test_a_run_without_a_mode_is_scored_where_missing_is_said(mini, tmp_path):
+    lines = [line for line in mini.read_text().splitlines(True) if "-rev " not in line]
+    (tmp_path / "two.trec").write_text("".join(lines))
+    told = ("two.trec", "--benchmark", "infosearch-mini-audience", "-m", "nDCG@10", "--format", "csv")
+    refused, scored = command(*told, cwd=tmp_path), command(*told, "--missing", "worst", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "by-id has no query in mode rev" in refused.stderr
+    assert scored.returncode == 0, scored.stderr
+    assert [line.split(",")[4] for line in scored.stdout.splitlines() if ",rev," in line] == ["0.0"]

@@ -72,6 +72,19 @@ def test_a_run_that_lacks_a_mode_names_it():
         evaluate(run("c-1-ori c-1-ins c-2-ori c-2-ins"), qrels=QRELS)
 
 
+def test_a_run_that_lacks_a_mode_counts_its_worst_where_that_is_said_outright():
+    lacking = run("c-1-ori c-1-ins c-2-ori c-2-ins")
+    worst = evaluate(lacking, qrels=QRELS, measures=["RR@10", "WISE"], missing="worst")
+    assert [worst.value("RR@10", mode=mode) for mode in MODES] == [1.0, 1.0, 0.0]
+    assert worst.value("WISE", mode="paired") == -1.0
+    assert "mine: 6 queries judged, 4 in the run, 6 scored, 2 absent" in worst.notes
+    for missing in (None, "skip", "error"):
+        with pytest.raises(ToolkitError, match="mine has no query in mode rev"):
+            evaluate(lacking, qrels=QRELS, missing=missing)
+    with pytest.raises(ToolkitError, match="has no query of the qrels"):
+        evaluate(run("x"), qrels=QRELS, missing="worst")
+
+
 def test_a_run_that_found_nothing_in_a_mode_is_scored_where_its_metadata_say_what_it_was_made_for(tmp_path, capsys):
     name, file = "mfollowir-mini-cross-lingual-fas", tmp_path / "run.trec"
     write_run(run("cross-lingual-fas-03-changed"), file)

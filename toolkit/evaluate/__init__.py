@@ -28,7 +28,7 @@ def evaluate(
     by_type: bool = False,
     references: bool = False,
     depth: int | None = None,
-    missing: str = "worst",
+    missing: str | None = None,
     ids: str = "tandem",
     unjudged: str = "refuse",
     baseline: str | Baseline | None = None,
@@ -47,7 +47,8 @@ def evaluate(
     references  also what blind, random, obedient and disobedient orders of the run's own lists would score
                 (`toolkit.evaluate.references`)
     depth       look only at the best so many documents of each query
-    missing     a query that the run lacks counts its `worst` value, is left out (`skip`), or is an `error`
+    missing     a query that the run lacks counts its `worst` value, is left out (`skip`), or is an `error`. Without a
+                word it is `worst`, and a run that has no query of a mode is refused: more likely a file was forgotten
     ids         `published`: query ids are the benchmark's own, in the runs and in the scores
     unjudged    pairs of a document and a perspective that a judge was asked for and did not answer are refused (`refuse`),
                 or count as `negative`
@@ -58,10 +59,10 @@ def evaluate(
     from toolkit.evaluate.baseline import Baseline
     from toolkit.evaluate.evaluation import prepare
 
-    prepared = prepare(runs, benchmark, qrels, depth, ids, unjudged)
+    prepared = prepare(runs, benchmark, qrels, depth, ids, unjudged, every_mode=missing != "worst")
     first = Baseline(baseline) if isinstance(baseline, str) else baseline
     more = {"by_query": by_query, "by_type": by_type, "references": references}
-    return prepared.scores(measures, missing=missing, baseline=first, **more)
+    return prepared.scores(measures, missing=missing or "worst", baseline=first, **more)
 
 
 class _Callable(ModuleType):

@@ -69,8 +69,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--missing",
         choices=("worst", "skip", "error"),
-        default="worst",
-        help="queries that a run lacks count their worst value (default), are left out, or are an error",
+        help="queries that a run lacks count their worst value (default; said outright, also where all of a mode lack), are "
+        "left out, or are an error",
     )
     made.add_argument(
         "--unjudged",
@@ -93,7 +93,8 @@ def main(args: argparse.Namespace) -> None:
         raise ToolkitError("no run is named", "tandem evaluate RUN --benchmark ID")
     from toolkit.evaluate.evaluation import prepare
 
-    prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids, args.unjudged)
+    every_mode, args.missing = args.missing != "worst", args.missing or "worst"
+    prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids, args.unjudged, every_mode=every_mode)
     on_terminal = args.output == "-" and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if on_terminal else None
     if args.baseline and (args.explain or args.published is not None):

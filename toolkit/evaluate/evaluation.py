@@ -109,11 +109,20 @@ class Evaluation:
 
 
 def prepare(
-    runs, benchmark: str | None, qrels, depth: int | None, ids: str, unjudged: str = "refuse", *, apart: bool = False
+    runs,
+    benchmark: str | None,
+    qrels,
+    depth: int | None,
+    ids: str,
+    unjudged: str = "refuse",
+    *,
+    apart: bool = False,
+    every_mode: bool = True,
 ) -> Evaluation:
     """Read everything, and check that it fits; parameters as in `toolkit.evaluate.evaluate`.
 
-    apart  each file is a run by itself, and they stay in the order given
+    apart       each file is a run by itself, and they stay in the order given
+    every_mode  a run that has no query of a mode is refused, unless its metadata say that it was searched
     """
     one_of("ids", ids, IDS)
     one_of("unjudged", unjudged, subtopics.CHOICES)
@@ -127,7 +136,7 @@ def prepare(
         raise ToolkitError(f"{judgments.name} has no published ids", "--ids published needs one of our benchmarks")
     loaded = (load_each if apart else load_runs)(as_sources(runs), published.rename if published else None)
     for run in loaded:
-        check(run, run.tag, judgments)
+        check(run, run.tag, judgments, every_mode=every_mode)
     return Evaluation(tuple(cut(run, depth) for run in loaded), judgments, published)
 
 

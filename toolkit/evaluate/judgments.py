@@ -181,17 +181,19 @@ def _benchmark_notes(benchmark: Benchmark, selection: Selection) -> Iterator[str
         yield f"{here} of the {meant} groups of {name} are on this machine: {', '.join(selection.groups)}"
 
 
-def check(run: Run, name: str, judgments: Judgments) -> None:
+def check(run: Run, name: str, judgments: Judgments, *, every_mode: bool = True) -> None:
     """Raise ToolkitError where a run is of another benchmark, or was not made for any query in one of the modes.
 
-    name  what to call it in the message
+    name        what to call it in the message
+    every_mode  whether a mode may be empty only where the run's metadata say that it was searched
     """
+    modes = judgments.modes if every_mode else ()
     try:
-        _check(set(run.query_ids), name, judgments)
+        _check(set(run.query_ids), name, judgments, modes)
     except ToolkitError:
         if not (searched := _searched(run)):
             raise
-        _check(searched.union(run.query_ids), name, judgments)
+        _check(searched.union(run.query_ids), name, judgments, modes)
 
 
 def _searched(run: Run) -> set[str]:
@@ -210,7 +212,7 @@ def _searched(run: Run) -> set[str]:
         return set()
 
 
-def _check(run_ids: Set[str], name: str, judgments: Judgments) -> None:
+def _check(run_ids: Set[str], name: str, judgments: Judgments, modes: Sequence[str]) -> None:
     judged = judgments.query_ids
     shared = run_ids.intersection(judged)
     if not shared:
@@ -223,7 +225,7 @@ def _check(run_ids: Set[str], name: str, judgments: Judgments) -> None:
         raise ToolkitError(
             f"{name} has no query of {judgments.name}: it has {three(run_ids) or 'none'}; judged are {three(judged)}", hint
         )
-    for mode in judgments.modes:
+    for mode in modes:
         wanted = [query_id for query_id in judged if split_mode(query_id)[1] == mode]
         if run_ids.isdisjoint(wanted):
             alone = f"--benchmark {judgments.name}-{split_mode(min(shared))[1]}" if judgments.published else "its qrels alone"
