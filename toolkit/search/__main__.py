@@ -55,7 +55,8 @@ def parser() -> argparse.ArgumentParser:
         "--instruction",
         choices=("full", "short", "keywords", "placebo", "none"),
         default="full",
-        help="what the topics' instructions become",
+        help="the topics' instructions as they are (default), in the benchmark's own short wording or keywords (FollowIR has "
+        "them), as sentences of that length that ask for nothing, or left out",
     )
     second = parser.add_argument_group("reranking")
     second.add_argument("--rerank", metavar="S", help="a reranker for the best documents of each query")
