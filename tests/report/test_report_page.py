@@ -157,6 +157,27 @@ def test_print_unfolds_all_but_queries_and_the_numbers_of_figures(chrome, shown)
 
 
 @needs_chromium
+def test_every_table_of_scores_on_a_mini_says_that_it_is_one(chrome, shown):
+    chrome.get(shown[0].as_uri())
+    captions = chrome.execute_script("return [...document.querySelectorAll('.scores caption')].map((each) => each.textContent)")
+    without = [each for each in captions if "no score on it is comparable with a published one" not in each]
+    assert [each.split(" Judged@10")[0] for each in without] == ["infosearch-mini: how much is judged"]
+
+
+@needs_chromium
+def test_captions_can_be_read(chrome, shown):
+    chrome.get(shown[0].as_uri())
+    colour = chrome.execute_script("""
+      const canvas = new OffscreenCanvas(1, 1).getContext("2d");
+      canvas.fillStyle = getComputedStyle(document.querySelector("figcaption")).color;
+      canvas.fillRect(0, 0, 1, 1);
+      return [...canvas.getImageData(0, 0, 1, 1).data];
+    """)
+    assert max(colour[:3]) <= 0x76  # a contrast of 4.5 to white
+    assert colour[3] == 255
+
+
+@needs_chromium
 def test_where_it_comes_from_stands_in_the_page(chrome, shown):
     chrome.get(shown[0].as_uri())
     text = chrome.find_element("id", "reproduce").text

@@ -186,7 +186,10 @@ def coverage(gathered: Gathered) -> Table:
         rows.append((words(facts.name), *cells))
     named = ("queries judged", "in the run", "absent", "fewest documents", "most documents")
     columns = [Head("", name) for name in named] + [Head("Judged@10", mode) for mode in modes]
-    caption = "Judged@10: the share of the ten best documents that somebody judged; the others count as not relevant."
+    caption = (
+        "Judged@10: the share of the ten best documents that somebody judged; the others count as not relevant. "
+        "Absent queries count as 0 unless they are skipped."
+    )
     title = f"{gathered.name}: how much is judged"
     its_heads = (Head("", "system", False), *columns)
     return Table(f"{gathered.name}.coverage", title, caption, its_heads, (Block("", tuple(rows)),))
