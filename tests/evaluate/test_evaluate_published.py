@@ -12,7 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.evaluate.evaluation import prepare
-from toolkit.evaluate.published import as_cells, beside, claims, paper_of, printed_as, scores_beside
+from toolkit.evaluate.published import as_cells, beside, check_judged, claims, paper_of, printed_as, scores_beside
 from toolkit.evaluate.published_output import render
 from toolkit.formats import write_metadata, write_run
 from toolkit.registry.tables import is_of
@@ -211,3 +211,22 @@ def test_as_a_command(run):
 def test_what_does_not_go_with_it_is_usage(run, options, message):
     done = command(run, "--benchmark", "infosearch", "--published", "bm25", *options)
     assert (done.returncode, done.stderr.splitlines()[0]) == (2, f"error: {message}")
+
+
+def test_other_judgments_than_the_papers_are_not_set_beside_it(run, tmp_path):
+    qrels = tmp_path / "mine.qrels"
+    qrels.write_text(
+        "".join(f"{row.query_id} 0 {row.doc_id} 1\n" for row in benchmarks.load("infosearch").qrels("audience", "ori"))
+    )
+    told = [str(run), "--benchmark", "infosearch-audience-ori", "--qrels", str(qrels), "--published"]
+    done = subprocess.run([sys.executable, "-m", "toolkit.evaluate", *told], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "published numbers are by the judgments of infosearch" in done.stderr
+
+
+def test_a_benchmark_without_judgments_is_set_beside_its_paper_by_any(monkeypatch):
+    monkeypatch.setattr(benchmarks.Benchmark, "has_qrels", lambda self, group: False)  # as BERDS was published
+    check_judged("berds", ["judged.txt"])
+    for benchmark in ("mfollowir-mini", "berds-mini"):
+        with pytest.raises(ToolkitError, match="written for this project"):
+            check_judged(benchmark, ["judged.txt"])

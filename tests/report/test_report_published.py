@@ -101,3 +101,24 @@ def test_wrong_words_are_one_line(words, message, tmp_path):
     assert done.stderr.startswith(message)
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_other_judgments_than_the_papers_are_not_set_beside_it(home, tmp_path):
+    benchmarks.take("infosearch", write_infosearch(tmp_path / "copy"))
+    rows = list(benchmarks.load("infosearch").qrels("audience", "ori"))
+    (tmp_path / "mine.qrels").write_text("".join(f"{row.query_id} 0 {row.doc_id} 1\n" for row in rows))
+    (tmp_path / "run.trec").write_text(f"{rows[0].query_id} Q0 {rows[0].doc_id} 1 1 bm25\n")
+    words = [
+        "run.trec",
+        "--benchmark",
+        "infosearch-audience-ori",
+        "--qrels",
+        "mine.qrels",
+        "--published",
+        "--output",
+        "page.html",
+    ]
+    done = subprocess.run([sys.executable, "-m", "toolkit.report", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "published numbers are by the judgments of infosearch" in done.stderr
+    assert not (tmp_path / "page.html").exists()

@@ -126,13 +126,14 @@ def _baseline(args: argparse.Namespace) -> Baseline | None:
 
 
 def _published(prepared: Evaluation, args: argparse.Namespace) -> str:
-    from toolkit.evaluate.published import scores_beside
+    from toolkit.evaluate.published import check_judged, scores_beside
     from toolkit.evaluate.published_output import FORMATS, render
 
     if args.by_query or args.by_type or args.references:
         raise ToolkitError("papers print aggregates of systems", "leave --by-query, --by-type and --references out")
     if args.format not in FORMATS:
         raise ToolkitError(f"published numbers have no format {args.format}", f"one of {', '.join(FORMATS)}")
+    check_judged(args.benchmark, args.qrels)
     rows, notes = scores_beside(prepared, args.benchmark, args.published, args.measures, args.missing)
     if args.format == "csv":
         for line in notes:

@@ -63,6 +63,15 @@ def paper_of(benchmark: str | None) -> tuple[str, tuple[str, ...]]:
     return selection.benchmark, selection.groups
 
 
+def check_judged(benchmark: str | None, qrels: object) -> None:
+    """Raise ToolkitError where other judgments take the place of those that a paper scores by: of a mini, they would have its
+    scores stand beside published ones. BERDS, which was published without judgments, is scored by any.
+    """
+    paper, groups = paper_of(benchmark)
+    if qrels and all(map(benchmarks.load(paper).has_qrels, groups)):
+        raise ToolkitError(f"published numbers are by the judgments of {paper}", "leave --qrels out")
+
+
 def printed_as(run: Run, paper: str, system: str = "") -> Mapping[str, Any]:
     """How the paper prints the system of a run: the one that is named, else the one of its metadata, else of its tag.
 

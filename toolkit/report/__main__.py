@@ -73,6 +73,10 @@ def main(args: argparse.Namespace) -> None:
     names = ("qrels", "measures", "depth", "ids", "x", "perspectives", "stances")
     given = {name: getattr(args, name) for name in names}
     gathered = gather(args.runs, args.benchmark, missing=args.missing, **given)
+    if args.published and args.benchmark:
+        from toolkit.evaluate.published import check_judged
+
+        check_judged(args.benchmark[0], args.qrels)
     if args.plots:
         _save(gathered, args.plots)
     if args.plots and args.output is None:
