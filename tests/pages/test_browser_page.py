@@ -238,3 +238,18 @@ def test_more_queries_come_on_a_click(chrome, tmp_path):
     chrome.find_element("css selector", ".filter").send_keys("core-229")
     assert [row[0] for row in rows_shown(chrome)] == ["core-229"]
     assert chrome.find_element("css selector", ".count").text == "1 of 230 queries"
+
+
+@needs_chromium
+def test_lists_of_ten_runs_stay_wide_enough_to_be_read(chrome, tmp_path):
+    run = Run.from_dict({"q1": {"document-1": 2.0, "document-2": 1.0}}, tag="a")
+    judgments = Judgments("x", (), (Part("all", Qrels.from_rows([Qrel("q1", "document-2", 1)])),), ())
+    path = tmp_path / "ten.html"
+    path.write_text(
+        render(browse([run] * 10, [f"run-{n}" for n in range(10)], judgments, ["RR"]), title="ten"), encoding="utf-8"
+    )
+    chrome.get(path.as_uri())
+    chrome.execute_script("document.querySelector('.queries tbody button').click()")
+    widths = chrome.execute_script("return [...document.querySelectorAll('.lists section')].map((each) => each.clientWidth)")
+    assert len(widths) == 10
+    assert min(widths) >= 100  # pixels: a name of ten letters or so
