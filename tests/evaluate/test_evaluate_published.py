@@ -230,3 +230,10 @@ def test_a_benchmark_without_judgments_is_set_beside_its_paper_by_any(monkeypatc
     for benchmark in ("mfollowir-mini", "berds-mini"):
         with pytest.raises(ToolkitError, match="written for this project"):
             check_judged(benchmark, ["judged.txt"])
+
+
+@pytest.mark.parametrize("system", ["", "GPT-4o"])
+def test_a_run_of_a_mini_is_known_by_its_metadata_where_its_ids_are_those_of_the_benchmark(run, system):
+    write_metadata(run, {"data": {"topics": {"name": "infosearch-mini-audience"}}})
+    with pytest.raises(ToolkitError, match="infosearch-mini was written for this project"):
+        compared(run, "infosearch", system)

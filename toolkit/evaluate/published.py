@@ -16,7 +16,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.evaluate.evaluation import Evaluation
 from toolkit.evaluate.scoring import AVERAGE
 from toolkit.formats import read_metadata
-from toolkit.formats.metadata import system_name
+from toolkit.formats.metadata import mapping, system_name
 from toolkit.measures.evaluation import PAIRED
 from toolkit.registry.claims import Claim
 from toolkit.registry.tables import Cell, Place, is_of, kind_of
@@ -75,12 +75,15 @@ def check_judged(benchmark: str | None, qrels: object) -> None:
 def printed_as(run: Run, paper: str, system: str = "") -> Mapping[str, Any]:
     """How the paper prints the system of a run: the one that is named, else the one of its metadata, else of its tag.
 
-    Raises ToolkitError where the paper does not report it.
+    Raises ToolkitError where the paper does not report it, and for a run whose metadata say that it is of a mini.
     """
+    metadata = (read_metadata(run.source.split(", ")[0]) if run.source else None) or {}
+    topics = mapping(metadata, "data", "topics").get("name")
+    if isinstance(topics, str) and (selection := benchmarks.find(topics)):
+        paper_of(selection.benchmark)  # ids of a mini may be those of its benchmark
     if system:
         return printed_row(paper, system)
-    metadata = read_metadata(run.source.split(", ")[0]) if run.source else None
-    name = system_name(run.tag, metadata or {})
+    name = system_name(run.tag, metadata)
     try:
         return printed_row(paper, name)
     except ToolkitError as error:
