@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from published_layout import write_infosearch
@@ -85,6 +86,14 @@ def test_a_mini_never_stands_beside_its_paper():
     run = Run.from_dict({t.query_id: {"d": 1.0} for mode in own.spec.modes for t in own.topics("audience", mode)}, tag="bm25")
     with pytest.raises(ToolkitError, match="never set beside published"):
         report(gather([run], ["infosearch-mini-audience"]), published=True)
+
+
+def test_a_run_of_a_mini_is_known_by_its_metadata_where_the_ids_are_the_benchmarks(gathered):
+    first, *others = gathered.runs
+    of_a_mini = replace(first, metadata=({"data": {"topics": {"name": "infosearch-mini"}}},))
+    for table in (published_table, claims_table):
+        with pytest.raises(ToolkitError, match="never set beside published"):
+            table(replace(gathered, runs=(of_a_mini, *others)))
 
 
 @pytest.mark.parametrize(

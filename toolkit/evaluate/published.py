@@ -72,15 +72,20 @@ def check_judged(benchmark: str | None, qrels: object) -> None:
         raise ToolkitError(f"published numbers are by the judgments of {paper}", "leave --qrels out")
 
 
+def check_made_for(metadata: Mapping[str, Any]) -> None:
+    """Raise ToolkitError where a run's metadata say that it is of a mini: its ids may be those of the benchmark it copies."""
+    topics = mapping(metadata, "data", "topics").get("name")
+    if isinstance(topics, str) and (selection := benchmarks.find(topics)):
+        paper_of(selection.benchmark)
+
+
 def printed_as(run: Run, paper: str, system: str = "") -> Mapping[str, Any]:
     """How the paper prints the system of a run: the one that is named, else the one of its metadata, else of its tag.
 
     Raises ToolkitError where the paper does not report it, and for a run whose metadata say that it is of a mini.
     """
     metadata = (read_metadata(run.source.split(", ")[0]) if run.source else None) or {}
-    topics = mapping(metadata, "data", "topics").get("name")
-    if isinstance(topics, str) and (selection := benchmarks.find(topics)):
-        paper_of(selection.benchmark)  # ids of a mini may be those of its benchmark
+    check_made_for(metadata)
     if system:
         return printed_row(paper, system)
     name = system_name(run.tag, metadata)

@@ -22,7 +22,7 @@ def published_table(gathered: Gathered, *, missing: str = "worst") -> Table:
     Raises ToolkitError for a mini, whose scores are never set beside published ones, and where the paper reports none of the
     systems.
     """
-    paper, groups = published.paper_of(_benchmark(gathered))
+    paper, groups = _paper(gathered)
     printed = {
         facts.name: facts.system.printed[paper] for facts in gathered.runs if facts.system and paper in facts.system.printed
     }
@@ -65,7 +65,7 @@ def claims_table(gathered: Gathered, *, missing: str = "worst") -> Table:
 
     Raises ToolkitError for a mini, and for a benchmark whose paper is not known.
     """
-    paper, groups = published.paper_of(_benchmark(gathered))
+    paper, groups = _paper(gathered)
     systems = {facts.name: facts.system for facts in gathered.runs}
     found = published.claims(_scores(gathered, paper, missing), groups, paper, systems)
     rows = [
@@ -75,6 +75,14 @@ def claims_table(gathered: Gathered, *, missing: str = "worst") -> Table:
     heads = tuple(Head("", name, False) for name in ("claim", "section", "over these runs", "over the paper's tables", "note"))
     caption = f"Claims of the {paper} paper in our words; - where the runs or scores that they are about are not here."
     return Table(f"{gathered.name}.claims", f"{gathered.name}: the paper's claims", caption, heads, (Block("", tuple(rows)),))
+
+
+def _paper(gathered: Gathered) -> tuple[str, tuple[str, ...]]:
+    """The paper and its groups; ToolkitError for a mini, and for a run whose metadata say that it is of one."""
+    for facts in gathered.runs:
+        for metadata in facts.metadata:
+            published.check_made_for(metadata)
+    return published.paper_of(_benchmark(gathered))
 
 
 def _benchmark(gathered: Gathered) -> str | None:
