@@ -166,7 +166,7 @@ def test_a_server_has_to_be_told_a_model():
 def test_a_checkpoint_may_be_asked_through_a_server():
     spec = SystemSpec(name="s", description="", kind="listwise", checkpoint="castorini/x", loader="transformers")
     assert load_ranker(spec, loader="endpoint").llm.model == "castorini/x"
-    with pytest.raises(ToolkitError, match="s is loaded by peft"):
-        load_ranker(spec, loader="peft")
+    with pytest.raises(ToolkitError, match="s is loaded by anserini"):
+        load_ranker(spec, loader="anserini")
     with pytest.raises(ToolkitError, match="concurrency is 0"):
         load_ranker(spec, loader="endpoint", concurrency=0)
