@@ -46,6 +46,19 @@ def encoding_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--trust-remote-code", action="store_true", help="run the code that the checkpoint's repository brings")
 
 
+def judgment_options(parser: argparse.ArgumentParser) -> None:
+    """What runs are held against, and how much of them is looked at: the same words for evaluate and diff."""
+    parser.add_argument("--benchmark", metavar="ID", help="a benchmark, one of its groups or modes, or an ir_datasets id")
+    qrels = "TREC qrels files: [MODE=]F; also of a benchmark's queries"
+    parser.add_argument("--qrels", nargs="+", action="extend", metavar="QRELS", help=qrels)
+    measures = {"dest": "measures", "nargs": "+", "action": "extend", "metavar": "MEASURE"}
+    parser.add_argument("-m", "--measure", help="as in ir_measures: nDCG@10, WISE@20", **measures)
+    parser.add_argument("--depth", type=int, metavar="N", help="look only at the best N documents of each query")
+    unjudged = "pairs with a perspective that were asked and not answered (label -1): an error (default), or not holding"
+    parser.add_argument("--unjudged", choices=("refuse", "negative"), default="refuse", help=unjudged)
+    parser.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
+
+
 def significance_options(group: argparse._ArgumentGroup) -> None:
     """Whether a difference is chance: `--test`, `--samples`, `--seed`."""
     group.add_argument(

@@ -1,11 +1,11 @@
 """The texts of berds-mini are what they should be, as far as a program can tell, and its reader says what they say."""
 
-import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import yaml
+from phrases import phrases, sentences
 
 from toolkit import registry
 from toolkit.benchmarks import load
@@ -19,25 +19,11 @@ SOURCES = [yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) for pat
 QUESTIONS = [question for source in SOURCES for question in source["questions"]]
 PASSAGES = [passage for question in QUESTIONS for passage in question["passages"]]
 UNCOVERED = {("018", 4)}  # the perspective that no passage holds
-SIZE = 6  # words of a phrase that no two texts share
-
-
-def words(text):
-    return re.findall(r"\w+", text.lower())
-
-
-def phrases(text):
-    found = words(text)
-    return {" ".join(found[at : at + SIZE]) for at in range(len(found) - SIZE + 1)}
 
 
 def statements(question):
     """What is said of a question beside its passages."""
     return [question["question"], *question["perspectives"], *(written["text"] for written in question["expansions"])]
-
-
-def sentences(text):
-    return [" ".join(words(part)) for part in re.split(r"(?<=[.!?])\s+", text) if len(words(part)) > 2]
 
 
 def test_there_are_as_many_as_promised():

@@ -1,11 +1,11 @@
 """The texts of instructir-mini are what they should be, as far as a program can tell, and its reader says what they say."""
 
-import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import yaml
+from phrases import phrases, sentences, words
 
 from toolkit import registry
 from toolkit.benchmarks import load
@@ -21,20 +21,6 @@ INSTANCES = [(query, number, instance) for query in QUERIES for number, instance
 GOLDS = [instance["gold"] for _, _, instance in INSTANCES]
 INSTRUCTIONS = [instance["instruction"] for _, _, instance in INSTANCES]
 PARAPHRASES = [text for query in QUERIES for text in query["paraphrases"]["instructions"]]
-SIZE = 6  # words of a phrase that no two texts share
-
-
-def words(text):
-    return re.findall(r"\w+", text.lower())
-
-
-def phrases(text):
-    found = words(text)
-    return {" ".join(found[at : at + SIZE]) for at in range(len(found) - SIZE + 1)}
-
-
-def sentences(text):
-    return [" ".join(words(part)) for part in re.split(r"(?<=[.!?])\s+", text) if len(words(part)) > 2]
 
 
 def test_there_are_twelve_queries_with_six_instructions_and_five_paraphrases():

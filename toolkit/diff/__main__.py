@@ -8,7 +8,7 @@ import sys
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.shell import command, from_os_error, guard, note, significance_options
+from toolkit.shell import command, from_os_error, guard, judgment_options, note, significance_options
 
 EPILOG = """\
 examples:
@@ -23,27 +23,9 @@ Each run is compared with the first; without a benchmark or qrels, rankings alon
 def parser() -> argparse.ArgumentParser:
     made = command("diff", __doc__, EPILOG)
     made.add_argument("runs", nargs="+", metavar="RUN", help="TREC run files, two at least")
-    made.add_argument("--benchmark", metavar="ID", help="a benchmark, one of its groups or modes, or an ir_datasets id")
-    made.add_argument(
-        "--qrels",
-        nargs="+",
-        action="extend",
-        metavar="QRELS",
-        help="TREC qrels files: [MODE=]F; also of a benchmark's queries",
-    )
-    made.add_argument(
-        "-m", "--measure", dest="measures", nargs="+", action="extend", metavar="MEASURE", help="as in ir_measures"
-    )
+    judgment_options(made)
     made.add_argument("--relative", action="store_true", help="also changes in per cent of the first run's values")
-    made.add_argument("--depth", type=int, metavar="N", help="look only at the best N documents of each query")
     made.add_argument("--missing", choices=("worst", "skip", "error"), default="worst", help="queries that a run lacks")
-    made.add_argument(
-        "--unjudged",
-        choices=("refuse", "negative"),
-        default="refuse",
-        help="pairs with a perspective that were asked and not answered: an error (default), or not holding",
-    )
-    made.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
     significance_options(made.add_argument_group("is it chance?"))
     moved = made.add_argument_group("queries that moved")
     moved.add_argument("--top", type=int, default=5, metavar="N", help="how many are shown (default: 5)")

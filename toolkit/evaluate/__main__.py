@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.shell import command, guard, note, significance_options
+from toolkit.shell import command, guard, judgment_options, note, significance_options
 
 if TYPE_CHECKING:
     from toolkit.evaluate.baseline import Baseline
@@ -33,23 +33,7 @@ def parser() -> argparse.ArgumentParser:
     made = command("evaluate", __doc__, EPILOG)
     made.add_argument("runs", nargs="*", metavar="RUN", help="TREC run files: [MODE=]F")
     made.add_argument("--run", nargs="+", action="extend", default=[], metavar="RUN", help="the same, as an option")
-    made.add_argument("--benchmark", metavar="ID", help="a benchmark, one of its groups or modes, or an ir_datasets id")
-    made.add_argument(
-        "--qrels",
-        nargs="+",
-        action="extend",
-        metavar="QRELS",
-        help="TREC qrels files: [MODE=]F; also of a benchmark's queries",
-    )
-    made.add_argument(
-        "-m",
-        "--measure",
-        dest="measures",
-        nargs="+",
-        action="extend",
-        metavar="MEASURE",
-        help="as in ir_measures: nDCG@10, WISE@20",
-    )
+    judgment_options(made)
     made.add_argument("--by-query", action="store_true", help="also the values of each query")
     made.add_argument("--by-type", action="store_true", help="also a row for each type of question")
     made.add_argument(
@@ -65,20 +49,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="SYSTEM",
         help="beside what the benchmark's paper prints of the run's system, or of this one (of the registry, or as printed)",
     )
-    made.add_argument("--depth", type=int, metavar="N", help="look only at the best N documents of each query")
     made.add_argument(
         "--missing",
         choices=("worst", "skip", "error"),
         help="queries that a run lacks count their worst value (default; said outright, also where all of a mode lack), are "
         "left out, or are an error",
     )
-    made.add_argument(
-        "--unjudged",
-        choices=("refuse", "negative"),
-        default="refuse",
-        help="pairs with a perspective that were asked and not answered (label -1): an error (default), or not holding",
-    )
-    made.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
     against = made.add_argument_group("held against one of the runs")
     against.add_argument("--baseline", metavar="RUN", help="a tag or file: mark what differs from it, with intervals")
     significance_options(against)
