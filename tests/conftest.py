@@ -4,6 +4,7 @@ import os
 import tempfile
 
 import pytest
+from chromium import started
 from hypothesis import settings
 
 _home = tempfile.TemporaryDirectory(prefix="tandem-home-", ignore_cleanup_errors=True)
@@ -17,6 +18,13 @@ def pytest_configure(config):
     # the first example of a test may import pandas, and a machine may do other work
     settings.register_profile("any machine", deadline=None)
     settings.load_profile("any machine")
+
+
+@pytest.fixture(scope="module")
+def chrome():
+    """A browser for the tests of one module."""
+    with started() as driver:
+        yield driver
 
 
 @pytest.fixture

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from toolkit import registry
 from toolkit.benchmarks import Collection, TopicSet, find, load
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, three
 from toolkit.formats.documents import corpus_from_files
 from toolkit.models.stored_texts import stored_docs, stores_texts
 from toolkit.registry.loader import did_you_mean
@@ -52,6 +52,13 @@ def texts_from(topics: TopicSet, *, index: str | None = None, docs: str | None =
     if topics.benchmark is None:
         raise ToolkitError(f"{topics.name} names no corpus", "name one with --index or --docs")
     return _own(topics.benchmark)
+
+
+def check_texts(wanted: Sequence[str], texts: Mapping[str, Doc], place: str) -> None:
+    """ToolkitError for documents that are to be read and have no text."""
+    if absent := [doc_id for doc_id in wanted if doc_id not in texts]:
+        message = f"no text for {len(absent)} of {len(wanted)} documents ({three(absent)}) in {place}"
+        raise ToolkitError(message, "name the index or the file that has their texts with --index or --docs")
 
 
 def _indexed(name: str) -> Texts:

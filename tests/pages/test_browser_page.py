@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from chromium import needs_chromium, started, wait
+from chromium import needs_chromium, wait
 
 import toolkit
 from toolkit.core.qrels import Qrel, Qrels
@@ -23,12 +23,6 @@ pytestmark = pytest.mark.unit
 
 MODES = ("ori", "ins", "rev")
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">&amp;\u2028'\""
-
-
-@pytest.fixture(scope="module")
-def chrome():
-    with started() as driver:
-        yield driver
 
 
 @pytest.fixture(scope="module")

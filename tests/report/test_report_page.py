@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from chromium import needs_chromium, started, wait
+from chromium import needs_chromium, wait
 
 import toolkit
 from toolkit.core.qrels import Qrel, Qrels
@@ -22,12 +22,6 @@ BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
 # the table of infosearch-mini is read whole in other tests
 MINIS = {"infosearch-mini": ["nDCG@10", "WISE"], "instructir-mini": None, "mfollowir-mini": None, "berds-mini": None}
 HOSTILE = "<img/src=x/onerror=\"document.title='taken'\"></script><script>document.title='taken'</script>&amp;$x^"
-
-
-@pytest.fixture(scope="module")
-def chrome():
-    with started() as driver:
-        yield driver
 
 
 @pytest.fixture(scope="module")

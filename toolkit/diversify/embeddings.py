@@ -20,6 +20,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input, doc_input
 from toolkit.diversify.kept import KeptVectors
 from toolkit.diversify.mmr import cosines
+from toolkit.texts import check_texts
 
 DEFAULT_SYSTEM, DEFAULT_RECIPE = "uae-large-v1", "berds"
 AT_ONCE = 512  # texts encoded, and kept, at a time
@@ -132,9 +133,7 @@ class SystemVectors:
         return {"system": spec.name, **recipe, **checkpoint, **passage, "precision": self.precision}
 
     def _inputs(self, part: Wanted) -> dict[str, Input]:
-        if absent := [doc_id for doc_id in part.doc_ids if doc_id not in part.texts]:
-            message = f"no text for {len(absent)} of {len(part.doc_ids)} documents ({three(absent)}) in {part.place}"
-            raise ToolkitError(message, "name the index or the file that has their texts with --index or --docs")
+        check_texts(part.doc_ids, part.texts, part.place)
         return {doc_id: doc_input(self.spec.templates, part.texts[doc_id]) for doc_id in part.doc_ids}
 
 

@@ -13,7 +13,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import doc_input
 from toolkit.core.topics import Topic
 from toolkit.models.judges import Pair
-from toolkit.texts import Texts
+from toolkit.texts import Texts, check_texts
 
 NOTHING = "-"  # stands for a document where a question has none: its perspectives are to be counted all the same
 
@@ -82,9 +82,7 @@ def _texts(pooled: dict[str, list[str]], topics: Sequence[Topic], texts: Texts, 
         return {}
     source = texts(group)
     found = source.find(wanted)
-    if absent := [doc_id for doc_id in wanted if doc_id not in found]:
-        message = f"no text for {len(absent)} of {len(wanted)} documents ({three(absent)}) in {source.place}"
-        raise ToolkitError(message, "name the index or the file that has their texts with --index or --docs")
+    check_texts(wanted, found, source.place)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.topics import Topic
+from toolkit.texts import check_texts
 
 
 class Candidates(NamedTuple):
@@ -59,13 +60,6 @@ def check_repeats(run: Run) -> None:
     query, doc = divmod(int(different[np.argmax(counts > 1)]), len(run.doc_ids))
     message = f"query {run.query_ids[query]} has document {run.doc_ids[doc]} more than once"
     raise ToolkitError(f"{run.source or 'the run'}: {message}", "keep one line for each document")
-
-
-def check_texts(wanted: Collection[str], texts: Mapping[str, Doc], place: str) -> None:
-    """ToolkitError for documents that are to be read and have no text."""
-    if absent := [doc_id for doc_id in wanted if doc_id not in texts]:
-        message = f"no text for {len(absent)} of {len(wanted)} documents ({three(absent)}) in {place}"
-        raise ToolkitError(message, "name the index or the file that has their texts with --index or --docs")
 
 
 def count_tied(run: Run, depth: int) -> int:

@@ -18,11 +18,11 @@ from toolkit.models.llm import load_prompt
 from toolkit.models.rerankers import KINDS as POINTWISE
 from toolkit.models.rerankers import check_reranker, load_reranker
 from toolkit.models.rerankers.settings import PROMPTED, parameters
-from toolkit.rerank.candidates import check_queries, check_repeats, check_texts, count_tied, wanted_ids
+from toolkit.rerank.candidates import check_queries, check_repeats, count_tied, wanted_ids
 from toolkit.rerank.kept import KeptScores, identity
 from toolkit.rerank.listwise import plan_listwise, rerank_listwise
 from toolkit.rerank.pointwise import Part, rerank_parts
-from toolkit.texts import Texts
+from toolkit.texts import Texts, check_texts
 
 DEFAULT_DEPTH = 100
 LISTWISE = "listwise"
