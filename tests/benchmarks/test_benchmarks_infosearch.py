@@ -99,6 +99,74 @@ def test_a_core_query_that_only_begins_a_word_is_left_in_the_instruction(folder)
     assert read_dimension(folder, "audience").topics["ins"][0].instruction == "how do vaccines working"
 
 
+# core query, the published instruction behind it (with what stands between), the instruction alone
+REPEATED = {
+    "Chinese, a sentence": ("如何执行程序？", "文档必须是中文的。", "文档必须是中文的。"),
+    "Chinese, no stop": ("如何执行程序", "文档必须是中文的。", "文档必须是中文的。"),
+    "Chinese, the stop between": ("如何执行程序", "？文档必须是中文的。", "文档必须是中文的。"),
+    "Chinese, quoted": ("什么是“机器学习？”", "请用中文。", "请用中文。"),
+    "English before Chinese": ("what is a qubit", "请用中文回答", "请用中文回答"),
+    "Chinese before English": ("什么是量子比特", "Only English pages", "Only English pages"),
+    "Cantonese": ("點樣整蛋撻？", "要廣東話嘅網頁", "要廣東話嘅網頁"),
+    "Japanese": ("プログラムの実行方法は？", "日本語の文書のみ。", "日本語の文書のみ。"),
+    "Thai": ("วิธีทำต้มยำ", "ขอเอกสารภาษาไทย", "ขอเอกสารภาษาไทย"),
+    "Lao": ("ວິທີເຮັດເຂົ້າໜຽວ", "ເອກະສານພາສາລາວ", "ເອກະສານພາສາລາວ"),
+    "Khmer": ("របៀបធ្វើអាម៉ុក។", "ឯកសារជាភាសាខ្មែរ", "ឯកសារជាភាសាខ្មែរ"),
+    "Burmese": ("မုန့်ဟင်းခါး ဘယ်လိုချက်မလဲ။", "မြန်မာလို စာရွက်များ", "မြန်မာလို စာရွက်များ"),
+    "English, no blank behind the stop": (
+        "How many calories are in a martini",
+        ".Please provide a detailed response",
+        "Please provide a detailed response",
+    ),
+    "English, the stop in the query": ("How many calories are in a martini.", "Please, briefly", "Please, briefly"),
+    "Spanish": ("¿Cómo hacer pan?", "¿Hay páginas en español?", "¿Hay páginas en español?"),
+    "French": ("Comment faire du pain", " ? En français", "En français"),
+    "German": ("Wie backt man Brot?", "Nur auf Deutsch", "Nur auf Deutsch"),
+    "Russian": ("Как испечь хлеб?", "Только на русском", "Только на русском"),
+    "Arabic": ("كيف أخبز الخبز؟", "بالعربية فقط", "بالعربية فقط"),
+    "Persian": ("چگونه نان بپزم", "؟ فقط فارسی", "فقط فارسی"),
+    "Korean": ("빵은 어떻게 굽나요?", "한국어 문서만", "한국어 문서만"),
+    "Hindi": ("रोटी कैसे बनाएं।", "केवल हिंदी में", "केवल हिंदी में"),
+    "a quoted instruction": ("what is bread", ': "plain" pages', '"plain" pages'),
+    "a dash": ("what is bread", " - plain pages", "plain pages"),
+}
+WORDS = [  # core query, what makes a longer word or number of its end
+    ("how do vaccines work", "ing in children"),
+    ("what is art", "’s purpose"),
+    ("what is state", "-of-the-art encryption"),
+    ("what costs 2", ".50 dollars"),
+    ("как печь хлеб", "ный квас"),
+    ("빵", "집을 찾는 방법"),
+    ("रोट", "ी कैसे बनाएं"),  # a vowel sign, which is no letter to Python
+    ("ท", "ี่พักในเชียงใหม่"),
+    ("cafe", "\u0301 in Rome"),
+]
+
+
+@pytest.mark.parametrize("case", REPEATED)
+def test_a_core_query_before_its_instruction_is_taken_off(folder, case):
+    query, behind, instruction = REPEATED[case]
+    topics, notes = with_instruction(folder, query, query + behind)
+    assert (topics["ins"].instruction, topics["ins"].text) == (instruction, f"{query} {instruction}")
+    assert notes == ("audience: 4 instructions began with their core query; it was taken off",)
+
+
+@pytest.mark.parametrize(("query", "rest"), WORDS)
+def test_a_core_query_that_only_begins_a_word_of_any_language_is_left(folder, query, rest):
+    topics, notes = with_instruction(folder, query, query + rest)
+    assert topics["ins"].instruction == query + rest
+    assert notes == ("audience: 3 instructions began with their core query; it was taken off",)
+
+
+def with_instruction(folder, query, instruction):
+    """The first query's topics by mode, and the notes: its instruction is this, the others are as they are."""
+    rows = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+    rows[0] |= {"text": query, "instruction_changed": instruction, "instruction_reversed": "No plain pages."}
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    part = read_dimension(folder, "audience")
+    return {mode: topics[0] for mode, topics in part.topics.items()}, part.notes
+
+
 def test_qrels_are_as_published(folder):
     part = read_dimension(folder, "audience")
     assert list(part.qrels["ins"])[:2] == [

@@ -6,6 +6,8 @@ disk or as a hub repository holds them. The authors' candidates lie elsewhere, i
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +24,15 @@ NEEDED = ("name", "repository", "revision")
 PUBLISHED = {"ori": "og", "ins": "changed", "rev": "reversed"}  # our mode -> the name in columns and configurations
 CANDIDATES = {"ori": "og", "ins": "ch", "rev": "re"}  # our mode -> the name in the authors' files of candidates
 CANDIDATES_TAG = "e5-mistral-7b-instruct"  # what retrieved them
+SENTENCE_END = ".!?…。．！？｡؟۔।॥።፧၊။។៕‼⁇⁈⁉\u037e"  # the last is the Greek question mark
+CLOSING = "\"'”’»)]）］」』〉》"  # may stand behind the end of a sentence
+# the scripts that set no blanks between words, as Unicode names their letters begin
+WITHOUT_BLANKS = (
+    *("CJK", "IDEOGRAPHIC", "BOPOMOFO", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "YI "),
+    *("THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN", "TAI ", "NEW TAI LUE", "JAVANESE", "BALINESE"),
+)
+_BETWEEN = re.compile(rf"^(?:[\s,;:，、；：،؛{re.escape(SENTENCE_END)}]|[–—]|-(?=\s))+")
+_JOINED = re.compile(r"\w['’‐‑_-]\w|\d[.,:/]\d")  # don't, state-of-the-art, 2.5
 
 
 def tables(group: Group) -> tuple[str, ...]:
@@ -140,6 +151,25 @@ def _instruction(record: Record, query: str, mode: str, notes: _Notes) -> str:
 
 
 def _without(query: str, instruction: str) -> str:
-    """An instruction without the core query that it begins with; what only begins a longer word stays."""
+    """An instruction without the core query that it begins with, and the punctuation between them; what only begins a longer
+    word stays."""
     rest = instruction.removeprefix(query)
-    return rest.strip() if query and rest != instruction and not rest[:1].isalnum() else instruction
+    if not query or rest == instruction or _in_word(query, rest):
+        return instruction
+    return _BETWEEN.sub("", rest).rstrip()
+
+
+def _in_word(query: str, rest: str) -> bool:
+    """Whether a query ends inside a word (or number) of the text that goes on with `rest`.
+
+    Where sentences or a script without blanks meet, no blank need stand between two words.
+    """
+    if unicodedata.category(rest[:1] or " ").startswith("M"):  # an accent or vowel sign of the query's last letter
+        return True
+    if query.rstrip(CLOSING).endswith(tuple(SENTENCE_END)) or any(map(_is_without_blanks, (query[-1], rest[:1]))):
+        return False
+    return rest[:1].isalnum() or _JOINED.match(query[-1] + rest) is not None
+
+
+def _is_without_blanks(letter: str) -> bool:
+    return unicodedata.name(letter, "").startswith(WITHOUT_BLANKS) if letter else False
