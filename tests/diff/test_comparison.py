@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 
 import toolkit
+from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.diff.job import diff
-from toolkit.diff.output import summaries
+from toolkit.diff.output import summaries, to_table
 from toolkit.diff.rankings import identical, likeness
 from toolkit.formats import write_run
 
 pytestmark = pytest.mark.unit
 
 MINI = "infosearch-mini-language"
+MODES = ("ori", "ins", "rev")
 
 
 def random_run(seed, tag, benchmark=MINI, depth=20):
@@ -60,7 +62,7 @@ def test_values_are_those_of_evaluate():
         assert [change.a, change.b] == pytest.approx(values, abs=1e-12)
         assert change.difference == pytest.approx(values[1] - values[0], abs=1e-12)
         if values[0]:
-            assert change.relative == pytest.approx((values[1] - values[0]) / values[0])
+            assert change.relative == pytest.approx((values[1] - values[0]) / abs(values[0]))
         assert change.low <= change.difference <= change.high
         assert change.up + change.down + change.same == change.queries
         assert change.holm >= change.p
@@ -71,7 +73,6 @@ def test_instructions_of_one_core_query_are_one_piece_of_evidence():
     rows = {f"q{core}-{number}": {"gold": 1.0, "other": 2.0} for core in range(2) for number in range(10)}
     better = {query_id: {"gold": 3.0, "other": 2.0} for query_id in rows}
     a, b = Run.from_dict(rows, tag="a"), Run.from_dict(better, tag="b")
-    from toolkit.core.qrels import Qrel, Qrels
     from toolkit.evaluate.comparison import compare
     from toolkit.evaluate.judgments import Judgments, Part
 
@@ -144,6 +145,29 @@ def test_per_cent_changes_are_shown_on_request(files):
     line = next(line for line in relative.splitlines() if line.startswith("nDCG@10"))
     first, second, _, per_cent = line.split()[2:6]
     assert float(per_cent) == pytest.approx(100 * (float(second) / float(first) - 1), abs=0.2)
+
+
+def test_the_per_cent_of_a_rise_from_below_zero_are_positive(tmp_path):
+    """One query, gold document g: R_ori, R_ins, R_rev are 2, 3, 1 in a, the worst, and 2, 4, 3 in b."""
+    qrels = Qrels.from_rows([Qrel("q-ori", "g", 1), Qrel("q-ins", "g", 1), Qrel("q-rev", "g", 0), Qrel("q-ori", "h", 1)])
+    ranked = {"a": ("xg", "xyg", "gx"), "b": ("xg", "xyzg", "xyg")}
+    a, b = (
+        Run.from_dict(
+            {
+                f"q-{mode}": {doc: -float(rank) for rank, doc in enumerate(docs)}
+                for mode, docs in zip(MODES, lists, strict=True)
+            },
+            tag=tag,
+        )
+        for tag, lists in ranked.items()
+    )
+    (pair,) = diff([a, b], qrels=qrels, measures=["WISE"])
+    (change,) = pair.comparison.changes
+    # a: R_rev < R_ori < R_ins gives -1; b: (R_ori - R_ins) / R_ins = -0.5, a rise by half of the base's size
+    assert (change.a, change.b, change.difference, change.relative) == (-1.0, -0.5, 0.5, 0.5)
+    (back,) = diff([b, a], qrels=qrels, measures=["WISE"])[0].comparison.changes
+    assert back.relative == -1.0
+    assert "+50.0" in to_table(pair, relative=True)
 
 
 def test_json_and_csv_hold_every_number(files):

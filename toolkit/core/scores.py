@@ -36,7 +36,7 @@ class Change:
 
     a, b        the values of the first and of the second run
     difference  b - a
-    relative    (b - a) / a; NaN where a is 0
+    relative    (b - a) / |a|: positive where b is larger, below 0 too; NaN where a is 0
     queries     how many were compared
     low, high   the 95 % interval of the difference, by bootstrap over core queries
     effect      Cohen's d of the paired differences

@@ -214,7 +214,7 @@ def _change(
         a=a,
         b=b,
         difference=b - a,
-        relative=(b - a) / a if a else math.nan,
+        relative=(b - a) / abs(a) if a else math.nan,
         queries=len(differences),
         low=float(low),
         high=float(high),
