@@ -7,9 +7,11 @@ from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
+from toolkit.diff.job import diff
 from toolkit.evaluate import evaluate
 from toolkit.formats import write_metadata, write_run
 from toolkit.formats.provenance import metadata_of, topics_facts
+from toolkit.report.gather import gather
 
 pytestmark = pytest.mark.unit
 
@@ -99,6 +101,32 @@ def test_a_run_that_found_nothing_in_a_mode_is_scored_where_its_metadata_say_wha
     with pytest.raises(ToolkitError, match="has no query in mode og"):
         evaluate(file, benchmark=name)
     assert "is not of this run" in capsys.readouterr().err
+
+
+def test_a_part_of_a_run_is_refused_where_its_metadata_are_a_copy_of_the_whole_runs(tmp_path):
+    name = "infosearch-mini-audience"
+    topics = resolve_topics(name).topics
+    whole = run(" ".join(topic.query_id for topic in topics if topic.mode != "rev"))
+    part = whole.select(query_id for query_id in whole.query_ids if query_id.endswith("-ori"))
+
+    def written(own, file):
+        data = {"topics": topics_facts(name, topics)}
+        metadata = metadata_of(own, tag="mine", method={}, data=data, file=write_run(own, file) or file, seconds=0)
+        metadata["data"]["run"]["converted from"] = {"file": "whole.trec", "queries": len(whole.query_ids)}
+        write_metadata(file, metadata)
+        return file
+
+    # all queries of the run that was searched for three modes: nothing was found for rev
+    assert evaluate(written(whole, tmp_path / "a"), benchmark=name, measures=["RR@10"]).value("RR@10", mode="rev") == 0
+    file = written(part, tmp_path / "b")
+    for refused in (
+        evaluate,
+        lambda file, benchmark: diff([file, file], benchmark=benchmark),
+        lambda *_, **__: gather([file], [name]),
+    ):
+        with pytest.raises(ToolkitError, match="mine has no query in mode ins"):
+            refused(file, benchmark=name)
+    assert evaluate(file, benchmark=name, measures=["RR@10"], missing="worst").value("RR@10", mode="ins") == 0
 
 
 def test_absent_queries_count_worst_or_are_skipped_or_refused():
