@@ -89,7 +89,8 @@ def test_modes_are_the_end_of_an_id():
 
 
 @pytest.mark.parametrize(
-    ("base", "group"), [("core07-2", "core07"), ("123_4", "123"), ("a-b-10", "a-b"), ("plain", "plain"), ("-1", "-1")]
+    ("base", "group"),
+    [("core07-2", "core07"), ("123_4", "123"), ("25_5.4", "25_5"), ("a-b-10", "a-b"), ("plain", "plain"), ("-1", "-1")],
 )
 def test_a_group_is_guessed_from_the_last_number(base, group):
     assert guess_group(base) == group

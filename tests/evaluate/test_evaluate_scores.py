@@ -1,5 +1,7 @@
 """What is scored, and what is refused or noted instead: small runs in memory."""
 
+import math
+
 import pytest
 
 import toolkit
@@ -31,6 +33,21 @@ def test_the_package_is_the_function():
     assert scores.value("RR@10", mode="", group="all", run="mine") == (1 + 0.5) / 2
     assert list(scores.to_frame().columns) == ["run", "group", "mode", "measure", "value", "queries", "query_id"]
     assert scores.notes == ("mine: 2 queries judged, 2 in the run, 2 scored, 0 absent",)
+
+
+def test_robustness_of_plain_qrels_finds_the_paraphrases_of_each_instruction():
+    # 25_5.1 finds its document first (nDCG 1), 25_5.2 second (1 / log2(3)); 7_1.1 first: the minima are 0.6309 and 1
+    judged = Qrels.from_rows([Qrel("25_5.1", "g", 1), Qrel("25_5.2", "x", 1), Qrel("7_1.1", "g", 1)])
+    scores = evaluate(run("25_5.1 25_5.2 7_1.1"), qrels=judged, measures=["Robustness@10"])
+    assert scores.value("Robustness@10", mode="", group="all", run="mine") == pytest.approx((1 / math.log2(3) + 1) / 2)
+    assert not any("core query" in note for note in scores.notes)
+
+
+def test_robustness_without_core_queries_is_noted():
+    judged = Qrels.from_rows([Qrel("a", "g", 1), Qrel("b", "x", 1)])
+    scores = evaluate(run("a b"), qrels=judged, measures=["Robustness@10", "nDCG@10"])
+    assert any("each core query has one judged query, so that Robustness is its nDCG" in note for note in scores.notes)
+    assert len(evaluate(run("a b"), qrels=judged, measures=["nDCG@10"]).notes) == 1
 
 
 def test_default_measures_without_modes():

@@ -101,6 +101,15 @@ def test_robustness_is_one_value_a_core_query_and_mode():
     assert found == {"q-ori": 1.0, "q-ins": 1.0, "q-rev": 0.0}
 
 
+def test_robustness_takes_paraphrases_together_and_warns_where_nothing_belongs_together():
+    # RR of the relevant document: 25_5.1 first, 25_5.2 missing, 26_1.1 first: minima 0 and 1
+    qrels = [Qrel(query_id, "a", 1) for query_id in ("25_5.1", "25_5.2", "26_1.1")]
+    run = [ScoredDoc("25_5.1", "a", 1.0), ScoredDoc("25_5.2", "b", 1.0), ScoredDoc("26_1.1", "a", 1.0)]
+    assert {m.query_id: m.value for m in (Robustness @ 1).iter_calc(qrels, run)} == {"25_5": 0.0, "26_1": 1.0}
+    with pytest.warns(UserWarning, match="Robustness is its nDCG"):
+        assert (Robustness @ 1).calc_aggregate(qrels[::2], run[::2]) == 1.0
+
+
 def test_an_evaluator_scores_several_runs():
     evaluator = ir_measures.evaluator([WISE, nDCG @ 10], QRELS)
     blind = [ScoredDoc(query_id, doc, -i) for query_id in RANKINGS for i, doc in enumerate("bac")]

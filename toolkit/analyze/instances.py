@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -48,16 +48,13 @@ class Instances:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, judgments: Judgments, guess: Callable[[str], str] = guess_group) -> Instances:
-        """The instances of a benchmark, whose reader says what belongs together, or of files, whose ids have to tell.
-
-        guess  an id without mode -> its core query, for files
-        """
+    def of(cls, judgments: Judgments) -> Instances:
+        """The instances of a benchmark, whose reader says what belongs together, or of files, whose ids have to tell."""
         query_ids, codes, known = [], [], {}
         for part in judgments.parts:
             for query_id in part.qrels.query_ids:
                 base, mode = split_mode(query_id)
-                core = guess(base) if part.cores is None else part.cores[base]
+                core = guess_group(base) if part.cores is None else part.cores[base]
                 codes.append(known.setdefault((part.group, join_mode(core, mode)), len(known)))
                 query_ids.append(query_id)
         return cls(tuple(query_ids), np.array(codes, np.int64), tuple(name for _, name in known))

@@ -30,14 +30,14 @@ def paraphrase(
 
     original, reworded      runs of the instructions and of their paraphrases; what a run lacks scores 0 in it
     judgments, paraphrases  what judges each; a paraphrase's core query is the instruction that it says in other words
-                            (in files without a benchmark, its id up to the last dot)
+                            (in files without a benchmark, its id without `.<n>`)
     by_query                also original, best, worst, spread and drop of each instruction
 
     `mean` is over all paraphrases, `best` and `worst` over the best and the worst of each instruction, `spread` best minus
     worst. The interval of the drop is bootstrapped over instructions.
     """
     measure = f"nDCG@{cutoff}"
-    instances, others = Instances.of(judgments), Instances.of(paraphrases, _reworded)
+    instances, others = Instances.of(judgments), Instances.of(paraphrases)
     place = {query_id: row for row, query_id in enumerate(instances.query_ids)}
     if unknown := [name for name in others.names if name not in place]:
         raise ToolkitError(
@@ -64,11 +64,6 @@ def paraphrase(
         ]
     notes = _notes(original, reworded, judgments, paraphrases, measure, len(instances.query_ids), len(others.names))
     return Scores(tuple(rows), tuple(notes))
-
-
-def _reworded(paraphrase_id: str) -> str:
-    """The instruction that a paraphrase says in other words: `16_2.1` -> `16_2`."""
-    return paraphrase_id.rpartition(".")[0]
 
 
 def _notes(

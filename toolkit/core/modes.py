@@ -9,7 +9,7 @@ FOLLOWIR = ("og", "changed")
 KNOWN = INFOSEARCH + FOLLOWIR
 BASE, CHANGED = {"ori", "og"}, {"ins", "changed"}
 
-_NUMBER = re.compile(r"^(.+)[-_]\d+$")
+_NUMBER = re.compile(r"^(.+)[-_.]\d+$")
 
 
 def split_mode(query_id: str) -> tuple[str, str]:
@@ -24,6 +24,7 @@ def join_mode(base: str, mode: str) -> str:
 
 
 def guess_group(base: str) -> str:
-    """The core query of an id without mode, for files of unknown origin: the id without its last `-<n>` or `_<n>`."""
+    """The core query of an id without mode, for files of unknown origin: the id without its last `-<n>`, `_<n>`
+    or `.<n>` (`25_5.4`, a paraphrase, is of the core query `25_5`)."""
     match = _NUMBER.match(base)
     return match.group(1) if match else base

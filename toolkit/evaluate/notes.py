@@ -16,11 +16,13 @@ from toolkit.evaluate.subtopics import unlined_note
 def run_notes(runs: Sequence[Run], judgments: Judgments, measures: Sequence[str], missing: str) -> list[str]:
     """A line of denominators for each run, and lines for what is odd about it or about them together."""
     qrels = judgments.qrels
+    cores = [part.cores for part in judgments.parts]
+    groups = None if None in cores else {base: core for its in cores for base, core in its.items()}
     notes = []
     for run in runs:
         absent = len(set(qrels.query_ids).difference(run.query_ids))
         lines = [_denominators(run, len(qrels.query_ids), absent, missing)]
-        lines += tandem.notes(run, qrels, measures=measures, missing=missing)
+        lines += tandem.notes(run, qrels, measures=measures, groups=groups, missing=missing)
         lines += unlined_note(run, qrels, measures)
         optimists = [measure for measure in measures if tandem.parse(measure).DEFAULT is None]
         if absent and missing == "worst" and optimists:

@@ -67,6 +67,12 @@ class Joined:
             raise ToolkitError(f"query {base} has no core query", "groups must name one for every judged query")
         return join_mode(self.groups[base], mode)
 
+    @property
+    def without_group(self) -> bool:
+        """Whether no two judged queries are of one core query, so that each is the minimum of its own."""
+        query_ids = self.qrels.query_ids
+        return len({self.group(query_id) for query_id in query_ids}) == len(query_ids)
+
     def _once(self, what, ties, make):
         if (what, ties) not in self._made:
             self._made[what, ties] = make()

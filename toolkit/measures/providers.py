@@ -6,6 +6,7 @@ The first is registered by name only: nobody's nDCG changes when this package is
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 
 import ir_measures
@@ -17,6 +18,7 @@ from ir_measures.providers.base import NOT_PROVIDED, Any, Choices
 from toolkit.measures.compute import Joined, compute
 from toolkit.measures.definitions import MEASURES
 from toolkit.measures.inputs import as_qrels, as_run
+from toolkit.measures.wording import ALONE
 
 
 class TandemEvaluator(providers.Evaluator):
@@ -30,6 +32,8 @@ class TandemEvaluator(providers.Evaluator):
 
     def _iter_calc(self, run) -> Iterator[Metric]:
         joined = Joined(as_run(run), self.qrels)
+        if any(measure.NAME == "Robustness" for measure in self.measures) and joined.without_group:
+            warnings.warn(ALONE, stacklevel=2)
         for measure in self.measures:
             result = compute(joined, measure)
             kept = ~np.isnan(result.values)

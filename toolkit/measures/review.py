@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +49,7 @@ class Findings:
     unpaired           queries judged in the base or the changed mode only
     without_gold       queries without a gold document: WISE and SICR leave them out
     without_negatives  queries without an instruction negative: p-MRR leaves them out
+    without_group      no core query has two judged queries in a mode: Robustness is the plain measure
     repeated           judgments given more than once
     """
 
@@ -62,12 +64,13 @@ class Findings:
     unpaired: tuple[str, ...]
     without_gold: tuple[str, ...]
     without_negatives: tuple[str, ...]
+    without_group: bool
     repeated: int
 
 
-def findings(run: Run, qrels: Qrels) -> Findings:
-    """Look a run and its judgments over; run and qrels in any form that ir_measures takes."""
-    joined = Joined(as_run(run), as_qrels(qrels))
+def findings(run: Run, qrels: Qrels, groups: Mapping[str, str] | None = None) -> Findings:
+    """Look a run and its judgments over; run and qrels in any form that ir_measures takes, groups as in `evaluate`."""
+    joined = Joined(as_run(run), as_qrels(qrels), groups)
     pairs = joined.pairs("trec")
     documents = joined.documents("trec")
     judged = set(documents.query_ids)
@@ -86,6 +89,7 @@ def findings(run: Run, qrels: Qrels) -> Findings:
         unpaired=pairs.unpaired,
         without_gold=tuple(ids[~pairs.has(pairs.gold)]),
         without_negatives=tuple(ids[~pairs.has(~pairs.gold)]),
+        without_group=joined.without_group,
         repeated=len(joined.qrels) - len(joined.positions("trec").queries),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ir_measures.measures import Measure
 
@@ -15,16 +15,28 @@ COARSE = 3  # digits after the point: with so few, rounding alone flips comparis
 SHOWN = 3
 ABSENT = {"worst": "counted with the worst value", "skip": "left out", "error": "an error"}
 
+ALONE = (
+    "each core query has one judged query, so that Robustness is its nDCG: are core queries known? "
+    "(from a benchmark, or from ids such as 25_5 and 25_6, or 25_5.1 and 25_5.2)"
+)
+
 OF_GOLD = ("WISE", "WISE_ideal", "SICR", "GoldRank")
 OF_NEGATIVES = ("pMRR", "NegativeRank")
 
 
-def notes(run: Run, qrels: Qrels, *, measures: Iterable[str | Measure] | None = None, missing: str = "worst") -> list[str]:
+def notes(
+    run: Run,
+    qrels: Qrels,
+    *,
+    measures: Iterable[str | Measure] | None = None,
+    groups: Mapping[str, str] | None = None,
+    missing: str = "worst",
+) -> list[str]:
     """The findings as lines of text, those that bear on these measures (on any, where none are named).
 
-    missing  what `evaluate` does with absent queries, as there
+    groups, missing  as `evaluate` takes them
     """
-    return describe(findings(run, qrels), measures=measures, missing=missing)
+    return describe(findings(run, qrels, groups), measures=measures, missing=missing)
 
 
 def describe(found: Findings, *, measures: Iterable[str | Measure] | None = None, missing: str = "worst") -> list[str]:
@@ -48,6 +60,8 @@ def describe(found: Findings, *, measures: Iterable[str | Measure] | None = None
         lines.append(f"{_some(found.unpaired)} judged in one mode only: left out of paired measures")
     if found.without_gold and about(*OF_GOLD):
         lines.append(f"{_some(found.without_gold)} without a gold document: left out of WISE and SICR")
+    if found.without_group and "Robustness" in (names or ()):  # of the ids of most collections it is true
+        lines.append(ALONE)
     if found.without_negatives and about(*OF_NEGATIVES):
         lines.append(f"{_some(found.without_negatives)} without an instruction negative: left out of p-MRR")
     return lines
