@@ -1,7 +1,11 @@
 """No test touches the user's own cache, reads the user's keys, or asks the network for anything."""
 
+import builtins
 import os
+import subprocess
 import tempfile
+from multiprocessing.process import BaseProcess
+from unittest.mock import patch
 
 import pytest
 from chromium import started
@@ -18,6 +22,77 @@ def pytest_configure(config):
     # the first example of a test may import pandas, and a machine may do other work
     settings.register_profile("any machine", deadline=None)
     settings.load_profile("any machine")
+
+
+TIERS = {"process", "lucene", "model", "browser", "regression", "slow"}
+HEAVY = {"torch", "transformers", "sentence_transformers", "peft", "jnius", "selenium"}
+UNCONVERTED = {
+    "analyze",
+    "benchmarks",
+    "cache",
+    "core",
+    "corpora",
+    "diff",
+    "diversify",
+    "docs",
+    "doctor",
+    "encode",
+    "evaluate",
+    "expand",
+    "formats",
+    "fuse",
+    "index",
+    "instructions",
+    "judge",
+    "measures",
+    "models",
+    "packaging",
+    "pages",
+    "registry",
+    "regress",
+    "report",
+    "rerank",
+    "runs",
+    "search",
+    "store",
+    "systems",
+    "test_architecture.py",
+    "test_determinism.py",
+    "test_pipeline.py",
+    "test_pipeline_systems.py",
+    "test_shell.py",
+    "test_texts.py",
+}  # where unit tests are not looked after yet
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """A test that is marked as nothing else is of the tier `unit`."""
+    for item in items:
+        for node in item.listchain():
+            node.own_markers[:] = [mark for mark in node.own_markers if mark.name != "unit"]
+        if TIERS.isdisjoint(mark.name for mark in item.iter_markers()):
+            item.add_marker("unit")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """A unit test and its fixtures start no process and load no JVM, no torch and no browser, whoever did before."""
+    if not item.get_closest_marker("unit") or item.path.relative_to(item.config.rootpath).parts[1] in UNCONVERTED:
+        return (yield)
+    load = builtins.__import__
+
+    def importing(name, *args, **kwargs):
+        if name.partition(".")[0] in HEAVY:
+            pytest.fail(f"a unit test imports {name}: mark it lucene, model or browser")
+        return load(name, *args, **kwargs)
+
+    def starting(*args, **kwargs):
+        pytest.fail("a unit test starts a process: mark it process")
+
+    started = patch.object(subprocess.Popen, "__init__", starting), patch.object(BaseProcess, "start", starting)
+    with started[0], started[1], patch.object(builtins, "__import__", importing):
+        return (yield)
 
 
 @pytest.fixture(scope="module")

@@ -128,8 +128,7 @@ def guard(
     debug = "--debug" in argv
     try:
         args = parser().parse_args(argv)
-        _settings["quiet"] = args.quiet
-        set_quiet(args.quiet)
+        _quieten(args.quiet)
         status = run(args) or 0
         sys.stdout.flush()
         return status
@@ -148,6 +147,13 @@ def guard(
         if debug:
             raise
         return _fail(from_os_error(error))
+    finally:
+        _quieten(False)
+
+
+def _quieten(quiet: bool) -> None:
+    _settings["quiet"] = quiet
+    set_quiet(quiet)
 
 
 def _speak_utf8() -> None:
