@@ -17,6 +17,7 @@ PACKAGE = ROOT / "toolkit"
 LEVELS = {
     "core": 0,
     **dict.fromkeys(("store", "formats", "registry"), 1),
+    "published": 1.5,  # what benchmarks are verified by, too
     **dict.fromkeys(("benchmarks", "measures", "models"), 2),
     **dict.fromkeys(("texts", "instructions"), 2.5),  # what every stage reads documents and instructions by
     **dict.fromkeys(

@@ -1,11 +1,16 @@
-"""Encoding passages with the embedded MiniLM beside `pyserini.encode`: the same folder, threads and vectors, after a warm-up.
+"""Encoding with the embedded MiniLM beside `pyserini.encode` and sentence-transformers: the same folder, threads and vectors.
 
 .venv/bin/python scripts/bench/bench_encode.py ../shared/data/msmarco-seeds/corpus.jsonl
+.venv/bin/python scripts/bench/bench_encode.py ../shared/data/msmarco-seeds/corpus.jsonl --peer sentence-transformers \
+    --precision fp32 bf16 --texts passages long --long 2000
+
+The contestants take turns in one process, each after a warm-up.
 """
 
 import argparse
 import json
 import os
+import random
 import statistics
 import sys
 import time
@@ -27,6 +32,8 @@ MINILM = SystemSpec(
     parameters={"pooling": "own", "similarity": "cos"},
 )
 BATCH = 32
+JOINED = 4  # passages in a long text: most are truncated at the model's 256 tokens
+CLOSE = {"fp32": 0.9999, "bf16": 0.99}  # smallest cosine between the contestants' vectors
 
 
 def tandem(precision: str):
@@ -35,49 +42,86 @@ def tandem(precision: str):
     return lambda texts: encoder.encode([Input("", text) for text in texts], "passage")
 
 
-def pyserini():
-    """Pyserini's encoder as its command runs it (`--pooling mean --l2-norm --batch-size 32`), without its writing of files."""
+def pyserini(precision: str):
+    """Pyserini's encoder as its command runs it (`--pooling mean --l2-norm --batch-size 32`), without its writing of files.
+
+    It computes in fp32 on a CPU, whatever the precision of the others.
+    """
     os.environ.setdefault("OPENAI_API_KEY", "none")  # importing it fails without one
     jvm.start()
     from pyserini.encode import AutoDocumentEncoder
 
     encoder = AutoDocumentEncoder(str(locate(MINILM)), device="cpu", pooling="mean", l2_norm=True)
-    told = {"fp16": False, "max_length": 256, "add_sep": False}
+    options = {"fp16": False, "max_length": 256, "add_sep": False}
     return lambda texts: np.concatenate(
-        [encoder.encode(texts=texts[i : i + BATCH], **told) for i in range(0, len(texts), BATCH)]
+        [encoder.encode(texts=texts[i : i + BATCH], **options) for i in range(0, len(texts), BATCH)]
     )
+
+
+def sentence_transformers(precision: str):
+    """`SentenceTransformer.encode` in the same precision and batch size, which sorts texts by their length too."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    dtype = {"fp32": torch.float32, "bf16": torch.bfloat16}[precision]
+    model = SentenceTransformer(str(locate(MINILM)), device="cpu", model_kwargs={"dtype": dtype}, local_files_only=True)
+    return lambda texts: model.encode(texts, batch_size=BATCH, show_progress_bar=False, convert_to_tensor=True).float().numpy()
+
+
+PEERS = {"pyserini": pyserini, "sentence-transformers": sentence_transformers}
+
+
+def read_texts(corpus: Path, passages: int | None, long: int) -> dict[str, list[str]]:
+    """The two sets: the passages, and `long` texts of `JOINED` passages each."""
+    texts = [json.loads(line)["contents"] for line in corpus.open(encoding="utf-8")]
+    draw = random.Random(13)
+    return {"passages": texts[:passages], "long": [" ".join(draw.sample(texts, JOINED)) for _ in range(long)]}
+
+
+def compare(contestants: dict, texts: list[str], rounds: int) -> tuple[dict[str, list[float]], float]:
+    """Median (wall, CPU) seconds of each contestant, which take turns, and the smallest cosine between their vectors."""
+    times, vectors = {name: [] for name in contestants}, {}
+    for encode in contestants.values():
+        encode(texts[:BATCH])
+    for number in range(1, rounds + 1):
+        for name, encode in contestants.items():
+            wall, cpu = time.monotonic(), time.process_time()
+            vectors[name] = encode(texts)
+            times[name].append((time.monotonic() - wall, time.process_time() - cpu))
+            print(f"round {number}: {name:<21} {times[name][-1][0]:7.2f} s wall {times[name][-1][1]:7.2f} s CPU", flush=True)
+    ours, *others = vectors.values()
+    cosine = min((ours * other).sum(axis=1).min() for other in others)
+    return {name: [statistics.median(each) for each in zip(*taken, strict=True)] for name, taken in times.items()}, cosine
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("corpus", type=Path, help="JSON lines with `contents`")
+    parser.add_argument("--peer", nargs="+", choices=PEERS, default=["pyserini"])
+    parser.add_argument("--texts", nargs="+", choices=("passages", "long"), default=["passages"], help="sets of texts")
     parser.add_argument("--passages", type=int, help="take only so many")
-    parser.add_argument("--precision", default="fp32", help="ours: fp32, bf16; Pyserini's is fp32")
+    parser.add_argument("--long", type=int, default=10_000, help=f"long texts, of {JOINED} passages each")
+    parser.add_argument("--precision", nargs="+", choices=CLOSE, default=["fp32"])
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     import torch
 
     torch.set_num_threads(args.threads)
-    texts = [json.loads(line)["contents"] for line in args.corpus.open(encoding="utf-8")][: args.passages]
-    contestants = {"tandem": tandem(args.precision), "pyserini": pyserini()}
-    times, vectors = {name: [] for name in contestants}, {}
-    for encode in contestants.values():
-        encode(texts[:BATCH])
-    for number in range(1, args.rounds + 1):
-        for name, encode in contestants.items():
-            wall, cpu = time.monotonic(), time.process_time()
-            vectors[name] = encode(texts)
-            times[name].append((time.monotonic() - wall, time.process_time() - cpu))
-            print(f"round {number}: {name:<9} {times[name][-1][0]:7.2f} s wall {times[name][-1][1]:7.2f} s CPU", flush=True)
-    medians = {name: [statistics.median(each) for each in zip(*taken, strict=True)] for name, taken in times.items()}
-    for name, (wall, cpu) in medians.items():
-        print(f"median:  {name:<9} {wall:7.2f} s wall {cpu:7.2f} s CPU, {len(texts) / wall:.1f} passages/s")
-    ratios = [theirs / ours for ours, theirs in zip(medians["tandem"], medians["pyserini"], strict=True)]
-    print(f"tandem ({args.precision}) is {ratios[0]:.2f}x as fast as pyserini (wall), {ratios[1]:.2f}x (CPU)")
-    cosine = (vectors["tandem"] * vectors["pyserini"]).sum(axis=1).min()
-    print(f"{len(texts)} passages, {args.threads} threads, smallest cosine {cosine:.6f}")
-    return int(cosine < (0.9999 if args.precision == "fp32" else 0.99))
+    sets, far = read_texts(args.corpus, args.passages, args.long), False
+    for precision in args.precision:
+        contestants = {"tandem": tandem(precision), **{name: PEERS[name](precision) for name in args.peer}}
+        for name in args.texts:
+            medians, cosine = compare(contestants, sets[name], args.rounds)
+            print(f"{len(sets[name])} {name}, {precision}, {args.threads} threads, smallest cosine {cosine:.6f}")
+            for contestant, (wall, cpu) in medians.items():
+                speed = len(sets[name]) / wall
+                print(f"  median: {contestant:<21} {wall:7.2f} s wall {cpu:7.2f} s CPU, {speed:.1f} texts/s")
+            for peer in args.peer:
+                wall, cpu = (theirs / ours for ours, theirs in zip(medians["tandem"], medians[peer], strict=True))
+                print(f"  tandem is {wall:.2f}x as fast as {peer} (wall), {cpu:.2f}x (CPU)", flush=True)
+            far |= cosine < CLOSE[precision]
+    return int(far)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from toolkit.benchmarks import find, load
 from toolkit.benchmarks.page import page
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
+from toolkit.published import inconsistencies
 
 pytestmark = pytest.mark.unit
 
@@ -43,7 +44,7 @@ def test_a_published_benchmark_has_citation_inconsistencies_and_commands(name):
     assert f"title = {{{title}}}" in spec.source["citation"]
     if place.startswith("arXiv "):
         assert f"eprint = {{{place.removeprefix('arXiv ').rstrip(')')}}}" in spec.source["citation"]
-    assert registry.inconsistencies(name)
+    assert inconsistencies(name)
     assert spec.commands
 
 

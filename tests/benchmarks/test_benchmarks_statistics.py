@@ -17,7 +17,7 @@ from toolkit.benchmarks.verify import verify
 from toolkit.core.documents import Doc
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.topics import Topic
-from toolkit.registry.printed import Printed
+from toolkit.published import Printed, statistics
 
 pytestmark = pytest.mark.unit
 
@@ -75,12 +75,12 @@ def test_a_value_differs_where_it_rounds_to_another(printed, value, differs):
 
 
 def test_every_printed_cell_leads_to_groups_and_statistics_that_there_are():
-    papers = [name for name in registry.benchmarks() if registry.statistics(name)]
+    papers = [name for name in registry.benchmarks() if statistics(name)]
     assert {"infosearch", "instructir", "mfollowir", "berds"} <= set(papers)
     for name in papers:
         spec = registry.benchmark(name)
         groups = {group["name"] for group in spec.groups}
-        for cell in registry.statistics(name):
+        for cell in statistics(name):
             assert cell.statistic in STATISTICS, cell
             assert set(cell.groups) <= groups, cell
             assert cell.mode in ("", *spec.modes) or cell.mode in ("multilingual", "cross-lingual"), cell

@@ -12,10 +12,11 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.evaluate.evaluation import prepare
-from toolkit.evaluate.published import as_cells, beside, check_judged, claims, paper_of, printed_as, scores_beside
-from toolkit.evaluate.published_output import render
+from toolkit.evaluate.paper_comparison import check_judged, paper_of, printed_as, render, scores_beside
 from toolkit.formats import write_metadata, write_run
-from toolkit.registry.tables import is_of
+from toolkit.published import cells
+from toolkit.published.comparison import as_cells, beside, claims_over
+from toolkit.published.paper_tables import is_of
 
 pytestmark = pytest.mark.unit
 
@@ -55,7 +56,7 @@ def published(system, paper, tables):
             cell.value,
             1,
         )
-        for cell in registry.cells(paper)
+        for cell in cells(paper)
         if cell.ours and is_of(cell, printed) and cell.table in tables
     ]
 
@@ -63,7 +64,7 @@ def published(system, paper, tables):
 def test_every_printed_number_of_the_system_stands_beside_ours(run):
     rows = compared(run, "infosearch")
     places = {(row.group, row.mode, row.measure) for row in rows}
-    printed = {each.ours for each in registry.cells("infosearch") if each.ours and each.system == "BM25"}
+    printed = {each.ours for each in cells("infosearch") if each.ours and each.system == "BM25"}
     assert len(places) == len(printed)
     [row] = [row for row in rows if (row.group, row.mode, row.measure) == ("audience", "ins", "nDCG@10")]
     assert (row.cell.value, row.cell.printed, row.tables) == (0.387, "38.7", ("17",))
@@ -156,7 +157,7 @@ def test_the_corpora_of_berds_stand_beside_each_other():
 def test_claims_over_the_published_numbers_as_runs_come_out_as_recorded():
     systems = {name: spec for name, spec in registry.systems().items() if "infosearch" in spec.printed}
     scores = [row for name in systems for row in published(name, "infosearch", ("1", "2"))]
-    outcomes = claims(scores, DIMENSIONS, "infosearch", systems)
+    outcomes = claims_over(scores, DIMENSIONS, "infosearch", systems)
     assert len(outcomes) > 8
     assert [holds for _, holds in outcomes] == [claim.holds for claim, _ in outcomes]
 
@@ -164,7 +165,7 @@ def test_claims_over_the_published_numbers_as_runs_come_out_as_recorded():
 def test_claims_that_lack_runs_have_no_answer_and_those_of_the_paper_alone_are_not_asked():
     scores = published("bm25", "infosearch", ("1", "2")) + published("gritlm-7b", "infosearch", ("1", "2"))
     systems = {name: registry.system(name) for name in ("bm25", "gritlm-7b")}
-    found = {claim.id: holds for claim, holds in claims(scores, DIMENSIONS, "infosearch", systems)}
+    found = {claim.id: holds for claim, holds in claims_over(scores, DIMENSIONS, "infosearch", systems)}
     assert found["infosearch-dense-sparse"] is True  # GritLM is the one dense row above BM25
     assert found["infosearch-pointwise-dense"] is None
     assert "infosearch-fifteen" not in found

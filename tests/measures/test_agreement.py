@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from toolkit.benchmarks.tables_of_papers import graded
 from toolkit.core.errors import ToolkitError
 from toolkit.measures.agreement import MOVEMENT, Graded, agreement, orders, render
+from toolkit.published.paper_tables import graded
 
 pytestmark = pytest.mark.unit
 

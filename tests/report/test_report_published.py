@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 from published_layout import write_infosearch
 
-from toolkit import benchmarks, registry
+from toolkit import benchmarks, published
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.evaluate.published import Beside
+from toolkit.published.comparison import Beside
 from toolkit.report.facts import find_system, heading_of
 from toolkit.report.gather import gather
 from toolkit.report.job import report
-from toolkit.report.published import _row, claims_table, published_table
+from toolkit.report.paper_section import _row, claims_table, published_table
 
 pytestmark = pytest.mark.unit
 
@@ -41,7 +41,7 @@ def test_a_run_stands_beside_what_the_paper_prints_of_its_system(gathered):
     assert where.text == "average ins"
     cell = next(
         cell
-        for cell in registry.cells("infosearch")
+        for cell in published.cells("infosearch")
         if (cell.table, cell.system, cell.kind, cell.mode, cell.measure) == ("1", "BM25", "sparse", "ins", "nDCG@10")
     )
     (facts,) = (facts for facts in gathered.runs if facts.name == "bm25")
@@ -61,7 +61,7 @@ def test_a_run_with_rules_is_not_the_system_that_the_paper_reports(gathered):
 def test_rows_of_one_group_that_the_paper_prints_over_several_corpora_are_told_apart():
     rows = [
         _row(Beside("bm25", "kialo/test", "", cell.ours.measure, 0.5, cell, (cell.table,)))
-        for cell in registry.cells("berds")
+        for cell in published.cells("berds")
         if cell.ours and (cell.system, cell.ours.groups, cell.ours.measure) == ("BM25", ("kialo/test",), "MRecall@5")
     ]
     assert len({row[0].text for row in rows}) == 1
@@ -70,7 +70,7 @@ def test_rows_of_one_group_that_the_paper_prints_over_several_corpora_are_told_a
 
 def test_claims_are_answered_where_the_runs_have_what_they_are_about(gathered):
     table = claims_table(gathered)
-    wanted = [claim.claim for claim in registry.claims("infosearch") if claim.general]
+    wanted = [claim.claim for claim in published.claims("infosearch") if claim.general]
     assert [row[0].text for row in table.blocks[0].rows] == wanted
     assert {row[2].text for row in table.blocks[0].rows} <= {"holds", "does not hold", "-"}
 

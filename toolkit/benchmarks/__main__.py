@@ -149,7 +149,9 @@ def _whole(name: str) -> Selection:
 
 
 def published(args: argparse.Namespace) -> None:
-    from toolkit.benchmarks.tables_of_papers import cells_of, graded, render, render_claims
+    from toolkit.published import outcomes
+    from toolkit.published.paper_tables import cells_of, graded
+    from toolkit.published.tables_as_text import render, render_claims
 
     paper = registry.benchmark(args.id)
     if paper.mini:
@@ -166,7 +168,7 @@ def published(args: argparse.Namespace) -> None:
         rows = agreement.agreement(agreement.orders(agreement.Graded(*row) for row in graded(args.id, args.table)))
         print(agreement.render(rows, format=args.format), end="")
     elif args.claims:
-        print(render_claims(registry.outcomes(args.id, cells_of(args.id)), args.format), end="")
+        print(render_claims(outcomes(args.id, cells_of(args.id)), args.format), end="")
     else:
         print(render(cells_of(args.id, args.table, args.system), args.format), end="")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolkit import registry
+from toolkit import published
 from toolkit.benchmarks.parts import part_name
 from toolkit.core.specs import BenchmarkSpec
 
@@ -82,7 +82,7 @@ def _commands(spec: BenchmarkSpec) -> Iterator[str]:
 
 
 def _statistics(spec: BenchmarkSpec) -> Iterator[str]:
-    cells = registry.statistics(spec.name)
+    cells = published.statistics(spec.name)
     if not cells:
         return
     head = (
@@ -97,6 +97,6 @@ def _statistics(spec: BenchmarkSpec) -> Iterator[str]:
 
 
 def _inconsistencies(spec: BenchmarkSpec) -> Iterator[str]:
-    known = registry.inconsistencies(spec.name)
+    known = published.inconsistencies(spec.name)
     if known:
         yield from ("## Known inconsistencies", "", *(f"- {each.what}" for each in known), "")

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from toolkit import registry
 from toolkit.benchmarks.benchmark import Benchmark
 from toolkit.core.topics import Topic
-from toolkit.registry.printed import Printed
+from toolkit.published import Printed, statistics
 
 WORD = re.compile(r"\w+(?:[-'’.]\w+)*|[^\w\s]")  # words with what stands inside them; each punctuation mark for itself
 
@@ -59,7 +58,7 @@ def printed_statistics(benchmark: Benchmark, groups: Sequence[str], present: Seq
     present  the groups that can be read on this machine
     """
     first = next(iter(benchmark.spec.modes), "")
-    for cell in registry.statistics(benchmark.spec.name):
+    for cell in statistics(benchmark.spec.name):
         if set(cell.groups) <= set(groups):
             mode = cell.mode if cell.mode in benchmark.spec.modes else first
             can_be_read = set(cell.groups) <= set(present)

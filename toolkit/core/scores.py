@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import pandas
 
+AVERAGE = "average"  # the group of a macro average over groups
+PAIRED = "paired"  # the mode of what needs several
+
 
 class Score(NamedTuple):
     """One number with its denominator.

@@ -102,8 +102,7 @@ def _baseline(args: argparse.Namespace) -> Baseline | None:
 
 
 def _published(prepared: Evaluation, args: argparse.Namespace) -> str:
-    from toolkit.evaluate.published import check_judged, scores_beside
-    from toolkit.evaluate.published_output import FORMATS, render
+    from toolkit.evaluate.paper_comparison import FORMATS, check_judged, render, scores_beside
 
     if args.by_query or args.by_type or args.references:
         raise ToolkitError("papers print aggregates of systems", "leave --by-query, --by-type and --references out")

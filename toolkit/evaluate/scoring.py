@@ -11,12 +11,10 @@ import numpy as np
 from toolkit import measures as tandem
 from toolkit.core.progress import progress
 from toolkit.core.runs import Run
-from toolkit.core.scores import Score
+from toolkit.core.scores import AVERAGE, PAIRED, Score
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.references import RANDOM, reference_runs
-from toolkit.measures.evaluation import PAIRED
 
-AVERAGE = "average"
 SCORE = "Score"  # each group's own first measure, where groups have measures of their own
 INTERVAL = (2.5, 97.5)  # percent of the permutations below each bound
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from toolkit.core.scores import Scores
+from toolkit.core.scores import PAIRED, Scores
 from toolkit.evaluate.references import is_reference
 
 GAP = "  "
-PAIRED = "paired"
 SIGNIFICANT = 0.05  # p after Holm's correction below which a difference is marked
 
 

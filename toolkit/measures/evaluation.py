@@ -13,6 +13,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import KNOWN, split_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
+from toolkit.core.scores import PAIRED
 from toolkit.measures.compute import Joined, PerQuery, compute
 from toolkit.measures.definitions import parse
 from toolkit.measures.foreign import foreign_values
@@ -20,7 +21,6 @@ from toolkit.measures.inputs import as_qrels, as_run
 from toolkit.measures.providers import FAST, OURS
 
 MISSING = ("worst", "skip", "error")
-PAIRED = "paired"
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,33 +10,20 @@ from __future__ import annotations
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, RegressionSpec, SystemSpec
 from toolkit.registry.choice import choose_system
-from toolkit.registry.claims import Claim, claims, outcomes
-from toolkit.registry.inconsistencies import Inconsistency, inconsistencies
 from toolkit.registry.loader import FOLDER, entries, look_up, read_yaml
-from toolkit.registry.printed import Printed, statistics
 from toolkit.registry.snapshot import index_aliases, prebuilt
-from toolkit.registry.tables import Cell, cells
 
 __all__ = [
-    "Cell",
-    "Claim",
-    "Inconsistency",
-    "Printed",
     "benchmark",
     "benchmarks",
-    "cells",
     "choose_system",
-    "claims",
-    "inconsistencies",
     "index",
     "index_aliases",
     "indexes",
     "measures",
-    "outcomes",
     "pyserini_topics",
     "regression",
     "regressions",
-    "statistics",
     "system",
     "systems",
 ]

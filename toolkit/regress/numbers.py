@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from toolkit import registry
-from toolkit.core.scores import Score
+from toolkit.core.scores import AVERAGE, PAIRED, Score
 from toolkit.core.specs import RegressionSpec
-from toolkit.registry.tables import is_of
+from toolkit.published.comparison import DERIVED
+from toolkit.published.paper_tables import cells, is_of
 
-DERIVED = "WISE_per"  # evaluation adds it where WISE and its ideal are asked for
-PAIRED = "paired"
-AVERAGE = "average"
 Numbers = dict[str, dict[str, dict[str, float]]]
 
 
@@ -44,7 +41,7 @@ def published_numbers(spec: RegressionSpec) -> Numbers:
         return {}
     rows = [
         Score("", cell.group, cell.ours.mode or PAIRED, cell.ours.measure, cell.value, 0)
-        for cell in registry.cells(spec.published["paper"])
+        for cell in cells(spec.published["paper"])
         if cell.ours and is_of(cell, {"name": spec.published["system"]})
     ]
     # groups first, and measures in the entry's order, as in our own tables

@@ -74,7 +74,7 @@ def main(args: argparse.Namespace) -> None:
     given = {name: getattr(args, name) for name in names}
     gathered = gather(args.runs, args.benchmark, missing=args.missing, **given)
     if args.published and args.benchmark:
-        from toolkit.evaluate.published import check_judged
+        from toolkit.evaluate.paper_comparison import check_judged
 
         check_judged(args.benchmark[0], args.qrels)
     if args.plots:

@@ -13,7 +13,7 @@ from toolkit.evaluate.scoring import INTERVAL
 from toolkit.measures.evaluation import PAIRED
 from toolkit.report.facts import headings
 from toolkit.report.gathered import Gathered, Key, RunFacts
-from toolkit.report.published import claims_table, published_table
+from toolkit.report.paper_section import claims_table, published_table
 from toolkit.report.standing import by_heading, is_ranked, marks, name_of
 from toolkit.report.table import Block, Cell, Head, Table, figure, score, words
 
@@ -42,7 +42,7 @@ class Section:
 
 
 def section(gathered: Gathered, *, missing: str = "worst", published: bool = False, claims: bool = False) -> Section:
-    """All tables of a benchmark's runs; published, claims  also those of `toolkit.report.published`."""
+    """All tables of a benchmark's runs; published, claims  also those of `toolkit.report.paper_section`."""
     more = [published_table(gathered, missing=missing)] if published else []
     more += [claims_table(gathered, missing=missing)] if claims else []
     more += [cost(gathered), coverage(gathered)]

@@ -7,11 +7,11 @@ from pathlib import Path
 import ir_measures
 import pytest
 
-from toolkit import measures, registry
+from toolkit import measures, published, registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.registry.inconsistencies import picks
-from toolkit.registry.tables import PUBLISHED, SCALES, Place, is_of, kind_of, papers, rows_named, unmapped
+from toolkit.published.inconsistencies import picks
+from toolkit.published.paper_tables import PUBLISHED, SCALES, Place, is_of, kind_of, papers, rows_named, unmapped
 from toolkit.systems.facts import overview
 
 pytestmark = pytest.mark.unit
@@ -30,13 +30,13 @@ def printed_in(paper):
 
 
 def cell(paper, **where):
-    [found] = [each for each in registry.cells(paper) if picks(where, each._asdict())]
+    [found] = [each for each in published.cells(paper) if picks(where, each._asdict())]
     return found
 
 
 def test_there_are_four_papers():
     assert set(papers()) == set(PAPERS)
-    assert registry.cells("followir") == ()
+    assert published.cells("followir") == ()
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data beside the checkout")
@@ -52,7 +52,7 @@ def test_every_number_is_read_with_a_scale(paper):
         for path in PUBLISHED.glob(f"{paper}-*.csv")
         for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())
     ]
-    cells = registry.cells(paper)
+    cells = published.cells(paper)
     assert Counter(each.printed for each in cells) == Counter(row["value"] for row in rows)
     assert {each.scale for each in cells} <= set(SCALES)
     # what is a share cannot be above one, but for how much of the ideal is lost
@@ -111,7 +111,7 @@ def test_a_cell_says_which_of_our_scores_it_is_compared_with(paper, where, place
 @pytest.mark.parametrize("paper", PAPERS)
 def test_what_a_cell_is_compared_with_is_there(paper):
     spec = registry.benchmark(paper)
-    places = {each.ours for each in registry.cells(paper) if each.ours}
+    places = {each.ours for each in published.cells(paper) if each.ours}
     assert places
     for place in places:
         assert set(place.groups) <= {group["name"] for group in spec.groups}
@@ -126,14 +126,14 @@ def test_every_printed_system_is_an_entry_or_unmapped_with_a_reason(paper):
     rows = list(printed_in(paper).values())
     known = unmapped(paper)
     assert all(len(why) > 10 for why in known.values())
-    without = {each.system for each in registry.cells(paper) if each.system and not any(is_of(each, row) for row in rows)}
+    without = {each.system for each in published.cells(paper) if each.system and not any(is_of(each, row) for row in rows)}
     assert without == set(known)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_an_entry_names_a_row_that_is_there_and_its_alone(paper):
     printed = printed_in(paper)
-    found = {name: [each for each in registry.cells(paper) if is_of(each, row)] for name, row in printed.items()}
+    found = {name: [each for each in published.cells(paper) if is_of(each, row)] for name, row in printed.items()}
     assert all(found.values())
     owners = {}
     for name, own in found.items():
@@ -164,10 +164,10 @@ def test_one_name_in_three_kinds_is_three_systems():
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_inconsistency_is_of_cells_that_are_there(paper):
-    known = registry.inconsistencies(paper)
+    known = published.inconsistencies(paper)
     assert known
     for each in known:
-        assert all(any(picks(where, its._asdict()) for its in registry.cells(paper)) for where in each.cells), each.what
+        assert all(any(picks(where, its._asdict()) for its in published.cells(paper)) for where in each.cells), each.what
 
 
 def test_a_doubtful_cell_says_so_and_another_does_not():
@@ -177,7 +177,7 @@ def test_a_doubtful_cell_says_so_and_another_does_not():
         assert "-9.4" in flaw
     assert cell("infosearch", table=2, system="GPT-4o", group="source", measure="WISE").inconsistent == ()
     assert cell("berds", table=17, system="DPR", group="arguana/sphere", measure="MRecall@10").inconsistent
-    [statistic] = [each for each in registry.statistics("berds") if each.place == "all n_queries_test"]
+    [statistic] = [each for each in published.statistics("berds") if each.place == "all n_queries_test"]
     assert "2,406" in statistic.inconsistent
 
 
@@ -198,7 +198,7 @@ def test_an_entry_is_shown_with_its_rows():
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_heading_stands_for_kinds_that_there_are(paper):
     kinds = {spec.kind for spec in registry.systems().values()} | {"bm25-fields", "okapi"}
-    headings = {each.kind for each in registry.cells(paper) if each.ours} - {""}
+    headings = {each.kind for each in published.cells(paper) if each.ours} - {""}
     for kind in kinds:
         assert kind_of(paper, kind) in {"", *headings}
     assert {kind_of(paper, kind) for kind in kinds} >= headings

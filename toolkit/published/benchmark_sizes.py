@@ -1,11 +1,11 @@
-"""The tables in which papers print the sizes of their benchmarks: `published/<paper>-table<n>.csv`."""
+"""The tables in which papers print the sizes of their benchmarks: `registry/published/<paper>-table<n>.csv`."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from toolkit.registry.loader import FOLDER, read_yaml
-from toolkit.registry.tables import Cell, cells
+from toolkit.published.paper_tables import PUBLISHED, Cell, cells
+from toolkit.registry import read_yaml
 
 
 class Printed(NamedTuple):
@@ -32,7 +32,7 @@ class Printed(NamedTuple):
 
 def statistics(paper: str) -> list[Printed]:
     """Every cell of a paper's table of statistics, in its order; empty where it has none."""
-    known = read_yaml(FOLDER / "published" / "statistics.yaml").get(paper)
+    known = read_yaml(PUBLISHED / "statistics.yaml").get(paper)
     if known is None:
         return []
     return [_printed(cell, known) for cell in cells(paper) if cell.table == str(known["table"])]

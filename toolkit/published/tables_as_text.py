@@ -1,16 +1,13 @@
-"""The tables that papers print, chosen and shown: as a table with a row a system, or a row a number for programs."""
+"""The tables that papers print as text: with a row a system, or a row a number for programs; and their claims."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from toolkit import registry
-from toolkit.core.errors import ToolkitError
 from toolkit.core.tabular import aligned, to_csv, to_json
-from toolkit.registry.claims import Claim
-from toolkit.registry.loader import did_you_mean
-from toolkit.registry.tables import Cell, is_of, papers, rows_named
+from toolkit.published.claims import Claim
+from toolkit.published.paper_tables import Cell
 
 FORMATS = ("table", "csv", "json")
 COLUMNS = (
@@ -28,52 +25,6 @@ COLUMNS = (
     "inconsistent",
 )
 WIDEST = 200  # characters of the heads that stand beside each other
-
-
-def cells_of(paper: str, table: str | None = None, system: str | None = None) -> list[Cell]:
-    """What a paper prints, or of it one table, one system.
-
-    table   `1`, `figure3`, `text`
-    system  an entry of the registry, or as the paper prints it (`GPT-4o`, `Mistral-ins-v0.2 (listwise)`)
-
-    Raises ToolkitError for a benchmark of which nothing is published, and for a table or system that is not there.
-    """
-    found = list(registry.cells(paper))
-    if not found:
-        raise ToolkitError(f"nothing published is known of {paper}", f"papers with tables: {', '.join(papers())}")
-    if table is not None:
-        tables = list(dict.fromkeys(cell.table for cell in found))
-        if table not in tables:
-            raise ToolkitError(f"the {paper} paper has no table {table!r} of numbers", f"it has {', '.join(tables)}")
-        found = [cell for cell in found if cell.table == table]
-    if system is not None:
-        row = printed_row(paper, system)
-        found = [cell for cell in found if is_of(cell, row)]
-        if not found:
-            raise ToolkitError(f"table {table} of the {paper} paper has no row of {system}", "leave --table out")
-    return found
-
-
-def printed_row(paper: str, system: str) -> Mapping[str, Any]:
-    """How a paper prints a system: an entry of the registry, or a printed name.
-
-    Raises ToolkitError for an entry that the paper does not report, and for a name that it does not print or prints twice.
-    """
-    entries = {name: spec.printed[paper] for name, spec in registry.systems().items() if paper in spec.printed}
-    if system in entries:
-        return entries[system]
-    if system in registry.systems():
-        raise ToolkitError(f"the {paper} paper does not report {system}", f"it reports {', '.join(entries)}")
-    names = rows_named(paper)
-    if system not in names:
-        raise ToolkitError(
-            f"the {paper} paper prints no system {system!r}",
-            f"{did_you_mean(system, [*entries, *names])}known: {', '.join(names)}",
-        )
-    if names[system] is None:
-        ways = [name for name in names if name.startswith(f"{system} (")]
-        raise ToolkitError(f"the {paper} paper prints {system!r} {len(ways)} times", f"one of {', '.join(ways)}")
-    return names[system]
 
 
 def render(cells: Sequence[Cell], format: str) -> str:
@@ -144,19 +95,6 @@ def _scales(cells: Iterable[Cell]) -> list[str]:
 def numbered(flaws: Sequence[str]) -> list[str]:
     """What is wrong, as footnotes."""
     return [f"[{number}] {flaw}" for number, flaw in enumerate(flaws, start=1)]
-
-
-def graded(paper: str, table: str | None = None) -> list[tuple[str, str, str, float]]:
-    """The overall numbers of the systems of a table, by default the paper's first with scores: system, measure, mode, value.
-
-    Overall are averages over groups where the table has some; a system stands once for each of several averages.
-    """
-    own = [cell for cell in cells_of(paper, table) if cell.ours]
-    if not own:
-        raise ToolkitError(f"table {table} of the {paper} paper has no scores of systems", "name another table")
-    own = [cell for cell in own if cell.table == own[0].table]
-    averages = [cell for cell in own if cell.group.startswith("average")]
-    return [(f"{each.system} {each.kind} {each.group}", each.measure, each.mode, each.value) for each in averages or own]
 
 
 def render_claims(outcomes: Sequence[tuple[Claim, bool | None]], format: str) -> str:

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from toolkit import registry
-from toolkit.benchmarks.tables_of_papers import cells_of, render
 from toolkit.core.errors import ToolkitError
-from toolkit.registry.tables import papers
+from toolkit.published import claims
+from toolkit.published.paper_tables import cells_of, papers
+from toolkit.published.tables_as_text import render
 
 pytestmark = pytest.mark.unit
 
@@ -106,4 +106,4 @@ def test_claims_and_what_the_tables_say_to_them():
     at = lines.index("does not hold  No other bi-encoder does (5.1)")
     assert lines[at + 1].strip() == "E5-Mistral-Instruct-7B has p-MRR 1.0"
     told = json.loads(published("mfollowir", "--claims", "--format", "json"))["rows"]
-    assert [row["outcome"] for row in told] == [claim.holds for claim in registry.claims("mfollowir")]
+    assert [row["outcome"] for row in told] == [claim.holds for claim in claims("mfollowir")]

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Score
-from toolkit.evaluate import published
 from toolkit.evaluate.evaluation import Evaluation
-from toolkit.evaluate.published import Beside
+from toolkit.evaluate.paper_comparison import check_made_for, paper_of
+from toolkit.published.comparison import Beside, beside, claims_over, measures_of
 from toolkit.report.gathered import Gathered
 from toolkit.report.table import Block, Cell, Head, Table, figure, score, words
 
@@ -29,7 +29,7 @@ def published_table(gathered: Gathered, *, missing: str = "worst") -> Table:
     if not printed:
         hint = "runs are known by the system that their metadata name, or by their tags"
         raise ToolkitError(f"the {paper} paper reports none of these systems", hint)
-    rows = published.beside(_scores(gathered, paper, missing), groups, paper, printed)
+    rows = beside(_scores(gathered, paper, missing), groups, paper, printed)
     blocks = [_block(name, [row for row in rows if row.run == name]) for name in printed]
     heads = (
         *(Head("", name, False) for name in ("number", "the paper's row")),
@@ -67,7 +67,7 @@ def claims_table(gathered: Gathered, *, missing: str = "worst") -> Table:
     """
     paper, groups = _paper(gathered)
     systems = {facts.name: facts.system for facts in gathered.runs}
-    found = published.claims(_scores(gathered, paper, missing), groups, paper, systems)
+    found = claims_over(_scores(gathered, paper, missing), groups, paper, systems)
     rows = [
         (words(claim.claim), words(claim.section), words(ANSWERS[holds]), words(ANSWERS[claim.holds]), words(claim.note))
         for claim, holds in found
@@ -81,8 +81,8 @@ def _paper(gathered: Gathered) -> tuple[str, tuple[str, ...]]:
     """The paper and its groups; ToolkitError for a mini, and for a run whose metadata say that it is of one."""
     for facts in gathered.runs:
         for metadata in facts.metadata:
-            published.check_made_for(metadata)
-    return published.paper_of(_benchmark(gathered))
+            check_made_for(metadata)
+    return paper_of(_benchmark(gathered))
 
 
 def _benchmark(gathered: Gathered) -> str | None:
@@ -91,5 +91,5 @@ def _benchmark(gathered: Gathered) -> str | None:
 
 def _scores(gathered: Gathered, paper: str, missing: str) -> tuple[Score, ...]:
     """Of all measures that the paper prints, in all modes; what needs modes that are not judged here is left out."""
-    judgments = replace(gathered.judgments, measures=published.measures_of(paper), shown=())
+    judgments = replace(gathered.judgments, measures=measures_of(paper), shown=())
     return Evaluation(tuple(facts.run for facts in gathered.runs), judgments).scores(None, missing=missing).rows

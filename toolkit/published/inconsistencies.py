@@ -1,4 +1,4 @@
-"""What does not agree in a paper, or between a paper and its data: `published/inconsistencies.yaml`."""
+"""What does not agree in a paper, or between a paper and its data: `registry/published/inconsistencies.yaml`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,108 @@
+"""What the papers claim, over their own tables."""
+
+import pytest
+
+from toolkit import published
+from toolkit.core.errors import ToolkitError
+from toolkit.published.claim_functions import FUNCTIONS, Missing, Numbers, above, all_above, leads, mean
+from toolkit.published.paper_tables import Cell, papers
+
+pytestmark = pytest.mark.unit
+
+OUTCOMES = [outcome for paper in papers() for outcome in published.outcomes(paper, published.cells(paper))]
+
+
+def cells(*rows):
+    """Cells of table 1 from (system, kind, group, measure, value)."""
+    return [Cell("1", s, kind, group, "", m, "", "fraction", value, "", (), None) for s, kind, group, m, value in rows]
+
+
+SMALL = cells(
+    ("a", "x", "g", "m", 0.1),
+    ("b", "x", "g", "m", 0.3),
+    ("c", "y", "g", "m", 0.3),
+    ("a", "x", "h", "m", 0.2),
+    ("b", "x", "h", "m", 0.1),
+    ("c", "y", "g", "n", 0.9),
+)
+NUMBERS = Numbers(SMALL)
+
+
+@pytest.mark.parametrize(("claim", "holds"), OUTCOMES, ids=[claim.id for claim, _ in OUTCOMES])
+def test_a_claim_holds_over_the_published_tables_as_it_is_recorded(claim, holds):
+    assert holds is claim.holds
+    assert claim.note or claim.holds  # where the tables say otherwise, it is said how
+
+
+def test_each_claim_of_every_paper_has_a_function():
+    assert sorted(claim.id for claim, _ in OUTCOMES) == sorted(FUNCTIONS)
+    assert len(FUNCTIONS) == 42
+    assert all(claim.id.startswith(f"{claim.paper}-") for claim, _ in OUTCOMES)
+    assert all(len(published.claims(paper)) >= 5 for paper in papers())
+
+
+def test_a_changed_number_changes_a_claim():
+    changed = [
+        cell._replace(value=0.9) if (cell.system, cell.table, cell.measure) == ("FollowIR", "2", "SICR") else cell
+        for cell in published.cells("infosearch")
+    ]
+    found = {claim.id: holds for claim, holds in published.outcomes("infosearch", changed)}
+    assert found["infosearch-gpt-4o"] is False
+    assert found["infosearch-listwise-pointwise-strict"] is False
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_without_cells_a_claim_has_no_answer(paper):
+    assert {holds for _, holds in published.outcomes(paper, [])} == {None}
+
+
+def test_a_claim_of_which_a_part_has_no_cells_has_no_answer():
+    some = [cell for cell in published.cells("infosearch") if cell.kind != "pointwise"]
+    found = {claim.id: holds for claim, holds in published.outcomes("infosearch", some)}
+    assert found["infosearch-listwise-pointwise"] is None
+    assert found["infosearch-dense-sparse"] is False
+    # over the audience alone GPT-4o does not lead, which is not what is claimed
+    some = [cell for cell in published.cells("infosearch") if cell.table != "2" or cell.group == "audience"]
+    found = {claim.id: holds for claim, holds in published.outcomes("infosearch", some)}
+    assert found["infosearch-gpt-4o-everywhere"] is None
+
+
+def test_numbers_are_picked_by_the_columns_of_the_tables():
+    assert NUMBERS.column(group="g", measure="m") == {("a", "x", "g"): 0.1, ("b", "x", "g"): 0.3, ("c", "y", "g"): 0.3}
+    assert NUMBERS.column("group", system=["a"], measure="m") == {("g",): 0.1, ("h",): 0.2}
+    assert NUMBERS.value(system="a", group="g", measure="m") == 0.1
+    assert NUMBERS.names(measure="m") == 3
+
+
+def test_columns_are_compared_place_by_place():
+    g, h = (NUMBERS.column("system", group=group, measure="m") for group in "gh")
+    assert not all_above(h, g)  # 0.2 > 0.1 holds for a, 0.1 > 0.3 does not for b; c has no h
+    assert all_above({("a",): 0.2}, g)
+    assert mean([0.1, 0.2, 0.3]) == pytest.approx(0.2)
+    assert not above(0.1 + 0.2, 0.3)  # 0.30000000000000004
+    assert leads("a", h)
+    assert not leads("c", g)  # b has as much
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda: NUMBERS.value(system="z", group="g", measure="m"),
+        lambda: NUMBERS.names(kind="z"),
+        lambda: leads("z", NUMBERS.column(group="g", measure="m")),
+        lambda: leads("c", NUMBERS.column(kind="y", measure="m")),  # alone
+        lambda: all_above(NUMBERS.column("system", measure="n"), NUMBERS.column("system", group="h", measure="m")),
+    ],
+)
+def test_what_there_are_no_cells_for_is_missing(compute):
+    with pytest.raises(Missing):
+        compute()
+
+
+def test_two_numbers_of_one_place_are_not_chosen_from():
+    twice = Numbers([*SMALL, SMALL[0]._replace(table="2", value=0.5)])
+    with pytest.raises(ToolkitError, match="several numbers fit"):
+        twice.column(group="g", measure="m")
+    with pytest.raises(ToolkitError, match="several numbers fit"):
+        NUMBERS.value(group="g", measure="m")  # three systems
+    assert twice.column(table=2, group="g", measure="m") == {("a", "x", "g"): 0.5}

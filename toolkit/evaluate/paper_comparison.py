@@ -1,0 +1,162 @@
+"""Runs beside what the benchmark's paper prints: how far off each number is, and which of the printed ones are doubtful."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolkit import benchmarks, registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.core.tabular import aligned, to_csv, to_json
+from toolkit.evaluate.evaluation import Evaluation
+from toolkit.formats import read_metadata
+from toolkit.formats.metadata import mapping, system_name
+from toolkit.published.comparison import Beside, beside, measures_of
+from toolkit.published.paper_tables import cells, printed_row
+from toolkit.published.tables_as_text import numbered
+
+FORMATS = ("table", "json", "csv")
+HEADS = (
+    "run",
+    "group",
+    "mode",
+    "measure",
+    "value",
+    "published",
+    "difference",
+    "table",
+    "system",
+    "printed group",
+    "printed mode",
+)
+
+
+def paper_of(benchmark: str | None) -> tuple[str, tuple[str, ...]]:
+    """The paper that a benchmark's scores can be set beside, and the groups that are scored.
+
+    Raises ToolkitError for a mini, whose scores are never set beside published ones, and for what no paper reports.
+    """
+    selection = benchmarks.find(benchmark) if benchmark else None
+    if selection is None:
+        raise ToolkitError("published numbers are of a benchmark", "--benchmark ID, one of ours")
+    if registry.benchmark(selection.benchmark).mini:
+        raise ToolkitError(
+            f"{selection.benchmark} was written for this project: its scores are never set beside published ones",
+            "evaluate a run of the published benchmark",
+        )
+    if not cells(selection.benchmark):
+        raise ToolkitError(f"nothing published is known of {selection.benchmark}", "tandem benchmarks published --help")
+    return selection.benchmark, selection.groups
+
+
+def check_judged(benchmark: str | None, qrels: object) -> None:
+    """Raise ToolkitError where other judgments take the place of those that a paper scores by: of a mini, they would have its
+    scores stand beside published ones. BERDS, which was published without judgments, is scored by any.
+    """
+    paper, groups = paper_of(benchmark)
+    if qrels and all(map(benchmarks.load(paper).has_qrels, groups)):
+        raise ToolkitError(f"published numbers are by the judgments of {paper}", "leave --qrels out")
+
+
+def check_made_for(metadata: Mapping[str, Any]) -> None:
+    """Raise ToolkitError where a run's metadata say that it is of a mini: its ids may be those of the benchmark it copies."""
+    topics = mapping(metadata, "data", "topics").get("name")
+    if isinstance(topics, str) and (selection := benchmarks.find(topics)):
+        paper_of(selection.benchmark)
+
+
+def printed_as(run: Run, paper: str, system: str = "") -> Mapping[str, Any]:
+    """How the paper prints the system of a run: the one that is named, else the one of its metadata, else of its tag.
+
+    Raises ToolkitError where the paper does not report it, and for a run whose metadata say that it is of a mini.
+    """
+    metadata = (read_metadata(run.source.split(", ")[0]) if run.source else None) or {}
+    check_made_for(metadata)
+    if system:
+        return printed_row(paper, system)
+    name = system_name(run.tag, metadata)
+    try:
+        return printed_row(paper, name)
+    except ToolkitError as error:
+        raise ToolkitError(f"{run.source or run.tag}: {error}", f"name the row: --published SYSTEM; {error.hint}") from error
+
+
+def scores_beside(
+    evaluation: Evaluation, benchmark: str | None, system: str, measures: Sequence[str] | None, missing: str
+) -> tuple[list[Beside], tuple[str, ...]]:
+    """Every number of the runs that the paper prints, beside it, run by run; and the notes of the evaluation.
+
+    system    a name of the registry or of the paper; empty: each run's own
+    measures  None for all that the paper prints
+
+    Raises ToolkitError where there is nothing to compare.
+    """
+    paper, groups = paper_of(benchmark)
+    rows = {run.tag: printed_as(run, paper, system) for run in evaluation.runs}
+    # as the measures of the benchmark's own table: those that need other modes than are judged are left out, with a note
+    judgments = replace(evaluation.judgments, measures=measures_of(paper), shown=())
+    scores = replace(evaluation, judgments=judgments).scores(measures, missing=missing)
+    found = beside(scores.rows, groups, paper, rows)
+    if not found:
+        raise ToolkitError(f"the {paper} paper prints none of these numbers", f"see `tandem benchmarks published {paper}`")
+    return found, scores.notes
+
+
+def render(rows: Sequence[Beside], notes: Sequence[str], format: str) -> str:
+    """In one of `FORMATS`; the table and JSON hold the notes too."""
+    if format == "table":
+        return _table(rows, notes)
+    records = [_record(row) for row in rows]
+    return to_json(records, notes) if format == "json" else to_csv([*HEADS, "inconsistent"], records)
+
+
+def _record(row: Beside) -> dict[str, Any]:
+    cell = row.cell
+    ours = (row.run, row.group, row.mode, row.measure, row.value, cell.value, row.difference, ", ".join(row.tables))
+    theirs = (f"{cell.system} ({cell.kind})" if cell.kind else cell.system, cell.group, cell.mode)
+    return {**dict(zip(HEADS, (*ours, *theirs), strict=True)), "inconsistent": " ".join(cell.inconsistent)}
+
+
+def _table(rows: Sequence[Beside], notes: Sequence[str]) -> str:
+    """A line for each number; what is the same in all of them is not repeated."""
+    flaws = list(dict.fromkeys(flaw for row in rows for flaw in row.cell.inconsistent))
+    lines = []
+    for row in rows:
+        record = _record(row)
+        marks = "".join(f" [{flaws.index(flaw) + 1}]" for flaw in row.cell.inconsistent)
+        figures = {
+            "value": f"{row.value:.4f}",
+            "published": f"{row.cell.value:.4f}{marks}",
+            "difference": f"{row.difference:+.4f}",
+        }
+        lines.append([str({**record, **figures}[name]) for name in HEADS])
+    told = [number for number, name in enumerate(HEADS) if name in HEADS[1:8] or _tells(lines, number)]
+    text = [[HEADS[number] for number in told], *([line[number] for number in told] for line in lines)]
+    return "\n".join([*aligned(text, told.index(HEADS.index("value"))), "", *_summary(rows), *notes, *numbered(flaws)]) + "\n"
+
+
+def _tells(lines: Sequence[Sequence[str]], number: int) -> bool:
+    """Whether a column says something: not the same in every line, nor what the column before it in our words says."""
+    ours = HEADS.index(HEADS[number].removeprefix("printed "))
+    return len({line[number] for line in lines}) > 1 and (ours == number or any(line[number] != line[ours] for line in lines))
+
+
+def _summary(rows: Sequence[Beside]) -> list[str]:
+    """For each run, how far it is from the paper: fractions and ranks apart."""
+    lines = []
+    for run in dict.fromkeys(row.run for row in rows):
+        own = [row for row in rows if row.run == run]
+        names = ", ".join(dict.fromkeys(str(_record(row)["system"]) for row in own))
+        kinds = {"scores": [row for row in own if row.cell.scale != "number"]}
+        kinds["ranks"] = [row for row in own if row.cell.scale == "number"]
+        for what, some in kinds.items():
+            if some:
+                off = [abs(row.difference) for row in some]
+                lines.append(
+                    f"{run} and {names} as published: {len(off)} {what}, off by {math.fsum(off) / len(off):.4f} on average,"
+                    f" {max(off):.4f} at most"
+                )
+    return lines
