@@ -50,6 +50,17 @@ def test_robustness_without_core_queries_is_noted():
     assert len(evaluate(run("a b"), qrels=judged, measures=["nDCG@10"]).notes) == 1
 
 
+def test_what_needs_reversed_judgments_has_no_value_without_any():
+    # of `g` and `x` both are relevant in the original, `g` alone under the instruction
+    judged = Qrels.from_rows([Qrel("q-ori", "g", 1), Qrel("q-ori", "x", 1), Qrel("q-ins", "g", 1), Qrel("q-ins", "x", 0)])
+    scores = evaluate(run("q-ori q-ins"), qrels=judged)
+    values = {row.measure: row.value for row in scores.rows if row.mode == "paired"}
+    lacking = dict.fromkeys(("SICR", "WISE@20", "WISE_ideal@20", "WISE_per@20"), math.nan)
+    assert values == pytest.approx({"pMRR": 0.0, **lacking}, nan_ok=True)
+    assert "rev" not in {row.mode for row in scores.rows}
+    assert "mine: 1 query (q) without judgments in a reversed mode: left out of WISE and SICR" in scores.notes
+
+
 def test_default_measures_without_modes():
     scores = evaluate(run("1"), qrels=Qrels.from_rows([Qrel("1", "g", 1)]))
     assert [row.measure for row in scores.rows] == ["nDCG@10", "RR@10", "R@100", "AP"]

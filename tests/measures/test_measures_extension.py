@@ -1,5 +1,6 @@
 """The measures as users of ir_measures meet them: parsed, printed, mixed, on every kind of input."""
 
+import math
 import subprocess
 import sys
 
@@ -145,6 +146,13 @@ def test_og_and_changed_pair_as_ori_and_ins_do():
     run = [ScoredDoc("7-og", "b", 2), ScoredDoc("7-og", "a", 1), ScoredDoc("7-changed", "b", 1), ScoredDoc("7-changed", "a", 2)]
     assert [tuple(metric) for metric in pMRR.iter_calc(qrels, run)] == [("7", pMRR, 0.5)]
     assert list(WISE.iter_calc(qrels, run)) == []
+
+
+def test_without_reversed_judgments_wise_and_sicr_have_no_value():
+    qrels = [qrel for qrel in QRELS if not qrel.query_id.endswith("rev")]
+    for run in (RUN, [doc for doc in RUN if not doc.query_id.endswith("rev")]):
+        found = ir_measures.calc_aggregate([WISE, WISE_ideal, SICR, pMRR], qrels, run)
+        assert found == pytest.approx({WISE: math.nan, WISE_ideal: math.nan, SICR: math.nan, pMRR: 0.25}, nan_ok=True)
 
 
 def test_importing_leaves_everyones_ndcg_to_pytrec_eval():

@@ -111,7 +111,10 @@ def test_sicr_by_case(ranks, scores, missing, paper, release):
 def test_several_gold_documents_are_averaged_within_their_query_first():
     # query a has two gold documents (1, 1, 2) and (2, 3, 3), query b one (1, 1, 2); N = 2 and 1
     judged = Qrels.from_rows(
-        Qrel(f"{q}-{m}", d, 1) for q, docs in (("a", "gh"), ("b", "g")) for m in ("ori", "ins") for d in docs
+        Qrel(f"{q}-{m}", d, int(m != "rev"))
+        for q, docs in (("a", "gh"), ("b", "g"))
+        for m in ("ori", "ins", "rev")
+        for d in docs
     )
     orders = {"a-ori": "gh", "a-ins": "gxh", "a-rev": "xgh", "b-ori": "g", "b-ins": "g", "b-rev": "xg"}
     run = Run.from_dict({q: {d: -i for i, d in enumerate(docs)} for q, docs in orders.items()})
@@ -120,8 +123,8 @@ def test_several_gold_documents_are_averaged_within_their_query_first():
     assert found.aggregate == pytest.approx((1 / 3 + 1) / 2)
 
 
-def test_rev_need_not_be_judged_but_must_be_retrieved():
-    judged = Qrels.from_rows([Qrel("a-ori", "g", 1), Qrel("a-ins", "g", 1)])
+def test_rev_need_not_be_judged_of_every_query_but_must_be_retrieved():
+    judged = Qrels.from_rows([Qrel("a-ori", "g", 1), Qrel("a-ins", "g", 1), Qrel("b-rev", "g", 0)])
     run = {"a-ori": {"g": 1.0}, "a-ins": {"g": 1.0}, "a-rev": {"x": 2.0, "g": 1.0}}
     assert measures.evaluate(["WISE"], Run.from_dict(run), judged)[0].aggregate == 1
     del run["a-rev"]

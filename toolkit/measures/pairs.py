@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,7 +85,9 @@ def pairs(run: Run, qrels: Qrels, ties: str = "trec") -> Pairs:
     """Follow each document that is relevant in a base mode through the modes of its query."""
     judged = judged_modes(qrels.query_ids)
     bases = tuple(base for base, roles in judged.items() if roles[BASE] and roles[CHANGED])
-    modes = tuple(MODES[split_mode(judged[base][BASE])[1]] for base in bases)
+    # where nothing is judged in a reversed mode, nobody reversed an instruction: there is no such mode to be absent from
+    known = {split_mode(query_id)[1] for roles in judged.values() for query_id in roles} | {""}
+    modes = tuple(_known_modes(split_mode(judged[base][BASE])[1], known) for base in bases)
     queries, docs, gold = _relevant(qrels, [judged[base] for base in bases])
 
     # one search for all modes: code c of role r is query r * len(bases) + c
@@ -103,6 +105,11 @@ def pairs(run: Run, qrels: Qrels, ties: str = "trec") -> Pairs:
         relevant=np.bincount(queries, minlength=len(bases)),
         unpaired=tuple(base for base, roles in judged.items() if not (roles[BASE] and roles[CHANGED])),
     )
+
+
+def _known_modes(base_mode: str, known: Container[str]) -> tuple[str, str, str]:
+    base, changed, reversed_ = MODES[base_mode]
+    return base, changed, reversed_ if reversed_ in known else ""
 
 
 def _relevant(qrels: Qrels, judged: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

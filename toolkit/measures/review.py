@@ -12,6 +12,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.measures.compute import Joined
 from toolkit.measures.inputs import as_qrels, as_run
+from toolkit.measures.paired import reversible
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, ROLES, Pairs
 
 FINE = 6  # digits after the point from which on scores are taken as exact
@@ -49,6 +50,7 @@ class Findings:
     unpaired           queries judged in the base or the changed mode only
     without_gold       queries without a gold document: WISE and SICR leave them out
     without_negatives  queries without an instruction negative: p-MRR leaves them out
+    without_reversed   queries of which no reversed mode is judged: WISE and SICR leave them out
     without_group      no core query has two judged queries in a mode: Robustness is the plain measure
     repeated           judgments given more than once
     """
@@ -64,6 +66,7 @@ class Findings:
     unpaired: tuple[str, ...]
     without_gold: tuple[str, ...]
     without_negatives: tuple[str, ...]
+    without_reversed: tuple[str, ...]
     without_group: bool
     repeated: int
 
@@ -89,6 +92,7 @@ def findings(run: Run, qrels: Qrels, groups: Mapping[str, str] | None = None) ->
         unpaired=pairs.unpaired,
         without_gold=tuple(ids[~pairs.has(pairs.gold)]),
         without_negatives=tuple(ids[~pairs.has(~pairs.gold)]),
+        without_reversed=tuple(ids[~reversible(pairs)]),
         without_group=joined.without_group,
         repeated=len(joined.qrels) - len(joined.positions("trec").queries),
     )

@@ -21,6 +21,7 @@ ALONE = (
 )
 
 OF_GOLD = ("WISE", "WISE_ideal", "SICR", "GoldRank")
+OF_REVERSED = ("WISE", "WISE_ideal", "SICR")
 OF_NEGATIVES = ("pMRR", "NegativeRank")
 
 
@@ -62,6 +63,8 @@ def describe(found: Findings, *, measures: Iterable[str | Measure] | None = None
         lines.append(f"{_some(found.without_gold)} without a gold document: left out of WISE and SICR")
     if found.without_group and "Robustness" in (names or ()):  # of the ids of most collections it is true
         lines.append(ALONE)
+    if found.without_reversed and about(*OF_REVERSED):
+        lines.append(f"{_some(found.without_reversed)} without judgments in a reversed mode: left out of WISE and SICR")
     if found.without_negatives and about(*OF_NEGATIVES):
         lines.append(f"{_some(found.without_negatives)} without an instruction negative: left out of p-MRR")
     return lines
