@@ -38,6 +38,11 @@ def common(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--version", action="version", version=f"tandem-ir {__version__}")
 
 
+def topics_option(group: argparse._ActionsContainer, help: str, **how: bool) -> None:
+    """`--topics`, which may be repeated: a list, or None."""
+    group.add_argument("--topics", action="append", metavar="T", help=f"{help}; may be repeated", **how)
+
+
 def encoding_options(group: argparse._ArgumentGroup) -> None:
     """How a model encodes: `--batch-size`, `--device`, `--precision`, `--trust-remote-code`."""
     group.add_argument("--batch-size", type=int, default=32, metavar="N", help="in texts of 128 tokens (default: 32)")

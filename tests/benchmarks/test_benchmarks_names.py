@@ -66,6 +66,28 @@ def test_a_file_is_called_by_its_stem(tmp_path):
     ]
 
 
+def test_several_names_of_a_benchmark_are_one_set_group_by_group():
+    topics = resolve_topics(["infosearch-mini-ori", "infosearch-mini-audience-ins"])
+    assert topics.name == "infosearch-mini-ori+infosearch-mini-audience-ins"
+    assert topics.benchmark is load("infosearch-mini")
+    assert [part.group for part in topics.parts] == list(GROUPS)
+    assert [topic.mode for topic in topics.parts[0].topics] == ["ori"] * 12 + ["ins"] * 12
+    assert {topic.mode for topic in topics.parts[1].topics} == {"ori"}
+    assert resolve_topics(["infosearch-mini"]) == resolve_topics("infosearch-mini")
+
+
+def test_files_and_benchmarks_together_have_no_corpus_of_their_own(tmp_path):
+    (tmp_path / "mine.tsv").write_text("1\twhat is new\n", encoding="utf-8")
+    (tmp_path / "other.tsv").write_text("2\twhat is old\n", encoding="utf-8")
+    names = ["infosearch-mini-audience-rev", str(tmp_path / "mine.tsv"), str(tmp_path / "other.tsv")]
+    topics = resolve_topics(names)
+    assert (topics.name, topics.benchmark) == ("infosearch-mini-audience-rev+mine+other", None)
+    assert [(part.group, len(part.topics)) for part in topics.parts] == [("all", 14)]
+    (tmp_path / "other.tsv").write_text("1\twhat is old\n", encoding="utf-8")
+    with pytest.raises(ToolkitError, match="query id '1' is in mine and in other"):
+        resolve_topics(names)
+
+
 def test_an_unknown_name_is_answered_with_the_nearest():
     with pytest.raises(ToolkitError) as caught:
         resolve_topics("infosearch-mini-audiense-ins")

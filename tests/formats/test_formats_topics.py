@@ -1,6 +1,8 @@
 """Topics: TREC, TSV and JSONL, told apart by content; what cannot be searched for is refused."""
 
 import gzip
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -127,9 +129,65 @@ def test_a_number_as_id_is_text(tmp_path):
     assert read_topics(write(tmp_path, '{"_id": 12, "text": "x"}\n'))[0].query_id == "12"
 
 
+ROW = {"query": "wind power", "instruction": "For experts."}
+READ = Topic("q-ins", "wind power For experts.", query="wind power", instruction="For experts.", mode="ins")
+
+
+@pytest.mark.parametrize(
+    ("row", "topic"),
+    [
+        ({"_id": "q-ins", "text": "wind power", "instruction": "For experts."}, READ),  # BEIR's, mFollowIR's on the hub
+        ({"id": "q-ins", **ROW}, READ),
+        ({"qid": "q-ins", "title": "wind power", "instruction": "For experts."}, READ),
+        ({"query_id": "q-ins", "text": "wind power For experts.", "instruction": "For experts."}, READ),
+        ({"id": "q-ins", "text": "Experts: wind power", **ROW}, replace(READ, text="Experts: wind power")),
+        ({"id": 7, **ROW, "mode": "ins", "group_id": "3"}, replace(READ, query_id="7", group_id="3")),
+        ({"qid": "7", "query": "wind power", "instruction": None}, Topic("7", "wind power", query="wind power")),
+        ({"_id": "7", "text": "wind power"}, Topic("7", "wind power", query="wind power")),
+    ],
+)
+def test_json_lines_of_others_give_core_query_and_instruction(tmp_path, row, topic, capsys):
+    assert read_topics(write(tmp_path, json.dumps(row))) == [topic]
+    assert capsys.readouterr().err == ""
+
+
+def test_keys_that_are_not_read_are_named_once(tmp_path, capsys):
+    rows = [
+        {"_id": "1", "text": "a", "metadata": {}},
+        {"_id": "2", "text": "a", "instruct": "For experts.", "title": "b"},
+        {"_id": "3", "text": "a", "instruct": "For laymen.", "metadata": {"source": 1}},
+    ]
+    assert len(read_topics(write(tmp_path, "\n".join(map(json.dumps, rows))))) == 3
+    source = tmp_path / "topics"
+    assert capsys.readouterr().err == f"note: {source}: keys that topics do not have are not read: instruct, title, metadata\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "query_id\tquery\tinstruction\nq-ins\twind power\tFor experts.\n",
+        "QID\tInstruction\tText\n\nq-ins\tFor experts.\t wind power\n",
+        "_id\ttext\tmode\tinstruction\nq-ins\twind power\tins\tFor experts.\n",
+        "id\ttitle\ttext\tinstruction\tquery\nq-ins\t\twind power For experts.\tFor experts.\twind power\n",
+        "q-ins\twind power\tFor experts.\n",
+    ],
+)
+def test_tsv_columns_are_read_by_their_header_and_a_third_one_is_the_instruction(tmp_path, content, capsys):
+    assert read_topics(write(tmp_path, content)) == [READ]
+    assert capsys.readouterr().err == ""
+
+
+def test_tsv_rows_may_lack_their_last_column(tmp_path, capsys):
+    content = "qid\tquery\tinstruction\tsource\na\twind power\nb\twind power\tFor experts.\tweb\n"
+    assert [topic.text for topic in read_topics(write(tmp_path, content))] == ["wind power", "wind power For experts."]
+    assert "not read: source\n" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("qid\tnarrative\nq1\tone\n", "line 1: a header without a column text or query or title"),
+        ("qid\tquery\nq1\tone\ttwo\n", "line 2: 3 columns, the header has 2"),
         ("q1\tone\nq2 two\n", "line 2: no tab between topic id and text"),
         ("q1\tone\nq2\t \n", "line 2: topic q2 without text"),
         ("q1\tone\n\ttwo\n", "line 2: a topic without id"),

@@ -5,7 +5,7 @@ Importing this registers our ids with ir_datasets (when that is imported) and to
 
 from toolkit.benchmarks.benchmark import Benchmark, Collection, load, present_groups, take
 from toolkit.benchmarks.hook import register_with_ir_datasets
-from toolkit.benchmarks.names import Selection, TopicPart, TopicSet, find, open_collection, resolve_topics
+from toolkit.benchmarks.names import Selection, TopicPart, TopicSet, find, join_topics, open_collection, resolve_topics
 from toolkit.benchmarks.published_ids import PublishedIds
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "TopicPart",
     "TopicSet",
     "find",
+    "join_topics",
     "load",
     "open_collection",
     "present_groups",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,10 +48,10 @@ class TopicPart:
 
 @dataclass(frozen=True)
 class TopicSet:
-    """Topics by their name or file.
+    """Topics by their names or files.
 
-    name       for file names: the id with `-`, a file's stem
-    benchmark  where they come from; None for a file
+    name       for file names: the id with `-`, a file's stem; of several with `+` between them
+    benchmark  where they come from; None for a file, and for several that are not of one benchmark
     """
 
     name: str
@@ -115,8 +115,39 @@ def _say_once(message: str) -> None:
     say(message)
 
 
-def resolve_topics(name: str) -> TopicSet:
-    """The topics of a name or file. Raises ToolkitError, with the nearest known name, where it is nothing of that."""
+def resolve_topics(names: str | Sequence[str]) -> TopicSet:
+    """The topics of a name or file, or of several of them as one set.
+
+    Raises ToolkitError, with the nearest known name, for what is neither, and where two of several have a query id.
+    """
+    if isinstance(names, str):
+        return _resolve(names)
+    return join_topics([_resolve(name) for name in names])
+
+
+def join_topics(sets: Sequence[TopicSet]) -> TopicSet:
+    """Several sets as one: group by group where all are of one benchmark, otherwise as topics without a corpus of their own.
+
+    Raises ToolkitError where a query id is in two of them.
+    """
+    if len(sets) == 1:
+        return sets[0]
+    of: dict[str, str] = {}
+    for one in sets:
+        for query_id in dict.fromkeys(topic.query_id for topic in one.topics):
+            if query_id in of:
+                message = f"query id {query_id!r} is in {of[query_id]} and in {one.name}"
+                raise ToolkitError(message, "give each query its own id")
+            of[query_id] = one.name
+    shared = len({one.benchmark and one.benchmark.spec.name for one in sets}) == 1
+    groups: dict[str, list[Topic]] = {}
+    for part in itertools.chain.from_iterable(one.parts for one in sets):
+        groups.setdefault(part.group if shared else "all", []).extend(part.topics)
+    parts = [TopicPart(group, topics) for group, topics in groups.items()]
+    return TopicSet("+".join(one.name for one in sets), parts, sets[0].benchmark if shared else None)
+
+
+def _resolve(name: str) -> TopicSet:
     selection = find(name)
     if selection is not None:
         benchmark = load(selection.benchmark)

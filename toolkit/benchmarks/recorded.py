@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks.names import TopicSet, resolve_topics
+from toolkit.benchmarks.names import TopicSet, find, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.metadata import read_metadata
 from toolkit.formats.provenance import topics_digest
@@ -24,7 +24,8 @@ def recorded_topics(source: str | Path) -> TopicSet:
     if "name" not in recorded:
         raise ToolkitError(f"nothing says which topics {source} was made with", HINT)
     try:
-        found = resolve_topics(recorded["name"])
+        name = recorded["name"]
+        found = resolve_topics(name if find(name) else name.split("+"))
     except ToolkitError as error:
         message = f"{source} was made with topics {recorded['name']}, which are not found by that name"
         raise ToolkitError(message, HINT) from error

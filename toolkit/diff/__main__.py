@@ -8,7 +8,7 @@ import sys
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.shell import command, from_os_error, guard, judgment_options, note, significance_options
+from toolkit.shell import command, from_os_error, guard, judgment_options, note, significance_options, topics_option
 
 EPILOG = """\
 examples:
@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     moved.add_argument("--by", metavar="MEASURE", help="by which measure (default: the first)")
     page = made.add_argument_group("the page")
     page.add_argument("--html", metavar="F", help="write one self-contained page: queries, rankings side by side, texts")
-    page.add_argument("--topics", metavar="T", help="whose queries they are (default: the benchmark's)")
+    topics_option(page, "whose queries they are (default: the benchmark's)")
     page.add_argument("--index", metavar="I", help="where texts of documents are stored (default: the benchmark's corpora)")
     page.add_argument("--docs", metavar="F", help="the texts in files: JSONL, TSV or TREC text")
     made.add_argument("--format", choices=("table", "json", "csv"), default="table")

@@ -146,7 +146,7 @@ def page(
     given: Given,
     *,
     benchmark: str | None = None,
-    topics: str | None = None,
+    topics: str | Sequence[str] | None = None,
     index: str | None = None,
     docs: str | None = None,
     measures: Sequence[str] | None = None,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.shell import command, encoding_options, guard, note
+from toolkit.shell import command, encoding_options, guard, note, topics_option
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -51,9 +51,7 @@ def parser() -> argparse.ArgumentParser:
     alike.add_argument("--recipe", metavar="R", help="a recipe of the system")
     encoding_options(alike)
     alike.add_argument("--vectors", metavar="DIR", help="vectors that `tandem encode` has made of the documents")
-    alike.add_argument(
-        "--topics", action="append", default=[], metavar="T", help="the runs' topics, whose corpora have the texts"
-    )
+    topics_option(alike, "the runs' topics, whose corpora have the texts")
     alike.add_argument("--index", metavar="I", help="where texts are stored: a folder, a prebuilt index, or a benchmark")
     alike.add_argument("--docs", metavar="F", help="the texts in files: JSONL, TSV or TREC text")
     out = parser.add_argument_group("output")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import TopicSet, resolve_topics
+from toolkit.benchmarks import TopicSet, join_topics, resolve_topics
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.core.runs import Run
@@ -37,7 +37,7 @@ def plan_diversify(
     systems: Sequence[str | Path] = (),
     recipe: str | None = None,
     vectors: str | None = None,
-    topics: Sequence[str] = (),
+    topics: Sequence[str] | None = None,
     index: str | None = None,
     docs: str | None = None,
     output: str | None = None,
@@ -63,7 +63,8 @@ def plan_diversify(
     settings = Settings(lams, normalisation, depth, number, name, tail)
     check(lams, normalisation, tail, depth)
     source = _vectors(vectors, system, systems, recipe, how)
-    found = [resolve_topics(topic) for topic in topics]
+    found = [resolve_topics(topic) for topic in topics or ()]
+    join_topics(found)  # a query of two of them would be in two groups
     read, tuned_on = _read(runs), _read(dev)
     for run in (*read.values(), *tuned_on.values()):
         scales(run, normalisation, number)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, encoding_options, guard, note, report
+from toolkit.shell import command, encoding_options, guard, note, report, topics_option
 
 if TYPE_CHECKING:
     from toolkit.core.specs import SystemSpec
@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="CORPUS",
         help="a file or folder (JSONL, TSV, TREC text), a benchmark's corpus, an id of ir_datasets, -; or verify DIR",
     )
-    what.add_argument("--topics", metavar="T", help="topics instead: a benchmark's, an ir_datasets id, a file, or -")
+    topics_option(what, "topics instead: a benchmark's, an ir_datasets id, a file, or -")
     how = parser.add_argument_group("how")
     how.add_argument("--system", metavar="S", help="a dense system of the registry, a folder, or a Hugging Face id")
     how.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")

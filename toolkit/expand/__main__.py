@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, note, subcommands
+from toolkit.shell import command, guard, note, subcommands, topics_option
 
 if TYPE_CHECKING:
     from toolkit.expand.job import Expansion
@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
 
 def source_options(sub: argparse.ArgumentParser) -> None:
     what = sub.add_argument_group("questions and perspectives")
-    what.add_argument("--topics", required=True, metavar="T", help="the questions: a benchmark's topics, a file, or -")
+    topics_option(what, "the questions: a benchmark's topics, a file, or -", required=True)
     what.add_argument(
         "--from",
         dest="source",

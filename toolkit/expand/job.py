@@ -75,7 +75,7 @@ class Expansion:
 
 
 def plan_expansion(
-    topics: str,
+    topics: str | Sequence[str],
     source: str,
     *,
     query: str = FORMS[0],
@@ -85,7 +85,7 @@ def plan_expansion(
 ) -> Expansion:
     """Look everything up that expanding will need.
 
-    topics   a name or a file
+    topics   a name or a file, or several
     source   see `sources.read_given`, or a system of kind `expander`
     systems  the user's own YAML files with entries
     how      of an expander: `prompt`, and what `toolkit.models.llm.load_llm` takes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.modes import split_mode
+from toolkit.core.progress import say
 from toolkit.core.topics import Topic
 from toolkit.formats.ids import check_ids
 from toolkit.formats.lines import bad_lines, read_bytes, source_name
@@ -20,6 +21,7 @@ from toolkit.formats.problems import Problem, by_line, refuse
 
 Found = tuple[int, Topic | Problem]  # line number and what stands there
 _FIELDS = tuple(field.name for field in fields(Topic))
+_IDS, _TEXTS = ("query_id", "_id", "id", "qid"), ("text", "query", "title")  # ours, BEIR's, Pyserini's
 _TOP = re.compile(r"^[ \t]*<top>(.*?)(^[ \t]*</top>|(?=^[ \t]*<top>)|\Z)", re.DOTALL | re.IGNORECASE | re.MULTILINE)
 # a tag at the start of a line, or a known one anywhere: some files put <num> and <title> on one line
 _TAG = re.compile(r"^[ \t]*<(\w+)>|<(num|title|desc|narr)>", re.MULTILINE | re.IGNORECASE)
@@ -39,10 +41,16 @@ _OWN_LABELS = {name: label for name, label in _LABELS.items() if name != "title"
 def read_topics(path: str | Path) -> list[Topic]:
     """Topics from a file, told apart by its content; .gz, .zst, `-`.
 
-    TREC `<top>`, TSV (`id<TAB>text`), JSONL (fields of Topic, its wordings and perspectives too; BEIR's `_id` and `text`).
+    JSONL has the fields of Topic; `_id`, `id` or `qid` stand for `query_id`, and of `text`, `query` and `title` one is enough.
+    With both `text` and `query` each is what Topic says. With one of the three it is the core query, and the text is the core
+    query, one blank, the instruction, as MTEB sends it; a text that ends with its instruction already is whole. Keys that are
+    none of these are named in a note.
 
-    A core query that is not given is the text itself. The mode is taken from the id. Of TREC topics that Tandem did not
-    write (they have no `<orig>`), the title is the query; description and narrative are not read.
+    TSV is `id<TAB>text`. Where the first line begins with a name of ids (`query_id`, `qid`, ...) it is a header, and the
+    columns are read as the keys of JSONL are. Without a header, a third column that every line has is the instruction.
+
+    Of TREC topics (`<top>`) that Tandem did not write (they have no `<orig>`), the title is the query; description and
+    narrative are not read. A mode that is not given is taken from the id.
 
     Raises ToolkitError with all problems of the file: a topic without id or text, an id twice or with white space in it, a
     line that is neither, bytes that are not UTF-8, no topics at all.
@@ -50,8 +58,8 @@ def read_topics(path: str | Path) -> list[Topic]:
     data, source = read_bytes(path).removeprefix(codecs.BOM_UTF8), source_name(path)
     refuse(source, [Problem("F001", number, "not UTF-8 text") for number in sorted(bad_lines(data))])
     text = data.decode().replace("\r\n", "\n")
-    topics, problems, seen = [], [], {}
-    for line, found in _reader(text)(text):
+    topics, problems, seen, unread = [], [], {}, {}
+    for line, found in _reader(text)(text, unread):
         if isinstance(found, Problem):
             problems.append(found)
         elif found.query_id in seen:
@@ -62,10 +70,12 @@ def read_topics(path: str | Path) -> list[Topic]:
     if not seen and not problems:
         problems.append(Problem("F002", None, "no topics in it"))
     refuse(source, by_line(problems))
+    if unread:
+        say(f"note: {source}: keys that topics do not have are not read: {', '.join(unread)}")
     return topics
 
 
-def _reader(text: str) -> Callable[[str], Iterator[Found]]:
+def _reader(text: str) -> Callable[[str, dict[str, None]], Iterator[Found]]:
     start = text.lstrip()
     if start.startswith("{"):
         return _read_jsonl
@@ -89,16 +99,28 @@ def _is_split(query_id: str) -> bool:
     return query_id.split() != [query_id]
 
 
-def _read_tsv(text: str) -> Iterator[Found]:
-    for number, line in enumerate(text.split("\n"), 1):
-        query_id, tab, rest = line.partition("\t")
-        if tab:
-            yield _topic(number, {"query_id": query_id, "text": rest.strip()})
-        elif line.strip():
+def _read_tsv(text: str, unread: dict[str, None]) -> Iterator[Found]:
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    first = [cell.strip().lower() for cell in lines[0][1].split("\t")] if lines else [""]
+    named = first[0] in _IDS
+    if named and not set(first) & set(_TEXTS):
+        yield lines[0][0], Problem("T001", lines[0][0], f"a header without a column {' or '.join(_TEXTS)}")
+        return
+    columns = first if named else ["query_id", "text"]
+    if not named and all(line.count("\t") == 2 for _, line in lines):
+        columns.append("instruction")
+    for number, line in lines[1:] if named else lines:
+        cells = line.split("\t") if named else line.split("\t", len(columns) - 1)
+        if len(cells) == 1:
             yield number, Problem("T001", number, "no tab between topic id and text")
+        elif len(cells) > len(columns):
+            yield number, Problem("T001", number, f"{len(cells)} columns, the header has {len(columns)}")
+        else:
+            row = zip(columns, cells, strict=False)
+            yield _from_row(number, {name: cell if name in _IDS else cell.strip() for name, cell in row}, unread)
 
 
-def _read_jsonl(text: str) -> Iterator[Found]:
+def _read_jsonl(text: str, unread: dict[str, None]) -> Iterator[Found]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -106,24 +128,40 @@ def _read_jsonl(text: str) -> Iterator[Found]:
             row = json.loads(line)
         except json.JSONDecodeError as error:
             yield number, Problem("T001", number, f"not JSON: {error.msg} at column {error.colno}")
-            continue
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
             yield number, Problem("T001", number, f"not JSON: {error}")
-            continue
-        values = {name: row[name] for name in _FIELDS if row.get(name) is not None} if isinstance(row, dict) else {}
-        if isinstance(row, dict) and "_id" in row:
-            values.setdefault("query_id", row["_id"])
-        if type(values.get("query_id")) is int:
-            values["query_id"] = str(values["query_id"])
-        odd = [name for name, value in values.items() if not _NESTED.get(name, _is_text)(value)]
-        if odd:
-            yield number, Problem("T001", number, f"{', '.join(odd)} is {_CALLED.get(odd[0], 'no string')}")
-        elif _SURROGATE.search(json.dumps(values, ensure_ascii=False)):
-            yield number, Problem("T001", number, "half a surrogate pair, which is no text")
         else:
-            if "perspectives" in values:
-                values["perspectives"] = tuple(values["perspectives"])
-            yield _topic(number, values)
+            yield _from_row(number, row if isinstance(row, dict) else {}, unread)
+
+
+def _from_row(line: int, row: Mapping[str, Any], unread: dict[str, None]) -> Found:
+    """The topic of a row by its keys; those that stand for nothing are added to `unread`."""
+    rest = {key: value for key, value in row.items() if value not in (None, "", [], {})}
+    aliases = dict.fromkeys(_IDS, "query_id") | ({} if rest.keys() & {"text", "query"} else {"title": "text"})
+    values: dict[str, Any] = {}
+    for key in (*_FIELDS, *aliases):
+        if key in rest and (name := aliases.get(key, key)) not in values:
+            values[name] = rest.pop(key)
+    unread |= dict.fromkeys(rest)
+    if type(values.get("query_id")) is int:
+        values["query_id"] = str(values["query_id"])
+    if wrong := [name for name, value in values.items() if not _NESTED.get(name, _is_text)(value)]:
+        return line, Problem("T001", line, f"{', '.join(wrong)} is {_CALLED.get(wrong[0], 'no string')}")
+    if _SURROGATE.search(json.dumps(values, ensure_ascii=False)):
+        return line, Problem("T001", line, "half a surrogate pair, which is no text")
+    if "perspectives" in values:
+        values["perspectives"] = tuple(values["perspectives"])
+    return _topic(line, values | _texts(**{name: values.get(name, "") for name in ("text", "query", "instruction")}))
+
+
+def _texts(text: str, query: str, instruction: str) -> dict[str, str]:
+    """`text` and `query` as a topic has them, from one of the two or from both."""
+    if text and query:
+        return {"text": text, "query": query}
+    core = text or query
+    if instruction and text.endswith(f" {instruction}"):
+        return {"text": text, "query": text.removesuffix(instruction).rstrip()}
+    return {"text": f"{core} {instruction}" if core and instruction else core, "query": core}
 
 
 def _is_text(value: Any) -> bool:
@@ -142,7 +180,7 @@ _NESTED = {"perspectives": _is_list, "wordings": _is_mapping}
 _CALLED = {"perspectives": "no list of texts", "wordings": "no mapping of texts"}
 
 
-def _read_trec(text: str) -> Iterator[Found]:
+def _read_trec(text: str, unread: dict[str, None]) -> Iterator[Found]:
     for top in _TOP.finditer(text):
         line = text.count("\n", 0, top.start()) + 1
         if not top.group(2):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, note
+from toolkit.shell import command, guard, note, topics_option
 
 if TYPE_CHECKING:
     from toolkit.judge.job import Job
@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
 
 def what_options(made: argparse.ArgumentParser) -> None:
     what = made.add_argument_group("what to do")
-    what.add_argument("--topics", metavar="T", help="questions with perspectives (default: those that the run's metadata name)")
+    topics_option(what, "questions with perspectives (default: those that the run's metadata name)")
     what.add_argument("--index", metavar="I", help="where texts are stored: a folder, a prebuilt index, or a benchmark")
     what.add_argument("--docs", metavar="F", help="the texts in files (default: the topics' own corpora)")
     what.add_argument("--depth", type=int, default=10, metavar="K", help="documents of each question (default: 10)")

@@ -75,7 +75,7 @@ def plan_job(
     sources: Sequence[str],
     judge: Judge,
     *,
-    topics: str | None = None,
+    topics: str | Sequence[str] | None = None,
     index: str | None = None,
     docs: str | None = None,
     depth: int = 10,

@@ -154,8 +154,8 @@ class Job:
             say(f"note: {judged} has no judgments for the documents of {searched}: compare its runs with one another")
 
 
-def make_run(topics: str, index: str | None = None, system: str | Sequence[str] = "bm25", **how: Any) -> Run:
-    """Search the topics of a name or file and return the run; with `output` it is written too, metadata beside it.
+def make_run(topics: str | Sequence[str], index: str | None = None, system: str | Sequence[str] = "bm25", **how: Any) -> Run:
+    """Search the topics of a name or file, or of several; the run, which with `output` is written too, metadata beside it.
 
     index   a folder, a prebuilt index's name, or a benchmark; the topics' own corpora where none is named
     system  a name, or several whose runs are fused (`fuse="rrf"`)
@@ -168,7 +168,7 @@ def make_run(topics: str, index: str | None = None, system: str | Sequence[str] 
 
 
 def plan_run(
-    topics: str,
+    topics: str | Sequence[str],
     index: str | None = None,
     system: str | Sequence[str] = "bm25",
     *,
@@ -215,7 +215,7 @@ def plan_run(
     reranker = choose_reranker(rerank, options, depth, files=systems, recipe=rerank_recipe, kind=rerank_kind)
     method = Method(chosen, hits, fuse, instruction, few.name if few else "", reranker)
     _check(method, tag, precision, docs, index)
-    name = index or _own_corpora(found, topics)
+    name = index or _own_corpora(found, [topics] if isinstance(topics, str) else topics)
     return Job(
         topics=found,
         asked=as_asked(found, instruction),
@@ -263,9 +263,9 @@ def _metadata_place(output: str | Path | None, metadata: str | Path | None) -> P
     return _place(str(metadata).removesuffix(".yaml"))
 
 
-def _own_corpora(topics: TopicSet, name: str) -> str:
+def _own_corpora(topics: TopicSet, names: Sequence[str]) -> str:
     if topics.benchmark is None:
-        raise ToolkitError(f"{name} names no corpus to search", "name one with --index")
+        raise ToolkitError(f"{' and '.join(names)} names no corpus to search", "name one with --index")
     return topics.benchmark.spec.name
 
 

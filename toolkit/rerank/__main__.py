@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.shell import command, guard, note, run_output
+from toolkit.shell import command, guard, note, run_output, topics_option
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise")
@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
     parser = command("rerank", SUMMARY, EXAMPLES)
     what = parser.add_argument_group("what to rerank")
     what.add_argument("--run", metavar="F", help="a run, or `candidates` for the benchmark's own")
-    what.add_argument("--topics", metavar="T", help="the run's topics (default: those that its metadata name)")
+    topics_option(what, "the run's topics (default: those that its metadata name)")
     what.add_argument("--index", metavar="I", help="where texts are stored: a folder, a prebuilt index, or a benchmark")
     what.add_argument(
         "--docs", metavar="F", help="the texts in files: JSONL, TSV or TREC text (default: the topics' own corpora)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -148,7 +148,7 @@ def plan_rerank(
     run: str | None,
     method: Reranking,
     *,
-    topics: str | None = None,
+    topics: str | Sequence[str] | None = None,
     index: str | None = None,
     docs: str | None = None,
     output: str | Path | None = None,

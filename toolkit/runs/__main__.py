@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
-from toolkit.shell import command, from_os_error, guard, note, subcommands
+from toolkit.shell import command, from_os_error, guard, note, subcommands, topics_option
 
 if TYPE_CHECKING:
     from toolkit.core.runs import Run
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     to.add_argument("--benchmark", metavar="ID", help="for rank-llm and --ids: whose queries and documents they are")
     to.add_argument("--ids", choices=IDS, help="write the query ids as Tandem, or as the benchmark's publication has them")
     to.add_argument("--mode", help="with --ids: the mode that a file with published ids holds, or the one to write")
-    to.add_argument("--topics", metavar="T", help="for rank-llm, with --docs: file of topics (TREC, TSV, JSONL)")
+    topics_option(to, "for rank-llm, with --docs: file of topics (TREC, TSV, JSONL)")
     to.add_argument(
         "--docs", metavar="D", help="for rank-llm, with --topics: file or folder of documents (JSONL, TSV, TREC text)"
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
-from toolkit.formats import FORMATS, read_topics, write_requests
+from toolkit.formats import FORMATS, write_requests
 from toolkit.formats.corpus import corpus_files, read_corpus
 
 NAMES = (*FORMATS, "rank-llm")
@@ -53,11 +53,13 @@ def benchmark_texts(name: str, run: Run) -> tuple[list[Topic], dict[str, str]]:
     return topics, contents
 
 
-def file_texts(topics: str | Path, docs: str | Path, run: Run) -> tuple[list[Topic], dict[str, str]]:
-    """The topics of a file, and the texts of the run's documents from a file or folder of documents.
+def file_texts(topics: str | Sequence[str], docs: str | Path, run: Run) -> tuple[list[Topic], dict[str, str]]:
+    """The topics of a name or file or of several, and the texts of the run's documents from a file or folder of documents.
 
     Raises ToolkitError, with file and line, for a document that cannot be read or has two texts.
     """
+    from toolkit.benchmarks import resolve_topics
+
     needed, contents = set(run.doc_ids.to_pylist()), {}
     for file in corpus_files(docs):
         for line, doc, problem, *_ in (entry for batch in read_corpus(file) for entry in batch.entries()):
@@ -65,4 +67,4 @@ def file_texts(topics: str | Path, docs: str | Path, run: Run) -> tuple[list[Top
                 raise ToolkitError(f"{file}, line {line}: {problem}", "documents are JSONL, TSV or TREC text")
             if doc.doc_id in needed and contents.setdefault(doc.doc_id, doc.contents) != doc.contents:
                 raise ToolkitError(f"{file}, line {line}: document {doc.doc_id} has another text than before", "ids are unique")
-    return read_topics(topics), contents
+    return resolve_topics(topics).topics, contents

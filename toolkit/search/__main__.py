@@ -14,7 +14,7 @@ import os
 import sys
 from pathlib import Path
 
-from toolkit.shell import command, guard, note, run_output
+from toolkit.shell import command, guard, note, run_output, topics_option
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -22,9 +22,7 @@ SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 def parser() -> argparse.ArgumentParser:
     parser = command("search", SUMMARY, EXAMPLES)
     what = parser.add_argument_group("what to search")
-    what.add_argument(
-        "--topics", required=True, metavar="T", help="a benchmark's topics (infosearch-ins), an ir_datasets id, a file, or -"
-    )
+    topics_option(what, "a benchmark's topics (infosearch-ins), an ir_datasets id, a file, or -", required=True)
     what.add_argument(
         "--index", metavar="I", help="a folder, a prebuilt index, or a benchmark; default: the topics' own corpora"
     )

@@ -18,7 +18,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import split_mode
 from toolkit.registry.loader import did_you_mean
-from toolkit.shell import command, guard, subcommands
+from toolkit.shell import command, guard, subcommands, topics_option
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import TopicPart, TopicSet
@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     for sub in (list_parser, show_parser, explain_parser):
         sub.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
     what = explain_parser.add_argument_group("what is sent")
-    what.add_argument("--topics", required=True, metavar="T", help="a benchmark's topics, an ir_datasets id, a file, or -")
+    topics_option(what, "a benchmark's topics, an ir_datasets id, a file, or -", required=True)
     what.add_argument("--query", required=True, metavar="ID", help="a query id; without its mode: in every mode")
     what.add_argument("--doc", metavar="ID", help="a document, too; of the topics' own corpus or of --docs")
     what.add_argument("--docs", metavar="F", help="documents in files: JSONL, TSV or TREC text")
