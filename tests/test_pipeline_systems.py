@@ -96,6 +96,7 @@ def test_a_reranker_behind_the_search_is_the_reranker_on_its_run(tmp_path, cross
         ({"system": "bm25", "rerank": "bge-reranker-v2-m3", "precision": "bf16"}, "bm25.rerank-bge-reranker-v2-m3"),
         ({"system": "all-minilm-l6-v2", "pooling": "cls"}, "all-minilm-l6-v2.pooling-cls"),
         ({"system": "all-minilm-l6-v2", "query_template": "q: {query}"}, "all-minilm-l6-v2.template-9cd0d011"),
+        ({"system": "all-minilm-l6-v2", "plain_template": "q: {query}"}, "all-minilm-l6-v2.template-5d878b28"),
     ],
 )
 def test_a_runs_name_says_what_is_not_as_it_would_be_without_a_word(how, name):

@@ -4,10 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolkit import registry
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.templates import Input, check_template, doc_input, template_digest, topic_input
+from toolkit.core.templates import (
+    SLOT,
+    Input,
+    check_template,
+    doc_input,
+    template_digest,
+    topic_input,
+    topic_template,
+    without_slots,
+)
 from toolkit.core.topics import Topic
 
 pytestmark = pytest.mark.unit
@@ -36,10 +46,77 @@ BARE = Topic("1", "wind power?")  # of a file that knows no instructions
         ({"query": "{instruction} {query}"}, INS, Input("For experts. ", "wind power")),
         ({"query": "{instruction} {query}"}, ORI, Input("", "wind power")),
         ({"query": "{query}</s>"}, BARE, Input("", "wind power?</s>")),
+        ({"query": "Instruct: {instruction}\nQuery: {query}"}, ORI, Input("", "wind power")),
+        ({"query": "Instruct: {instruction}\nQuery: {query}"}, INS, Input("Instruct: For experts.\nQuery: ", "wind power")),
+        ({"query": "{query} (as {released})"}, BARE, Input("", "wind power?")),
     ],
 )
 def test_a_topic_in_a_template(templates, topic, sent):
     assert topic_input(templates, topic) == sent
+
+
+@pytest.mark.parametrize(
+    ("template", "left"),
+    [
+        # lines
+        ("Instruct: {instruction}\nQuery: {query}</s>", "{query}</s>"),
+        ("Rank pages.\nInstruct: {instruction}\n\nQuery: {query}\n", "Rank pages.\n{query}\n"),
+        ("Instruct:\n{instruction}\n\nQuery:\n{query}", "{query}"),
+        ("Query: {query}\n\nInstruct: {instruction}", "Query: {query}"),
+        ("{query}\n\n{instruction}\n", "{query}"),
+        ("<|user|>\n{instruction}\n<|embed|>\n{query}", "<|embed|>\n{query}"),
+        ("<|user|>\n{instruction}\n{query}<|end|>", "<|user|>\n{query}<|end|>"),
+        # clauses
+        ("{query} {instruction}", "{query}"),
+        ("query:  {question} {instruction}", "query:  {question}"),
+        ("query: {instruction} {query}", "query: {query}"),
+        ("Instruct: {instruction} Query: {query}", "{query}"),
+        ("{instruction} [SEP] {query}</s>", "{query}</s>"),
+        ("{query}: {instruction}", "{query}"),
+        ("Find {query}. Note: {instruction}.", "Find {query}."),
+        ("{query} ({instruction})</s>", "{query}</s>"),
+        ("指令：{instruction} 查询：{query}", "{query}"),
+        ("<i>{instruction}</i><q>{query}</q>", "<q>{query}</q>"),
+        ("<q>{query}</q> <i>{instruction}</i></s>", "<q>{query}</q></s>"),
+        ("{query} for {instruction} or {released}", "{query} {released}"),
+        ("Q: {query}", "Q: {query}"),
+    ],
+)
+def test_what_stands_there_for_an_absent_slot_alone_goes(template, left):
+    assert without_slots(template, ["instruction"]) == left
+
+
+labels = st.sampled_from(["", "Instruct: ", "query: ", "Find ", "<t>", "("])
+ends = st.sampled_from(["", ".", "</t>", ")", " [SEP]", "</s>"])
+pieces = st.builds("{}{{{}}}{}".format, labels, st.sampled_from(["query", "question", "instruction", "released"]), ends)
+written = st.lists(st.tuples(pieces, st.sampled_from([" ", "", "\n", "\n\n", ", "])), min_size=1, max_size=5)
+
+
+@given(written.map(lambda parts: "".join(part + between for part, between in parts)))
+def test_the_other_slots_stay_in_their_order_and_nothing_is_added(template):
+    left = without_slots(template, ["instruction", "released"])
+    stay = [slot for slot in SLOT.findall(template) if slot in ("query", "question")]
+    assert SLOT.findall(left) == stay
+    assert without_slots(left, ["instruction", "released"]) == left
+    rest = iter(template)
+    assert all(letter in rest for letter in left)  # a subsequence of the template
+    if len(stay) == len(SLOT.findall(template)):
+        assert left == template
+
+
+def test_queries_without_instruction_are_sent_as_by_the_shipped_systems():
+    derived, given = {}, {}
+    for name, system in registry.systems().items():
+        recipes = [recipe for recipe, told in system.recipes.items() if "unknown" not in told]
+        for spec in (system, *map(system.with_recipe, recipes)):
+            if {"query", "plain"} <= spec.templates.keys():
+                key = f"{name} {spec.recipe}".strip()
+                derived[key] = without_slots(spec.templates["query"], ["instruction"])
+                given[key] = without_slots(spec.templates["plain"], ["released"])
+    # a sentence of the paper's or the model card's in the instruction's place, and a label that stays
+    other = {key for key in given if given[key] != derived[key]}
+    assert {key.partition("-")[0] for key in other} == {"bge", "qwen3", "mxbai"}
+    assert len(given) > 4 * len(other)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +134,14 @@ def test_a_topic_in_a_template(templates, topic, sent):
 )
 def test_a_document_in_a_template(template, doc, sent):
     assert doc_input({"passage": template} if template else {}, doc) == sent
+
+
+def test_the_template_of_a_topic_is_what_its_text_is_put_into():
+    templates = {"query": "Instruct: {instruction}\nQuery: {query}", "passage": "{text}"}
+    assert (topic_template(templates, INS), topic_template(templates, ORI)) == (templates["query"], "{query}")
+    assert topic_template({**templates, "plain": "Q: {query} {released}"}, ORI) == "Q: {query} {released}"
+    assert topic_template({**templates, "plain": "Q: {query} {released}"}, BARE) == "Q: {query}"
+    assert topic_template({}, BARE) == "{query}"
 
 
 def test_what_is_sent_is_prefix_and_text():

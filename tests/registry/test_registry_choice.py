@@ -111,6 +111,19 @@ def test_the_users_templates_and_pooling_stand_before_the_entrys(mine):
 
 
 @pytest.mark.parametrize(
+    ("options", "sent"),
+    [
+        ({"query_template": "I: {instruction}\\nQ: {query}"}, {"query": "I: {instruction}\nQ: {query}", "plain": "{query}"}),
+        ({"query_template": "{query} {instruction}", "plain_template": "Q: {query}"}, {"plain": "Q: {query}"}),
+        ({"plain_template": "Q: {query}\\n"}, {"plain": "Q: {query}\n"}),
+    ],
+)
+def test_queries_without_instruction_have_a_template_of_their_own(mine, options, sent):
+    templates = choose_system("mine", files=[mine], **options).templates
+    assert templates | sent == templates
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (
@@ -120,6 +133,7 @@ def test_the_users_templates_and_pooling_stand_before_the_entrys(mine):
         ({"pooling": "max"}, "pooling is 'max', not cls or mean or last or pooler or own"),
         ({"query_template": "find it"}, "template query is 'find it': it has no {query} or {question}"),
         ({"query_template": ""}, "template query is '': it has no {query} or {question}"),
+        ({"plain_template": "Query: "}, "template plain is 'Query: ': it has no {query} or {question}"),
         ({"passage_template": "a page"}, "template passage is 'a page': it has no {title} or {text} or {contents}"),
     ],
 )

@@ -162,6 +162,12 @@ def test_explain_follows_recipe_and_template(folder):
     assert out.splitlines()[:3] == ["mine, recipe paper", "7-ins:", '  query    "{query} {instruction}"']
     _, out, _ = tandem("explain", "bge-m3", *given, "--query-template", "Q: {query}\\n", cwd=folder)
     assert '  sent     "Q: wind power For experts.\\n"' in out.splitlines()
+    own = ("--query-template", "Instruct: {instruction}\\nQuery: {query}")
+    bare = (*given[:4], "--query", "7-ori")
+    _, out, _ = tandem("explain", "bge-m3", *bare, *own, cwd=folder)
+    assert out.splitlines()[2:4] == ['  plain    "{query}"', '  sent     "wind power"']
+    _, out, _ = tandem("explain", "bge-m3", *bare, *own, "--plain-template", "Query: {query}", cwd=folder)
+    assert out.splitlines()[2] == '  plain    "Query: {query}"'
     status, out, err = tandem("explain", "mine", *given, "--recipe", "lost", cwd=folder)
     assert (status, out) == (2, "")
     assert err.splitlines()[0] == "error: recipe lost of mine is unknown: nobody wrote it down"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 from toolkit.core.documents import Doc
@@ -17,6 +17,14 @@ SLOT = re.compile(r"\{(\w+)\}")
 TOPIC_SLOTS = ("query", "question", "instruction", "released")
 DOC_SLOTS = ("title", "text", "contents")
 DEFAULTS = {"query": "{query}", "passage": "{contents}"}
+OPTIONAL = ("instruction", "released")  # slots of a topic that may be empty
+
+_LABEL, _OPENING = r"(?:<\w+>|\w[\w ]*)[:：]\s*", r"<[^<>/][^<>]*>"
+_LABELLED = re.compile(rf"\s*{_LABEL}")
+_HEADING = re.compile(rf"\s*(?:{_LABEL}|{_OPENING})\s*")  # `Query: ...`, `<|user|>...`: where a section begins
+_CLOSERS = re.compile(r"(?:</[^<>]*>|[\"'”’»)\]}.?!。？！])*")
+_OPENERS = re.compile(rf"(?:{_LABEL}|{_OPENING}|[\"'“‘«(\[])*$")
+_LAST_TAGS = re.compile(r"(?:<[^<>\s]+>)*$")
 
 
 class Input(NamedTuple):
@@ -35,20 +43,116 @@ class Input(NamedTuple):
 
 
 def topic_input(templates: Mapping[str, str], topic: Topic) -> Input:
-    """A topic in a template: `query` where it has an instruction, `plain` (if the system has one) where it has none.
+    """A topic in its template, see `topic_template`.
 
     Slots: `{query}`, `{question}` (the query, ended by `?` where nothing ends it), `{instruction}` and `{released}`. In a
     template without `{instruction}`, `{query}` is all of the topic's text: the query, one blank, the instruction.
     """
-    template = templates.get("query", DEFAULTS["query"])
-    if not topic.instruction:
-        template = templates.get("plain", template)
+    template = _named(templates, topic)
     query = (topic.query or topic.text) if "{instruction}" in template else topic.text
     if "{released}" in template:
         query = topic.query or topic.text
     question = query if query.endswith((".", "?", "!")) else f"{query}?"
     values = {"query": query, "question": question, "instruction": topic.instruction, "released": topic.released}
     return _fill(template, values, ("query", "question"))
+
+
+def topic_template(templates: Mapping[str, str], topic: Topic) -> str:
+    """What a topic is put into: `query` where it has an instruction, `plain` (if the system has one) where it has none.
+
+    Slots for what the topic does not have go, see `without_slots`.
+    """
+    return without_slots(_named(templates, topic), [slot for slot in OPTIONAL if not getattr(topic, slot)])
+
+
+def _named(templates: Mapping[str, str], topic: Topic) -> str:
+    template = templates.get("query", DEFAULTS["query"])
+    return template if topic.instruction else templates.get("plain", template)
+
+
+def without_slots(template: str, slots: Container[str]) -> str:
+    """A template without some of its slots, and without what stands there for them alone.
+
+    Lines: one all of whose slots go, goes (`Instruct: {instruction}`), and with it the blank lines under it, or those above it
+    where nothing follows. A label or tag on a line of its own (`Instruct:`, `<|user|>`) goes with the lines under it, down to
+    the next line that begins with a label or a tag, where all of their slots go.
+
+    Clauses: in a line with other slots, all text goes from the slot before (or the line's beginning) to the slot after (or its
+    end), but for what belongs to those: closing tags, quotes, brackets and ends of sentences right behind the slot before;
+    the label (`Query: `), opening tags, quotes and brackets right ahead of the slot after; the line's first label where it
+    ends with the name of the slot after (`query: {instruction} {query}`); tags at the line's end (`</s>`). Where blanks
+    stood between two slots, one is left.
+
+    Labels: what went with a label takes the label of what follows it along, for the two tell the parts of one header apart:
+    `Instruct: {instruction}\\nQuery: {query}` becomes `{query}`, as model cards send a query without a task.
+    """
+    if not any(slot in slots for slot in SLOT.findall(template)):
+        return template
+    lines: list[str] = []
+    below = labelled = False  # whether something went just above, and whether with a label
+    for section in _sections(template):
+        whole = _HEADING.fullmatch(section[0]) and _all_go("".join(section), slots)
+        for line in section:
+            if whole or _all_go(line, slots):
+                below, labelled = True, labelled or bool(_LABELLED.match(line))
+            elif line.strip() or not below:
+                bare = _LABELLED.sub("", line, count=1) if labelled else line
+                lines += [_without_clauses(bare, slots)] if bare or not labelled else []
+                below = labelled = False
+    while below and lines and not lines[-1].strip():
+        del lines[-1]
+    return "\n".join(lines)
+
+
+def _sections(template: str) -> list[list[str]]:
+    sections: list[list[str]] = [[]]
+    for line in template.split("\n"):
+        if _HEADING.match(line) and sections[-1]:
+            sections.append([])
+        sections[-1].append(line)
+    return sections
+
+
+def _all_go(text: str, slots: Container[str]) -> bool:
+    found = SLOT.findall(text)
+    return bool(found) and all(slot in slots for slot in found)
+
+
+def _without_clauses(line: str, slots: Container[str]) -> str:
+    """A line with a slot that stays, without the others' text."""
+    *texts, rest = SLOT.split(line)  # text, slot, text, slot, ..., text
+    made, before, previous = "", "", ""
+    going = False
+    for text, slot in zip(texts[::2], texts[1::2], strict=True):
+        before = before if going else text
+        if slot in slots:
+            going = True
+            continue
+        made += _between(before, text, previous, slot) if going else text
+        made += f"{{{slot}}}"
+        going, previous = False, slot
+    return made + (_at_end(before, rest) if going else rest)
+
+
+def _between(before: str, after: str, previous: str, slot: str) -> str:
+    """What is left of the text around slots that go: `before` them, and `after` them up to a slot that stays."""
+    own = _OPENERS.search(after)[0]
+    if re.search(rf"{_LABEL}$", before):
+        own = re.sub(_LABEL, "", own)
+    if previous:
+        closing = _CLOSERS.match(before)[0]
+        blank = " " if re.search(r"\s", before[len(closing) :] + after.removesuffix(own)) else ""
+        return closing + blank + own
+    label = _HEADING.match(before)
+    named = label and re.search(rf"{slot}\s*[:：]", label[0], re.IGNORECASE)
+    return (label[0] if named else "") + own
+
+
+def _at_end(before: str, rest: str) -> str:
+    """The same where no slot follows."""
+    opening = re.search(r"<([^<>/\s|]+)>$", before)
+    closed = rest.removeprefix(f"</{opening[1]}>") if opening else rest
+    return _CLOSERS.match(before)[0] + _LAST_TAGS.search(closed)[0]
 
 
 def doc_input(templates: Mapping[str, str], doc: Doc) -> Input:
@@ -74,11 +178,13 @@ def template_digest(spec: SystemSpec) -> str:
 
 def _fill(template: str, values: Mapping[str, str], own: tuple[str, ...]) -> Input:
     """The filled template, cut before the first of its `own` slots; blanks at both ends go where a slot is empty."""
+    empty = [slot for slot in SLOT.findall(template) if not values[slot]]
+    template = without_slots(template, [slot for slot in empty if slot in OPTIONAL])
     starts = [match.start() for match in SLOT.finditer(template) if match[1] in own]
     cut = min(starts, default=0)
     prefix = SLOT.sub(lambda match: values[match[1]], template[:cut])
     text = SLOT.sub(lambda match: values[match[1]], template[cut:])
-    if any(not values[slot] for slot in SLOT.findall(template)):
+    if empty:
         prefix = prefix.lstrip(" ")
         text = text.rstrip(" ") if prefix else text.strip(" ")
     return Input(prefix, text)

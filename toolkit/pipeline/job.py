@@ -175,6 +175,7 @@ def plan_run(
     recipe: str | None = None,
     systems: Sequence[str | Path] = (),
     query_template: str | None = None,
+    plain_template: str | None = None,
     fuse: str = "",
     hits: int = DEFAULT_HITS,
     threads: int | None = None,
@@ -207,10 +208,9 @@ def plan_run(
     """
     names = [system] if isinstance(system, str) else list(system)
     check_fusion(names, fuse, recipe)
-    chosen = choose(names, parameters, precision, query_template, files=systems, recipe=recipe)
-    found, cores = resolve_topics(topics), os.cpu_count() or 1
+    chosen = choose(names, parameters, precision, query_template, plain_template, files=systems, recipe=recipe)
+    found, threads = resolve_topics(topics), (os.cpu_count() or 1) if threads is None else threads
     few = None if candidates is None else find_candidates(candidates, found)
-    threads = cores if threads is None else threads
     options = Options(hits, threads, language, device, precision, batch_size, trust_remote_code, few)
     reranker = choose_reranker(rerank, options, depth, files=systems, recipe=rerank_recipe, kind=rerank_kind)
     method = Method(chosen, hits, fuse, instruction, few.name if few else "", reranker)

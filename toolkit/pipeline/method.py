@@ -130,20 +130,23 @@ def choose(
     given: Mapping[str, Any],
     precision: str | None = None,
     query_template: str | None = None,
+    plain_template: str | None = None,
     **how: Any,
 ) -> tuple[Chosen, ...]:
     """The systems of these names, `NAME+rules` too. A parameter goes to each that has it; None is as good as not given.
 
-    precision       of the models among them
-    query_template  of all of them
-    how             what `registry.choice.choose_system` takes: `files`, `recipe`
+    precision  of the models among them
+    query_template, plain_template
+               of all of them
+    how        what `registry.choice.choose_system` takes: `files`, `recipe`
 
     Raises ToolkitError for an unknown system, for a parameter that none of them has, and for a value that it cannot have.
     """
     bare = [name.removesuffix(RULES) if name not in registry.systems() else name for name in names]
     if "" in bare:
         raise ToolkitError(f"{names[bare.index('')]!r} names no system", "`tandem systems list` has the names")
-    specs = [choose_system(name, query_template=query_template, **how) for name in bare]
+    how |= {"query_template": query_template, "plain_template": plain_template}
+    specs = [choose_system(name, **how) for name in bare]
     given = {name: value for name, value in given.items() if value is not None}
     known = {name for spec in specs for name in kinds()[spec.kind]["parameters"]}
     for parameter in given:
@@ -152,7 +155,7 @@ def choose(
             hint = f"{did_you_mean(parameter, known)}known: {', '.join(sorted(known))}"
             raise ToolkitError(f"{systems} has no parameter {parameter!r}", hint)
     return tuple(
-        replace(_chosen(spec, given, precision), rules=name != plain, templated=bool(query_template))
+        replace(_chosen(spec, given, precision), rules=name != plain, templated=bool(query_template or plain_template))
         for spec, name, plain in zip(specs, names, bare, strict=True)
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import without_slots
 from toolkit.registry.kinds import check_system
 from toolkit.registry.loader import did_you_mean, entries, read_entries
 
@@ -30,6 +31,7 @@ def choose_system(
     recipe: str | None = None,
     kind: str | None = None,
     query_template: str | None = None,
+    plain_template: str | None = None,
     passage_template: str | None = None,
     pooling: str | None = None,
 ) -> SystemSpec:
@@ -39,8 +41,9 @@ def choose_system(
     files   the user's own YAML files, in the form of `registry/systems/*.yaml`
     recipe  one of the entry's recipes; without it the model card's
     kind    what runs a checkpoint that no entry knows (`dense` unless said)
-    query_template, passage_template, pooling
-            instead of the entry's; in a template `\\\\n` stands for a line feed
+    query_template, plain_template, passage_template, pooling
+            instead of the entry's; in a template `\\\\n` stands for a line feed. Of a query template without a plain one,
+            queries without instruction get what `templates.without_slots` leaves of it
 
     Raises ToolkitError for an unknown name or recipe, a recipe that was never published, and what the kind does not know.
     """
@@ -50,7 +53,7 @@ def choose_system(
         spec = spec.with_recipe(recipe)
     if pooling is not None:
         spec = replace(spec, parameters={**spec.parameters, "pooling": pooling})
-    spec = replace(spec, templates=_templates(spec.templates, query_template, passage_template))
+    spec = replace(spec, templates=_templates(spec.templates, query_template, plain_template, passage_template))
     check_system(spec)
     return spec
 
@@ -88,12 +91,10 @@ def _as_name(place: str) -> str:
     return re.sub(r"[^\w.+-]", "-", place).lstrip(".+-")
 
 
-def _templates(known: Mapping[str, str], query: str | None, passage: str | None) -> dict[str, str]:
+def _templates(known: Mapping[str, str], query: str | None, plain: str | None, passage: str | None) -> dict[str, str]:
     """The system's templates with the user's in their place; the user's query template is for every mode."""
-    templates = dict(known)
-    if query is not None:
-        templates.pop("plain", None)
-    for name, template in (("query", query), ("passage", passage)):
-        if template is not None:
-            templates[name] = template.replace("\\n", "\n")
-    return templates
+    given = {"query": query, "plain": plain, "passage": passage}
+    mine = {name: template.replace("\\n", "\n") for name, template in given.items() if template is not None}
+    if "{instruction}" in mine.get("query", ""):
+        mine = {"plain": without_slots(mine["query"], ("instruction",)), **mine}
+    return {name: template for name, template in known.items() if name != "plain" or "query" not in mine} | mine

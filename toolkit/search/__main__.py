@@ -64,6 +64,7 @@ def parser() -> argparse.ArgumentParser:
     second.add_argument("--docs", metavar="F", help="their texts in files (default: what is searched)")
     models = parser.add_argument_group("models")
     models.add_argument("--query-template", metavar="T", help="what is sent of a topic, e.g. 'query: {query} {instruction}'")
+    models.add_argument("--plain-template", metavar="T", help="the same of a topic without instruction")
     models.add_argument("--pooling", metavar="P", help="cls, mean, last, pooler, or own: as the checkpoint says")
     models.add_argument("--precision", choices=("fp32", "bf16", "fp16"), help="default: the system's")
     models.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1, ... (default: cuda where there is one)")
@@ -87,6 +88,7 @@ def main(args: argparse.Namespace) -> int:
         recipe=args.recipe,
         systems=args.systems,
         query_template=args.query_template,
+        plain_template=args.plain_template,
         pooling=args.pooling,
         fuse=args.fuse,
         instruction=args.instruction,

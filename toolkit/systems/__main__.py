@@ -49,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--doc", metavar="ID", help="a document, too; of the topics' own corpus or of --docs")
     what.add_argument("--docs", metavar="F", help="documents in files: JSONL, TSV or TREC text")
     what.add_argument("--query-template", metavar="TEXT", help="instead of the system's ({query}, {instruction}; \\n)")
+    what.add_argument("--plain-template", metavar="TEXT", help="the same for a query without instruction")
     what.add_argument("--passage-template", metavar="TEXT", help="instead of the system's ({contents}, {title}, {text})")
     what.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint brings")
     return result
@@ -85,7 +86,7 @@ def explain(args: argparse.Namespace) -> None:
     from toolkit.benchmarks import resolve_topics
     from toolkit.core.templates import template_digest
 
-    templates = {"query_template": args.query_template, "passage_template": args.passage_template}
+    templates = {f"{name}_template": getattr(args, f"{name}_template") for name in ("query", "plain", "passage")}
     spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind, **templates)
     found = resolve_topics(args.topics)
     part, topics = _topics(found, args.query)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.templates import DEFAULTS, Input, doc_input, topic_input
+from toolkit.core.templates import DEFAULTS, Input, doc_input, topic_input, topic_template
 from toolkit.core.topics import Topic
 from toolkit.systems.prompts import PROMPTED, around, asked, passage_template
 from toolkit.systems.tokens import token_reader
@@ -63,7 +63,7 @@ def _explained(
     query, passage = topic_input(templates, topic), doc_input(templates, doc) if doc else None
     ids = read(query, passage) if read else {}
     masked = "the prefix is kept out of the pooling" if spec.parameters.get("mask_prefix") else ""
-    sent = [Sent(side, templates[side], query, ids.get("query"), masked if query.prefix else "")]
+    sent = [Sent(side, topic_template(templates, topic), query, ids.get("query"), masked if query.prefix else "")]
     if passage:
         note = FIELDS if spec.kind == "bm25-fields" else masked if passage.prefix else ""
         sent.append(Sent("passage", templates["passage"], passage, ids.get("passage"), note))
