@@ -84,7 +84,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def every(parts: list[bool]) -> bool:
-    """Whether all parts of a claim hold. A list: each is computed, so that a claim is open where one of them lacks its numbers."""
+    """Whether all parts of a claim hold; in a list each is computed, so that a claim is open where one lacks its numbers."""
     return all(parts)
 
 
