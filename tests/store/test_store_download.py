@@ -1,7 +1,6 @@
 """Downloads against a local server that breaks off, lies, and knows no ranges."""
 
 import hashlib
-import os
 import signal
 import subprocess
 import sys
@@ -25,12 +24,18 @@ from toolkit.shell import command, guard
 from toolkit.store import download
 
 def run(args):
-    download([sys.argv[1]], Path(sys.argv[2]))
+    download([sys.argv[1]], Path(sys.argv[2]), md5=sys.argv[3])
 
 parser = command("fetch", "for a test")
 parser.add_argument("rest", nargs="*")
 sys.exit(guard(lambda: parser, run))
 """
+
+
+def fetching(url, target, data=DATA):
+    """A process that downloads the file of these bytes."""
+    command = [sys.executable, "-c", FETCH, url, str(target), hashlib.md5(data).hexdigest()]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.fixture
@@ -51,8 +56,8 @@ def test_a_download_is_complete_and_leaves_nothing_else(target):
 
 def test_a_complete_target_is_not_asked_for_again(target):
     with serving(Files({"/a.tar.gz": DATA})) as files:
-        download([f"{files.base}/a.tar.gz"], target)
-        download([f"{files.base}/a.tar.gz"], target)
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
     assert len(files.requests) == 1
 
 
@@ -70,32 +75,40 @@ def test_a_server_without_ranges_starts_anew(target):
     assert len(files.requests) == 2
 
 
-def test_a_part_of_an_older_version_is_not_continued(target):
+def test_a_part_of_another_file_is_fetched_again_from_the_beginning(target):
     target.parent.mkdir(parents=True)
     target.with_name("a.tar.gz.part").write_bytes(b"old" * 1000)
-    with serving(Files({"/a.tar.gz": DATA}, etag='"new"')) as files:
-        url = f"{files.base}/a.tar.gz"
-        target.with_name("a.tar.gz.part.json").write_text(f'{{"url": "{url}", "version": "\\"old\\""}}')
-        download([url], target)
+    with serving(Files({"/a.tar.gz": DATA})) as files:
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
     assert target.read_bytes() == DATA
-    assert files.requests == [("/a.tar.gz", "bytes=3000-")]  # asked with If-Range, answered with the whole file
+    assert files.requests == [("/a.tar.gz", "bytes=3000-"), ("/a.tar.gz", "")]
 
 
-def test_without_validator_and_checksum_a_part_is_not_trusted(target):
-    with serving(Files({"/a.tar.gz": DATA}, break_at=HALF, etag="")) as files:
-        download([f"{files.base}/a.tar.gz"], target)
+def test_a_part_that_is_longer_than_the_file_is_fetched_again(target):
+    target.parent.mkdir(parents=True)
+    target.with_name("a.tar.gz.part").write_bytes(DATA + b"more")
+    with serving(Files({"/a.tar.gz": DATA})) as files:
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
     assert target.read_bytes() == DATA
-    assert files.requests == [("/a.tar.gz", ""), ("/a.tar.gz", "")]
+
+
+def test_a_server_that_always_breaks_off_and_has_another_file_is_left(target):
+    target.parent.mkdir(parents=True)
+    target.with_name("a.tar.gz.part").write_bytes(DATA[:HALF])
+    with serving(Files({"/a.tar.gz": b"x" + DATA}, break_at=HALF)) as files, pytest.raises(ToolkitError) as caught:
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
+    assert "md5 differs" in caught.value.problems[0]
+    assert len(files.requests) <= 4
+    assert leftovers(target) == []
 
 
 def test_a_part_that_is_all_there_is_only_checked(target):
     with serving(Files({"/a.tar.gz": DATA})) as files:
-        url = f"{files.base}/a.tar.gz"
         target.parent.mkdir(parents=True)
         target.with_name("a.tar.gz.part").write_bytes(DATA)
-        target.with_name("a.tar.gz.part.json").write_text(f'{{"url": "{url}", "version": ""}}')
-        download([url], target, md5=MD5)
+        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
     assert target.read_bytes() == DATA
+    assert files.requests == [("/a.tar.gz", f"bytes={len(DATA)}-")]
 
 
 def test_corrupt_bytes_are_refused_with_expected_and_got(target):
@@ -107,12 +120,6 @@ def test_corrupt_bytes_are_refused_with_expected_and_got(target):
     assert caught.value.problems == (f"{files.base}/a.tar.gz: md5 differs: expected {MD5}, got {got}",)
     assert caught.value.status == 1
     assert leftovers(target) == []
-
-
-def test_a_wrong_size_is_refused_where_there_is_no_checksum(target):
-    with serving(Files({"/a.tar.gz": DATA})) as files, pytest.raises(ToolkitError) as caught:
-        download([f"{files.base}/a.tar.gz"], target, size=7)
-    assert caught.value.problems[0].endswith(f"size differs: expected 7, got {len(DATA)}")
 
 
 def test_a_busy_server_is_asked_again_and_then_named(target):
@@ -132,7 +139,7 @@ def test_the_second_address_is_tried_where_the_first_fails(target):
 
 def test_every_address_is_named_where_none_gives_the_file(target):
     with serving(Files({})) as files, pytest.raises(ToolkitError) as caught:
-        download([f"{files.base}/a", f"{files.base}/b", "http://127.0.0.1:1/c"], target)
+        download([f"{files.base}/a", f"{files.base}/b", "http://127.0.0.1:1/c"], target, md5=MD5)
     assert [problem.split(": ", 1)[1] for problem in caught.value.problems] == [
         "HTTP 404 Not Found",
         "HTTP 404 Not Found",
@@ -143,29 +150,20 @@ def test_every_address_is_named_where_none_gives_the_file(target):
 def test_passwords_and_keys_of_addresses_are_neither_printed_nor_kept(target):
     with serving(Files({"/a": DATA}, pause_at=HALF)) as files:
         url = f"{files.base}/a?token=secret".replace("//", "//me:secret@")
-        process = subprocess.Popen([sys.executable, "-c", FETCH, url, str(target)], stderr=subprocess.PIPE, text=True)
+        process = fetching(url, target)
         assert files.paused.wait(30)
         wait_for(target.with_name("a.tar.gz.part"), size=1)
         process.kill()
         process.communicate(timeout=30)
-        assert "secret" not in target.with_name("a.tar.gz.part.json").read_text()
+        assert leftovers(target) == ["a.tar.gz.part"]  # the bytes alone
         files.content.clear()
         with pytest.raises(ToolkitError) as caught:
-            download([url, url.replace(files.base[7:], "127.0.0.1:1")], target)
+            download([url, url.replace(files.base[7:], "127.0.0.1:1")], target, md5=MD5)
     assert caught.value.problems == (
         f"http://***@{files.base[7:]}/a?***: HTTP 404 Not Found",
         "http://***@127.0.0.1:1/a?***: connection refused",
     )
     assert without_secrets("//me:p@ss@host/?sig=1 (what?)") == "//***@host/?*** (what?)"
-
-
-def test_what_a_killed_process_left_of_the_notes_on_a_part_is_ignored(target):
-    target.parent.mkdir(parents=True)
-    target.with_name("a.tar.gz.part").write_bytes(DATA[:HALF])
-    target.with_name("a.tar.gz.part.json").write_text("")
-    with serving(Files({"/a.tar.gz": DATA})) as files:
-        download([f"{files.base}/a.tar.gz"], target, md5=MD5)
-    assert leftovers(target) == ["a.tar.gz"]
 
 
 def test_a_length_that_is_no_number_is_ignored(target):
@@ -201,15 +199,14 @@ def small_disk(tmp_path):
 
 def test_a_disk_that_cannot_hold_the_file_is_one_line(home, small_disk):
     with serving(Files({"/a": DATA})) as files, pytest.raises(ToolkitError) as caught:
-        download([f"{files.base}/a"], small_disk / "a")
+        download([f"{files.base}/a"], small_disk / "a", md5=MD5)
     assert caught.value.message == f"a needs 2.1 MB, but {small_disk} has 1.0 MB free"
     assert caught.value.status == 1
 
 
 def test_a_disk_that_fills_up_meanwhile_is_one_line_and_keeps_what_came(home, small_disk):
     with serving(Files({"/a": DATA[:900_000]}, pause_at=400_000)) as files:
-        command = [sys.executable, "-c", FETCH, f"{files.base}/a", str(small_disk / "a")]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        process = fetching(f"{files.base}/a", small_disk / "a", DATA[:900_000])
         assert files.paused.wait(30)
         wait_for(small_disk / "a.part")  # by then the room was checked
         (small_disk / "other").write_bytes(b"x" * 500_000)
@@ -232,7 +229,7 @@ def wait_for(path, size=0):
 def test_ctrl_c_leaves_a_part_that_the_next_call_resumes(target):
     with serving(Files({"/a.tar.gz": DATA}, pause_at=HALF)) as files:
         url = f"{files.base}/a.tar.gz"
-        process = subprocess.Popen([sys.executable, "-c", FETCH, url, str(target)], stderr=subprocess.PIPE, text=True)
+        process = fetching(url, target)
         assert files.paused.wait(30)
         wait_for(target.with_name("a.tar.gz.part"), size=1)
         process.send_signal(signal.SIGINT)
@@ -240,20 +237,20 @@ def test_ctrl_c_leaves_a_part_that_the_next_call_resumes(target):
         assert process.returncode == 130
         assert not target.exists()
         files.go_on.set()
-        download([url], target)
+        download([url], target, md5=MD5)
     assert target.read_bytes() == DATA
     assert files.requests[1][1].startswith("bytes=")
 
 
 def test_two_processes_ask_once_and_the_second_says_that_it_waits(target):
     with serving(Files({"/a.tar.gz": DATA}, pause_at=HALF)) as files:
-        command = [sys.executable, "-c", FETCH, f"{files.base}/a.tar.gz", str(target)]
-        first = subprocess.Popen(command, env=dict(os.environ))
+        first = fetching(f"{files.base}/a.tar.gz", target)
         assert files.paused.wait(30)
-        second = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        second = fetching(f"{files.base}/a.tar.gz", target)
         assert second.stderr.readline() == "waiting for another process that works on download a.tar.gz\n"
         files.go_on.set()
-        assert first.wait(30) == 0
+        assert first.communicate(timeout=30)[1] == ""
+        assert first.returncode == 0
         assert second.communicate(timeout=30)[1] == ""
         assert second.returncode == 0
     assert len(files.requests) == 1
