@@ -283,10 +283,20 @@ def test_a_key_that_the_server_sends_back_is_in_no_answer(monkeypatch):
     assert llm.usage.models == {"m-***": 1}
 
 
-def test_a_word_in_place_of_a_key_does_not_change_answers(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
-    with serving(Script(lambda messages: "EMPTY it is")) as script:
-        assert complete(script)[0][0].text == "EMPTY it is"
+@pytest.mark.parametrize(
+    ("key", "said", "text"),
+    [
+        ("x", "an example, (_x) and ax", "an example, (_***) and ax"),  # a letter of a word is no key
+        ("EMPTY", "EMPTY it is, not EMPTYING", "*** it is, not EMPTYING"),
+        ("EMPTY", "Empty it is", "Empty it is"),
+    ],
+)
+def test_exactly_the_key_is_taken_out_of_answers_and_the_change_is_said_once(monkeypatch, capsys, key, said, text):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with serving(Script(lambda messages: said)) as script:
+        assert [answer.text for answer in complete(script, [ask("one"), ask("two")])[0]] == [text, text]
+        warned = capsys.readouterr().err.count(f"warning: {server_of(script.base)}: answers quote OPENAI_API_KEY")
+    assert warned == (text != said)
 
 
 def test_user_and_password_of_the_address_are_sent_where_there_is_no_key(monkeypatch):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import functools
 import io
 import json
 import os
 import random
+import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -31,7 +33,6 @@ MANY = 3  # failures in a row, times the requests at the same time, after which 
 SHOWN = 200  # characters of a server's message, and of the name it gives its model
 MOST = 1 << 24  # bytes of an answer: a server that sends more is none of chat completions
 BLOCK = 1 << 16  # bytes read at once
-WORD, SECRET = 8, 16  # characters from which on a key with digits, and any, is one: see `_is_key`
 REFUSALS = ("refusal", "content_filter")  # how an answer ends that is none
 COUNTED = 1 << 48  # tokens from which on a count is nonsense
 NO_ADDRESS = "OPENAI_BASE_URL is no address of a server", "it looks like http://localhost:8000/v1"
@@ -225,16 +226,17 @@ def _password(url: str) -> tuple[str, str] | None:
     return (base64.b64encode(whole.encode()).decode(), password) if whole != ":" else None
 
 
-def _without_secrets(text: str, url: str, *, words: bool = False) -> str:
-    """The same without what the server was sent to trust us; of what may be a word like others only where `words` is true."""
-    for secret in (_key(),) if _key() else _password(url) or ():
-        text = text.replace(secret, "***") if secret and (words or _is_key(secret)) else text
+def _without_secrets(text: str, url: str) -> str:
+    """The same without what the server was sent to trust us; a short key (`x`, `EMPTY`) is not looked for within words."""
+    for secret in filter(None, (_key(),) if _key() else _password(url) or ()):
+        text = re.sub(rf"(?<![^\W_]){re.escape(secret)}(?![^\W_])", "***", text)
     return text
 
 
-def _is_key(text: str) -> bool:
-    """Whether it is one: servers that want none are given `x`, `EMPTY`, `lm-studio`, which may well stand in an answer."""
-    return len(text) >= SECRET or (len(text) >= WORD and any(map(str.isdigit, text)))
+@functools.cache
+def _say_quoted(server: str) -> None:
+    """Once for each server: a changed answer may make a number wrong."""
+    say(f"warning: {server}: answers quote OPENAI_API_KEY or the password of the address; *** stands in its place")
 
 
 def _post(session: requests.Session, url: str, body: dict[str, Any], timeout: float) -> io.BytesIO:
@@ -304,7 +306,7 @@ def _message(content: io.BytesIO, status: str, url: str) -> str:
         text = error if isinstance(error, str) else error["message"]
     except (ValueError, LookupError, AttributeError, TypeError):
         text = status
-    return _without_secrets(" ".join(str(text).split()), url, words=True)[:SHOWN]
+    return _without_secrets(" ".join(str(text).split()), url)[:SHOWN]
 
 
 def _retry_after(response: requests.Response) -> float:
@@ -331,9 +333,12 @@ def _read(content: io.BytesIO, url: str, retries: int) -> Answer:
     try:
         body = _json(content)
         choice, usage = body["choices"][0], body.get("usage") or {}
-        refused = not choice["message"]["content"] and choice["message"].get("refusal")
+        text = "".join(choice["message"]["content"] or "")
+        refused = not text and choice["message"].get("refusal")
+        if _without_secrets(text, url) != text:
+            _say_quoted(server_of(url))
         return Answer(
-            text=_clean("".join(choice["message"]["content"] or ""), url),
+            text=_clean(text, url),
             finish="refusal" if refused else _clean(choice.get("finish_reason") or "", url)[:SHOWN],
             model=_clean(body.get("model") or "", url)[:SHOWN],
             server=server_of(url),
@@ -350,6 +355,6 @@ def _clean(text: str, url: str) -> str:
     return _without_secrets(text.encode("utf-8", "replace").decode(), url)
 
 
-def _count(told: Any) -> int:
+def _count(tokens: Any) -> int:
     """Tokens as a server counts them; 0 where it does not say."""
-    return told if type(told) is int and 0 <= told < COUNTED else 0
+    return tokens if type(tokens) is int and 0 <= tokens < COUNTED else 0
