@@ -109,7 +109,7 @@ def test_every_pyserini_name_leads_to_queries_of_ir_datasets():
 def test_an_ir_datasets_id_is_a_collection_with_one_group(monkeypatch):
     import ir_datasets
 
-    from toolkit.benchmarks.foreign import IrDataset
+    from toolkit.benchmarks.ir_datasets_adapter import IrDataset
 
     # a real handler of ir_datasets that needs no download: one of ours
     collection = IrDataset("infosearch-mini/audience/ins", ir_datasets.load("infosearch-mini/audience/ins"))
@@ -121,7 +121,7 @@ def test_an_ir_datasets_id_is_a_collection_with_one_group(monkeypatch):
 
 
 def test_what_ir_datasets_cannot_download_is_one_error():
-    from toolkit.benchmarks.foreign import IrDataset
+    from toolkit.benchmarks.ir_datasets_adapter import IrDataset
 
     class Offline:
         def has(self, what):

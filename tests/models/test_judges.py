@@ -152,16 +152,16 @@ def test_the_sampled_zephyr_draws_with_a_seed_whatever_is_beside_a_pair(folders,
 def test_draws_have_the_shares_of_the_model():
     import torch
 
-    from toolkit.models.llm.drawing import Drawing
+    from toolkit.models.llm.sampling import GumbelSampling
 
     logits = torch.log(torch.tensor([0.5, 0.3, 0.15, 0.05]))
     count = 4000
-    drawing = Drawing({"temperature": 1.0, "top_p": 0.9}, [str(number) for number in range(count)])
+    drawing = GumbelSampling({"temperature": 1.0, "top_p": 0.9}, [str(number) for number in range(count)])
     drawn = drawing(torch.zeros(count, 1, dtype=torch.long), logits.expand(count, 4).clone()).argmax(-1)
     shares = torch.bincount(drawn, minlength=4) / count
     # the first three make up 0.95 >= 0.9: the fourth is out, the others are 0.5/0.95, ...
     assert torch.allclose(shares, torch.tensor([0.526, 0.316, 0.158, 0.0]), atol=0.03)
-    greedy = Drawing({"temperature": 0.7, "top_k": 1, "seed": 5}, ["x"])
+    greedy = GumbelSampling({"temperature": 0.7, "top_k": 1, "seed": 5}, ["x"])
     assert greedy(torch.zeros(1, 1, dtype=torch.long), logits[None].clone()).argmax().item() == 0
 
 

@@ -47,7 +47,7 @@ class How:
 
 def load(spec: SystemSpec, device: str | None, precision: str | None, batch_size: int, trust: bool) -> Encoder:
     """As `toolkit.models.encoders.load_encoder`."""
-    from toolkit.models.encoders.foreign import ForeignEncoder
+    from toolkit.models.encoders.sentence_transformers_adapter import SentenceTransformersEncoder
     from toolkit.models.encoders.towers import TowerEncoder
 
     devices = pick_devices(device)
@@ -56,7 +56,7 @@ def load(spec: SystemSpec, device: str | None, precision: str | None, batch_size
     _say_similarity(spec, folders[0])
     modules = read_modules(folders[0])
     if not modules.simple:
-        return ForeignEncoder(spec, folders[0], devices, how.dtype, batch_size, trust)
+        return SentenceTransformersEncoder(spec, folders[0], devices, how.dtype, batch_size, trust)
     query = passage = _tower(spec, modules, base, how)
     if spec.passage_checkpoint:
         folders.append(locate(spec, side="passage", trust_remote_code=trust))

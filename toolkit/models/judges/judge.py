@@ -11,7 +11,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models.judges.settings import Settings
 from toolkit.models.llm import LLM, Answer, Prompt, Request
 from toolkit.models.llm.estimate import Estimate
-from toolkit.models.llm.exchange import Message
+from toolkit.models.llm.messages import Message
 
 YES, NO = "Yes", "No"
 BEGINNINGS, END = ("yes", "true", "entail"), "yes"

@@ -15,8 +15,8 @@ from toolkit.core.templates import Input
 from toolkit.models import checkpoints
 from toolkit.models.judges.settings import ENTAILMENT, Settings
 from toolkit.models.llm.estimate import estimate_tokens
-from toolkit.models.llm.exchange import Answer, Message, Request
 from toolkit.models.llm.local import identity, is_at_hand
+from toolkit.models.llm.messages import Answer, Message, Request
 from toolkit.models.llm.prompts import Prompt
 from toolkit.models.rerankers.base import BatchedReranker
 

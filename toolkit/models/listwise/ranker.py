@@ -14,7 +14,7 @@ from toolkit.models.listwise.passages import longest_that_fits, passage, plain
 from toolkit.models.listwise.permutations import IDS, read_permutation
 from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
 from toolkit.models.llm.estimate import Estimate
-from toolkit.models.llm.exchange import Backend
+from toolkit.models.llm.messages import Backend
 from toolkit.registry.loader import did_you_mean
 
 DEFAULTS = {"length": 4096, "passage_words": 300, "ids": "brackets", "system": "keep", "temperature": 0}

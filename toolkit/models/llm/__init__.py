@@ -3,8 +3,8 @@
 from toolkit.models.llm.cache import AnswerCache, default_cache
 from toolkit.models.llm.client import LLM
 from toolkit.models.llm.endpoint import Endpoint
-from toolkit.models.llm.exchange import Answer, Request, Usage
 from toolkit.models.llm.load import load_llm
+from toolkit.models.llm.messages import Answer, Request, Usage
 from toolkit.models.llm.prompts import Prompt, load_prompt
 
 __all__ = ["LLM", "Answer", "AnswerCache", "Endpoint", "Prompt", "Request", "Usage", "default_cache", "load_llm", "load_prompt"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
-from toolkit.models.llm.exchange import Answer
+from toolkit.models.llm.messages import Answer
 from toolkit.store import lock
 
 APPLICATION = 0x54414E44  # SQLite's mark of whose file it is: "TAND"

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.models.llm.cache import AnswerCache
-from toolkit.models.llm.exchange import Answer, Backend, Request, Usage
+from toolkit.models.llm.messages import Answer, Backend, Request, Usage
 
 
 class LLM:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.models.llm.estimate import Estimate
-from toolkit.models.llm.exchange import Answer, Request
+from toolkit.models.llm.messages import Answer, Request
 from toolkit.store import reason
 
 if TYPE_CHECKING:

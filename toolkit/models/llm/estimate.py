@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 
-from toolkit.models.llm.exchange import Message
+from toolkit.models.llm.messages import Message
 
 TURN_TOKENS = 8  # what a chat template adds to a turn
 ASCII, LETTERS = bytes(range(128)), string.ascii_letters.encode() + b" \n\t"

@@ -12,8 +12,8 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
 from toolkit.models.batches import by_length
 from toolkit.models.hub import is_settled
-from toolkit.models.llm.drawing import SAMPLING, Drawing, sampling_of
-from toolkit.models.llm.exchange import Answer, Message, Request
+from toolkit.models.llm.messages import Answer, Message, Request
+from toolkit.models.llm.sampling import SAMPLING, GumbelSampling, sampling_of
 from toolkit.store import reason
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class LocalModel:
         tokenizer, special = self.tokenizer, not self.chat  # a chat template writes the special tokens itself
         inputs = tokenizer(list(texts), padding=True, add_special_tokens=special, return_tensors="pt").to(self.device)
         inputs.pop("token_type_ids", None)
-        drawn = {"logits_processor": [Drawing(sampling, texts)]} if sampling else {}
+        drawn = {"logits_processor": [GumbelSampling(sampling, texts)]} if sampling else {}
         with torch.inference_mode():
             sequences = self.model.generate(
                 **inputs, **drawn, do_sample=False, max_new_tokens=max(limits), pad_token_id=tokenizer.pad_token_id

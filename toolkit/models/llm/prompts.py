@@ -19,7 +19,7 @@ from typing import Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import SLOT
-from toolkit.models.llm.exchange import Message
+from toolkit.models.llm.messages import Message
 from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml
 
 PROMPTS = FOLDER / "prompts"

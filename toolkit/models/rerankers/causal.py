@@ -12,15 +12,15 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models.batches import inference
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import Row
-from toolkit.models.rerankers.compared import Compared
 from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
 from toolkit.models.rerankers.settings import YesNoParameters, parameters
+from toolkit.models.rerankers.token_logits import TokenLogitsReranker
 
 END_OF_THOUGHT = "</think>"
 UNLISTED_LENGTH = 2048  # tokens, for a checkpoint of which no entry says more, unless tokenizer or model say less
 
 
-class YesNo(Compared):
+class YesNo(TokenLogitsReranker):
     """A decoder that answers at once; padded on the left, so that the last position is every pair's own."""
 
     def __init__(self, loaded: loading.Loaded, *given: Any, **common: Any):

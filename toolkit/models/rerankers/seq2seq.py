@@ -12,12 +12,12 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models.batches import inference
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import Row
-from toolkit.models.rerankers.compared import Compared
 from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
 from toolkit.models.rerankers.settings import PromptParameters, parameters
+from toolkit.models.rerankers.token_logits import TokenLogitsReranker
 
 
-class MonoT5(Compared):
+class MonoT5(TokenLogitsReranker):
     """One decoder step; the score is the share of the positive token in the softmax over the two."""
 
     def forward(self, rows: Sequence[Row]) -> np.ndarray:

@@ -26,7 +26,7 @@ TINY = 1e-12  # a zero vector stays one
 OURS = ("attention", "eos", "mask_prefix", "layer_norm", "padding")
 
 
-class ForeignEncoder:
+class SentenceTransformersEncoder:
     """An `Encoder` around a SentenceTransformer, which computes what the checkpoint's own modules say."""
 
     def __init__(self, spec: SystemSpec, folder: Path, devices: list[str], dtype: torch.dtype, batch_size: int, trust: bool):

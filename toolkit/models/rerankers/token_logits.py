@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class Compared(BatchedReranker):
+class TokenLogitsReranker(BatchedReranker):
     """The model, the prompt that pairs are put into, and the two tokens, positive first."""
 
     def __init__(self, loaded: loading.Loaded, encoder: PromptEncoder, compared: Sequence[int], activation: str, **common: Any):

@@ -1,4 +1,4 @@
-"""Answers that are drawn and not decoded greedily: seeded, and the same whatever else is in the batch."""
+"""Answers that are sampled and not decoded greedily: seeded, and the same whatever else is in the batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def sampling_of(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in SAMPLING if options.get(name) is not None}
 
 
-class Drawing:
+class GumbelSampling:
     """Makes greedy decoding draw: after temperature, top k and top p each row's scores get Gumbel noise of its own.
 
     The largest of scores with Gumbel noise is a draw from their softmax (Gumbel-max; Maddison et al. 2014, section 2). Each
