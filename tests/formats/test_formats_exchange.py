@@ -11,7 +11,7 @@ from pyarrow import parquet
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
-from toolkit.formats import FORMATS, read_any_run, read_requests, write_requests
+from toolkit.formats import FORMS, read_requests, read_run, write_requests
 
 pytestmark = pytest.mark.unit
 
@@ -29,32 +29,35 @@ REQUESTS = [
 ]
 
 
-def refused(path, read=read_any_run):
+WRITTEN = [name for name, form in FORMS.items() if form.write]
+
+
+def refused(path, read=read_run):
     with pytest.raises(ToolkitError) as caught:
         read(path)
     return caught.value.message.replace(f"{path.parent}/", "")
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", WRITTEN)
 def test_every_form_is_read_back_by_its_content(tmp_path, format, suffix):
     path = tmp_path / f"run{suffix}"
-    FORMATS[format](RUN, path)
-    run = read_any_run(path)
+    FORMS[format].write(RUN, path)
+    run = read_run(path)
     assert run.to_dict() == EXPECTED
     assert [list(docs) for docs in run.to_dict().values()] == [["d2", "007"], ["d2"]]
     assert run.tag == ("" if format == "json" else "bm25")
 
 
 def test_json_is_what_pytrec_eval_reads(tmp_path):
-    FORMATS["json"](RUN, tmp_path / "run.json")
+    FORMS["json"].write(RUN, tmp_path / "run.json")
     content = json.loads((tmp_path / "run.json").read_text())
     evaluator = pytrec_eval.RelevanceEvaluator({"q2-ins": {"007": 1}}, {"recip_rank"})
     assert evaluator.evaluate(content)["q2-ins"]["recip_rank"] == 0.5
 
 
 def test_mteb_predictions_have_model_subset_and_split(tmp_path):
-    FORMATS["mteb"](RUN, tmp_path / "predictions.json")
+    FORMS["mteb"].write(RUN, tmp_path / "predictions.json")
     assert json.loads((tmp_path / "predictions.json").read_text()) == {
         "mteb_model_meta": {"model_name": "bm25", "revision": None},
         "default": {"test": EXPECTED},
@@ -62,7 +65,7 @@ def test_mteb_predictions_have_model_subset_and_split(tmp_path):
 
 
 def test_parquet_has_a_row_a_document_best_first(tmp_path):
-    FORMATS["parquet"](RUN, tmp_path / "run.parquet")
+    FORMS["parquet"].write(RUN, tmp_path / "run.parquet")
     assert parquet.read_table(tmp_path / "run.parquet").to_pylist() == [
         {"query_id": "q2-ins", "doc_id": "d2", "rank": 1, "score": 2.5, "tag": "bm25"},
         {"query_id": "q2-ins", "doc_id": "007", "rank": 2, "score": 0.1, "tag": "bm25"},
@@ -102,7 +105,7 @@ def test_what_is_no_run_is_refused(tmp_path, content, message):
 
 
 def test_a_document_twice_in_parquet_is_refused(tmp_path):
-    FORMATS["parquet"](Run.from_columns(["q", "q"], ["d", "d"], [1, 2]), tmp_path / "run")
+    FORMS["parquet"].write(Run.from_columns(["q", "q"], ["d", "d"], [1, 2]), tmp_path / "run")
     assert refused(tmp_path / "run") == "run: a query has the same document twice"
 
 
@@ -119,7 +122,7 @@ def test_a_document_twice_in_parquet_is_refused(tmp_path):
             {"query_id": [["q"], ["q"]], "doc_id": ["a", "b"], "score": [1, 2]},
             "column query_id (list<element: string>) is not readable as string",
         ),
-        ({"query_id": ["q"], "docno": ["a"], "sim": [1]}, "no column doc_id, score"),
+        ({"query_id": ["q"], "document": ["a"], "sim": [1]}, "no column doc_id, score"),
         ({"query_id": [], "doc_id": [], "score": []}, "no documents in it"),
     ],
 )
@@ -132,7 +135,7 @@ def test_parquet_may_have_numbers_for_ids_and_32_bit_scores(tmp_path):
     columns = {"query_id": [7, 7], "doc_id": pyarrow.array(["a", "b"]).dictionary_encode(), "tag": ["my run", None]}
     scores = {"score": pyarrow.array([1, 2], pyarrow.float32())}
     parquet.write_table(pyarrow.table(columns | scores), tmp_path / "run.parquet")
-    run = read_any_run(tmp_path / "run.parquet")
+    run = read_run(tmp_path / "run.parquet")
     assert run.to_dict() == {"7": {"b": 2.0, "a": 1.0}}
     assert run.tag == "my-run"
 
@@ -147,7 +150,7 @@ def test_requests_are_a_run_and_topics(tmp_path):
             Topic("7", "vaccines, for a layman", query="vaccines, for a layman"),
             Topic("8", "tides", query="tides"),
         ]
-        assert read_any_run(tmp_path / name).to_dict() == {"7": {"d1": 2.5, "d2": 1.5}, "8": {"d1": 0.5}}
+        assert read_run(tmp_path / name).to_dict() == {"7": {"d1": 2.5, "d2": 1.5}, "8": {"d1": 0.5}}
 
 
 def test_requests_are_written_best_first_with_their_texts(tmp_path):

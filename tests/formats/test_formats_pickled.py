@@ -16,8 +16,7 @@ import pytest
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
 from toolkit.evaluate import evaluate
-from toolkit.formats import pickled, read_any_run
-from toolkit.formats.pickled import read_pickled
+from toolkit.formats import pickled, read_run
 
 pytestmark = pytest.mark.unit
 
@@ -41,7 +40,7 @@ class Shell:
 def test_every_protocol_gives_the_run(tmp_path, protocol):
     path = tmp_path / "run.pickle"
     path.write_bytes(pickle.dumps(RUN, protocol))
-    assert read_any_run(path).to_dict() == RUN
+    assert read_run(path).to_dict() == RUN
 
 
 @pytest.mark.parametrize("name", ["run.pickle.gz", "run.pkl", "run.bin", "run.trec"])
@@ -49,19 +48,19 @@ def test_a_pickle_is_known_by_its_name_or_its_bytes(tmp_path, name):
     path = tmp_path / name
     content = pickle.dumps(RUN, 4)
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    assert read_any_run(path).to_dict() == RUN
+    assert read_run(path).to_dict() == RUN
 
 
 def test_a_run_that_was_made_of_a_pickle_keeps_its_name_and_is_none(tmp_path):
     (tmp_path / "run.pickle.trec").write_text("q Q0 d 1 1.5 tag\n")
-    assert read_any_run(tmp_path / "run.pickle.trec").to_dict() == {"q": {"d": 1.5}}
+    assert read_run(tmp_path / "run.pickle.trec").to_dict() == {"q": {"d": 1.5}}
 
 
 def test_ids_that_are_shared_between_queries_are_read_once_and_used_again(tmp_path):
     docs = [f"document-{number}" for number in range(3000)]  # more than one batch, ids from the memo
     run = {f"q{number}": {doc: float(place) for place, doc in enumerate(docs)} for number in range(3)}
     (tmp_path / "run.pickle").write_bytes(pickle.dumps(run, 4))
-    assert read_pickled(tmp_path / "run.pickle").to_dict() == {
+    assert read_run(tmp_path / "run.pickle").to_dict() == {
         name: dict(sorted(v.items(), key=lambda x: -x[1])) for name, v in run.items()
     }
 
@@ -73,7 +72,7 @@ def test_what_would_run_a_command_is_refused_and_not_run(tmp_path, protocol):
     path.write_bytes(pickle.dumps({"q": {"d": Shell(marker)}}, protocol))
     assert any(word.name in ("GLOBAL", "STACK_GLOBAL") for word, _, _ in pickletools.genops(path.read_bytes()))
     with pytest.raises(ToolkitError, match="something else than dict, str, int or float"):
-        read_any_run(path)
+        read_run(path)
     assert not marker.exists()
 
 
@@ -119,7 +118,7 @@ def test_anything_but_a_run_is_refused_in_one_line(tmp_path, content):
     path = tmp_path / "run.pickle"
     path.write_bytes(content)
     with pytest.raises(ToolkitError, match=r"run\.pickle, byte [\d,]+: ") as caught:
-        read_any_run(path)
+        read_run(path)
     assert caught.value.hint.startswith("a pickled run is {query_id: {doc_id: score}}")
 
 
@@ -129,10 +128,10 @@ def test_a_place_in_the_memo_reserves_no_memory(tmp_path):
     (tmp_path / "run.pickle").write_bytes(content)
     code = (
         "import resource, sys\n"
-        "from toolkit.formats import read_any_run\n"
+        "from toolkit.formats import read_run\n"
         "import toolkit.formats.pickled\n"
         "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))\n"
-        "print(read_any_run(sys.argv[1]).to_dict())"
+        "print(read_run(sys.argv[1]).to_dict())"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "run.pickle")], capture_output=True, text=True)
     assert done.stdout.strip() == "{'q': {'d': 1.0}}", done.stderr
@@ -143,21 +142,21 @@ def test_what_unpacks_to_more_than_any_run_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "bomb.pickle.gz"
     path.write_bytes(gzip.compress(b"\x80\x04" + b"." * (1 << 21)))
     with pytest.raises(ToolkitError, match="unpacks to more than"):
-        read_any_run(path)
+        read_run(path)
 
 
 def test_damaged_compression_is_named(tmp_path):
     path = tmp_path / "run.pickle.gz"
     path.write_bytes(gzip.compress(pickle.dumps(RUN))[:-12])
     with pytest.raises(ToolkitError, match="the compressed data is damaged or breaks off"):
-        read_any_run(path)
+        read_run(path)
 
 
 @pytest.mark.parametrize("score", [math.nan, math.inf])
 def test_scores_are_finite(tmp_path, score):
     (tmp_path / "run.pickle").write_bytes(pickle.dumps({"q": {"d": score}}))
     with pytest.raises(ToolkitError):
-        read_any_run(tmp_path / "run.pickle")
+        read_run(tmp_path / "run.pickle")
 
 
 def test_runs_convert_reads_a_pickle_from_standard_input():
@@ -172,6 +171,6 @@ if PUBLISHED.is_file():  # the authors' own BM25 run
         queries = PUBLISHED.parents[3] / "qrels" / "test.tsv"
         rows = [line.split("\t") for line in queries.read_text().splitlines()[1:]]
         qrels = Qrels.from_columns([r[0] for r in rows], [r[1] for r in rows], [int(r[2]) for r in rows])
-        scores = evaluate(read_any_run(PUBLISHED), qrels=qrels, measures=["Robustness@10", "nDCG@10"])
+        scores = evaluate(read_run(PUBLISHED), qrels=qrels, measures=["Robustness@10", "nDCG@10"])
         assert round(100 * scores.value("Robustness@10", mode=""), 2) == 26.92
         assert round(100 * scores.value("nDCG@10", mode=""), 2) == 76.01

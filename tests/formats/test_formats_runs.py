@@ -1,7 +1,6 @@
 """Runs are read as trec_eval reads them, and refused with every problem and its line."""
 
 import gzip
-import pickle
 
 import pytest
 import zstandard
@@ -197,14 +196,3 @@ def test_files_with_byte_order_marks_may_be_joined_by_cat(tmp_path):
     part = "\ufeffq-{} Q0 a 1 2 t\n"
     (tmp_path / "run.trec").write_text(part.format("ori") + part.format("ins"), encoding="utf-8")
     assert read_run(tmp_path / "run.trec").query_ids == ("q-ori", "q-ins")
-
-
-@pytest.mark.parametrize("protocol", [0, 2, 5])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_pickle_is_called_one_and_the_way_to_read_it_is_named(tmp_path, protocol, pack):
-    many = {f"q{n}": {f"d\xe9-{n}": n / 7} for n in range(300)}
-    name = "run.pickle" if pack is bytes else "run.pickle.gz"
-    assert refused(write(tmp_path, pack(pickle.dumps(many, protocol)), name)) == [
-        f"error: {name} is a pickle, no TREC run",
-        "hint:  tandem runs convert FILE --to trec --output run.trec",
-    ]

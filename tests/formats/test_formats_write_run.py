@@ -74,7 +74,7 @@ def test_what_could_not_be_read_back_is_not_written(tmp_path, run, message):
 
 
 def test_many_lines_are_written_in_several_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr("toolkit.formats.runs.WRITTEN_AT_ONCE", 3)
+    monkeypatch.setattr("toolkit.formats.trec_runs.WRITTEN_AT_ONCE", 3)
     run = Run.from_dict({f"q{n}": {f"d{m}": float(n * m) for m in range(4)} for n in range(1, 5)}, tag="t")
     for decimals in (None, 6):
         write_run(run, tmp_path / "run.trec", decimals=decimals)

@@ -14,7 +14,7 @@ from toolkit.diversify.embeddings import DEFAULT_RECIPE, DEFAULT_SYSTEM, StoredV
 from toolkit.diversify.job import Group, Job, Settings
 from toolkit.diversify.mmr import check, scales
 from toolkit.diversify.tune import check_judged
-from toolkit.formats import read_any_run, read_qrels
+from toolkit.formats import read_qrels, read_run
 from toolkit.formats.ids import check_ids
 from toolkit.registry import choose_system
 from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml
@@ -104,7 +104,7 @@ def _vectors(
 def _read(paths: Sequence[str]) -> dict[str, Run]:
     if twice := {path for path in paths if paths.count(path) > 1}:
         raise ToolkitError(f"{three(twice)} is named twice", "name each run once")
-    return {path: read_any_run(path) for path in paths}
+    return {path: read_run(path) for path in paths}
 
 
 def _groups(

@@ -16,7 +16,7 @@ from toolkit.expand.generate import ATTEMPTS, Expander, load_expander
 from toolkit.expand.merge import DEPTH, merge, merged_run
 from toolkit.expand.queries import FORMS, expand_topics, sizes
 from toolkit.expand.sources import is_given, read_given
-from toolkit.formats import read_any_run, read_metadata, write_metadata, write_run, write_topics
+from toolkit.formats import read_metadata, read_run, write_metadata, write_run, write_topics
 from toolkit.formats.derived import derived_metadata, origin_of
 from toolkit.formats.ids import check_ids
 from toolkit.formats.provenance import command_line, topics_digest, topics_facts
@@ -125,7 +125,7 @@ def write_merged(
     tag     the lists' own and `.expanded` where none is named
     queries what `Expansion.write` wrote, where it is known: its metadata say which questions these are the queries of
     """
-    started, run = time.time(), read_any_run(lists)
+    started, run = time.time(), read_run(lists)
     tag = tag or f"{run.tag or 'run'}.expanded"
     check_ids("tag", [tag])
     origin = origin_of(lists, run)

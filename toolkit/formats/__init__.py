@@ -1,21 +1,20 @@
 """Bytes <-> nouns: TREC runs, qrels and topics, their TSV, JSON and Parquet forms, run metadata, and the linter."""
 
-from toolkit.formats.exchange import FORMATS, read_any_run
 from toolkit.formats.lint import lint_qrels, lint_run
 from toolkit.formats.metadata import metadata_path, read_metadata, write_metadata
 from toolkit.formats.problems import Problem
 from toolkit.formats.qrels import read_qrels, write_qrels
 from toolkit.formats.requests import read_requests, write_requests
-from toolkit.formats.runs import read_run, write_run
+from toolkit.formats.runs import FORMS, read_run
 from toolkit.formats.topics import read_topics, write_topics
+from toolkit.formats.trec_runs import write_run
 
 __all__ = [
-    "FORMATS",
+    "FORMS",
     "Problem",
     "lint_qrels",
     "lint_run",
     "metadata_path",
-    "read_any_run",
     "read_metadata",
     "read_qrels",
     "read_requests",

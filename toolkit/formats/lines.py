@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import math
 import re
 import zlib
 from collections.abc import Iterator
@@ -26,10 +27,29 @@ def source_name(path: str | Path) -> str:
     return "standard input" if str(path) == "-" else str(path)
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """All bytes of a file, decompressed by its name; ToolkitError where it is missing or its compressed data breaks off."""
+def read_bytes(path: str | Path, most: int | None = None) -> bytes:
+    """All bytes of a file, decompressed by its name.
+
+    Raises ToolkitError where it is missing, its compressed data breaks off, or it has more bytes than `most`.
+    """
     with open_input(path) as file:
-        return _unpack(file, path) if Path(path).suffix in (".gz", ".zst") else file.read()
+        packed = Path(path).suffix in (".gz", ".zst")
+        data = _unpack(file, path, most) if packed else file.read(-1 if most is None else most + 1)
+    if most is not None and len(data) > most:
+        message = f"{source_name(path)} unpacks to more than {most >> 20} MiB"
+        raise ToolkitError(message, "no run that anyone pickled is as large")
+    return data
+
+
+def first_lines(data: bytes) -> Iterator[bytes]:
+    """The lines that are neither blank nor comments, one by one: whoever looks at the first does not split the file."""
+    start, end = 3 * data.startswith(codecs.BOM_UTF8), 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        line = data[start : end if end >= 0 else len(data)].strip()
+        if line and not line.startswith(b"#"):
+            yield line
+        start = end + 1 if end >= 0 else len(data)
 
 
 def text_lines(data: bytes, source: str) -> Iterator[tuple[int, str]]:
@@ -42,12 +62,13 @@ def text_lines(data: bytes, source: str) -> Iterator[tuple[int, str]]:
     yield from ((number, line) for number, line in enumerate(data.decode().split("\n"), 1) if line.strip())
 
 
-def _unpack(file: BinaryIO, path: str | Path) -> bytes:
-    chunks, lines = [], 1
+def _unpack(file: BinaryIO, path: str | Path, most: int | None) -> bytes:
+    chunks, lines, left = [], 1, math.inf if most is None else most
     try:
         # read1 hands out what is there before it fails: the line of the break is exact
-        while chunk := file.read1(CHUNK):
+        while left >= 0 and (chunk := file.read1(CHUNK)):
             chunks.append(chunk)
+            left -= len(chunk)
             lines += chunk.count(b"\n")
     except (EOFError, zlib.error, OSError) as error:
         if getattr(error, "errno", None):  # the disk, not the data

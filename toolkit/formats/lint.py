@@ -13,8 +13,9 @@ import numpy as np
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.formats.lines import bad_lines, columns, read_bytes, text_problems
-from toolkit.formats.parse import FLOAT32_MAX, parse_plain
+from toolkit.formats.parse import parse_plain
 from toolkit.formats.problems import Problem, by_line
+from toolkit.formats.run_checks import FLOAT32_MAX
 
 BEIR_HEADERS = ([b"query-id", b"corpus-id", b"score"], [b"qid", b"pid", b"score"])  # BEIR, InstructIR
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -93,6 +94,11 @@ def scan_run(data: bytes) -> tuple[Lines, list[Problem]]:
     if not number:
         problems.append(Problem("F002", None, "no run lines in it"))
     return lines, problems
+
+
+def is_score(text: bytes) -> bool:
+    """Whether a column is a finite decimal number."""
+    return not _bad_score(text)
 
 
 def _bad_score(text: bytes) -> str:

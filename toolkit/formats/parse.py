@@ -10,12 +10,12 @@ import numpy as np
 from toolkit.core.columns import decode_dictionary, to_numpy
 from toolkit.core.runs import Run
 from toolkit.formats.lines import without_marks
+from toolkit.formats.run_checks import FLOAT32_MAX, has_repeats
 
 if TYPE_CHECKING:
     import pyarrow
 
 BLOCK = 1 << 21  # bytes parsed by one thread at a time
-FLOAT32_MAX = 3.4028234663852886e38
 _NAMES = ("query_id", "iteration", "doc_id", "rank", "score", "tag")
 _TO_BLANKS = bytes.maketrans(b"\t\r\v\f", b"    ")
 
@@ -98,11 +98,3 @@ def _is_valid(run: Run) -> bool:
     if any(query_id.startswith(("#", "\ufeff")) for query_id in run.query_ids):
         return False
     return bool((np.abs(run.scores) <= FLOAT32_MAX).all()) and not has_repeats(run)  # NaN is never below
-
-
-def has_repeats(run: Run) -> bool:
-    """Whether a query has a document twice."""
-    if len(run.doc_ids) == len(run):  # no document comes twice at all
-        return False
-    pairs = np.sort(run.queries.astype(np.int64) * len(run.doc_ids) + run.docs)
-    return bool((pairs[1:] == pairs[:-1]).any())

@@ -1,129 +1,188 @@
-"""TREC runs: columns from bytes and bytes from columns, with no Python object a line."""
+"""Run files in every form: what a file is, is seen from its content, here and nowhere else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import json
+import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-import numpy as np
-
-from toolkit.core.columns import split_lines, to_arrow, to_numpy
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import open_output
+from toolkit.core.files import open_input
 from toolkit.core.runs import Run
-from toolkit.formats.ids import check_ids
-from toolkit.formats.lines import read_bytes, source_name, text_problems
-from toolkit.formats.lint import run_from_lines, scan_run
-from toolkit.formats.parse import FLOAT32_MAX, evened, parse_plain
-from toolkit.formats.pickled import is_pickled
-from toolkit.formats.problems import by_line, codes, refuse
+from toolkit.formats import column_runs, json_runs, pickled
+from toolkit.formats.lines import read_bytes, source_name, without_marks
+from toolkit.formats.problems import codes
+from toolkit.formats.requests import parse_requests
+from toolkit.formats.trec_runs import is_trec, parse_trec, write_run
 
-if TYPE_CHECKING:
-    import pyarrow
-
-WRITTEN_AT_ONCE = 1 << 18  # lines
-DEFAULT_TAG = "tandem"
+Parse = Callable[[bytes, str], Run]
 
 
-def read_run(path: str | Path) -> Run:
-    """A run from a TREC file as trec_eval reads it: blanks or tabs, any order of lines, `#` comments, CR LF, .gz, .zst, `-`.
+class Form(NamedTuple):
+    """A form of run files.
 
-    Ids stay text as they are (`007`, `null`, `"a"`). `ranks` is None where a rank is not a whole number.
-
-    Raises ToolkitError with all problems of the file (wrong number of columns, a score that is no finite number,
-    a document twice in a query, bytes that are not UTF-8, no lines at all).
+    name     as `runs convert --from` and `--to` have it
+    content  what is in such a file, and
+    tools    which tools write or read it, for the table of the guide
+    is_it    whether the bytes of a file (decompressed), of this name, are in the form
+    parse    the run of such bytes
+    write    None where nothing is written in it
     """
-    return parse_run(read_bytes(path), source_name(path))
+
+    name: str
+    content: str
+    tools: str
+    is_it: Callable[[bytes, str], bool]
+    parse: Parse
+    write: Callable[..., None] | None = None
 
 
-def parse_run(data: bytes, source: str) -> Run:
-    """The same from the bytes of a file; `source` is its name in messages."""
-    plain = parse_plain(data, source) or parse_plain(evened(data), source)
-    if plain:
-        return plain.run
-    if is_pickled("", data[:3]):
-        raise ToolkitError(f"{source} is a pickle, no TREC run", "tandem runs convert FILE --to trec --output run.trec")
-    # something is wrong: the linter finds all of it
-    lines, problems = scan_run(data)
-    refuse(source, by_line(problems + text_problems(data)))
-    return run_from_lines(lines, source)
+FORMS = {
+    form.name: form
+    for form in (
+        Form(
+            "trec",
+            "six columns a line",
+            "trec_eval, Anserini, ir_measures, PyTerrier's `.res`",
+            lambda data, _: is_trec(data) and not _is_json(data),
+            parse_trec,
+            write_run,
+        ),
+        Form(
+            "json",
+            "`{query_id: {doc_id: score}}`, without a tag",
+            "pytrec_eval, ranx, BEIR",
+            json_runs.is_json,
+            json_runs.parse_json,
+            json_runs.write_json,
+        ),
+        Form(
+            "jsonl",
+            "an object a line: query_id, doc_id, score",
+            "pandas, DuckDB",
+            json_runs.is_json_lines,
+            json_runs.parse_json_lines,
+        ),
+        Form(
+            "parquet",
+            "columns query_id, doc_id, rank, score, tag",
+            "pandas, DuckDB, Polars, ranx",
+            column_runs.is_parquet,
+            column_runs.parse_parquet,
+            column_runs.write_parquet,
+        ),
+        Form(
+            "csv",
+            "the same columns under their names, divided by commas or tabs",
+            "pandas, PyTerrier's frames",
+            column_runs.is_named,
+            column_runs.parse_named,
+        ),
+        Form(
+            "msmarco",
+            "query_id, doc_id, rank, divided by tabs",
+            "MS MARCO's leaderboards, PyTerrier's `minimal`",
+            column_runs.has_ranks,
+            column_runs.parse_ranks,
+        ),
+        Form(
+            "tsv",
+            "query_id, doc_id, score, divided by tabs",
+            "Tevatron",
+            column_runs.has_scores,
+            column_runs.parse_scores,
+        ),
+        Form(
+            "mteb",
+            "`<task>_predictions.json` of one subset and split",
+            "mteb",
+            json_runs.is_mteb,
+            json_runs.parse_mteb,
+            json_runs.write_mteb,
+        ),
+        Form(
+            "rank-llm",
+            "requests: query with text, candidates with text",
+            "rank_llm, InfoSearch's rerankers",
+            json_runs.is_requests,
+            lambda data, source: parse_requests(data, source)[0],
+        ),
+        Form(
+            "lz4",
+            "`{query_id: {doc_id: score}}` as compressed CBOR",
+            "ranx",
+            json_runs.is_lz4,
+            json_runs.parse_lz4,
+        ),
+        Form(
+            "pickle",
+            "`{query_id: {doc_id: score}}`, read and never executed",
+            "InstructIR's authors",
+            pickled.is_pickled,
+            pickled.parse_pickled,
+        ),
+    )
+}
 
 
-def write_run(run: Run, path: str | Path, *, tag: str | None = None, decimals: int | None = None, ties: str = "trec") -> None:
-    """Write a TREC run, best first: `query_id Q0 doc_id rank score tag`, ranks from 1; .gz, .zst and `-` by name.
+def read_run(path: str | Path, form: str = "") -> Run:
+    """A run from a file in any of FORMS, told by its content; .gz, .zst, `-`.
 
-    tag       in place of the run's own (`tandem` where it has none)
-    decimals  digits after the point, as BM25 has them (6). Without, the shortest text that reads back as the same number.
-              Rounding can make different scores equal: the lines stand, and are ranked, in the order of the scores as
-              written, which is what every reader of the file sees
-    ties      how equal scores are ordered, as in `Run.order`; `file` keeps a given order of lines
+    form  which one it is, for a file that fits two
 
-    Raises ToolkitError, before anything is written, for what could not be read back: an id that is empty or holds white
-    space, a query id that begins with `#`, a score that is not finite.
+    Raises ToolkitError with what is wrong with the file, for a document twice in a query, a score that is no finite number,
+    a file without documents, and one that fits two forms.
     """
-    import pyarrow
-
-    tag = tag or run.tag or DEFAULT_TAG
-    for name, ids in (("query_id", run.query_ids), ("doc_id", run.doc_ids), ("tag", [tag])):
-        check_ids(name, ids)
-    check_scores(run)
-    scores = to_arrow(run.scores).cast(pyarrow.string())
-    if decimals is not None:
-        scores = _fixed(run.scores, decimals)
-        run = replace(run, scores=to_numpy(scores.cast(pyarrow.float64())))
-    with open_output(path) as out:
-        for chunk in _chunks(run, scores, tag, run.order(ties)):
-            out.write(chunk)
+    if form and form not in FORMS:
+        raise ToolkitError(f"no form {form!r} of runs", f"known: {', '.join(FORMS)}")
+    source = source_name(path)
+    most = pickled.MOST if pickled.is_pickled(_start(path), source) else None
+    return parse_run(read_bytes(path, most), source, form)
 
 
-def check_scores(run: Run) -> None:
-    """Raise ToolkitError for the first score that is not finite."""
-    fine = np.abs(run.scores) <= FLOAT32_MAX
-    if not fine.all():
-        line = int(np.argmin(fine))
-        query_id, doc_id = run.query_ids[run.queries[line]], run.doc_ids[int(run.docs[line])]
-        place = f"{run.source}: " if run.source else ""
-        raise ToolkitError(
-            f"{place}score {run.scores[line]} of document {doc_id} in query {query_id} is not a finite number",
-            codes()["R003"].hint,
-        )
+def parse_run(data: bytes, source: str, form: str = "") -> Run:
+    """The same from the bytes of a file, decompressed; `source` is its name in messages."""
+    run = FORMS[form or form_of(data, source)].parse(data, source)
+    if not len(run):
+        raise ToolkitError(f"{source}: no documents in it", codes()["F002"].hint)
+    return run
 
 
-def _fixed(scores: np.ndarray, decimals: int) -> pyarrow.StringArray:
-    """Scores as C's printf writes them (exact, half to even)."""
-    import pyarrow
+def form_of(data: bytes, source: str) -> str:
+    """The form that the bytes of a file are in; `trec` where none fits, whose reader says what is wrong with which line.
 
-    form, texts = f"%.{decimals}f\n", []
-    for start in range(0, len(scores), WRITTEN_AT_ONCE):
-        part = scores[start : start + WRITTEN_AT_ONCE].tolist()
-        texts.append(split_lines((form * len(part) % tuple(part))[:-1]))
-    return pyarrow.concat_arrays(texts) if texts else to_arrow([])
+    Raises ToolkitError where two forms fit: neither is guessed.
+    """
+    if FORMS["trec"].is_it(data, source):
+        return "trec"
+    fits = [form for form in FORMS.values() if form.is_it(data, source)]
+    if len(fits) > 1:
+        forms = " or ".join(f"{form.name} ({form.content})" for form in fits)
+        raise ToolkitError(f"{source} may be {forms}", f"tandem runs convert F --from {fits[0].name} --to trec --output G")
+    return fits[0].name if fits else "trec"
 
 
-def _chunks(run: Run, scores: pyarrow.StringArray, tag: str, order: np.ndarray) -> Iterator[memoryview]:
-    """The bytes of the file, some hundred thousand lines at a time."""
-    import pyarrow
-    import pyarrow.compute
+def _is_json(data: bytes) -> bool:
+    """Whether a JSON value stands alone on the first lines: `{` may begin a query id too."""
+    if not without_marks(data[:256]).lstrip().startswith((b"{", b"[")):
+        return False
+    text = without_marks(data).decode(errors="replace").lstrip()
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return not text[end:].partition("\n")[0].strip()
 
-    query_ids = to_arrow(run.query_ids)
-    iteration, end_of_line, blank = to_arrow(["Q0", f"{tag}\n", " "])  # a plain str would have arrow load pandas
-    starts = np.cumsum(run.lengths) - run.lengths
-    for start in range(0, len(order), WRITTEN_AT_ONCE):
-        lines = order[start : start + WRITTEN_AT_ONCE]
-        queries = run.queries[lines]
-        ranks = np.arange(start, start + len(lines)) - starts[queries] + 1
-        columns = (
-            query_ids.take(to_arrow(queries)),
-            iteration,
-            run.doc_ids.take(to_arrow(run.docs[lines])),
-            to_arrow(ranks).cast(pyarrow.string()),
-            scores.take(to_arrow(lines)),
-            end_of_line,
-            blank,  # the last one is the separator
-        )
-        joined = pyarrow.compute.binary_join_element_wise(*columns)
-        _, offsets, values = joined.buffers()
-        end = np.frombuffer(offsets, np.int32)[len(lines)]
-        yield memoryview(values)[:end]
+
+def _start(path: str | Path) -> bytes:
+    """The first bytes of a file, decompressed; standard input keeps them. Whoever reads on meets what is wrong with it."""
+    file = open_input(path)
+    try:
+        return file.peek(4)[:4]
+    except (EOFError, OSError, zlib.error):
+        return b""
+    finally:
+        if str(path) != "-":
+            file.close()

@@ -32,12 +32,12 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> None:
     from toolkit.core.files import is_stream
-    from toolkit.formats import read_any_run, write_metadata, write_run
+    from toolkit.formats import read_run, write_metadata, write_run
     from toolkit.fuse import fuse, parse_method
     from toolkit.fuse.metadata import fused_metadata, input_facts
 
     started, method = time.time(), parse_method(args.method)
-    runs = [read_any_run(path) for path in args.run]
+    runs = [read_run(path) for path in args.run]
     inputs = [input_facts(path, run) for path, run in zip(args.run, runs, strict=True)]
     run = fuse(runs, **method, hits=args.hits, tag=args.tag)
     write_run(run, args.output)

@@ -12,7 +12,7 @@ from toolkit.core.columns import merge, text_order
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
-from toolkit.formats.runs import check_scores
+from toolkit.formats.run_checks import check_scores
 
 METHODS = ("rrf", "minmax")
 K = 60

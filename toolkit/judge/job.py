@@ -15,7 +15,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
-from toolkit.formats import read_any_run, write_metadata, write_qrels
+from toolkit.formats import read_run, write_metadata, write_qrels
 from toolkit.formats.provenance import file_digest, metadata_of, topics_facts
 from toolkit.judge.judging import Judged, judge_run
 from toolkit.judge.pool import NOTHING, Row, pool, rows_of
@@ -88,7 +88,7 @@ def plan_job(
     """
     if not sources:
         raise ToolkitError("no run to judge", "tandem judge RUN --judge NAME")
-    runs = tuple(read_any_run(source) for source in sources)
+    runs = tuple(read_run(source) for source in sources)
     found = resolve_topics(topics) if topics else recorded_topics(sources[0])
     return Job(runs, tuple(map(str, sources)), found, texts_from(found, index=index, docs=docs), judge, depth)
 

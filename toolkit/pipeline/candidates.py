@@ -10,7 +10,7 @@ from typing import Any
 from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run
-from toolkit.formats import read_any_run
+from toolkit.formats import read_run
 from toolkit.rerank.job import CANDIDATES, benchmark_candidates, first_stage
 
 
@@ -39,7 +39,7 @@ def find_candidates(source: str | Path, topics: TopicSet) -> Candidates:
     Raises ToolkitError where there are none at all, and for topics that have none: nothing could be found for them.
     """
     source = str(source)
-    run = benchmark_candidates(topics) if source == CANDIDATES else read_any_run(source)
+    run = benchmark_candidates(topics) if source == CANDIDATES else read_run(source)
     docs = by_query(run)
     if without := [topic.query_id for topic in topics.topics if topic.query_id not in docs]:
         message = f"{run.source or source} has no candidates for {len(without)} of {len(topics.topics)} topics"

@@ -13,7 +13,7 @@ from toolkit.benchmarks.recorded import recorded_topics
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import say
 from toolkit.core.runs import Run, join_runs
-from toolkit.formats import read_any_run, read_metadata, write_metadata, write_run
+from toolkit.formats import read_metadata, read_run, write_metadata, write_run
 from toolkit.formats.ids import check_ids
 from toolkit.formats.provenance import file_digest, metadata_of, topics_digest, topics_facts
 from toolkit.instructions import as_asked
@@ -172,7 +172,7 @@ def plan_rerank(
     if source is None:
         raise ToolkitError("no run to rerank", "name one with --run, or take the benchmark's candidates (--run candidates)")
     source = str(source)
-    candidates = None if source == CANDIDATES else read_any_run(source)
+    candidates = None if source == CANDIDATES else read_run(source)
     found = resolve_topics(topics) if topics else recorded_topics(source)
     check_ids("tag", [tag or method.spec.name])
     output = Path("runs", _name(source, found, method, instruction)) if output is None else Path(output)

@@ -22,20 +22,19 @@ def parser() -> argparse.ArgumentParser:
     top = command("runs", __doc__)
     add = subcommands(top)
     show = add("show", "what a run holds: lines, queries, modes, depth, ties, digits; and its metadata", run_show)
-    show.add_argument(
-        "run", nargs="+", metavar="F", help="run file (TREC, Parquet, JSON, MTEB predictions, rank_llm requests, pickle)"
-    )
+    show.add_argument("run", nargs="+", metavar="F", help="run file in any form")
     verify = add(
         "verify", "everything that is wrong with runs (lines, metadata, benchmark) or qrels", run_verify, VERIFY_EPILOG
     )
-    verify.add_argument("run", nargs="*", metavar="F", help="TREC run file; - is standard input")
+    verify.add_argument("run", nargs="*", metavar="F", help="run file in any form; - is standard input")
     verify.add_argument("--qrels", nargs="+", action="extend", default=[], metavar="F", help="qrels file (TREC, or BEIR's TSV)")
     verify.add_argument("--benchmark", metavar="ID", help="also check the runs' queries and documents against a benchmark's")
     verify.add_argument("--fix", metavar="OUT", help="write the one file named, repaired where that is safe, to OUT")
     verify.add_argument("--all", action="store_true", help=f"show all problems of a file, not the first {SHOWN_PROBLEMS}")
     verify.add_argument("--codes", action="store_true", help="show what each code means")
     to = add("convert", "the same run in another form; what F is, is seen from its content", run_convert)
-    to.add_argument("run", metavar="F", help="run file in any of these forms; - is standard input")
+    to.add_argument("run", metavar="F", help="run file in any form; - is standard input")
+    to.add_argument("--from", dest="form", default="", metavar="FORM", help="which form F has, where its content fits two")
     to.add_argument("--to", required=True, choices=FORMATS, help="form to write")
     to.add_argument("--output", required=True, metavar="G", help="file to write; - is standard output")
     to.add_argument("--tag", help="name of the run in the new file")
@@ -47,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
         "--docs", metavar="D", help="for rank-llm, with --topics: file or folder of documents (JSONL, TSV, TREC text)"
     )
     pooled = add("pool", "candidates of several runs: the first of each, then the second of each, and so on", run_pool)
-    pooled.add_argument("run", nargs="+", metavar="F", help="run file in any of these forms; their order counts")
+    pooled.add_argument("run", nargs="+", metavar="F", help="run file in any form; their order counts")
     pooled.add_argument("--depth", type=int, metavar="K", help="how deep each run is read (default: to its end)")
     pooled.add_argument("--size", type=int, default=1000, metavar="N", help="documents a query (default: 1000)")
     pooled.add_argument("--output", required=True, metavar="G", help="file to write; - is standard output")
@@ -61,11 +60,11 @@ line ends and the byte order mark; scores stay as they are written. With a probl
 
 
 def run_show(args: argparse.Namespace) -> None:
-    from toolkit.formats import read_any_run, read_metadata
+    from toolkit.formats import read_metadata, read_run
     from toolkit.runs import describe_digest, summarise
 
     for number, path in enumerate(args.run):
-        run = read_any_run(path)
+        run = read_run(path)
         metadata = read_metadata(path)
         print("\n" * bool(number) + run.source)
         for label, value in summarise(run).items():
@@ -150,11 +149,11 @@ def _count(number: int, noun: str) -> str:
 def run_convert(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
-    from toolkit.formats import read_any_run
-    from toolkit.formats.runs import DEFAULT_TAG
+    from toolkit.formats import read_run
+    from toolkit.formats.trec_runs import DEFAULT_TAG
     from toolkit.runs import convert, keeps_metadata, origin, with_ids, write_origin
 
-    run, metadata = read_any_run(args.run), origin(args.run)
+    run, metadata = read_run(args.run, args.form), origin(args.run)
     run = replace(run, tag=args.tag or run.tag or metadata.get("tag") or DEFAULT_TAG)
     if args.ids and not args.benchmark:
         raise ToolkitError("--ids needs the benchmark whose ids they are", "name it: --benchmark ID")
@@ -185,11 +184,11 @@ def run_pool(args: argparse.Namespace) -> None:
     import time
     from pathlib import Path
 
-    from toolkit.formats import read_any_run, write_metadata, write_run
+    from toolkit.formats import read_run, write_metadata, write_run
     from toolkit.formats.provenance import metadata_of
     from toolkit.runs import keeps_metadata, pool, pool_facts
 
-    started, runs = time.time(), [read_any_run(path) for path in args.run]
+    started, runs = time.time(), [read_run(path) for path in args.run]
     facts, shared = pool_facts(args.run, runs)
     made = pool(runs, depth=args.depth, size=args.size, tag=args.tag)
     write_run(made, args.output)

@@ -16,22 +16,24 @@ from toolkit.formats import metadata_path, read_metadata
 from toolkit.formats.lines import read_bytes, source_name
 from toolkit.formats.lint import lint_run_bytes
 from toolkit.formats.problems import Problem
-from toolkit.formats.runs import parse_run
+from toolkit.formats.runs import form_of, parse_run
 
 EXAMPLES = 3
 
 
 def verify_run(path: str | Path, benchmark: str = "") -> list[Problem]:
-    """What is wrong with a TREC run, with its metadata where it has any, and with what it has of a benchmark if one is named.
+    """What is wrong with a run, with its metadata where it has any, and with what it has of a benchmark if one is named.
+
+    Lines are looked at one by one in TREC runs; a file in another form is right where it can be read.
 
     Counts, tag and benchmark are only looked at where the lines themselves are right.
     Raises ToolkitError where the run cannot be read at all, and where the benchmark is unknown.
     """
-    data = read_bytes(path)
-    problems = lint_run_bytes(data)
-    run = None
-    if (benchmark or metadata_path(path).exists()) and not any(problem.is_error for problem in problems):
-        run = parse_run(data, source_name(path))
+    data, source = read_bytes(path), source_name(path)
+    is_trec, run = form_of(data, source) == "trec", None
+    problems = lint_run_bytes(data) if is_trec else []
+    if not is_trec or ((benchmark or metadata_path(path).exists()) and not any(problem.is_error for problem in problems)):
+        run = parse_run(data, source)
     problems += against_metadata(path, data, run)
     if benchmark and run is not None:
         problems += against_benchmark(run, benchmark)

@@ -1,4 +1,4 @@
-"""A run in another form: see `toolkit.formats.exchange` and `toolkit.formats.requests` for the forms."""
+"""A run in another form: see `toolkit.formats.runs` and `toolkit.formats.requests` for the forms."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
-from toolkit.formats import FORMATS, write_requests
+from toolkit.formats import FORMS, write_requests
 from toolkit.formats.corpus import corpus_files, read_corpus
 
-NAMES = (*FORMATS, "rank-llm")
+NAMES = (*(form.name for form in FORMS.values() if form.write), "rank-llm")
 
 
 def convert(
@@ -26,7 +26,7 @@ def convert(
     if format == "rank-llm":
         write_requests(run, topics, output, contents=contents or {})
     else:
-        FORMATS[format](run, output)
+        FORMS[format].write(run, output)
 
 
 def benchmark_texts(name: str, run: Run) -> tuple[list[Topic], dict[str, str]]:
