@@ -13,7 +13,12 @@ pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
-OVER = {"paired": "a query over its modes", "mode": "a query in one mode", "group": "a core query in one mode"}
+OVER = {
+    "paired": "a query over its modes",
+    "mode": "a query in one mode",
+    "group": "a core query in one mode",
+    "aggregate": "a whole run",
+}
 
 
 def rows():
@@ -24,9 +29,10 @@ def rows():
 def test_the_table_has_every_measure_as_registered(name):
     row = registry.measures()[name]
     (cells,) = [cells for cells in rows() if cells[0].strip("`").partition("@")[0] == name]
-    parameters = [f"{key}={spec['default']!r}" if "default" in spec else key for key, spec in row["parameters"].items()]
-    worst = "left out" if row["worst"] is None else f"{row['worst']:g}"
-    assert cells[1:] == [OVER[row["over"]], ", ".join(parameters), worst, row["source"]]
+    parameters = [f"{key}={spec['default']!r}" if "default" in spec else key for key, spec in row.parameters.items()]
+    worst = "left out" if row.worst is None else f"{row.worst:g}"
+    related = ", ".join(f"`{other}`" for other in row.related)
+    assert cells[1:] == [OVER[row.over], ", ".join(parameters), worst, related, row.source]
 
 
 def test_the_examples_of_the_three_variants_are_computed():

@@ -137,6 +137,50 @@ class SystemSpec:
 
 
 @dataclass(frozen=True)
+class MeasureSpec:
+    """A measure of ours, as its row in `registry/measures.yaml` describes it.
+
+    function    `module.name` in `toolkit.measures`. It gives (queries,) float64, NaN where the measure leaves a query out, from
+                `Pairs` where documents are followed (`needs` gold or negatives), one role after the other if `over` is `mode`;
+                else from `Positions`; for `aggregate` one number from the means of the `related` measures. `parameters` are its
+                keyword arguments
+    over        what one value is about: `paired` a query over all its modes, `mode` a query in one mode, `group` the minimum
+                over a core query in one mode, `aggregate` a whole run
+    needs       what it is computed from: `gold` documents, instruction `negatives`, a `reversed` mode, `scores` beside ranks,
+                `subtopics`, `groups` of instructions of one core query
+    modes       roles in which the run must have the query, else the query is absent
+    worst       what an absent query counts; None where it is left out
+    direction   `higher` or `lower` is better; `none` for what is no achievement
+    ranked_in   roles in which one system can be better than another; all where it is empty
+    lowest      the smallest value that is possible
+    unit        `fraction` or `rank`
+    related     measures that are read beside it
+    parameters  name -> type, default or required, choices and text, as ir_measures' ParamInfo takes them
+    """
+
+    name: str
+    title: str
+    text: str
+    function: str
+    over: str
+    source: str
+    needs: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    worst: float | None = None
+    direction: str = "higher"
+    ranked_in: tuple[str, ...] = ()
+    lowest: float = 0.0
+    unit: str = "fraction"
+    related: tuple[str, ...] = ()
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def follows_documents(self) -> bool:
+        """Whether gold documents or instruction negatives are followed through the modes."""
+        return not {"gold", "negatives"}.isdisjoint(self.needs)
+
+
+@dataclass(frozen=True)
 class IndexSpec:
     """A prebuilt index that can be downloaded.
 

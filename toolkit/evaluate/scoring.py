@@ -9,11 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit import measures as tandem
+from toolkit import registry
 from toolkit.core.progress import progress
 from toolkit.core.runs import Run
 from toolkit.core.scores import AVERAGE, PAIRED, Score
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.references import RANDOM, reference_runs
+from toolkit.measures.compute import function_of
 
 SCORE = "Score"  # each group's own first measure, where groups have measures of their own
 INTERVAL = (2.5, 97.5)  # percent of the permutations below each bound
@@ -75,7 +77,7 @@ def score(run: Run, judgments: Judgments, asked: Asked, *, types: Sequence[Part]
             )
             queries += sorted(rows, key=lambda row: row.query_id)  # stable: measures and modes keep their order
     of_types = [row for part in types for row in asked.rows(run.tag, part, asked.values(run, part))]
-    return _complete(aggregates) + list(_with_per(of_types)) + queries
+    return _complete(aggregates) + list(_with_aggregates(of_types)) + queries
 
 
 def score_references(run: Run, judgments: Judgments, asked: Asked, suffix: str = "") -> list[Score]:
@@ -105,10 +107,10 @@ def own_queries(run: Run, part: Part) -> Run:
 
 
 def _complete(aggregates: Sequence[Score]) -> list[Score]:
-    """With the average after several groups, and Per. after each ideal WISE."""
+    """With the average after several groups, and the measures of whole runs."""
     groups = dict.fromkeys(row.group for row in aggregates)
     rows = [*aggregates, *_averages(aggregates)] if len(groups) > 1 else list(aggregates)
-    return list(_with_per(rows))
+    return list(_with_aggregates(rows))
 
 
 def _averages(rows: Sequence[Score]) -> Iterator[Score]:
@@ -122,15 +124,18 @@ def _averages(rows: Sequence[Score]) -> Iterator[Score]:
         yield Score(column[0].run, AVERAGE, mode, measure, mean, sum(row.queries for row in column))
 
 
-def _with_per(rows: Sequence[Score]) -> Iterator[Score]:
-    """Per. of InfoSearch's tables 17 to 22 where a row has both WISE and its ideal: the share of the ideal that is lost."""
-    actual = {(row.group, row.measure): row.value for row in rows}
+def _with_aggregates(rows: Sequence[Score]) -> Iterator[Score]:
+    """With the measures of whole runs, each behind the first of those that it is computed from, where all are there."""
+    values = {(row.group, row.measure): row.value for row in rows}
+    aggregates = [spec for spec in registry.measures().values() if spec.over == "aggregate"]
     for row in rows:
         yield row
-        place = (row.group, row.measure.replace("WISE_ideal", "WISE"))
-        if row.measure.startswith("WISE_ideal") and place in actual:
-            measure = row.measure.replace("WISE_ideal", "WISE_per")
-            yield row._replace(measure=measure, value=tandem.per(row.value, actual[place]))
+        name = registry.measure(row.measure).name
+        for spec in aggregates:
+            parts = [(row.group, row.measure.replace(name, related, 1)) for related in spec.related]
+            if name == spec.related[0] and values.keys() >= set(parts):
+                value = function_of(spec)(*(values[part] for part in parts))
+                yield row._replace(measure=row.measure.replace(name, spec.name, 1), value=value)
 
 
 def _spread(tables: Sequence[Sequence[Score]], suffix: str) -> list[Score]:

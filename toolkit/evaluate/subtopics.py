@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from toolkit import measures as tandem
+from toolkit import registry
 from toolkit.core.columns import lookup
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.qrels import Qrel, Qrels, join_qrels
@@ -20,7 +21,6 @@ from toolkit.core.topics import Topic
 UNJUDGED = -1
 CHOICES = ("refuse", "negative")
 MEASURES = ("MRecall@5", "MRecall@10", "PerspectiveP@1", "PerspectiveP@5", "PerspectiveP@10")  # of BERDS' tables
-OURS = ("MRecall", "PerspectiveP")
 NOWHERE = ""  # a document that no run can have
 
 
@@ -69,7 +69,7 @@ def deepest(measures: Iterable[str]) -> int:
     import ir_measures
 
     parsed = [tandem.parse(measure) for measure in measures]
-    own = [its for its in parsed if its.NAME in OURS or ir_measures.pyndeval.supports(its)]
+    own = [its for its in parsed if "subtopics" in registry.measure(its.NAME).needs or ir_measures.pyndeval.supports(its)]
     return max((its.params.get("cutoff", 0) for its in own), default=0)
 
 

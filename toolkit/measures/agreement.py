@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
+from toolkit import registry
 from toolkit.core.correlation import tau_b
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import CHANGED, KNOWN
@@ -15,7 +16,6 @@ from toolkit.core.tabular import aligned, to_csv, to_json
 GOLD_RANK = ("GoldRank", "gold_rank")  # ours, and as published tables are kept
 MOVEMENT = "R_rev - R_ins"
 FORMATS = ("table", "json", "csv")
-NOT_A_GRADE = ("WISE_ideal", "WISE_per")  # what could be reached, and how far off a system is
 
 
 class Graded(NamedTuple):
@@ -52,7 +52,9 @@ def orders(graded: Iterable[Graded]) -> Orders:
     """
     found: dict[str, dict[str, dict[str, float]]] = {}
     for row in graded:
-        if not math.isnan(row.value) and not row.measure.startswith(NOT_A_GRADE):
+        spec = registry.measure(row.measure)
+        # no grade of a system: what could be reached, and how far off the system is
+        if not math.isnan(row.value) and spec.direction != "none" and spec.over != "aggregate":
             found.setdefault(row.measure, {}).setdefault(row.mode, {})[row.system] = row.value
     made: Orders = {}
     movement: Orders = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -9,14 +11,17 @@ import numpy as np
 from ir_measures.measures import Measure
 from ir_measures.providers.base import NOT_PROVIDED
 
+from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import guess_group, join_mode, split_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
-from toolkit.measures import fast, paired, perspectives
-from toolkit.measures.grouped import worst_of_groups
+from toolkit.core.specs import MeasureSpec
+from toolkit.measures import fast
 from toolkit.measures.join import Positions, positions
-from toolkit.measures.pairs import BASE, CHANGED, ROLES, Pairs, pairs
+from toolkit.measures.pairs import REVERSED, ROLES, Pairs, pairs
+
+ROLE_NAMES = ("base", "instructed", "reversed")  # of `ROLES`
 
 
 class PerQuery(NamedTuple):
@@ -82,63 +87,60 @@ class Joined:
 def compute(joined: Joined, measure: Measure) -> PerQuery:
     """The values of one of our measures or of a plain one (`PLAIN`), absent queries at their worst."""
     if measure.NAME in PLAIN:
-        return _plain(joined, measure)
-    return OURS[measure.NAME](joined, measure)
+        given = {name: measure[name] for name in ("cutoff", "rel") if name in measure.SUPPORTED_PARAMS}
+        given = {name: value for name, value in given.items() if value is not NOT_PROVIDED}
+        found = joined.documents("trec")
+        return PerQuery(found.query_ids, PLAIN[measure.NAME](found, **given), found.absent)
+    spec = registry.measures()[measure.NAME]
+    function = functools.partial(function_of(spec), **{name: measure[name] for name in spec.parameters if name != "ties"})
+    if spec.follows_documents:
+        pairs = joined.pairs(measure["ties"])
+        return _paired(pairs, spec, function) if spec.over == "paired" else _in_each_mode(pairs, function)
+    found = (joined.positions if "subtopics" in spec.needs else joined.documents)(measure["ties"])
+    values = PerQuery(found.query_ids, function(found), found.absent)
+    return _minimum_of_groups(joined, values) if spec.over == "group" else values
 
 
-def _plain(joined: Joined, measure: Measure) -> PerQuery:
-    found = joined.documents("trec")
-    options = {name: measure[name] for name in ("cutoff", "rel") if name in measure.SUPPORTED_PARAMS}
-    given = {name: value for name, value in options.items() if value is not NOT_PROVIDED}
-    return PerQuery(found.query_ids, PLAIN[measure.NAME](found, **given), found.absent)
+def function_of(spec: MeasureSpec) -> Callable[..., np.ndarray]:
+    """What computes a measure, as its row names it."""
+    module, _, name = spec.function.rpartition(".")
+    return getattr(importlib.import_module(f"toolkit.measures.{module}"), name)
 
 
-def _perspectives(function: Callable[[Positions, int], np.ndarray]):
-    def values(joined: Joined, measure: Measure) -> PerQuery:
-        found = joined.positions(measure["ties"])
-        return PerQuery(found.query_ids, function(found, measure["cutoff"]), found.absent)
-
-    return values
-
-
-def _robustness(joined: Joined, measure: Measure) -> PerQuery:
-    found = joined.documents(measure["ties"])
-    values = fast.ndcg(found, measure["cutoff"])
-    groups = [joined.group(query_id) for query_id in found.query_ids]
-    return PerQuery(*worst_of_groups(values, found.absent, groups, skip_absent=joined.skip_absent))
+def _paired(pairs: Pairs, spec: MeasureSpec, function: Callable[[Pairs], np.ndarray]) -> PerQuery:
+    """A measure of base queries over their modes. A query without a document to follow stays out (NaN), absent or not."""
+    values = function(pairs)
+    if "reversed" in spec.needs:
+        values = np.where(pairs.judged_in(REVERSED), values, np.nan)
+    absent = pairs.absent(*(ROLE_NAMES.index(role) for role in spec.modes))
+    worst = np.nan if spec.worst is None else spec.worst
+    return PerQuery(pairs.query_ids, np.where(absent & ~np.isnan(values), worst, values), absent)
 
 
-def _paired(function: Callable[..., np.ndarray], roles: tuple[int, ...], *parameters: str):
-    """A measure of base queries that needs the modes of these roles."""
-
-    def values(joined: Joined, measure: Measure) -> PerQuery:
-        rows = joined.pairs(measure["ties"])
-        values = function(rows, *(measure[name] for name in parameters))
-        absent = rows.absent(*roles)
-        # a query without a document to follow stays out (NaN), absent or not
-        worst = np.nan if measure.DEFAULT is None else measure.DEFAULT
-        return PerQuery(rows.query_ids, np.where(absent & ~np.isnan(values), worst, values), absent)
-
-    return values
+def _in_each_mode(pairs: Pairs, function: Callable[[Pairs, int], np.ndarray]) -> PerQuery:
+    """A measure of base queries in each of their modes; absent queries are left out."""
+    query_ids, values, absent = [], [], []
+    for role in ROLES:
+        judged = pairs.judged_in(role)
+        modes = (modes[role] for modes in pairs.modes)
+        query_ids += [join_mode(base, mode) for base, mode in zip(pairs.query_ids, modes, strict=True) if mode]
+        absent.append(pairs.absent(role)[judged])
+        values.append(np.where(absent[-1], np.nan, function(pairs, role)[judged]))
+    return PerQuery(tuple(query_ids), np.concatenate(values), np.concatenate(absent))
 
 
-def _mean_rank(gold: bool):
-    """A measure of base queries in each of their modes."""
+def _minimum_of_groups(joined: Joined, of: PerQuery) -> PerQuery:
+    """The minimum over each core query in each mode, in order of first appearance.
 
-    def values(joined: Joined, measure: Measure) -> PerQuery:
-        rows = joined.pairs(measure["ties"])
-        query_ids, values, absent = [], [], []
-        for role in ROLES:
-            has = np.array([bool(modes[role]) for modes in rows.modes], bool)
-            query_ids += [
-                join_mode(base, modes[role]) for base, modes in zip(rows.query_ids, rows.modes, strict=True) if modes[role]
-            ]
-            values.append(paired.mean_ranks(rows, role, gold=gold)[has])
-            absent.append(rows.absent(role)[has])
-        values, absent = np.concatenate(values), np.concatenate(absent)
-        return PerQuery(tuple(query_ids), np.where(absent, np.nan, values), absent)
-
-    return values
+    A group is absent where any of its queries is; where absent queries are left out, where all are.
+    """
+    code: dict[str, int] = {}
+    codes = np.array([code.setdefault(joined.group(query_id), len(code)) for query_id in of.query_ids], np.int64)
+    lowest = np.full(len(code), np.inf)
+    np.minimum.at(lowest, codes, np.where(of.absent & joined.skip_absent, np.inf, of.values))
+    absences = np.bincount(codes, of.absent, minlength=len(code))
+    absent = absences == np.bincount(codes, minlength=len(code)) if joined.skip_absent else absences > 0
+    return PerQuery(tuple(code), lowest, absent)
 
 
 PLAIN = {
@@ -149,15 +151,4 @@ PLAIN = {
     "AP": fast.average_precision,
     "Success": fast.success,
     "Judged": fast.judged,
-}
-OURS = {
-    "WISE": _paired(paired.wise, ROLES, "cutoff", "variant"),
-    "WISE_ideal": _paired(paired.ideal_wise, (BASE,), "cutoff", "variant"),
-    "SICR": _paired(paired.sicr, ROLES, "variant"),
-    "pMRR": _paired(paired.pmrr, (BASE, CHANGED)),
-    "GoldRank": _mean_rank(gold=True),
-    "NegativeRank": _mean_rank(gold=False),
-    "Robustness": _robustness,
-    "MRecall": _perspectives(perspectives.mrecall),
-    "PerspectiveP": _perspectives(perspectives.perspective_precision),
 }

@@ -6,28 +6,42 @@ import difflib
 from typing import Any
 
 import ir_measures
-from ir_measures.measures import Measure, ParamInfo, register
+from ir_measures.measures import MeanAgg, Measure, ParamInfo, register
 from ir_measures.measures import registry as known
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import MeasureSpec
 
 TYPES = {"int": int, "str": str}
 
 
-def define(name: str, row: dict[str, Any]) -> Measure:
+class Repeated(float):
+    """A value given once more, for another query id that it is about."""
+
+
+class WithoutRepeated(MeanAgg):
+    """The mean over values, each counted once."""
+
+    def add(self, value: float) -> None:
+        """Take a value in, unless it is repeated."""
+        if not isinstance(value, Repeated):
+            super().add(value)
+
+
+def define(spec: MeasureSpec) -> Measure:
     """The ir_measures measure of one row, without parameters (`WISE`; `WISE @ 20` adds one)."""
     fields = {
-        "__name__": name,
-        "__doc__": row["text"],
-        "NAME": name,
-        "PRETTY_NAME": row["title"],
-        "SHORT_DESC": row["text"],
-        "SUPPORTED_PARAMS": {key: _parameter(**spec) for key, spec in row["parameters"].items()},
-        "DEFAULT": row["worst"],
-        "over": row["over"],
+        "__name__": spec.name,
+        "__doc__": spec.text,
+        "NAME": spec.name,
+        "PRETTY_NAME": spec.title,
+        "SHORT_DESC": spec.text,
+        "SUPPORTED_PARAMS": {name: _parameter(**options) for name, options in spec.parameters.items()},
+        "DEFAULT": spec.worst,
+        "aggregator": lambda self: WithoutRepeated(),
     }
-    return type(f"_{name}", (Measure,), fields)()
+    return type(f"_{spec.name}", (Measure,), fields)()
 
 
 def _parameter(type: str, text: str, **options: Any) -> ParamInfo:
@@ -53,6 +67,6 @@ def parse(measure: str | Measure) -> Measure:
     return parsed
 
 
-MEASURES = {name: define(name, row) for name, row in registry.measures().items()}
+MEASURES = {name: define(spec) for name, spec in registry.measures().items() if spec.over != "aggregate"}
 for _measure in MEASURES.values():
     register(_measure)

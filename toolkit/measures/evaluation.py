@@ -9,15 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from ir_measures.measures import MeanAgg, Measure
 
+from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import KNOWN, split_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED
 from toolkit.measures.compute import Joined, PerQuery, compute
+from toolkit.measures.conversion import as_qrels, as_run
 from toolkit.measures.definitions import parse
-from toolkit.measures.foreign import foreign_values
-from toolkit.measures.inputs import as_qrels, as_run
+from toolkit.measures.ir_measures_adapter import foreign_values
 from toolkit.measures.providers import FAST, OURS
 
 MISSING = ("worst", "skip", "error")
@@ -73,7 +74,7 @@ def evaluate(
 
 
 def _by_mode(measure: Measure, result: PerQuery, kept: np.ndarray) -> list[MeasureValues]:
-    if getattr(measure, "over", "mode") == PAIRED:
+    if registry.measure(measure.NAME).over == PAIRED:
         split = [(query_id, PAIRED) for query_id in result.query_ids]
     else:
         split = [split_mode(query_id) for query_id in result.query_ids]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolkit.measures.pairs import BASE, CHANGED, REVERSED, Pairs
+from toolkit.measures.pairs import BASE, CHANGED, Pairs
 
 VARIANTS = ("paper", "release", "source")
 FAR = 0.01  # the reward of a gold document that stood beyond rank K in the original mode
@@ -88,22 +88,21 @@ def pmrr_of_ranks(r_base: np.ndarray, r_changed: np.ndarray) -> np.ndarray:
     return np.where(r_base > r_changed, r_changed / r_base - 1, 1 - r_base / r_changed)
 
 
-def wise(pairs: Pairs, k: int, variant: str) -> np.ndarray:
-    """(queries,) mean WISE of each query's gold documents; NaN where a query has none or no reversed mode."""
-    of_documents = wise_of_ranks(*pairs.ranks.T, pairs.relevant[pairs.queries], k, variant)
-    return pairs.mean(of_documents, pairs.gold & reversible(pairs)[pairs.queries])
+def wise(pairs: Pairs, cutoff: int, variant: str) -> np.ndarray:
+    """(queries,) mean WISE of each query's gold documents; NaN where a query has none."""
+    return pairs.mean(wise_of_ranks(*pairs.ranks.T, pairs.relevant[pairs.queries], cutoff, variant), pairs.gold)
 
 
-def ideal_wise(pairs: Pairs, k: int, variant: str) -> np.ndarray:
-    """(queries,) mean ideal WISE of each query's gold documents; NaN as in `wise`."""
-    of_documents = ideal_wise_of_ranks(pairs.ranks[:, BASE], pairs.relevant[pairs.queries], k, variant)
-    return pairs.mean(of_documents, pairs.gold & reversible(pairs)[pairs.queries])
+def ideal_wise(pairs: Pairs, cutoff: int, variant: str) -> np.ndarray:
+    """(queries,) mean ideal WISE of each query's gold documents; NaN where a query has none."""
+    of_documents = ideal_wise_of_ranks(pairs.ranks[:, BASE], pairs.relevant[pairs.queries], cutoff, variant)
+    return pairs.mean(of_documents, pairs.gold)
 
 
 def sicr(pairs: Pairs, variant: str) -> np.ndarray:
-    """(queries,) share of each query's gold documents with strict compliance; NaN as in `wise`."""
+    """(queries,) share of each query's gold documents with strict compliance; NaN where a query has none."""
     of_documents = sicr_of_documents(pairs.ranks, pairs.scores, pairs.missing, variant)
-    return pairs.mean(of_documents.astype(np.float64), pairs.gold & reversible(pairs)[pairs.queries])
+    return pairs.mean(of_documents.astype(np.float64), pairs.gold)
 
 
 def pmrr(pairs: Pairs) -> np.ndarray:
@@ -111,11 +110,11 @@ def pmrr(pairs: Pairs) -> np.ndarray:
     return pairs.mean(pmrr_of_ranks(pairs.ranks[:, BASE], pairs.ranks[:, CHANGED]), ~pairs.gold)
 
 
-def mean_ranks(pairs: Pairs, role: int, *, gold: bool) -> np.ndarray:
-    """(queries,) mean rank, in one mode, of each query's gold documents or instruction negatives; NaN where it has none."""
-    return pairs.mean(pairs.ranks[:, role], pairs.gold == gold)
+def gold_rank(pairs: Pairs, role: int) -> np.ndarray:
+    """(queries,) mean rank of each query's gold documents in one mode; NaN where it has none."""
+    return pairs.mean(pairs.ranks[:, role], pairs.gold)
 
 
-def reversible(pairs: Pairs) -> np.ndarray:
-    """(queries,) bool: queries of a benchmark that has a reversed mode."""
-    return np.array([bool(modes[REVERSED]) for modes in pairs.modes], bool)
+def negative_rank(pairs: Pairs, role: int) -> np.ndarray:
+    """(queries,) mean rank of each query's instruction negatives in one mode; NaN where it has none."""
+    return pairs.mean(pairs.ranks[:, role], ~pairs.gold)

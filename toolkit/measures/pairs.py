@@ -51,6 +51,10 @@ class Pairs:
         """(queries,) bool: the run has no line at all for the query in at least one of these modes."""
         return (self.lengths[:, roles] == 0).any(axis=1)
 
+    def judged_in(self, role: int) -> np.ndarray:
+        """(queries,) bool: the query has a mode of this role, in which something is judged."""
+        return np.array([bool(modes[role]) for modes in self.modes], bool)
+
     def has(self, rows: np.ndarray) -> np.ndarray:
         """(queries,) bool: queries with at least one of these rows ((n,) bool)."""
         return np.bincount(self.queries[rows], minlength=len(self.query_ids)) > 0

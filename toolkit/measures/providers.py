@@ -7,7 +7,9 @@ The first is registered by name only: nobody's nDCG changes when this package is
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import compress
 
 import ir_measures
 import numpy as np
@@ -15,31 +17,71 @@ from ir_measures import Metric, measures, providers
 from ir_measures.measures import Measure
 from ir_measures.providers.base import NOT_PROVIDED, Any, Choices
 
+from toolkit import registry
+from toolkit.core.modes import split_mode
 from toolkit.measures.compute import Joined, compute
-from toolkit.measures.definitions import MEASURES
-from toolkit.measures.inputs import as_qrels, as_run
-from toolkit.measures.wording import ALONE
+from toolkit.measures.conversion import as_qrels, as_run
+from toolkit.measures.definitions import MEASURES, Repeated
+from toolkit.measures.messages import without_group
 
 
 class TandemEvaluator(providers.Evaluator):
-    """Scores runs against one set of judgments."""
+    """Scores runs against one set of judgments.
+
+    Where all measures are about the same thing, values have ids of their own: a query without its mode for paired measures, a
+    core query for grouped ones. Beside measures of another kind they have the query ids of the qrels instead, as PyTerrier's
+    Experiment looks every measure up for every query id that it was given: see `_for_each_query`.
+    """
 
     def __init__(self, measures: Iterable[Measure], qrels):
-        # no query ids: ir_measures would add a default for each that has no value, but ids of paired measures have
-        # no mode, and absent queries have their value already
-        super().__init__(measures, qrel_qids=())
+        self.measures = list(measures)
         self.qrels = as_qrels(qrels)
+        self.mixed = len({registry.measure(measure.NAME).over or "mode" for measure in self.measures}) > 1
 
-    def _iter_calc(self, run) -> Iterator[Metric]:
+    @property
+    def qrel_qids(self):
+        """No queries for which ir_measures has to add a default: absent ones have their value, and those left out have none.
+
+        FallbackEvaluator alone asks, when it sets measures of other providers beside these.
+        """
+        self.mixed = True
+        return ()
+
+    def iter_calc(self, run) -> Iterator[Metric]:
+        """The values of the measures, query by query."""
         joined = Joined(as_run(run), self.qrels)
-        if any(measure.NAME == "Robustness" for measure in self.measures) and joined.without_group:
-            warnings.warn(ALONE, stacklevel=2)
+        grouped = [measure.NAME for measure in self.measures if registry.measure(measure.NAME).over == "group"]
+        if grouped and joined.without_group:
+            warnings.warn(without_group(grouped[0])[0], stacklevel=2)
         for measure in self.measures:
             result = compute(joined, measure)
             kept = ~np.isnan(result.values)
-            for query_id, value, keep in zip(result.query_ids, result.values.tolist(), kept, strict=True):
-                if keep:
-                    yield Metric(query_id=query_id, measure=measure, value=value)
+            values = dict(zip(compress(result.query_ids, kept), result.values[kept].tolist(), strict=True))
+            if self.mixed:
+                values = _for_each_query(joined, measure, values)
+            for query_id, value in values.items():
+                yield Metric(query_id=query_id, measure=measure, value=value)
+
+
+def _for_each_query(joined: Joined, measure: Measure, values: Mapping[str, float]) -> dict[str, float]:
+    """Values by query id of the qrels, each repeated for all modes or instructions that it is about.
+
+    Aggregates of ir_measures count a repeated value once (`WithoutRepeated`). PyTerrier's plain mean over query ids is the same
+    number where each value has equally many; otherwise repeated values are NaN, and so is that mean.
+    """
+    owner = {"paired": lambda query_id: split_mode(query_id)[0], "group": joined.group}
+    owner_of = owner.get(registry.measure(measure.NAME).over, str)
+    owners = {query_id: owner_of(query_id) for query_id in joined.qrels.query_ids}
+    sizes = Counter(owners.values())
+    alike = sizes.keys() == values.keys() and len(set(sizes.values())) == 1
+    if not alike:
+        what = "it leaves queries out, or its values are about unequally many"
+        warnings.warn(f"{measure} has no mean over query ids ({what}): evaluate it alone with pt.Experiment", stacklevel=3)
+    rest = dict(values)
+    return {
+        query_id: rest.pop(name) if name in rest else Repeated(values[name] if alike else np.nan)
+        for query_id, name in owners.items()
+    }
 
 
 class FastProvider(providers.Provider):
@@ -64,7 +106,11 @@ class TandemProvider(providers.Provider):
     """The measures of registry/measures.yaml."""
 
     NAME = "tandem_measures"
-    SUPPORTED_MEASURES = tuple(measure(**{name: Any() for name in measure.SUPPORTED_PARAMS}) for measure in MEASURES.values())
+
+    def supports(self, measure):
+        """Whether it is one of ours, whatever its parameters; ir_measures' error where these are wrong."""
+        measure.validate_params()
+        return measure.NAME in MEASURES
 
     def _evaluator(self, measures, qrels):
         return TandemEvaluator(measures, qrels)

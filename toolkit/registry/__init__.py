@@ -7,10 +7,12 @@ An unknown name is a ToolkitError with the nearest right one.
 
 from __future__ import annotations
 
+import functools
+
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import BenchmarkSpec, IndexSpec, RegressionSpec, SystemSpec
+from toolkit.core.specs import BenchmarkSpec, IndexSpec, MeasureSpec, RegressionSpec, SystemSpec
 from toolkit.registry.choice import choose_system
-from toolkit.registry.loader import FOLDER, entries, look_up, read_yaml
+from toolkit.registry.loader import FOLDER, entries, look_up, read_yaml, to_spec
 from toolkit.registry.snapshot import index_aliases, prebuilt
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "index",
     "index_aliases",
     "indexes",
+    "measure",
     "measures",
     "pyserini_topics",
     "regression",
@@ -78,6 +81,14 @@ def pyserini_topics() -> dict[str, str]:
     return read_yaml(FOLDER / "pyserini-topics.yaml")
 
 
-def measures() -> dict[str, dict]:
+@functools.cache
+def measures() -> dict[str, MeasureSpec]:
     """The measures that Tandem adds to ir_measures, by name: the rows of `measures.yaml`."""
-    return read_yaml(FOLDER / "measures.yaml")
+    path = FOLDER / "measures.yaml"
+    return {name: to_spec(MeasureSpec, {"name": name, **row}, f"{path}, {name}") for name, row in read_yaml(path).items()}
+
+
+def measure(text: str) -> MeasureSpec:
+    """The row of a measure, as ir_measures writes it (`WISE(variant='release')@20`); an empty one where it is not ours."""
+    name = text.partition("@")[0].partition("(")[0]
+    return measures().get(name) or MeasureSpec(name, title="", text="", function="", over="", source="")

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from toolkit import registry
 from toolkit.core.modes import BASE, CHANGED
 from toolkit.core.progress import progress
 from toolkit.evaluate.comparison import compare
@@ -14,17 +15,13 @@ from toolkit.report.gathered import Gathered, Key, RunFacts
 from toolkit.report.table import ALIKE, BEST
 
 SIGNIFICANT = 0.05
-SMALLER = ("GoldRank", "WISE_per")  # ranks and losses are better when they are small
-
-
-def name_of(measure: str) -> str:
-    """`WISE_per` of `WISE_per@20`, `nDCG` of `nDCG(dcg='exp-log2')@10`."""
-    return measure.partition("@")[0].partition("(")[0]
 
 
 def is_ranked(measure: str, mode: str) -> bool:
     """Whether somebody can be best: an ideal is no achievement, and reversed instructions want gold documents to fall."""
-    return name_of(measure) != "WISE_ideal" and (name_of(measure) != "GoldRank" or mode in (*BASE, *CHANGED))
+    spec = registry.measure(measure)
+    modes = {mode for role in spec.ranked_in for mode in {"base": BASE, "instructed": CHANGED}[role]}
+    return spec.direction != "none" and (not modes or mode in modes)
 
 
 def by_heading(gathered: Gathered) -> dict[str, list[RunFacts]]:
@@ -41,7 +38,7 @@ def best(runs: Sequence[RunFacts], key: Key) -> list[RunFacts]:
     known = {value for value in values.values() if value is not None and not math.isnan(value)}
     if len(known) < 2 or not is_ranked(key.measure, key.mode):
         return []
-    top = min(known) if name_of(key.measure) in SMALLER else max(known)
+    top = (min if registry.measure(key.measure).direction == "lower" else max)(known)
     return [facts for facts in runs if values[facts.name] == top]
 
 

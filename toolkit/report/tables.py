@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from toolkit import registry
 from toolkit.evaluate.scoring import INTERVAL
@@ -14,7 +12,7 @@ from toolkit.measures.evaluation import PAIRED
 from toolkit.report.facts import headings
 from toolkit.report.gathered import Gathered, Key, RunFacts
 from toolkit.report.paper_section import claims_table, published_table
-from toolkit.report.standing import by_heading, is_ranked, marks, name_of
+from toolkit.report.standing import by_heading, is_ranked, marks
 from toolkit.report.table import Block, Cell, Head, Table, figure, score, words
 
 MARKED = "Bold: the best of its kind"
@@ -89,16 +87,7 @@ def _scores(gathered: Gathered, group: str, title: str, caption: str, marked: Ma
 
 def heads(columns: Iterable[tuple[str, str]]) -> list[Head]:
     """The columns of measures; modes stand below their measure."""
-    return [Head(measure, "" if mode == PAIRED else mode, note=_title(measure)) for measure, mode in columns]
-
-
-def _title(measure: str) -> str:
-    return _measures().get(name_of(measure), {}).get("title", "")
-
-
-@functools.cache
-def _measures() -> Mapping[str, Mapping[str, Any]]:
-    return registry.measures()
+    return [Head(measure, "" if mode == PAIRED else mode, note=registry.measure(measure).title) for measure, mode in columns]
 
 
 def references(gathered: Gathered) -> Table:
@@ -129,11 +118,10 @@ def _row(name: str, rows: Iterable, group: str, columns: Sequence[tuple[str, str
 def headline(gathered: Gathered) -> list[tuple[str, str]]:
     """The columns that stand for a benchmark: its first measure, and those over pairs of modes or groups of queries."""
     columns = gathered.columns(gathered.overall)
-    over = {measure: _measures().get(name_of(measure), {}).get("over", "") for measure, _ in columns}
     return [
         column
         for column in columns
-        if is_ranked(*column) and (column[0] == columns[0][0] or over[column[0]] in ("paired", "group"))
+        if is_ranked(*column) and (column[0] == columns[0][0] or registry.measure(column[0]).over in ("paired", "group"))
     ]
 
 
@@ -212,7 +200,7 @@ def overview(benchmarks: Sequence[Gathered]) -> Table:
         ]
         blocks.append(Block(heading, tuple(rows)))
     above = [
-        Head(gathered.name, " ".join(filter(None, (measure, mode.removeprefix(PAIRED)))), note=_title(measure))
+        Head(gathered.name, " ".join(filter(None, (measure, mode.removeprefix(PAIRED)))), note=registry.measure(measure).title)
         for gathered, (measure, mode) in columns
     ]
     caption = "The average over groups, or the only one. Scores are fractions; those of two benchmarks have nothing in common."

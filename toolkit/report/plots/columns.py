@@ -5,7 +5,7 @@ from __future__ import annotations
 from toolkit import registry
 from toolkit.evaluate.scoring import AVERAGE
 from toolkit.report.gathered import Gathered, Key
-from toolkit.report.standing import is_ranked, name_of
+from toolkit.report.standing import is_ranked
 
 Column = tuple[str, str]  # measure, mode
 
@@ -17,7 +17,7 @@ def own_groups(gathered: Gathered) -> list[str]:
 
 def over(measure: str) -> str:
     """What one value of a measure is over: `paired`, `mode`, `group`; empty where it is not ours."""
-    return registry.measures().get(name_of(measure), {}).get("over", "")
+    return registry.measure(measure).over
 
 
 def paired(gathered: Gathered) -> list[Column]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from toolkit import registry
 from toolkit.evaluate.scoring import AVERAGE
 from toolkit.report.gathered import Gathered
 from toolkit.report.plots.columns import Column, own_groups
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import NEAR_BLACK, WHITE, axis_name, labels, name_rows, panels
-from toolkit.report.standing import name_of
 from toolkit.report.tables import headline
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLE = "Runs by groups"
-SIGNED = ("pMRR", "WISE")  # from -1 to 1
 ACROSS = 2  # panels side by side
 
 
@@ -59,7 +58,7 @@ def _cells(axes: Axes, gathered: Gathered, column: Column, values: dict[tuple[st
     from matplotlib.colors import Normalize
     from matplotlib.patches import Rectangle
 
-    signed = name_of(column[0]) in SIGNED
+    signed = registry.measure(column[0]).lowest < 0  # from -1 to 1
     scale = Normalize(-1, 1) if signed else Normalize(min(values.values(), default=0), max(values.values(), default=1))
     shades = colormaps["PuOr" if signed else "cividis"]
     names = [facts.name for facts in gathered.runs]

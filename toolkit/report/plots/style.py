@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from toolkit import registry
 from toolkit.measures.evaluation import PAIRED
 from toolkit.report.gathered import Gathered
-from toolkit.report.standing import name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,6 @@ HATCHES = ("", "///", "...", "xxx")
 GREY = "#808080"
 WHITE, NEAR_BLACK = "#ffffff", "#010101"  # on coloured ground: a page turns black alone
 WIDEST = 40  # characters of a name; the middle of a longer one is left out
-RANKS = ("GoldRank", "NegativeRank")
 
 
 class Look(NamedTuple):
@@ -77,8 +76,7 @@ def _without_middle(text: str) -> str:
 
 def axis_name(measure: str, mode: str = PAIRED) -> str:
     """What stands at an axis: measure, mode and unit."""
-    unit = "rank" if name_of(measure) in RANKS else "fraction"
-    return f"{' '.join(filter(None, (measure, mode.removeprefix(PAIRED))))} ({unit})"
+    return f"{' '.join(filter(None, (measure, mode.removeprefix(PAIRED))))} ({registry.measure(measure).unit})"
 
 
 def panels(

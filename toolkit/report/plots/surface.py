@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from toolkit.evaluate.scoring import own_queries
-from toolkit.measures.paired import VARIANTS, reversible, wise_of_ranks
+from toolkit.measures.paired import VARIANTS, wise_of_ranks
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, pairs
 from toolkit.report.gathered import Gathered
 from toolkit.report.plots.plot import Drawn, Plot
@@ -55,7 +55,7 @@ def drawn(gathered: Gathered) -> Drawn:
     for facts in gathered.runs:
         for part in gathered.judgments.parts:
             its = pairs(own_queries(facts.run, part), part.qrels)
-            kept = its.gold & (reversible(its) & ~its.absent(BASE, CHANGED, REVERSED))[its.queries]
+            kept = its.gold & (its.judged_in(REVERSED) & ~its.absent(BASE, CHANGED, REVERSED))[its.queries]
             ranks, n = its.ranks[kept], its.relevant[its.queries[kept]]
             values = [wise_of_ranks(*ranks.T, n, K, variant).tolist() for variant in VARIANTS]
             ids = ((its.query_ids[its.queries[row]], its.doc_ids[row]) for row in np.flatnonzero(kept))

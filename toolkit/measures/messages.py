@@ -6,23 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ir_measures.measures import Measure
 
+from toolkit import registry
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.measures.definitions import parse
-from toolkit.measures.review import Findings, findings
+from toolkit.measures.diagnostics import Findings, findings
 
 COARSE = 3  # digits after the point: with so few, rounding alone flips comparisons between modes
 SHOWN = 3
 ABSENT = {"worst": "counted with the worst value", "skip": "left out", "error": "an error"}
-
-ALONE = (
-    "each core query has one judged query, so that Robustness is its nDCG: are core queries known? "
-    "(from a benchmark, or from ids such as 25_5 and 25_6, or 25_5.1 and 25_5.2)"
-)
-
-OF_GOLD = ("WISE", "WISE_ideal", "SICR", "GoldRank")
-OF_REVERSED = ("WISE", "WISE_ideal", "SICR")
-OF_NEGATIVES = ("pMRR", "NegativeRank")
 
 
 def notes(
@@ -42,12 +34,13 @@ def notes(
 
 def describe(found: Findings, *, measures: Iterable[str | Measure] | None = None, missing: str = "worst") -> list[str]:
     """The same for findings at hand; nothing to say gives no line."""
-    names = None if measures is None else {parse(measure).NAME for measure in measures}
+    named = None if measures is None else [registry.measure(parse(measure).NAME) for measure in measures]
+    specs = registry.measures().values() if named is None else named
 
-    def about(*wanted: str) -> bool:
-        return names is None or not names.isdisjoint(wanted)
+    def needing(*needs: str) -> str:
+        return ", ".join(dict.fromkeys(spec.name for spec in specs if not set(needs).isdisjoint(spec.needs)))
 
-    lines = _coverage(found, ABSENT[missing], gold=about(*OF_GOLD))
+    lines = _coverage(found, ABSENT[missing], gold=bool(needing("gold")))
     if found.repeated:
         lines.append(f"{found.repeated} judgments are given more than once; each counts once")
     if found.tied_judged:
@@ -55,19 +48,26 @@ def describe(found: Findings, *, measures: Iterable[str | Measure] | None = None
             f"a judged document's score equals another's in {_count(found.tied_judged)} "
             f"(of {found.tied_queries} with equal scores): ordered by document id, descending"
         )
-    if about("SICR"):
-        lines += _on_scores(found)
-    if found.unpaired and about(*OF_GOLD, *OF_NEGATIVES):
-        lines.append(f"{_some(found.unpaired)} judged in one mode only: left out of paired measures")
-    if found.without_gold and about(*OF_GOLD):
-        lines.append(f"{_some(found.without_gold)} without a gold document: left out of WISE and SICR")
-    if found.without_group and "Robustness" in (names or ()):  # of the ids of most collections it is true
-        lines.append(ALONE)
-    if found.without_reversed and about(*OF_REVERSED):
-        lines.append(f"{_some(found.without_reversed)} without judgments in a reversed mode: left out of WISE and SICR")
-    if found.without_negatives and about(*OF_NEGATIVES):
-        lines.append(f"{_some(found.without_negatives)} without an instruction negative: left out of p-MRR")
+    if comparing := needing("scores"):
+        lines += _on_scores(found, comparing)
+    for query_ids, what, names in (
+        (found.unpaired, "judged in one mode only", needing("gold", "negatives")),
+        (found.without_gold, "without a gold document", needing("gold")),
+        (found.without_reversed, "without judgments in a reversed mode", needing("reversed")),
+        (found.without_negatives, "without an instruction negative", needing("negatives")),
+    ):
+        if query_ids and names:
+            lines.append(f"{_some(query_ids)} {what}: left out of {names}")
+    if found.without_group and named:  # true of the ids of most collections: said to those who ask alone
+        lines += without_group(needing("groups"))
     return lines
+
+
+def without_group(names: str) -> list[str]:
+    """What is to be said of measures over core queries where each has one judged query; nothing where there are none."""
+    known = "from a benchmark, or from ids such as 25_5 and 25_6, or 25_5.1 and 25_5.2"
+    what = f"each core query has one judged query, whose value is that of {names}: are core queries known? ({known})"
+    return [what] if names else []
 
 
 def _coverage(found: Findings, absent: str, *, gold: bool) -> list[str]:
@@ -82,19 +82,19 @@ def _coverage(found: Findings, absent: str, *, gold: bool) -> list[str]:
         lines.append(f"{_count(found.unjudged)} of the run without judgments: they count nowhere")
     depths = {mode: counts.depth for mode, counts in found.modes.items() if counts.depth[1]}
     if len({depth for _, depth in depths.values()}) > 1:
-        told = ", ".join(f"{mode} {low}-{high}" if low != high else f"{mode} {high}" for mode, (low, high) in depths.items())
-        lines.append(f"the modes have different depths ({told}): the rank of a missing document depends on it")
+        shown = ", ".join(f"{mode} {low}-{high}" if low != high else f"{mode} {high}" for mode, (low, high) in depths.items())
+        lines.append(f"the modes have different depths ({shown}): the rank of a missing document depends on it")
     return lines
 
 
-def _on_scores(found: Findings) -> list[str]:
+def _on_scores(found: Findings, names: str) -> list[str]:
     if found.rank_only:
-        return ["every query has the same score at the same rank: SICR compares ranks, not scores"]
+        return [f"every query has the same score at the same rank: {names} compares ranks, not scores"]
     if found.decimals is None or not (found.decimals <= COARSE or found.close):
         return []
     return [
-        f"scores have {found.decimals} digits after the point: {found.close} of SICR's {found.comparisons} comparisons "
-        "are within one step of the last"
+        f"scores have {found.decimals} digits after the point: {found.close} of {found.comparisons} comparisons "
+        f"of {names} are within one step of the last"
     ]
 
 

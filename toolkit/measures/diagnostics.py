@@ -11,8 +11,7 @@ from toolkit.core.modes import KNOWN, split_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.measures.compute import Joined
-from toolkit.measures.inputs import as_qrels, as_run
-from toolkit.measures.paired import reversible
+from toolkit.measures.conversion import as_qrels, as_run
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, ROLES, Pairs
 
 FINE = 6  # digits after the point from which on scores are taken as exact
@@ -92,7 +91,7 @@ def findings(run: Run, qrels: Qrels, groups: Mapping[str, str] | None = None) ->
         unpaired=pairs.unpaired,
         without_gold=tuple(ids[~pairs.has(pairs.gold)]),
         without_negatives=tuple(ids[~pairs.has(~pairs.gold)]),
-        without_reversed=tuple(ids[~reversible(pairs)]),
+        without_reversed=tuple(ids[~pairs.judged_in(REVERSED)]),
         without_group=joined.without_group,
         repeated=len(joined.qrels) - len(joined.positions("trec").queries),
     )

@@ -79,7 +79,7 @@ def test_scores_with_few_digits_are_told_where_sicr_is():
     coarse["b_rev"] = {"g": 1.19, "n": 1.1}
     found = measures.findings(run("a", "b", **coarse), qrels("a", "b"))
     assert (found.decimals, found.close, found.comparisons) == (3, 2, 4)
-    line = "scores have 3 digits after the point: 2 of SICR's 4 comparisons are within one step of the last"
+    line = "scores have 3 digits after the point: 2 of 4 comparisons of SICR are within one step of the last"
     assert measures.describe(found, measures=["SICR"]) == [line]
     assert measures.describe(found, measures=["WISE"]) == []
 
@@ -104,8 +104,8 @@ def test_queries_that_a_measure_leaves_out_are_named():
     assert (found.without_negatives, found.without_gold, found.unpaired, found.unjudged) == (("a",), ("b",), ("c",), 2)
     assert measures.describe(found, measures=["pMRR"]) == [
         "2 queries of the run without judgments: they count nowhere",
-        "1 query (c) judged in one mode only: left out of paired measures",
-        "1 query (a) without an instruction negative: left out of p-MRR",
+        "1 query (c) judged in one mode only: left out of pMRR",
+        "1 query (a) without an instruction negative: left out of pMRR",
     ]
     assert [v.query_ids for v in measures.evaluate(["WISE", "pMRR"], run("a", "b", "c"), judged)] == [("a",), ("b",)]
 
