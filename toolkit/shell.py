@@ -56,12 +56,20 @@ def judgment_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--benchmark", metavar="ID", help="a benchmark, one of its groups or modes, or an ir_datasets id")
     qrels = "TREC qrels files: [MODE=]F; also of a benchmark's queries"
     parser.add_argument("--qrels", nargs="+", action="extend", metavar="QRELS", help=qrels)
+    mode_option(parser)
     measures = {"dest": "measures", "nargs": "+", "action": "extend", "metavar": "MEASURE"}
     parser.add_argument("-m", "--measure", help="as in ir_measures: nDCG@10, WISE@20", **measures)
     parser.add_argument("--depth", type=int, metavar="N", help="look only at the best N documents of each query")
     unjudged = "pairs with a perspective that were asked and not answered (label -1): an error (default), or not holding"
     parser.add_argument("--unjudged", choices=("refuse", "negative"), default="refuse", help=unjudged)
     parser.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
+
+
+def mode_option(parser: argparse.ArgumentParser) -> None:
+    """`--modes`: as (name, role) pairs."""
+    text = "of --qrels: how query ids end in a mode (q1-NAME), and its role: base, instructed, reversed"
+    pair = {"type": lambda given: given.partition("=")[::2], "metavar": "NAME=ROLE"}
+    parser.add_argument("--modes", nargs="+", action="extend", help=text, **pair)
 
 
 def significance_options(group: argparse._ArgumentGroup) -> None:

@@ -12,6 +12,7 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.core.shipped import shipped
 from toolkit.evaluate.judgments import Judgments, Part
+from toolkit.registry import benchmark
 
 pytestmark = pytest.mark.unit
 
@@ -22,7 +23,7 @@ def judged():
     """One instructed query: g is wanted with and without instruction, n without alone."""
     labels = {"ori": (1, 1), "ins": (1, 0), "rev": (0, 1)}
     rows = [Qrel(f"q-{mode}", doc, label) for mode, its in labels.items() for doc, label in zip("gn", its, strict=True)]
-    return Judgments("small", tuple(labels), (Part("all", Qrels.from_rows(rows)),), WANTED)
+    return Judgments("small", benchmark("infosearch").modes, (Part("all", Qrels.from_rows(rows)),), WANTED)
 
 
 def run(tag, **ranks):

@@ -11,6 +11,7 @@ import pytest
 from toolkit import measures
 from toolkit.analyze.coverage import coverage
 from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate.inputs import as_sources
@@ -66,7 +67,9 @@ def test_mrecall_of_the_golden_values(judged, runs, depth, measure):
 
 def test_unanswered_pairs_hold_nothing_and_are_counted():
     qrels = Qrels.from_rows([Qrel("q", "a", 1, "1"), Qrel("q", "b", -1, "2")])
-    scores = coverage([Run.from_dict({"q": {"a": 2.0, "b": 1.0}}, tag="x")], Judgments("files", (), (Part("all", qrels),), ()))
+    scores = coverage(
+        [Run.from_dict({"q": {"a": 2.0, "b": 1.0}}, tag="x")], Judgments("files", Modes(), (Part("all", qrels),), ())
+    )
     assert math.isnan(scores.value("CoveringPrefix@100", mode=""))
     assert scores.value("Covered@100", mode="") == 0
     assert any(note.startswith("1 of 2 pairs of a document and a perspective were asked and not") for note in scores.notes)
@@ -78,7 +81,7 @@ def test_groups_and_their_average():
         for group, doc in (("x", "b"), ("y", "absent"))
     ]
     run = Run.from_dict({query: {"a": 2.0, "b": 1.0} for query in ("x0", "x1", "y0", "y1")}, tag="r")
-    scores = coverage([run], Judgments("files", (), tuple(parts), ()))
+    scores = coverage([run], Judgments("files", Modes(), tuple(parts), ()))
     # x: 2 and 1 documents; y: y0 is never covered
     assert {row.group: row.value for row in scores.rows if row.measure == "CoveringPrefix@100"} == {
         "x": 1.5,
@@ -89,7 +92,7 @@ def test_groups_and_their_average():
 
 
 def test_qrels_without_perspectives_are_refused(runs):
-    plain = Judgments("files", (), (Part("all", Qrels.from_rows([Qrel("q", "a", 1)], source="plain.txt")),), ())
+    plain = Judgments("files", Modes(), (Part("all", Qrels.from_rows([Qrel("q", "a", 1)], source="plain.txt")),), ())
     with pytest.raises(ToolkitError, match=r"plain.txt: the second column names no perspectives"):
         coverage(runs, plain)
 

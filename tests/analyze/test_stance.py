@@ -10,6 +10,7 @@ import pytest
 
 from toolkit.analyze.stance import stance
 from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate.inputs import as_sources
@@ -97,7 +98,7 @@ def test_left_out_and_undefined_are_counted(scores):
 
 
 QRELS = Qrels.from_rows([Qrel("q", "a", 1, "1"), Qrel("q", "b", 1, "2"), Qrel("r", "a", 1, "10"), Qrel("r", "b", -1, "9")])
-JUDGED = Judgments("files", (), (Part("all", QRELS),), ())
+JUDGED = Judgments("files", Modes(), (Part("all", QRELS),), ())
 RUN = Run.from_dict({"q": {"a": 1.0}, "r": {"a": 1.0, "b": 0.5}}, tag="x")
 
 
@@ -121,7 +122,7 @@ def test_stances_of_a_judge_and_a_question_without():
 def test_pairs_without_a_line_are_told_of_the_questions_that_count():
     # q2 has three perspectives, and a document x without a line
     more = [*QRELS, *(Qrel("q2", "a", 1, number) for number in "123")]
-    judged = Judgments("files", (), (Part("all", Qrels.from_rows(more)),), ())
+    judged = Judgments("files", Modes(), (Part("all", Qrels.from_rows(more)),), ())
     run = Run.from_dict({"q": {"a": 1.0, "x": 0.5}, "q2": {"x": 1.0}}, tag="x")
     assert (
         "question: 3 of 4 pairs of a top 5 document and a perspective have no line: not holding"
@@ -152,7 +153,7 @@ def test_stances_are_read(tmp_path):
 def test_no_question_with_two_sides():
     qrels = Qrels.from_rows([Qrel("q", "a", 1, str(n)) for n in range(3)], source="three.txt")
     with pytest.raises(ToolkitError, match=r"three.txt: no question has two sides"):
-        stance({"question": RUN}, Judgments("files", (), (Part("all", qrels),), ()))
+        stance({"question": RUN}, Judgments("files", Modes(), (Part("all", qrels),), ()))
 
 
 def test_command_prints_a_column_a_form():

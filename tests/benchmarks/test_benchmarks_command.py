@@ -74,7 +74,7 @@ def test_a_users_benchmark_lacking_a_revision_is_one_error(home):
     entry = home / "registry" / "benchmarks" / "mine.yaml"
     entry.parent.mkdir(parents=True)
     entry.write_text(
-        "{name: mine, description: d, layout: infosearch, modes: [ori], groups: [{name: a, repository: x/y}], "
+        "{name: mine, description: d, layout: infosearch, modes: {ori: base}, groups: [{name: a, repository: x/y}], "
         "measures: [], source: {}}"
     )
     done = run("verify", "mine")

@@ -52,7 +52,7 @@ def labels(part, mode):
 
 
 def test_the_gold_document_of_a_row_is_what_its_instruction_asks_for(source):
-    part = read_source(source, MODES)
+    part = read_source(source, registry.benchmark("infosearch").modes)
     assert labels(part, "ori")["audience-001-1-ori"] == {"d1": 1, "d3": 1, "d2": 0, "d4": 0}
     assert labels(part, "ins") == {
         "audience-001-1-ins": {"d1": 1, "d3": 0, "d2": 0, "d4": 0},
@@ -62,7 +62,7 @@ def test_the_gold_document_of_a_row_is_what_its_instruction_asks_for(source):
 
 
 def test_texts_are_one_line_and_documents_in_order_of_their_ids(source):
-    part = read_source(source, MODES)
+    part = read_source(source, registry.benchmark("infosearch").modes)
     assert [topic.text for topic in part.topics["rev"]] == [
         "how do vaccines work Not for everyone.",
         "how do vaccines work Not for doctors.",
@@ -82,7 +82,7 @@ def test_texts_are_one_line_and_documents_in_order_of_their_ids(source):
 def test_a_slip_in_a_source_is_named(source, old, new, message):
     source.write_text(SOURCE.replace(old, new), encoding="utf-8")
     with pytest.raises(ToolkitError, match=message):
-        read_source(source, MODES)
+        read_source(source, registry.benchmark("infosearch").modes)
 
 
 def test_infosearch_mini_has_the_registered_counts():

@@ -64,7 +64,7 @@ def test_the_commands_of_an_entry_can_be_typed(name):
 
 
 def entry(**changes):
-    plain = {"name": "mine", "description": "d", "layout": "followir", "modes": ("og",), "measures": (), "source": {}}
+    plain = {"name": "mine", "description": "d", "layout": "followir", "modes": {"og": "base"}, "measures": (), "source": {}}
     return BenchmarkSpec(**plain, groups=({"name": "a"}, {"name": "b", "corpus": "a"}), **changes)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.modes import guess_group, join_mode, split_mode
+from toolkit.core.modes import guess_group
 from toolkit.core.qrels import Qrel, Qrels, join_qrels
 from toolkit.core.runs import Run, ScoredDoc, join_runs
 
@@ -77,15 +77,6 @@ def test_select_keeps_the_lines_of_some_queries():
 def test_an_empty_run_is_a_run():
     assert len(Run.from_dict({})) == 0
     assert ranked(Run.from_dict({})) == {}
-
-
-def test_modes_are_the_end_of_an_id():
-    assert split_mode("audience-012-1-ins") == ("audience-012-1", "ins")
-    assert split_mode("321-changed") == ("321", "changed")
-    assert split_mode("not-a-mode") == ("not-a-mode", "")
-    assert split_mode("-ins") == ("-ins", "")
-    assert join_mode("a-1", "rev") == "a-1-rev"
-    assert join_mode("a-1", "") == "a-1"
 
 
 @pytest.mark.parametrize(

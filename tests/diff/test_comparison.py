@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import toolkit
+from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.diff.job import diff
@@ -80,7 +81,7 @@ def test_instructions_of_one_core_query_are_one_piece_of_evidence():
     cores = {query_id: query_id.partition("-")[0] for query_id in rows}
     p = {}
     for known in (cores, None):
-        found = compare(a, b, Judgments("x", (), (Part("all", qrels, known),), ()), ["RR"], test="randomisation")
+        found = compare(a, b, Judgments("x", Modes(), (Part("all", qrels, known),), ()), ["RR"], test="randomisation")
         p[known is None] = found.changes[0].p
     assert p[False] == 0.5
     assert p[True] < 0.001

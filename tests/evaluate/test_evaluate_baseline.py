@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import toolkit
+from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.diff.job import diff
@@ -111,7 +112,7 @@ def test_a_groups_own_score_and_the_average_of_scores_are_tested_too(monkeypatch
     for each in (BASE, BETTER):
         rows = each.to_dict()
         runs.append(Run.from_dict({**rows, **{f"two-{query_id}": its for query_id, its in rows.items()}}, tag=each.tag))
-    prepared = evaluation.Evaluation(tuple(runs), Judgments("x", (), parts, ("nDCG@10",)))
+    prepared = evaluation.Evaluation(tuple(runs), Judgments("x", Modes(), parts, ("nDCG@10",)))
     from toolkit.evaluate.baseline import Baseline
 
     scores = prepared.scores(None, baseline=Baseline("base", samples=500))

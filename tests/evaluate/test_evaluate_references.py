@@ -9,10 +9,11 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate
 from toolkit.evaluate.references import PERMUTATIONS, is_reference, reference_runs
+from toolkit.registry import benchmark
 
 pytestmark = pytest.mark.unit
 
-MODES = ("ori", "ins", "rev")
+MODES = benchmark("infosearch").modes
 # gold g is third; n is relevant too, until the instruction excludes it; x, y, z are judged nowhere
 LISTS = {"q-1-ori": "xngyz", "q-1-ins": "gxnyz", "q-1-rev": "xngyz"}
 RUN = Run.from_dict({query: {doc: -float(rank) for rank, doc in enumerate(docs)} for query, docs in LISTS.items()}, tag="mine")
@@ -52,7 +53,7 @@ def test_references_of_another_base_mode():
     run = Run.from_dict({"7-og": {"a": 3.0, "b": 2.0, "c": 1.0}, "7-changed": {"c": 1.0}})
     labels = {"7-og": {"a": 1, "b": 1}, "7-changed": {"a": 0, "b": 1}}
     qrels = Qrels.from_rows(Qrel(query, doc, label) for query, docs in labels.items() for doc, label in docs.items())
-    oracle = dict(reference_runs(run, qrels, ("og", "changed")))["oracle"]
+    oracle = dict(reference_runs(run, qrels, benchmark("followir").modes))["oracle"]
     assert list(oracle.to_dict()["7-changed"]) == ["b", "c", "a"]
 
 

@@ -51,8 +51,8 @@ def test_trec_topics_are_written_one_value_a_line(tmp_path):
         "</top>\n\n"
     )
     [topic] = read_topics(tmp_path / "topics.trec")
-    assert (topic.query_id, topic.text, topic.query, topic.instruction, topic.original_id, topic.mode) == (
-        *("audience-012-1-ins", TOPIC.text, TOPIC.query, TOPIC.instruction, "12", "ins"),
+    assert (topic.query_id, topic.text, topic.query, topic.instruction, topic.original_id) == (
+        *("audience-012-1-ins", TOPIC.text, TOPIC.query, TOPIC.instruction, "12"),
     )
 
 
@@ -72,7 +72,7 @@ def test_tsv_topics_are_id_and_text(tmp_path):
     write_topics([TOPIC], tmp_path / "topics.tsv", "tsv")
     assert (tmp_path / "topics.tsv").read_text() == "audience-012-1-ins\thow do vaccines work? Explain it to a layman.\n"
     [topic] = read_topics(tmp_path / "topics.tsv")
-    assert topic == Topic(TOPIC.query_id, TOPIC.text, query=TOPIC.text, mode="ins")
+    assert topic == Topic(TOPIC.query_id, TOPIC.text, query=TOPIC.text)
 
 
 def test_jsonl_topics_keep_everything(tmp_path):
@@ -122,7 +122,7 @@ A relevant document must name one.
 def test_what_a_file_is_is_seen_from_its_content(tmp_path, content):
     topics = read_topics(write(tmp_path, gzip.compress(content.encode()), "topics.gz"))
     between = " " if content.startswith("<") else "\t"
-    assert topics == [Topic("007", "null", query="null"), Topic("q-rev", f"a{between}b", query=f"a{between}b", mode="rev")]
+    assert topics == [Topic("007", "null", query="null"), Topic("q-rev", f"a{between}b", query=f"a{between}b")]
 
 
 def test_a_number_as_id_is_text(tmp_path):

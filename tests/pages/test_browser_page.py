@@ -12,6 +12,7 @@ import pytest
 from chromium import needs_chromium, wait
 
 import toolkit
+from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
@@ -52,7 +53,7 @@ def compared(runs):
 
 def hostile_page(folder: Path) -> Path:
     run = Run.from_dict({"q1": {HOSTILE.replace(" ", "_"): 2.0, "d2": 1.0}}, tag=HOSTILE.replace(" ", "_"))
-    judgments = Judgments("x", (), (Part("all", Qrels.from_rows([Qrel("q1", "d2", 1)])),), ())
+    judgments = Judgments("x", Modes(), (Part("all", Qrels.from_rows([Qrel("q1", "d2", 1)])),), ())
     topics = [Topic("q1", HOSTILE, query=HOSTILE)]
     doc = toolkit.core.documents.Doc
 
@@ -208,7 +209,7 @@ def test_texts_are_shortened_where_a_page_would_be_too_large_and_the_page_says_s
 
 def test_halves_of_characters_are_no_trouble():
     run = Run.from_dict({"q1": {"d1": 2.0}}, tag="a")
-    judgments = Judgments("x", (), (Part("all", Qrels.from_rows([Qrel("q1", "d1", 1)])),), ())
+    judgments = Judgments("x", Modes(), (Part("all", Qrels.from_rows([Qrel("q1", "d1", 1)])),), ())
     topics = [Topic("q1", "half \ud800", query="half \ud800")]
 
     def find(group, doc_ids):
@@ -237,7 +238,7 @@ def test_more_queries_come_on_a_click(chrome, tmp_path):
 @needs_chromium
 def test_lists_of_ten_runs_stay_wide_enough_to_be_read(chrome, tmp_path):
     run = Run.from_dict({"q1": {"document-1": 2.0, "document-2": 1.0}}, tag="a")
-    judgments = Judgments("x", (), (Part("all", Qrels.from_rows([Qrel("q1", "document-2", 1)])),), ())
+    judgments = Judgments("x", Modes(), (Part("all", Qrels.from_rows([Qrel("q1", "document-2", 1)])),), ())
     path = tmp_path / "ten.html"
     path.write_text(
         render(browse([run] * 10, [f"run-{n}" for n in range(10)], judgments, ["RR"]), title="ten"), encoding="utf-8"

@@ -27,7 +27,7 @@ def write(home, kind, name, text):
 
 def test_infosearch_has_six_dimensions_with_the_published_counts():
     spec = registry.benchmark("infosearch")
-    assert spec.modes == ("ori", "ins", "rev")
+    assert list(spec.modes.items()) == [("ori", "base"), ("ins", "instructed"), ("rev", "reversed")]
     assert [group["name"] for group in spec.groups] == ["audience", "keyword", "format", "language", "length", "source"]
     for count in ("cores", "queries", "documents"):
         assert sum(group["counts"][count] for group in spec.groups) == spec.counts[count]
@@ -110,7 +110,7 @@ def test_all_wrong_keys_of_a_file_are_told_together(home):
     )
 
 
-GROUPS = "description: d, layout: infosearch, modes: [], measures: [], source: {}, groups:"
+GROUPS = "description: d, layout: infosearch, modes: {}, measures: [], source: {}, groups:"
 ODD = {
     f"{{name: ../x, {GROUPS} []}}": "'../x' is no name (letters, digits and . _ + -, in parts divided by /)",
     f"{{name: x, {GROUPS} [{{revision: a}}]}}": "None is no name (letters, digits and . _ + -, in parts divided by /)",

@@ -12,6 +12,7 @@ from toolkit.analyze.coverage import coverage
 from toolkit.analyze.paraphrase import paraphrase
 from toolkit.analyze.stance import stance
 from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate
@@ -125,7 +126,9 @@ def facts_of(values: dict[str, float], group="all", **fields) -> RunFacts:
 def test_intervals_draw_whole_core_queries():
     cores = {"a1": "a", "a2": "a", "a3": "a", "b1": "b"}
     facts = facts_of({"a1": 0.5, "a2": 0.5, "a3": 0.5, "b1": 0.1})
-    judgments = Judgments("x", ("og", "changed"), (Part("all", Qrels.from_rows([Qrel("a1-og", "d", 1)]), cores),), ())
+    judgments = Judgments(
+        "x", Modes({"og": "base", "changed": "instructed"}), (Part("all", Qrels.from_rows([Qrel("a1-og", "d", 1)]), cores),), ()
+    )
     # two core queries: both drawn as a (mean 0.5), as b (0.1), or one of each, each a quarter of the time or more
     assert intervals.interval(facts, judgments, list(facts.values)) == pytest.approx((0.1, 0.5))
 
@@ -134,7 +137,7 @@ def test_intervals_of_an_average_are_over_all_groups():
     parts = tuple(Part(name, Qrels.from_rows([Qrel("a-og", "d", 1)])) for name in ("one", "two"))
     one, two = facts_of({"a": 0.2}, "one"), facts_of({"b": 0.6}, "two")
     both = replace(one, values={**one.values, **two.values})
-    assert intervals.interval(both, Judgments("x", (), parts, ()), list(both.values)) == pytest.approx((0.4, 0.4))
+    assert intervals.interval(both, Judgments("x", Modes(), parts, ()), list(both.values)) == pytest.approx((0.4, 0.4))
 
 
 def test_groups_that_a_run_lacks_are_left_out_where_absent_queries_are():

@@ -19,7 +19,7 @@ from toolkit.rerank.method import Reranking, reranking, shown_prompt
 pytestmark = pytest.mark.unit
 
 TOPICS = {mode: [Topic(f"q{number}-{mode}", "red", mode=mode) for number in (1, 2)] for mode in ("ori", "ins")}
-SPEC = BenchmarkSpec("made-up", "", "", ("ori", "ins"), (), (), {})
+SPEC = BenchmarkSpec("made-up", "", "", {"ori": "base", "ins": "instructed"}, (), (), {})
 
 
 class Collection:

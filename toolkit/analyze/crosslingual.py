@@ -59,11 +59,12 @@ def crosslingual(multi: Run, cross: Run, judgments: tuple[Judgments, Judgments])
         found.append(Evaluation((run,), its).scores(None))
     name = multi.tag if multi.tag == cross.tag else f"{multi.tag} / {cross.tag}"
     notes = dict.fromkeys(_notes(found))
-    return Scores(tuple(_rows(name, *(_values(scores) for scores in found))), tuple(notes))
+    shown = (*judgments[0].modes.of(BASE), PAIRED)
+    return Scores(tuple(_rows(name, *(_values(scores, shown) for scores in found))), tuple(notes))
 
 
-def _values(scores: Scores) -> dict[tuple[str, str], Score]:
-    return {(row.group, row.measure): row for row in scores.rows if row.mode in (*BASE, PAIRED)}
+def _values(scores: Scores, modes: Collection[str]) -> dict[tuple[str, str], Score]:
+    return {(row.group, row.measure): row for row in scores.rows if row.mode in modes}
 
 
 def _rows(name: str, multi: dict[tuple[str, str], Score], cross: dict[tuple[str, str], Score]) -> Iterator[Score]:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from toolkit import measures as tandem
+from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import guess_group, join_mode, split_mode
+from toolkit.core.modes import guess_group, join_mode
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.scoring import own_queries
@@ -52,8 +53,9 @@ class Instances:
         """The instances of a benchmark, whose reader says what belongs together, or of files, whose ids have to tell."""
         query_ids, codes, known = [], [], {}
         for part in judgments.parts:
+            modes = registry.modes_of(part.qrels)
             for query_id in part.qrels.query_ids:
-                base, mode = split_mode(query_id)
+                base, mode = modes.split(query_id)
                 core = guess_group(base) if part.cores is None else part.cores[base]
                 codes.append(known.setdefault((part.group, join_mode(core, mode)), len(known)))
                 query_ids.append(query_id)

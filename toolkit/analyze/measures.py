@@ -31,4 +31,4 @@ def measures(
         for row in scores.rows
         if row.group == overall
     )
-    return agreement(orders(graded)), scores.notes
+    return agreement(orders(graded, judged.modes)), scores.notes

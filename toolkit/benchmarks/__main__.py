@@ -165,7 +165,8 @@ def published(args: argparse.Namespace) -> None:
     if args.agreement:
         from toolkit.measures import agreement
 
-        rows = agreement.agreement(agreement.orders(agreement.Graded(*row) for row in graded(args.id, args.table)))
+        systems = [agreement.Graded(*row) for row in graded(args.id, args.table)]
+        rows = agreement.agreement(agreement.orders(systems, paper.modes))
         print(agreement.render(rows, format=args.format), end="")
     elif args.claims:
         print(render_claims(outcomes(args.id, cells_of(args.id)), args.format), end="")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -89,7 +90,7 @@ class Benchmark:
         """The judgments of one group in one mode. ToolkitError where the benchmark was published without."""
         if not self.has_qrels(group):
             raise self._lacks(group, "qrels")
-        return self._of_mode(self.part(group).qrels, mode)
+        return replace(self._of_mode(self.part(group).qrels, mode), modes=self.spec.modes)
 
     def docs(self, group: str) -> Iterator[Doc]:
         """The corpus that the group is searched over. ToolkitError where the documents are not here."""

@@ -39,7 +39,7 @@ class IrDataset:
 
     def __init__(self, name: str, dataset: Any):
         self._name, self._dataset = name, dataset
-        self.spec = BenchmarkSpec(name, f"ir_datasets: {name}", "ir_datasets", (), ({"name": ALL},), (), {})
+        self.spec = BenchmarkSpec(name, f"ir_datasets: {name}", "ir_datasets", {}, ({"name": ALL},), (), {})
 
     def topics(self, group: str = ALL, mode: str = "") -> list[Topic]:
         """The queries, each with the text that ir_datasets names as its default."""

@@ -129,7 +129,7 @@ def _keep(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[str, str
     """Check a group and write its copy, complete or not at all."""
     layout = _layout(spec)
     part = layout.read(source, spec, group)
-    runs = layout.candidates(candidates_in, group, part) if candidates_in and hasattr(layout, "candidates") else {}
+    runs = layout.candidates(candidates_in, spec, group, part) if candidates_in and hasattr(layout, "candidates") else {}
     lacking = {mode: len(part.topics[mode]) - len(run.query_ids) for mode, run in runs.items()}
     notes = (f"{part.name}: {number} queries of {mode} have no candidates" for mode, number in lacking.items() if number)
     part = replace(part, scoreddocs={**part.scoreddocs, **runs}, notes=(*part.notes, *notes))

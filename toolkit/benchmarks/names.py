@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from toolkit import registry
@@ -97,7 +97,7 @@ def _names(spec: BenchmarkSpec) -> dict[str, tuple[tuple[str, ...], tuple[str, .
     names = {}
     for (alias, groups), mode in itertools.product(group_names(spec).items(), ("", *spec.modes)):
         shown, called = (part_name(spec.name, part, mode) for part in (aliases.get(alias, alias), alias))
-        names[called] = (groups, (mode,) if mode else spec.modes, shown)
+        names[called] = (groups, (mode,) if mode else tuple(spec.modes), shown)
     return names
 
 
@@ -157,10 +157,16 @@ def _resolve(name: str) -> TopicSet:
         ]
         return TopicSet(selection.name, parts, benchmark)
     if name == "-" or Path(name).exists():
-        return TopicSet(_stem(name), [TopicPart("all", read_topics(name))], None)
+        return TopicSet(_stem(name), [TopicPart("all", _with_modes(read_topics(name)))], None)
     collection = open_collection(name)
     parts = [TopicPart(group, collection.topics(group)) for group in collection.groups]
     return TopicSet(name.replace("/", "-"), parts, collection)
+
+
+def _with_modes(topics: list[Topic]) -> list[Topic]:
+    """Topics of a file with the mode that their ids carry, where the file names none."""
+    modes = registry.modes_of(topic.query_id for topic in topics)
+    return [topic if topic.mode else replace(topic, mode=modes.split(topic.query_id)[1]) for topic in topics]
 
 
 def open_collection(name: str) -> Collection:

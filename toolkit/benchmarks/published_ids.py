@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.modes import split_mode
 from toolkit.core.topics import Topic
 
 
@@ -35,7 +34,7 @@ class PublishedIds:
                 ids.ambiguous.add(topic.original_id)
             ids.ours[topic.original_id][topic.mode] = topic.query_id
             ids.originals[topic.query_id] = topic.original_id
-            ids.theirs[split_mode(topic.query_id)[0]] = split_mode(topic.original_id)[0]
+            ids.theirs[topic.base_id] = topic.original_id.removesuffix(f"-{topic.mode}")
         return ids
 
     def rename(self, query_ids: Iterable[str], mode: str, source: str) -> list[str]:

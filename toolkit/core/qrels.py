@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from toolkit.core.columns import encode, merge
+from toolkit.core.modes import Modes
 
 if TYPE_CHECKING:
     import pandas
@@ -36,6 +37,7 @@ class Qrels:
     iterations  the distinct values of the second column
     subtopics   (n,) int32, code of each line's iteration
     source      what to call these qrels in a message
+    modes       that the query ids carry; None where nobody says (`registry.modes_of` looks)
     """
 
     query_ids: tuple[str, ...]
@@ -46,6 +48,7 @@ class Qrels:
     iterations: tuple[str, ...]
     subtopics: np.ndarray
     source: str = ""
+    modes: Modes | None = None
 
     @classmethod
     def from_columns(
@@ -114,6 +117,6 @@ def join_qrels(qrels: Iterable[Qrels], source: str = "") -> Qrels:
     subtopics, iterations = merge((part.subtopics, part.iterations) for part in qrels)
     relevance = np.concatenate([part.relevance for part in qrels])
     source = source or ", ".join(part.source for part in qrels)
-    return Qrels(
-        tuple(query_ids.to_pylist()), queries, doc_ids, docs, relevance, tuple(iterations.to_pylist()), subtopics, source
-    )
+    modes = qrels[0].modes if all(part.modes == qrels[0].modes for part in qrels) else None
+    codes = (tuple(query_ids.to_pylist()), queries, doc_ids, docs, relevance, tuple(iterations.to_pylist()), subtopics)
+    return Qrels(*codes, source, modes)

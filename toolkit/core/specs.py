@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import Modes
 
 
 @dataclass(frozen=True)
@@ -13,7 +14,7 @@ class BenchmarkSpec:
     """A benchmark, as `registry/benchmarks/<name>.yaml` describes it.
 
     layout     the reader in `toolkit.benchmarks` that understands its files
-    modes      in the order in which they are shown; empty where the benchmark has none
+    modes      name -> role (`core.modes.ROLES`), in the order in which they are shown; empty where the benchmark has none
     groups     its dimensions, languages or data sets, each a mapping with at least `name` (and, as the layout needs,
                `repository`, `revision`, `folder`, `aliases`, `conditions`, `counts`; `corpus`, the group whose documents it
                shares; `language` of the documents; `measures` of its own)
@@ -27,7 +28,7 @@ class BenchmarkSpec:
     name: str
     description: str
     layout: str
-    modes: tuple[str, ...]
+    modes: Modes
     groups: tuple[dict[str, Any], ...]
     measures: tuple[str, ...]
     source: dict[str, str]
@@ -38,6 +39,7 @@ class BenchmarkSpec:
     commands: tuple[str, ...] = ()
 
     def __post_init__(self):
+        object.__setattr__(self, "modes", Modes.declared(self.modes, f"benchmark {self.name}"))
         names = [group.get("name") for group in self.groups]
         meant = [name for chosen in self.selections.values() for name in chosen]
         meant += [group["corpus"] for group in self.groups if "corpus" in group]

@@ -33,3 +33,8 @@ class Topic:
     released: str = ""
     wordings: Mapping[str, str] = field(default_factory=dict, hash=False)
     perspectives: tuple[str, ...] = ()
+
+    @property
+    def base_id(self) -> str:
+        """The query id without its mode, the same in every mode."""
+        return self.query_id.removesuffix(f"-{self.mode}") if self.mode else self.query_id

@@ -54,7 +54,8 @@ def main(args: argparse.Namespace) -> int:
 def _compared(args: argparse.Namespace) -> list:
     from toolkit.diff.job import diff, load, page
 
-    against = {"benchmark": args.benchmark, "qrels": args.qrels, "ids": args.ids, "unjudged": args.unjudged}
+    modes = args.modes and dict(args.modes)
+    against = {"benchmark": args.benchmark, "qrels": args.qrels, "modes": modes, "ids": args.ids, "unjudged": args.unjudged}
     given = load(args.runs, depth=args.depth, **against)
     how = {"missing": args.missing, "test": args.test, "samples": args.samples, "seed": args.seed}
     pairs = diff(given, measures=args.measures, top=args.top, by=args.by, **how)

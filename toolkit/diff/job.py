@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
 from toolkit import measures as tandem
+from toolkit import registry
 from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run
@@ -43,6 +44,7 @@ def load(
     *,
     benchmark: str | None = None,
     qrels: Any = None,
+    modes: Mapping[str, str] | None = None,
     depth: int | None = None,
     ids: str = "tandem",
     unjudged: str = "refuse",
@@ -54,7 +56,7 @@ def load(
     if len(runs) < 2:
         raise ToolkitError(f"{len(runs)} run, nothing to compare it with", "tandem diff A B")
     if benchmark or qrels is not None:
-        prepared = prepare(list(runs), benchmark, qrels, depth, ids, unjudged, apart=True)
+        prepared = prepare(list(runs), benchmark, qrels, depth, ids, unjudged, modes=modes, apart=True)
         return Given(prepared.runs, _names(prepared.runs), prepared)
     if ids != "tandem":
         raise ToolkitError(f"--ids {ids} needs a benchmark", "name --benchmark")
@@ -67,6 +69,7 @@ def diff(
     *,
     benchmark: str | None = None,
     qrels: Any = None,
+    modes: Mapping[str, str] | None = None,
     measures: Sequence[str] | None = None,
     depth: int | None = None,
     ids: str = "tandem",
@@ -77,7 +80,7 @@ def diff(
 ) -> list[Pair]:
     """Compare each run with the first, in the order given.
 
-    runs       as for `load`, with `benchmark`, `qrels`, `depth`, `ids` and `unjudged`, or what it returned; without
+    runs       as for `load`, with `benchmark`, `qrels`, `modes`, `depth`, `ids` and `unjudged`, or what it returned; without
                judgments, rankings alone are compared
     measures   as in `toolkit.evaluate`
     top, by    how many queries that moved most are shown, by which measure
@@ -86,7 +89,7 @@ def diff(
     given = (
         runs
         if isinstance(runs, Given)
-        else load(runs, benchmark=benchmark, qrels=qrels, depth=depth, ids=ids, unjudged=unjudged)
+        else load(runs, benchmark=benchmark, qrels=qrels, modes=modes, depth=depth, ids=ids, unjudged=unjudged)
     )
     others = zip(given.runs[1:], given.names[1:], strict=True)
     return [_pair(given, other, name, measures, top, by, **how) for other, name in others]
@@ -113,14 +116,15 @@ def _pair(
         return Pair(*names, True, (), None)
     alike, notes = tuple(likeness(a, b)), tuple(_notes(a, b, names))
     if given.evaluation is None:
-        return Pair(*names, False, alike, None, notes=notes)
+        return Pair(*names, False, alike, None, notes=notes, modes=registry.modes_of(row.query_id for row in alike))
     judgments = given.evaluation.judgments
     asked = replace(given.evaluation.asked(measures, missing), shown=())  # a change shows in any mode
     found = compare(a, b, judgments, asked, **how)
     named = [replace(run, tag=tag) for run, tag in zip((a, b), names, strict=True)]
     odd = run_notes(named, judgments, asked.every(judgments), missing)
     moved = tuple(_moved(found, a, b, judgments, top, by))
-    return Pair(*names, False, alike, found, moved, (*judgments.notes, *odd, *notes, TESTED, *found.notes))
+    notes = (*judgments.notes, *odd, *notes, TESTED, *found.notes)
+    return Pair(*names, False, alike, found, moved, notes, judgments.known_modes)
 
 
 def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:

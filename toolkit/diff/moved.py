@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from toolkit import registry
 from toolkit.core.columns import to_arrow
-from toolkit.core.modes import guess_group, split_mode
+from toolkit.core.modes import guess_group
 from toolkit.core.runs import Run
 from toolkit.evaluate.comparison import Comparison, Moved
 from toolkit.evaluate.judgments import Judgments, Part
@@ -55,9 +56,9 @@ def places(moved: Moved, a: Run, b: Run, judgments: Judgments) -> list[Place]:
 
 def _own_ids(moved: Moved, part: Part) -> list[str]:
     """The judged ids, with their modes, that a value is about."""
-    fitting = []
+    fitting, modes = [], registry.modes_of(part.qrels)
     for query_id in part.qrels.query_ids:
-        base, mode = split_mode(query_id)
+        base, mode = modes.split(query_id)
         core = guess_group(base) if part.cores is None else part.cores.get(base)
         if moved.query_id in (base, core) and moved.mode in (mode, "paired"):
             fitting.append(query_id)
@@ -97,7 +98,7 @@ def to_lines(rows: Sequence[Moved], a: Run, b: Run, judgments: Judgments) -> Ite
         yield f"{row.query_id}{mode}  {row.measure}  {row.a:.4f} -> {row.b:.4f}"
         for its in places(row, a, b, judgments):
             label = "unjudged" if its.label is None else f"label {its.label}"
-            mode = split_mode(its.query_id)[1]
+            mode = judgments.known_modes.split(its.query_id)[1]
             where = f"{its.query_id if its.query_id != row.query_id and not mode else mode}  ".lstrip()
             yield f"    {where}{its.doc_id}  {label}  {_rank(its.a)} -> {_rank(its.b)}"
 

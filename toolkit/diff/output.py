@@ -7,11 +7,11 @@ import io
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from toolkit.core.modes import KNOWN, split_mode
+from toolkit.core.modes import Modes
 from toolkit.core.scores import Change
 from toolkit.diff.rankings import Likeness
 from toolkit.evaluate.comparison import Comparison
@@ -24,7 +24,7 @@ ROUNDING = 1e-12  # two documents exchanged among a million make a larger differ
 
 @dataclass(frozen=True)
 class Pair:
-    """Two runs compared. a, b: their names. comparison: None where nothing judges them. notes: of all of it."""
+    """Two runs compared. a, b: their names. comparison: None where nothing judges them. notes, modes: of all of it."""
 
     a: str
     b: str
@@ -33,6 +33,7 @@ class Pair:
     comparison: Comparison | None
     moved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    modes: Modes = field(default_factory=Modes)
 
 
 def to_table(pair: Pair, *, relative: bool = False, width: int | None = None) -> str:
@@ -46,7 +47,7 @@ def to_table(pair: Pair, *, relative: bool = False, width: int | None = None) ->
         marked = any(change.holm < SIGNIFICANT for change in pair.comparison.changes)
         blocks.append(f"* p below {SIGNIFICANT} after Holm's correction\n" if marked else "")
     blocks.append("\n".join([*pair.notes, ""]) if pair.notes else "")
-    blocks.append(_likeness_text(pair.likeness, width))
+    blocks.append(_likeness_text(pair, width))
     if pair.moved:
         blocks.append("\n".join(["queries that moved most (rank in the first -> in the second run)", *pair.moved, ""]))
     return "\n".join(filter(None, blocks))
@@ -96,11 +97,11 @@ def _p(value: float) -> str:
     return "-" if math.isnan(value) else "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def summaries(likeness: Sequence[Likeness]) -> list[dict]:
+def summaries(pair: Pair) -> list[dict]:
     """Means over the queries of each mode: overlap, Kendall's tau over common documents, RBO; how many rankings are equal."""
     by_mode: dict[str, list[Likeness]] = {}
-    for row in likeness:
-        by_mode.setdefault(split_mode(row.query_id)[1], []).append(row)
+    for row in pair.likeness:
+        by_mode.setdefault(pair.modes.split(row.query_id)[1], []).append(row)
     return [
         {
             "mode": mode,
@@ -111,14 +112,14 @@ def summaries(likeness: Sequence[Likeness]) -> list[dict]:
             # tau of equal rankings may be one digit short of 1
             "same ranking": sum(row.overlap == 1 and not row.tau < 1 - ROUNDING for row in rows),
         }
-        for mode, rows in sorted(by_mode.items(), key=lambda its: ("", *KNOWN).index(its[0]))
+        for mode, rows in sorted(by_mode.items(), key=lambda its: pair.modes.place(its[0]))
     ]
 
 
-def _likeness_text(likeness: Sequence[Likeness], width: int | None) -> str:
-    if not likeness:
+def _likeness_text(pair: Pair, width: int | None) -> str:
+    if not pair.likeness:
         return "the runs have no query in common\n"
-    rows = summaries(likeness)
+    rows = summaries(pair)
     cells = {
         "queries": [str(row["queries"]) for row in rows],
         "overlap": [number(row["overlap"]) for row in rows],
@@ -138,7 +139,7 @@ def to_json(pairs: Sequence[Pair]) -> str:
             "second": pair.b,
             "identical": pair.identical,
             "rows": [_no_nan(asdict(change)) for change in pair.comparison.changes] if pair.comparison else [],
-            "rankings": [_no_nan(row) for row in summaries(pair.likeness)],
+            "rankings": [_no_nan(row) for row in summaries(pair)],
             "notes": list(pair.notes),
         }
         for pair in pairs

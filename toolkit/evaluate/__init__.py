@@ -23,6 +23,7 @@ def evaluate(
     *,
     benchmark: str | None = None,
     qrels: Given | Sequence[Given] | Mapping[str, Given] | None = None,
+    modes: Mapping[str, str] | None = None,
     measures: Sequence[str] | None = None,
     by_query: bool = False,
     by_type: bool = False,
@@ -41,6 +42,8 @@ def evaluate(
     benchmark   one of ours (`infosearch`, `infosearch-audience`, `infosearch-audience-ins`) or an id of ir_datasets
     qrels       given as runs are; DataFrames have query_id, doc_id, relevance and, with subtopics, iteration. Beside a
                 benchmark they take the place of its own judgments
+    modes       name -> role (`base`, `instructed`, `reversed`) of the modes that ids of qrels carry, where they are no
+                benchmark's: {"plain": "base", "pos": "instructed", "neg": "reversed"}
     measures    as ir_measures writes them; without, those of the benchmark's own table
     by_query    also a row for each query and measure, after the aggregate rows of its run
     by_type     also a row for each kind of question, over all groups
@@ -59,7 +62,7 @@ def evaluate(
     from toolkit.evaluate.baseline import Baseline
     from toolkit.evaluate.evaluation import prepare
 
-    prepared = prepare(runs, benchmark, qrels, depth, ids, unjudged, every_mode=missing != "worst")
+    prepared = prepare(runs, benchmark, qrels, depth, ids, unjudged, modes=modes, every_mode=missing != "worst")
     first = Baseline(baseline) if isinstance(baseline, str) else baseline
     more = {"by_query": by_query, "by_type": by_type, "references": references}
     return prepared.scores(measures, missing=missing or "worst", baseline=first, **more)

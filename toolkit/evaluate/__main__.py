@@ -20,12 +20,14 @@ examples:
   tandem evaluate runs/bm25.trec --benchmark infosearch-mini --references
   tandem evaluate --run ori=a.trec ins=b.trec rev=c.trec --benchmark infosearch-audience --by-query --format csv
   tandem evaluate run.trec --qrels qrels.txt -m nDCG@10 -m AP
+  tandem evaluate run.trec --qrels qrels.txt --modes plain=base pos=instructed neg=reversed -m WISE
   tandem evaluate run.trec --benchmark berds --qrels judged.txt --by-type
   tandem evaluate run.trec --benchmark infosearch-mini --explain audience-001-1
   tandem evaluate run.trec --benchmark infosearch --published
   tandem evaluate bm25.trec other.trec --benchmark infosearch-mini --baseline bm25.trec --format latex
 
-MODE is ori, ins, rev, og or changed; anything else before a = belongs to the file's name. Files of one tag with disjoint
+MODE is one of the benchmark's modes, of --modes, or of a benchmark of the registry (ori, ins, rev, og, changed); anything
+else before a = belongs to the file's name. Files of one tag with disjoint
 query ids are parts of one run, otherwise each file is a run. Scores are fractions, never times 100."""
 
 
@@ -70,7 +72,8 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.evaluate.evaluation import prepare
 
     every_mode, args.missing = args.missing != "worst", args.missing or "worst"
-    prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids, args.unjudged, every_mode=every_mode)
+    how = {"modes": args.modes and dict(args.modes), "every_mode": every_mode}
+    prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids, args.unjudged, **how)
     on_terminal = args.output == "-" and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if on_terminal else None
     if args.baseline and (args.explain or args.published is not None):

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from toolkit import measures as tandem
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.modes import BASE, split_mode
+from toolkit.core.modes import BASE, Modes
 from toolkit.core.runs import Run
 from toolkit.core.scores import Change, Place, Scores
 from toolkit.evaluate import subtopics
 from toolkit.evaluate.baseline import Baseline, against, untested
 from toolkit.evaluate.explain import to_lines
 from toolkit.evaluate.inputs import as_sources, load_each, load_runs
-from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files
+from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files, modes_of_benchmark
 from toolkit.evaluate.kinds import by_type as types_of
 from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.scoring import Asked, score, score_references
@@ -41,7 +41,7 @@ class Evaluation:
     @property
     def has_references(self) -> bool:
         """Whether the original mode is judged, whose lists the references have."""
-        return not BASE.isdisjoint(self.judgments.modes)
+        return bool(self.judgments.modes.of(BASE))
 
     def scores(
         self,
@@ -98,10 +98,11 @@ class Evaluation:
 
         Raises ToolkitError where the query is not judged in two modes.
         """
-        base = split_mode(query_id)[0]
+        split = self.judgments.known_modes.split
+        base = split(query_id)[0]
         if self.published:
             base = next((ours for ours, theirs in self.published.theirs.items() if theirs == base), base)
-        own = [part for part in self.judgments.parts if any(split_mode(known)[0] == base for known in part.qrels.query_ids)]
+        own = [part for part in self.judgments.parts if any(split(known)[0] == base for known in part.qrels.query_ids)]
         if not own:
             raise ToolkitError(f"{self.judgments.name} has no query {query_id}", f"it has {three(self.judgments.query_ids)}")
         explained = ((run.tag, tandem.explain(run, own[0].qrels, base)) for run in self.runs)
@@ -116,11 +117,13 @@ def prepare(
     ids: str,
     unjudged: str = "refuse",
     *,
+    modes: Mapping[str, str] | None = None,
     apart: bool = False,
     every_mode: bool = True,
 ) -> Evaluation:
     """Read everything, and check that it fits; parameters as in `toolkit.evaluate.evaluate`.
 
+    modes       name -> role, for qrels alone
     apart       each file is a run by itself, and they stay in the order given
     every_mode  a run that has no query of a mode is refused, unless its metadata say that it was searched
     """
@@ -128,13 +131,16 @@ def prepare(
     one_of("unjudged", unjudged, subtopics.CHOICES)
     if benchmark is None and qrels is None:
         raise ToolkitError("evaluation needs a benchmark, or qrels", "--benchmark ID, or --qrels F")
-    sources = [] if qrels is None else as_sources(qrels)
-    judgments = from_benchmark(benchmark, sources) if benchmark else from_files(sources)
+    if benchmark and modes:
+        raise ToolkitError(f"the modes of {benchmark} are known", "leave --modes out")
+    named = Modes.declared(modes, "--modes") if modes else modes_of_benchmark(benchmark)
+    sources = [] if qrels is None else as_sources(qrels, named)
+    judgments = from_benchmark(benchmark, sources) if benchmark else from_files(sources, named)
     judgments = replace(judgments, notes=(*judgments.notes, *subtopics.unjudged_notes(judgments.qrels, unjudged)))
     published = judgments.published if ids == "published" else None
     if ids == "published" and not published:
         raise ToolkitError(f"{judgments.name} has no published ids", "--ids published needs one of our benchmarks")
-    loaded = (load_each if apart else load_runs)(as_sources(runs), published.rename if published else None)
+    loaded = (load_each if apart else load_runs)(as_sources(runs, named), published.rename if published else None)
     for run in loaded:
         check(run, run.tag, judgments, every_mode=every_mode)
     return Evaluation(tuple(cut(run, depth) for run in loaded), judgments, published)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.modes import KNOWN, join_mode, split_mode
+from toolkit.core.modes import Modes, join_mode
 from toolkit.core.progress import progress
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.core.runs import Run, join_runs
@@ -28,10 +29,14 @@ READERS = 2  # files read at the same time; arrow parses each with all processor
 
 
 class Source(NamedTuple):
-    """A file, a DataFrame or the noun itself, with the mode it was said to hold (empty where nothing was said)."""
+    """A file, a DataFrame or the noun itself, with the mode it was said to hold (empty where nothing was said).
+
+    modes  that its query ids may carry; those of all benchmarks where it is empty
+    """
 
     mode: str
     given: Given
+    modes: Modes = Modes()
 
     @property
     def name(self) -> str:
@@ -39,24 +44,30 @@ class Source(NamedTuple):
         return str(self.given) if isinstance(self.given, str | Path) else getattr(self.given, "source", "")
 
 
-def parse_source(text: str) -> Source:
-    """`ins=a.trec` -> mode `ins`; anything but a known mode before the `=` belongs to the file's name."""
+def parse_source(text: str, modes: Modes | None = None) -> Source:
+    """`ins=a.trec` -> mode `ins`; anything but one of the modes before the `=` belongs to the file's name."""
     mode, equals, path = text.partition("=")
-    return Source(mode, path) if equals and mode in KNOWN else Source("", text)
+    return Source(mode, path, modes or Modes()) if equals and mode in _known(modes) else Source("", text, modes or Modes())
 
 
-def as_sources(given: Given | Source | Sequence | Mapping) -> list[Source]:
-    """Accept one thing, several, or a mapping from modes to things."""
+def as_sources(given: Given | Source | Sequence | Mapping, modes: Modes | None = None) -> list[Source]:
+    """Accept one thing, several, or a mapping from modes to things.
+
+    modes  that may be named, and that query ids may carry; those of all benchmarks where none are given
+    """
     if isinstance(given, Mapping):
-        unknown = [mode for mode in given if mode not in KNOWN]
-        if unknown:
-            raise ToolkitError(f"no mode {unknown[0]!r}", f"the modes are {', '.join(KNOWN)}")
-        return [Source(mode, thing) for mode, thing in given.items()]
+        if unknown := [mode for mode in given if mode not in _known(modes)]:
+            raise ToolkitError(f"no mode {unknown[0]!r}", f"the modes are {', '.join(_known(modes))}")
+        return [Source(mode, thing, modes or Modes()) for mode, thing in given.items()]
     if isinstance(given, Source):
-        return [given]
+        return [given._replace(modes=modes or given.modes)]
     if isinstance(given, list | tuple):
-        return [source for thing in given for source in as_sources(thing)]
-    return [parse_source(given) if isinstance(given, str) else Source("", given)]
+        return [source for thing in given for source in as_sources(thing, modes)]
+    return [parse_source(given, modes) if isinstance(given, str) else Source("", given, modes or Modes())]
+
+
+def _known(modes: Modes | None) -> Modes:
+    return modes or registry.known_modes()
 
 
 def load_runs(sources: Sequence[Source], rename: Rename | None = None) -> list[Run]:
@@ -113,7 +124,7 @@ def _load(source: Source, noun: type, read: Callable, rename: Rename | None) -> 
         part = replace(part, ranks=None)  # scores decide; ranks are for the linter, and take memory
     if rename:
         return part.with_query_ids(rename(part.query_ids, source.mode, part.source))
-    return _with_mode(part, source.mode) if source.mode else part
+    return _with_mode(part, source.mode, _known(source.modes)) if source.mode else part
 
 
 def _qrels_from_frame(frame: pandas.DataFrame) -> Qrels:
@@ -123,8 +134,8 @@ def _qrels_from_frame(frame: pandas.DataFrame) -> Qrels:
     return Qrels.from_columns(*columns, frame["relevance"].to_numpy(), iterations)
 
 
-def _with_mode(part: Run | Qrels, mode: str) -> Run | Qrels:
-    split = [split_mode(query_id) for query_id in part.query_ids]
+def _with_mode(part: Run | Qrels, mode: str, modes: Modes) -> Run | Qrels:
+    split = [modes.split(query_id) for query_id in part.query_ids]
     others = [join_mode(base, other) for base, other in split if other not in ("", mode)]
     if others:
         raise ToolkitError(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.modes import FOLLOWIR, KNOWN, split_mode
+from toolkit.core.modes import REVERSED, Modes
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.evaluate import subtopics
 from toolkit.evaluate.inputs import Source, load_qrels, of_queries, sorted_by_query
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
     from toolkit.core.topics import Topic
 
 PLAIN = ("nDCG@10", "RR@10", "R@100", "AP")
-FOLLOWED = ("nDCG@20", "pMRR")
+MODE_OF_FILE = "name the mode of each file, as in --qrels MODE=F"
 
 
 @dataclass(frozen=True)
 class Part:
     """One group (dimension, language, data set) of what is judged.
 
-    qrels     of all modes; query ids carry their mode and are sorted
+    qrels     of all modes; query ids carry their mode, one of `qrels.modes`, and are sorted
     cores     query id without mode -> core query; None where nobody knows (then the id tells)
     measures  that the benchmark's table shows for this group alone; the first is the group's score
     types     query id -> what kind of question it is (`Topic.condition`), where the benchmark says
@@ -46,7 +47,7 @@ class Judgments:
     """All that is judged, group by group.
 
     name       the benchmark, or the files
-    modes      in the order in which they are shown; empty where query ids carry none
+    modes      that are judged, in the order in which they are shown; empty where query ids carry none
     measures   shown where nobody asks for others
     shown      the modes in which they are then; all where it is empty (a measure of several modes is always shown)
     published  the benchmark's published ids; None where there are only files
@@ -54,7 +55,7 @@ class Judgments:
     """
 
     name: str
-    modes: tuple[str, ...]
+    modes: Modes
     parts: tuple[Part, ...]
     measures: tuple[str, ...]
     published: PublishedIds | None = None
@@ -67,31 +68,47 @@ class Judgments:
         return join_qrels((part.qrels for part in self.parts), self.name)
 
     @property
+    def known_modes(self) -> Modes:
+        """All that query ids may carry, judged or not."""
+        return registry.modes_of(self.parts[0].qrels)
+
+    @property
     def query_ids(self) -> list[str]:
         """Every judged query id, with its mode."""
         return [query_id for part in self.parts for query_id in part.qrels.query_ids]
 
 
-def from_files(sources: Sequence[Source]) -> Judgments:
-    """Judgments of qrels files, DataFrames or Qrels; what they have in common with a benchmark is told by the ids."""
+def from_files(sources: Sequence[Source], modes: Modes | None = None) -> Judgments:
+    """Judgments of qrels files, DataFrames or Qrels; what they have in common with a benchmark is told by the ids.
+
+    modes  that the query ids carry; without, those of a benchmark whose modes they carry. ToolkitError where an id has none
+    """
     qrels = sorted_by_query(load_qrels(sources))
     if not qrels.query_ids:
         raise ToolkitError(f"{qrels.source or 'the qrels'}: no judgments", "name a file with judgments")
-    found = {split_mode(query_id)[1] for query_id in qrels.query_ids}
-    modes = () if "" in found else tuple(mode for mode in KNOWN if mode in found)
-    name = ", ".join(source.name for source in sources if source.name)
-    return Judgments(name or "qrels", modes, (Part("all", qrels),), _default_measures(modes, qrels))
+    qrels = replace(qrels, modes=modes or registry.modes_of(qrels))
+    found = {qrels.modes.split(query_id)[1] for query_id in qrels.query_ids}
+    name = ", ".join(source.name for source in sources if source.name) or "qrels"
+    if modes and "" in found:
+        without = [query_id for query_id in qrels.query_ids if not modes.split(query_id)[1]]
+        raise ToolkitError(f"{name}: query ids without one of the modes {', '.join(modes)}: {three(without)}", MODE_OF_FILE)
+    judged = Modes() if "" in found else qrels.modes.only(found)
+    notes = () if modes else tuple(_unnamed_notes(qrels))
+    return Judgments(name, judged, (Part("all", qrels),), _default_measures(judged, qrels), notes=notes)
 
 
-def _default_measures(modes: tuple[str, ...], qrels: Qrels) -> tuple[str, ...]:
+def _unnamed_notes(qrels: Qrels) -> Iterator[str]:
+    """A warning where query ids end as if in modes that nobody declared: no measure would compare what belongs together."""
+    if unnamed := registry.unnamed_modes(qrels.query_ids, qrels.modes):
+        endings, named = ", ".join(f"-{name}" for name in unnamed), " ".join(f"{name}=ROLE" for name in unnamed)
+        yield f"warning: query ids end in {endings} as if in modes, and are taken as queries without: say --modes {named}"
+
+
+def _default_measures(modes: Modes, qrels: Qrels) -> tuple[str, ...]:
     """For files: what the benchmark with these modes, or with perspectives, shows."""
     if not modes:
         return subtopics.MEASURES if subtopics.has_subtopics(qrels) else PLAIN
-    if set(modes) <= set(FOLLOWIR):
-        return FOLLOWED
-    from toolkit import registry
-
-    return registry.benchmark("infosearch").measures
+    return registry.benchmark("infosearch" if qrels.modes.of(REVERSED) else "followir").measures
 
 
 def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
@@ -106,7 +123,7 @@ def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
         if sources:
             raise ToolkitError(f"{name} has no groups to divide {sources[0].name} into", "leave --benchmark out")
         qrels = benchmarks.open_collection(name).qrels("all")
-        return Judgments(name, (), (Part("all", sorted_by_query(qrels)),), PLAIN)
+        return Judgments(name, Modes(), (Part("all", sorted_by_query(qrels)),), PLAIN)
     benchmark, given = benchmarks.load(selection.benchmark), load_qrels(sources) if sources else None
     modes = selection.modes or ("",)
     topics = {group: [t for mode in modes for t in benchmark.topics(group, mode)] for group in selection.groups}
@@ -114,7 +131,7 @@ def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
     notes = tuple(_benchmark_notes(benchmark, selection))
     return Judgments(
         selection.name,
-        selection.modes,
+        benchmark.spec.modes.only(selection.modes),
         tuple(part for part in parts if part.qrels.query_ids),
         benchmark.spec.measures or PLAIN,
         benchmarks.PublishedIds.of(topic for group in selection.groups for topic in topics[group]),
@@ -123,16 +140,25 @@ def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
     )
 
 
+def modes_of_benchmark(name: str | None) -> Modes | None:
+    """What query ids of a benchmark of ours may carry, also where only a part of it is named; None for anything else."""
+    from toolkit.benchmarks import find
+
+    selection = find(name) if name else None
+    return registry.benchmark(selection.benchmark).modes if selection else None
+
+
 def _part(benchmark: Benchmark, group: str, selection: Selection, topics: Sequence[Topic], given: Qrels | None) -> Part:
     if given is None:
         qrels = join_qrels(benchmark.qrels(group, mode) for mode in selection.modes or ("",))
     else:
-        qrels = subtopics.with_all_perspectives(of_queries(given, {topic.query_id for topic in topics}), topics)
+        own = of_queries(given, {topic.query_id for topic in topics})
+        qrels = replace(subtopics.with_all_perspectives(own, topics), modes=benchmark.spec.modes)
     row = next(row for row in benchmark.spec.groups if row["name"] == group)
     return Part(
         group if len(selection.groups) > 1 else "all",
         sorted_by_query(qrels),
-        {split_mode(topic.query_id)[0]: topic.group_id for topic in topics},
+        {topic.base_id: topic.group_id for topic in topics},
         tuple(row.get("measures", ())),
         {topic.query_id: topic.condition for topic in topics if topic.condition},
     )
@@ -219,7 +245,7 @@ def _check(run_ids: Set[str], name: str, judgments: Judgments, modes: Sequence[s
     judged = judgments.query_ids
     shared = run_ids.intersection(judged)
     if not shared:
-        bases = {split_mode(query_id)[0] for query_id in judged}
+        bases = {judgments.modes.split(query_id)[0] for query_id in judged}
         hint = "is it the run of another benchmark?"
         if judgments.modes and bases & run_ids:
             hint = "its ids carry no mode: name the mode of each file, as in --run " + " ".join(
@@ -229,9 +255,10 @@ def _check(run_ids: Set[str], name: str, judgments: Judgments, modes: Sequence[s
             f"{name} has no query of {judgments.name}: it has {three(run_ids) or 'none'}; judged are {three(judged)}", hint
         )
     for mode in modes:
-        wanted = [query_id for query_id in judged if split_mode(query_id)[1] == mode]
+        wanted = [query_id for query_id in judged if judgments.modes.split(query_id)[1] == mode]
         if run_ids.isdisjoint(wanted):
-            alone = f"--benchmark {judgments.name}-{split_mode(min(shared))[1]}" if judgments.published else "its qrels alone"
+            found = judgments.modes.split(min(shared))[1]
+            alone = f"--benchmark {judgments.name}-{found}" if judgments.published else "its qrels alone"
             raise ToolkitError(
                 f"{name} has no query in mode {mode}: it lacks {three(wanted)}",
                 f"give the run of every mode, or judge one mode: {alone}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import split_mode
 from toolkit.evaluate.inputs import of_queries
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.subtopics import has_subtopics, perspectives
@@ -33,9 +32,9 @@ def by_type(judgments: Judgments) -> tuple[tuple[Part, ...], list[str]]:
     if without := len(qrels.query_ids) - sum(map(len, members.values())):
         notes.append(f"{without:,} queries without a type are in no row of types")
     known = {base: core for part in judgments.parts for base, core in (part.cores or {}).items()}
-    parts = []
+    parts, split = [], judgments.modes.split
     for kind, query_ids in sorted(members.items()):
-        cores = {base: known[base] for base in (split_mode(query_id)[0] for query_id in query_ids) if base in known}
+        cores = {base: known[base] for base in (split(query_id)[0] for query_id in query_ids) if base in known}
         parts.append(Part(f"type {kind}", of_queries(qrels, query_ids), cores or None))
     return tuple(parts), notes
 

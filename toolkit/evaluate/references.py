@@ -1,6 +1,6 @@
 """Runs that make the numbers of a run readable: what would it score if it ignored, obeyed or inverted instructions?
 
-Each reference keeps the run's own lists of the base mode (`ori`, `og`) and puts them into another order in each mode.
+Each reference keeps the run's own lists of the base mode (without instruction) and puts them into another order in each mode.
 No document comes in or goes out, so what the run did not retrieve stays missing: `oracle` is the best that reordering
 these lists can do, not a perfect run.
 """
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow
 
 from toolkit.core.columns import lookup
-from toolkit.core.modes import BASE, join_mode, split_mode
+from toolkit.core.modes import BASE, Modes, join_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 
@@ -46,10 +46,10 @@ class BaseLists:
     doc_ids: pyarrow.StringArray
 
 
-def base_lists(run: Run) -> BaseLists:
+def base_lists(run: Run, modes: Modes) -> BaseLists:
     """The run's own lists of the base mode."""
-    own = run.select(query_id for query_id in run.query_ids if split_mode(query_id)[1] in BASE)
-    bases = [split_mode(query_id)[0] for query_id in own.query_ids]
+    own = run.select(query_id for query_id in run.query_ids if modes.split(query_id)[1] in modes.of(BASE))
+    bases = [modes.split(query_id)[0] for query_id in own.query_ids]
     place = np.argsort(np.argsort(np.array(bases, object)))
     order = own.order()
     order = order[np.argsort(place[own.queries[order]], kind="stable")]
@@ -58,7 +58,7 @@ def base_lists(run: Run) -> BaseLists:
     return BaseLists(tuple(sorted(bases)), place[own.queries[order]], own.docs[order].astype(np.int64), ranks, own.doc_ids)
 
 
-def reference_runs(run: Run, qrels: Qrels, modes: tuple[str, ...]) -> Iterator[tuple[str, Run]]:
+def reference_runs(run: Run, qrels: Qrels, modes: Modes) -> Iterator[tuple[str, Run]]:
     """The name and the run of each reference; `random` comes `PERMUTATIONS` times.
 
     blind     the base list in every mode: what a system gives that does not read instructions
@@ -67,7 +67,7 @@ def reference_runs(run: Run, qrels: Qrels, modes: tuple[str, ...]) -> Iterator[t
               wants and that mode does not; between equals, and for all other documents, the base list's order stays
     reversed  the same with first and last exchanged
     """
-    lists = base_lists(run)
+    lists = base_lists(run, modes)
     yield BLIND, _arranged(lists, {mode: slice(None) for mode in modes})
     generator = np.random.default_rng(SEED)
     for _ in range(PERMUTATIONS):
@@ -85,11 +85,11 @@ def _by_key(lists: BaseLists, key: np.ndarray) -> np.ndarray:
     return np.lexsort((lists.ranks, key, lists.queries))
 
 
-def _obedience(lists: BaseLists, qrels: Qrels, mode: str, modes: tuple[str, ...]) -> np.ndarray:
+def _obedience(lists: BaseLists, qrels: Qrels, mode: str, modes: Modes) -> np.ndarray:
     """(n,) int64: does the mode want this line's document? In the base mode all are alike: the list stays as it is."""
-    if mode in BASE:
+    base = modes.of(BASE)[0]
+    if mode == base:
         return np.full(len(lists.queries), OTHER)
-    base = next(mode for mode in modes if mode in BASE)
     wanted, wanted_in_base = (_relevant(lists, qrels, its) for its in (mode, base))
     return np.where(wanted, WANTED, np.where(wanted_in_base, UNWANTED, OTHER))
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.core.modes import split_mode
 from toolkit.core.progress import say
 from toolkit.core.topics import Topic
 from toolkit.formats.ids import check_ids
@@ -50,7 +49,7 @@ def read_topics(path: str | Path) -> list[Topic]:
     columns are read as the keys of JSONL are. Without a header, a third column that every line has is the instruction.
 
     Of TREC topics (`<top>`) that Tandem did not write (they have no `<orig>`), the title is the query; description and
-    narrative are not read. A mode that is not given is taken from the id.
+    narrative are not read. A mode that the file does not name is empty: ids alone do not tell it.
 
     Raises ToolkitError with all problems of the file: a topic without id or text, an id twice or with white space in it, a
     line that is neither, bytes that are not UTF-8, no topics at all.
@@ -90,8 +89,7 @@ def _topic(line: int, values: dict[str, Any]) -> Found:
         return line, Problem("T002", line, f"{name} without {'text' if query_id else 'id'}")
     if _is_split(query_id):
         return line, Problem("T002", line, f"white space in the topic id {query_id!r}")
-    mode = split_mode(query_id)[1]
-    return line, Topic(**{"mode": mode, **values, "query": values.get("query") or values["text"]})
+    return line, Topic(**{**values, "query": values.get("query") or values["text"]})
 
 
 def _is_split(query_id: str) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from toolkit import registry
 from toolkit.core.correlation import tau_b
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import CHANGED, KNOWN
+from toolkit.core.modes import INSTRUCTED, REVERSED, Modes
 from toolkit.core.tabular import aligned, to_csv, to_json
 
 GOLD_RANK = ("GoldRank", "gold_rank")  # ours, and as published tables are kept
@@ -43,8 +43,10 @@ class Agreement(NamedTuple):
 Orders = dict[str, dict[str, float]]
 
 
-def orders(graded: Iterable[Graded]) -> Orders:
+def orders(graded: Iterable[Graded], modes: Modes) -> Orders:
     """What systems are ordered by -> system -> number, more is better.
+
+    modes  of the benchmark that the systems are graded by
 
     A measure of several modes counts in the instructed one. Ranks of the gold document count as their mean movement from the
     instructed to the reversed mode, as floats: in InfoSearch's table 1 two movements of -0.1 differ in their last bits and are
@@ -58,13 +60,14 @@ def orders(graded: Iterable[Graded]) -> Orders:
             found.setdefault(row.measure, {}).setdefault(row.mode, {})[row.system] = row.value
     made: Orders = {}
     movement: Orders = {}
-    for measure, modes in found.items():
+    for measure, columns in found.items():
+        by_role = {modes[mode]: column for mode, column in columns.items() if mode in modes}
         if measure in GOLD_RANK:
-            rev, ins = modes.get("rev", {}), modes.get("ins", {})
+            rev, ins = by_role.get(REVERSED, {}), by_role.get(INSTRUCTED, {})
             movement = {MOVEMENT: {system: rev[system] - ins[system] for system in ins if system in rev}}
         else:
-            chosen = [mode for mode in modes if mode in CHANGED] or list(modes)
-            made |= {f"{measure} {mode if mode in KNOWN else ''}".strip(): modes[mode] for mode in chosen}
+            chosen = [mode for mode in columns if mode in modes.of(INSTRUCTED)] or list(columns)
+            made |= {f"{measure} {mode if mode in modes else ''}".strip(): columns[mode] for mode in chosen}
     return {name: column for name, column in {**made, **movement}.items() if column}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,15 +14,14 @@ from ir_measures.providers.base import NOT_PROVIDED
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import guess_group, join_mode, split_mode
+from toolkit.core.modes import ROLES as ROLE_NAMES
+from toolkit.core.modes import Modes, guess_group, join_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.specs import MeasureSpec
 from toolkit.measures import fast
 from toolkit.measures.join import Positions, positions
 from toolkit.measures.pairs import REVERSED, ROLES, Pairs, pairs
-
-ROLE_NAMES = ("base", "instructed", "reversed")  # of `ROLES`
 
 
 class PerQuery(NamedTuple):
@@ -51,6 +51,11 @@ class Joined:
         self.skip_absent = skip_absent
         self._made: dict[tuple[str, str], Positions | Pairs] = {}
 
+    @cached_property
+    def modes(self) -> Modes:
+        """What the judged query ids carry."""
+        return registry.modes_of(self.qrels)
+
     def positions(self, ties: str) -> Positions:
         """Where each judgment's document stands."""
         return self._once("positions", ties, lambda: positions(self.run, self.qrels, ties))
@@ -65,7 +70,7 @@ class Joined:
 
     def group(self, query_id: str) -> str:
         """The core query of a query id, with the id's mode."""
-        base, mode = split_mode(query_id)
+        base, mode = self.modes.split(query_id)
         if self.groups is None:
             return join_mode(guess_group(base), mode)
         if base not in self.groups:

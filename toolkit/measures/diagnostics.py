@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from toolkit.core.modes import KNOWN, split_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.measures.compute import Joined
@@ -99,9 +98,9 @@ def findings(run: Run, qrels: Qrels, groups: Mapping[str, str] | None = None) ->
 
 def _modes(joined: Joined) -> dict[str, ModeFindings]:
     documents, pairs = joined.documents("trec"), joined.pairs("trec")
-    split = [split_mode(query_id) for query_id in documents.query_ids]
+    split = [joined.modes.split(query_id) for query_id in documents.query_ids]
     found = {}
-    for mode in sorted({mode for _, mode in split}, key=("", *KNOWN).index):
+    for mode in sorted({mode for _, mode in split}, key=joined.modes.place):
         queries = np.array([row for row, (_, its) in enumerate(split) if its == mode])
         lengths = documents.lengths[queries]
         present = lengths[lengths > 0]

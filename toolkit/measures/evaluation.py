@@ -11,7 +11,7 @@ from ir_measures.measures import MeanAgg, Measure
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import KNOWN, split_mode
+from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED
@@ -52,7 +52,7 @@ def evaluate(
 ) -> list[MeasureValues]:
     """The values of each measure, in the order given, mode by mode.
 
-    run, qrels  ours, or any form that ir_measures takes; query ids carry their mode
+    run, qrels  ours, or any form that ir_measures takes; query ids carry their mode, one of `qrels.modes` or of a benchmark's
     groups      query id without mode -> core query, for Robustness; guessed from the ids where it is None
     missing     a query that the run lacks counts its `worst` value, is left out (`skip`), or is an `error`
 
@@ -69,18 +69,17 @@ def evaluate(
         if missing == "error" and result.absent.any():
             _refuse_absent(joined.run, measure, np.array(result.query_ids, object)[result.absent])
         kept = ~np.isnan(result.values) & ~(result.absent & (missing == "skip"))
-        results += _by_mode(measure, result, kept)
+        results += _by_mode(measure, result, kept, joined.modes)
     return results
 
 
-def _by_mode(measure: Measure, result: PerQuery, kept: np.ndarray) -> list[MeasureValues]:
+def _by_mode(measure: Measure, result: PerQuery, kept: np.ndarray, modes: Modes) -> list[MeasureValues]:
     if registry.measure(measure.NAME).over == PAIRED:
         split = [(query_id, PAIRED) for query_id in result.query_ids]
     else:
-        split = [split_mode(query_id) for query_id in result.query_ids]
-    modes = sorted({mode for _, mode in split}, key=("", *KNOWN, PAIRED).index)
+        split = [modes.split(query_id) for query_id in result.query_ids]
     results = []
-    for mode in modes:
+    for mode in sorted({mode for _, mode in split}, key=modes.place):
         rows = [row for row, (_, its) in enumerate(split) if its == mode and kept[row]]
         values = result.values[rows]
         query_ids = tuple(split[row][0] for row in rows)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import split_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.measures.conversion import as_qrels, as_run
 from toolkit.measures.paired import VARIANTS, pmrr_of_ranks, sicr_of_documents, wise_branches
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, Pairs, pairs
+from toolkit.registry import modes_of
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def explain(run: Run, qrels: Qrels, query_id: str, *, k: int = 20, ties: str = "
 
     Raises ToolkitError where the query is not judged in a base and a changed mode.
     """
-    base, _ = split_mode(query_id)
-    followed = pairs(as_run(run), as_qrels(qrels), ties)
+    base, _ = modes_of(qrels := as_qrels(qrels)).split(query_id)
+    followed = pairs(as_run(run), qrels, ties)
     if base not in followed.query_ids:
         known = ", ".join(followed.query_ids[:3])
         raise ToolkitError(f"query {base} is not judged in two modes", f"queries that are: {known}" if known else "none is")

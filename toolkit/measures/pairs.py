@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from toolkit.core.columns import text_order, to_arrow
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import join_mode, split_mode
+from toolkit.core.modes import ROLES as ROLE_NAMES
+from toolkit.core.modes import Modes, join_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.measures.join import locate
+from toolkit.registry import modes_of
 
-BASE, CHANGED, REVERSED = ROLES = (0, 1, 2)
-ROLE_OF = {"ori": BASE, "og": BASE, "ins": CHANGED, "changed": CHANGED, "rev": REVERSED}
-# the modes of each kind of benchmark by role; FollowIR has nothing that is reversed
-MODES = {"ori": ("ori", "ins", "rev"), "og": ("og", "changed", "")}
+BASE, CHANGED, REVERSED = ROLES = (0, 1, 2)  # the places of `core.modes.ROLES`
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,33 +65,41 @@ class Pairs:
         return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
 
 
-def judged_modes(query_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Base query id -> its full id in each role (base, changed, reversed), empty where it is not judged.
+def judged_modes(query_ids: Sequence[str], modes: Modes) -> dict[str, list[str]]:
+    """Base query id -> its mode in each role (base, changed, reversed), empty where it is not judged.
 
     Ids without a mode are not in it. Raises ToolkitError where two modes of a query play the same role.
     """
     judged: dict[str, list[str]] = {}
     for query_id in query_ids:
-        base, mode = split_mode(query_id)
+        base, mode = modes.split(query_id)
         if mode:
-            roles = judged.setdefault(base, ["", "", ""])
-            if roles[ROLE_OF[mode]]:
+            roles, role = judged.setdefault(base, ["", "", ""]), ROLE_NAMES.index(modes[mode])
+            if roles[role]:
                 raise ToolkitError(
-                    f"query {base} is judged as {roles[ROLE_OF[mode]]} and as {query_id}",
-                    "a query has the modes ori, ins, rev or the modes og, changed",
+                    f"query {base} is judged as {join_mode(base, roles[role])} and as {query_id}",
+                    f"a query has one mode of each role: both are {modes[mode]}",
                 )
-            roles[ROLE_OF[mode]] = query_id
+            roles[role] = mode
     return judged
+
+
+def _complete(judged: Sequence[str], modes: Modes) -> tuple[str, ...]:
+    """A query's modes by role, also those in which only other queries are judged: a run may hold them all the same."""
+    if len(modes.of(ROLE_NAMES[BASE])) > 1:  # of several benchmarks
+        return tuple(judged)
+    return tuple(mode or next(iter(modes.of(role)), "") for mode, role in zip(judged, ROLE_NAMES, strict=True))
 
 
 def pairs(run: Run, qrels: Qrels, ties: str = "trec") -> Pairs:
     """Follow each document that is relevant in a base mode through the modes of its query."""
-    judged = judged_modes(qrels.query_ids)
+    known = modes_of(qrels)
+    judged = judged_modes(qrels.query_ids, known)
     bases = tuple(base for base, roles in judged.items() if roles[BASE] and roles[CHANGED])
     # where nothing is judged in a reversed mode, nobody reversed an instruction: there is no such mode to be absent from
-    known = {split_mode(query_id)[1] for roles in judged.values() for query_id in roles} | {""}
-    modes = tuple(_known_modes(split_mode(judged[base][BASE])[1], known) for base in bases)
-    queries, docs, gold = _relevant(qrels, [judged[base] for base in bases])
+    known = known.only(mode for roles in judged.values() for mode in roles)
+    modes = tuple(_complete(judged[base], known) for base in bases)
+    queries, docs, gold = _relevant(qrels, [[join_mode(base, mode) for mode in judged[base]] for base in bases])
 
     # one search for all modes: code c of role r is query r * len(bases) + c
     named = list(zip(bases, modes, strict=True))
@@ -109,11 +116,6 @@ def pairs(run: Run, qrels: Qrels, ties: str = "trec") -> Pairs:
         relevant=np.bincount(queries, minlength=len(bases)),
         unpaired=tuple(base for base, roles in judged.items() if not (roles[BASE] and roles[CHANGED])),
     )
-
-
-def _known_modes(base_mode: str, known: Container[str]) -> tuple[str, str, str]:
-    base, changed, reversed_ = MODES[base_mode]
-    return base, changed, reversed_ if reversed_ in known else ""
 
 
 def _relevant(qrels: Qrels, judged: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

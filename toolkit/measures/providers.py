@@ -18,7 +18,6 @@ from ir_measures.measures import Measure
 from ir_measures.providers.base import NOT_PROVIDED, Any, Choices
 
 from toolkit import registry
-from toolkit.core.modes import split_mode
 from toolkit.measures.compute import Joined, compute
 from toolkit.measures.conversion import as_qrels, as_run
 from toolkit.measures.definitions import MEASURES, Repeated
@@ -69,7 +68,7 @@ def _for_each_query(joined: Joined, measure: Measure, values: Mapping[str, float
     Aggregates of ir_measures count a repeated value once (`WithoutRepeated`). PyTerrier's plain mean over query ids is the same
     number where each value has equally many; otherwise repeated values are NaN, and so is that mean.
     """
-    owner = {"paired": lambda query_id: split_mode(query_id)[0], "group": joined.group}
+    owner = {"paired": lambda query_id: joined.modes.split(query_id)[0], "group": joined.group}
     owner_of = owner.get(registry.measure(measure.NAME).over, str)
     owners = {query_id: owner_of(query_id) for query_id in joined.qrels.query_ids}
     sizes = Counter(owners.values())

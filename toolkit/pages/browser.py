@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolkit import measures as tandem
+from toolkit import registry
 from toolkit.benchmarks import TopicSet
 from toolkit.core.columns import to_arrow
 from toolkit.core.documents import Doc
-from toolkit.core.modes import BASE, CHANGED, KNOWN, join_mode, split_mode
+from toolkit.core.modes import BASE, INSTRUCTED, Modes, join_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
@@ -124,8 +125,9 @@ def _questions(
     judged = _judgments(part.qrels, runs)
     labels = {query_id: {row.doc_id: row.label for row in rows} for query_id, rows in judged.items()}
     questions: dict[str, Question] = {}
+    modes = registry.modes_of(part.qrels)
     for query_id in part.qrels.query_ids:
-        base, mode = split_mode(query_id)
+        base, mode = modes.split(query_id)
         topic = known.get(query_id)
         if base not in questions:
             questions[base] = Question(base, part.group, topic.query if topic else "", _values_of(base, part, values))
@@ -135,11 +137,11 @@ def _questions(
                 "id": query_id,
                 "text": (topic.instruction or topic.text) if topic else "",
                 "lists": [_best(its.get(query_id, ()), codes) for its in best],
-                "judged": list(_judged(query_id, judged[query_id], labels, codes)),
+                "judged": list(_judged(query_id, judged[query_id], labels, codes, modes)),
             }
         )
     for question in questions.values():
-        question.modes.sort(key=lambda its: ("", *KNOWN).index(its["mode"]))
+        question.modes.sort(key=lambda its: modes.place(its["mode"]))
     return questions.values()
 
 
@@ -173,9 +175,10 @@ def _judgments(qrels: Qrels, runs: Sequence[Run]) -> dict[str, list[Judged]]:
     return {query_id: sorted(its, key=lambda row: (-row.label, row.doc_id)) for query_id, its in judged.items()}
 
 
-def _judged(query_id: str, rows: Sequence[Judged], labels: Labels, codes: dict[str, int]) -> Iterator[tuple]:
-    base, mode = split_mode(query_id)
-    pair = [next((labels[its] for m in modes if (its := join_mode(base, m)) in labels), {}) for modes in (BASE, CHANGED)]
+def _judged(query_id: str, rows: Sequence[Judged], labels: Labels, codes: dict[str, int], modes: Modes) -> Iterator[tuple]:
+    base, mode = modes.split(query_id)
+    others = ([join_mode(base, other) for other in modes.of(role)] for role in (BASE, INSTRUCTED))
+    pair = [next((labels[its] for its in own if its in labels), {}) for own in others]
     for row in rows:
         kind = _kind(row.doc_id, row.label, pair if mode else [])
         yield codes.setdefault(row.doc_id, len(codes)), row.label, kind, row.ranks

@@ -13,6 +13,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, MeasureSpec, RegressionSpec, SystemSpec
 from toolkit.registry.choice import choose_system
 from toolkit.registry.loader import FOLDER, entries, look_up, read_yaml, to_spec
+from toolkit.registry.mode_names import known_modes, modes_of, unnamed_modes
 from toolkit.registry.snapshot import index_aliases, prebuilt
 
 __all__ = [
@@ -22,13 +23,16 @@ __all__ = [
     "index",
     "index_aliases",
     "indexes",
+    "known_modes",
     "measure",
     "measures",
+    "modes_of",
     "pyserini_topics",
     "regression",
     "regressions",
     "system",
     "systems",
+    "unnamed_modes",
 ]
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
+from toolkit.core.modes import Modes
 
 if TYPE_CHECKING:
     import yaml
@@ -173,7 +174,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return isinstance(value, list) and all(_fits(item, inner[0]) for item in value)
     if origin is dict:
         return isinstance(value, dict) and all(_fits(k, inner[0]) and _fits(v, inner[1]) for k, v in value.items())
-    wanted = (int, float) if origin is float else origin
+    wanted = {float: (int, float), Modes: dict}.get(origin, origin)
     return isinstance(value, wanted) and not (origin in (int, float) and isinstance(value, bool))
 
 
@@ -185,6 +186,7 @@ def _wanted(kind: Any) -> str:
         bool: "true or false",
         tuple: "a list",
         dict: "keys and values",
+        Modes: "names and their roles",
         NoneType: "null",
     }
     if isinstance(kind, UnionType):

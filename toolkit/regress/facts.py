@@ -9,7 +9,6 @@ from typing import Any
 
 from toolkit.benchmarks import Selection, TopicSet, find, load, resolve_topics
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import split_mode
 from toolkit.formats.lines import read_bytes
 from toolkit.formats.provenance import topics_digest
 
@@ -50,7 +49,7 @@ def run_lines(path: Path, modes: Sequence[str] = ()) -> bytes:
     """The lines of a run file as they stand, decompressed; only those of these modes, where some are named."""
     lines = read_bytes(path).splitlines(keepends=True)
     if modes:
-        lines = [line for line in lines if split_mode(line.split(None, 1)[0].decode())[1] in modes]
+        lines = [line for line in lines if line.split(None, 1)[0].endswith(tuple(f"-{mode}".encode() for mode in modes))]
     return b"".join(lines)
 
 

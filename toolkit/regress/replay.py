@@ -13,7 +13,6 @@ from pathlib import Path
 from toolkit.benchmarks import load, present_groups
 from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.core.home import home
-from toolkit.core.modes import split_mode
 from toolkit.core.scores import Scores
 from toolkit.core.specs import RegressionSpec
 from toolkit.evaluate import evaluate
@@ -182,5 +181,5 @@ def _numbers(spec: RegressionSpec, scores: Scores) -> list[Check]:
 def _moved(spec: RegressionSpec, places: Places, output: Path) -> list[str]:
     baseline = read_run(places.baselines / spec.run["baseline"])
     if modes := spec.run.get("modes"):
-        baseline = baseline.select(query_id for query_id in baseline.query_ids if split_mode(query_id)[1] in modes)
+        baseline = baseline.select(each for each in baseline.query_ids if each.endswith(tuple(f"-{mode}" for mode in modes)))
     return moved(baseline, read_run(output)) or ["no query moved: the run is the baseline, line by line"]

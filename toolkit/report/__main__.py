@@ -7,7 +7,7 @@ import sys
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.shell import command, guard, note
+from toolkit.shell import command, guard, mode_option, note
 
 EPILOG = """\
 examples:
@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
         help="benchmarks, their groups or modes, or ir_datasets ids",
     )
     made.add_argument("--qrels", nargs="+", action="extend", metavar="QRELS", help="TREC qrels files: [MODE=]F")
+    mode_option(made)
     made.add_argument(
         "-m", "--measure", dest="measures", nargs="+", action="extend", metavar="MEASURE", help="as in ir_measures"
     )
@@ -72,7 +73,7 @@ def main(args: argparse.Namespace) -> None:
 
     names = ("qrels", "measures", "depth", "ids", "x", "perspectives", "stances")
     given = {name: getattr(args, name) for name in names}
-    gathered = gather(args.runs, args.benchmark, missing=args.missing, **given)
+    gathered = gather(args.runs, args.benchmark, modes=args.modes and dict(args.modes), missing=args.missing, **given)
     if args.published and args.benchmark:
         from toolkit.evaluate.paper_comparison import check_judged
 

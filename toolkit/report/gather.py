@@ -13,6 +13,7 @@ import numpy as np
 from toolkit import registry
 from toolkit.benchmarks import find, resolve_topics
 from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import Modes
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.evaluate.evaluation import Evaluation, prepare
@@ -34,6 +35,7 @@ def gather(
     benchmarks: Sequence[str] = (),
     *,
     qrels: Any = None,
+    modes: Mapping[str, str] | None = None,
     measures: Sequence[str] | None = None,
     depth: int | None = None,
     missing: str = "worst",
@@ -44,14 +46,14 @@ def gather(
 ) -> list[Gathered]:
     """Read and score runs, benchmark by benchmark; of several benchmarks, each run is judged by the one whose queries it has.
 
-    runs, qrels, measures, depth, missing, ids   as in `toolkit.evaluate`
+    runs, qrels, modes, measures, depth, missing, ids   as in `toolkit.evaluate`
     x                                            one of `X`
     perspectives                                 runs of the perspectives of questions with two sides, ids `<question>.<n>`
     stances                                      a file that says which perspective supports, see `analyze stance`
 
     Raises ToolkitError for what cannot be read or judged, and where a run fits none of several benchmarks or two of them.
     """
-    sources = as_sources(runs)
+    sources = as_sources(runs, Modes(modes or ()))
     if len(benchmarks) < 2:
         given = [(benchmarks[0] if benchmarks else None, sources)]
     else:
@@ -61,7 +63,7 @@ def gather(
     gathered = []
     for name, own in given:
         # published ids are for reading runs: plots and queries know ours
-        evaluation = replace(prepare(own, name, qrels, depth, ids), published=None)
+        evaluation = replace(prepare(own, name, qrels, depth, ids, modes=modes), published=None)
         gathered.append(_gathered(evaluation, name, own, measures, missing, x))
     if perspectives or stances:
         if len(gathered) > 1:

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from toolkit import registry
-from toolkit.core.modes import BASE, CHANGED
 from toolkit.core.progress import progress
 from toolkit.evaluate.comparison import compare
 from toolkit.measures.significance import holm
@@ -17,11 +16,10 @@ from toolkit.report.table import ALIKE, BEST
 SIGNIFICANT = 0.05
 
 
-def is_ranked(measure: str, mode: str) -> bool:
+def is_ranked(gathered: Gathered, measure: str, mode: str) -> bool:
     """Whether somebody can be best: an ideal is no achievement, and reversed instructions want gold documents to fall."""
     spec = registry.measure(measure)
-    modes = {mode for role in spec.ranked_in for mode in {"base": BASE, "instructed": CHANGED}[role]}
-    return spec.direction != "none" and (not modes or mode in modes)
+    return spec.direction != "none" and (not spec.ranked_in or mode in gathered.judgments.modes.of(*spec.ranked_in))
 
 
 def by_heading(gathered: Gathered) -> dict[str, list[RunFacts]]:
@@ -32,11 +30,11 @@ def by_heading(gathered: Gathered) -> dict[str, list[RunFacts]]:
     return dict(kinds)
 
 
-def best(runs: Sequence[RunFacts], key: Key) -> list[RunFacts]:
+def best(gathered: Gathered, runs: Sequence[RunFacts], key: Key) -> list[RunFacts]:
     """Those with the best value; several where they are equal, none where all are or where nobody can be best."""
     values = {facts.name: facts.value(key.measure, key.mode, key.group) for facts in runs}
     known = {value for value in values.values() if value is not None and not math.isnan(value)}
-    if len(known) < 2 or not is_ranked(key.measure, key.mode):
+    if len(known) < 2 or not is_ranked(gathered, key.measure, key.mode):
         return []
     top = (min if registry.measure(key.measure).direction == "lower" else max)(known)
     return [facts for facts in runs if values[facts.name] == top]
@@ -53,7 +51,7 @@ def marks(gathered: Gathered, group: str, *, missing: str = "worst", tested: boo
     for runs in by_heading(gathered).values():
         for measure, mode in gathered.columns(group):
             key = Key(group, measure, mode)
-            top = best(runs, key)
+            top = best(gathered, runs, key)
             found |= {(facts.name, key): BEST for facts in top}
             for other in runs if top else ():
                 if other not in top:

@@ -121,7 +121,8 @@ def headline(gathered: Gathered) -> list[tuple[str, str]]:
     return [
         column
         for column in columns
-        if is_ranked(*column) and (column[0] == columns[0][0] or registry.measure(column[0]).over in ("paired", "group"))
+        if is_ranked(gathered, *column)
+        and (column[0] == columns[0][0] or registry.measure(column[0]).over in ("paired", "group"))
     ]
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import split_mode
 from toolkit.core.runs import Run
+from toolkit.core.topics import Topic
 from toolkit.formats import metadata_path, read_metadata
 from toolkit.formats.lines import read_bytes, source_name
 from toolkit.formats.lint import lint_run_bytes
@@ -93,13 +93,13 @@ def describe_digest(path: str | Path, metadata: Mapping[str, Any]) -> str:
 def against_benchmark(run: Run, name: str) -> list[Problem]:
     """Where a run does not fit a benchmark: unknown queries and documents, missing modes and queries."""
     groups = _queries(name)
-    known = {query_id for queries in groups.values() for query_id in queries}
-    present = {split_mode(query_id)[1] for query_id in run.query_ids if query_id in known}
-    modes = dict.fromkeys(split_mode(query_id)[1] for query_id in known)
-    expected = [query_id for query_id in known if split_mode(query_id)[1] in present]
+    known = {topic.query_id: topic.mode for topics in groups.values() for topic in topics}
+    modes = set(known.values())
+    present = {known[query_id] for query_id in run.query_ids if query_id in known}
+    expected = [query_id for query_id, mode in known.items() if mode in present]
     strange, documents = _strange_documents(run, name, groups)
     findings = [
-        ("B001", set(run.query_ids) - known, f"of {len(run.query_ids):,} queries are not of {name}"),
+        ("B001", set(run.query_ids) - known.keys(), f"of {len(run.query_ids):,} queries are not of {name}"),
         ("B002", strange, f"of {documents:,} documents are not in the corpus of their query's group of {name}"),
         ("B101", {mode for mode in modes if mode} - present, f"of {len(modes)} modes of {name} are missing"),
         ("B102", set(expected).difference(run.query_ids), f"of {len(expected):,} queries of {name} are missing"),
@@ -107,24 +107,24 @@ def against_benchmark(run: Run, name: str) -> list[Problem]:
     return [Problem(code, None, f"{len(names):,} {what}: {_first(names)}") for code, names, what in findings if names]
 
 
-def _queries(name: str) -> dict[str, list[str]]:
-    """Group -> ids of its queries, of a benchmark, a part of it, or a collection of ir_datasets."""
+def _queries(name: str) -> dict[str, list[Topic]]:
+    """Group -> its queries, of a benchmark, a part of it, or a collection of ir_datasets."""
     from toolkit.benchmarks import find, open_collection, resolve_topics
 
     if find(name) is None:
         open_collection(name)  # a file of topics is no benchmark
-    return {part.group: [topic.query_id for topic in part.topics] for part in resolve_topics(name).parts}
+    return {part.group: part.topics for part in resolve_topics(name).parts}
 
 
-def _strange_documents(run: Run, name: str, groups: Mapping[str, list[str]]) -> tuple[list[str], int]:
+def _strange_documents(run: Run, name: str, groups: Mapping[str, list[Topic]]) -> tuple[list[str], int]:
     """The documents of the run that are not in the corpus of their query's group, each with its group, of how many."""
     from toolkit.benchmarks import find, load, open_collection
 
     selection = find(name)
     collection = load(selection.benchmark) if selection else open_collection(name)
     strange, documents = [], 0
-    for group, queries in groups.items():
-        part = run.select(queries)
+    for group, topics in groups.items():
+        part = run.select(topic.query_id for topic in topics)
         left = set(part.doc_ids.take(np.unique(part.docs)).to_pylist())
         documents += len(left)
         for doc in collection.docs(group) if left else ():

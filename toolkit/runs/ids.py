@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import split_mode
 from toolkit.core.runs import Run
 
 IDS = ("tandem", "published")
@@ -32,7 +31,7 @@ def with_ids(run: Run, ids: str, benchmark: str, mode: str = "") -> Run:
         query_id
         for query_id in run.query_ids
         # an id that is nobody's stays, for `publish` to refuse
-        if query_id not in whole.originals or (query_id in part.originals and mode in ("", split_mode(query_id)[1]))
+        if query_id not in whole.originals or (query_id in part.originals and query_id.endswith(f"-{mode}" if mode else ""))
     ]
     if not chosen:
         raise ToolkitError(f"{run.source} has no query of {benchmark}{f' in mode {mode}' if mode else ''}", "name another")

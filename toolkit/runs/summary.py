@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from toolkit.core.modes import KNOWN, split_mode
+from toolkit import registry
 from toolkit.core.runs import Run
 
 FULL_PRECISION = 12  # decimals; whoever writes that many has not rounded
@@ -14,10 +14,11 @@ FULL_PRECISION = 12  # decimals; whoever writes that many has not rounded
 
 def summarise(run: Run) -> dict[str, str]:
     """Label -> value: lines, queries, queries of each mode, documents, depth, ties, digits of the scores."""
-    modes = Counter(split_mode(query_id)[1] for query_id in run.query_ids)
-    named = [f"{mode} {modes[mode]:,}" for mode in KNOWN if modes[mode]]
-    if named and modes[""]:
-        named.append(f"without {modes['']:,}")
+    modes = registry.modes_of(run.query_ids)
+    counts = Counter(modes.split(query_id)[1] for query_id in run.query_ids)
+    named = [f"{mode} {counts[mode]:,}" for mode in modes if counts[mode]]
+    if named and counts[""]:
+        named.append(f"without {counts['']:,}")
     lengths = run.lengths
     ties = tied_documents(run)
     return {

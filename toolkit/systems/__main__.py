@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.modes import split_mode
 from toolkit.registry.loader import did_you_mean
 from toolkit.shell import command, guard, subcommands, topics_option
 
@@ -110,7 +109,7 @@ def explain(args: argparse.Namespace) -> None:
 def _topics(found: TopicSet, query: str) -> tuple[TopicPart, list[Topic]]:
     """The topics of an id, or of an id without its mode."""
     for part in found.parts:
-        if topics := [topic for topic in part.topics if query in (topic.query_id, split_mode(topic.query_id)[0])]:
+        if topics := [topic for topic in part.topics if query in (topic.query_id, topic.base_id)]:
             return part, topics
     near = did_you_mean(query, [topic.query_id for topic in found.topics])
     raise ToolkitError(f"{found.name} has no query {query!r}", f"{near}some of its: {three(t.query_id for t in found.topics)}")

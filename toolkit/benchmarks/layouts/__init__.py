@@ -12,7 +12,7 @@ A module has
 and, where the layout has something of the kind,
 
     read_kept(folder, spec, group)  the same from a kept copy, whose rows were checked when it was kept; `read` without it
-    candidates(root, group, part)   candidates that a local copy holds elsewhere, by mode
+    candidates(root, spec, group, part)  candidates that a local copy holds elsewhere, by mode
     patterns(group)                 which files of the hub's repository the group needs; all tables where it does not say
     expected(group)                 what a local copy should hold, in words; the repository's folder where it does not say
     checks(part, group)             what `benchmarks verify` checks: pairs of a check's name and the problem ("" for none)

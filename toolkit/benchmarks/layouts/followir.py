@@ -26,7 +26,7 @@ from toolkit.benchmarks.parts import Group, Part, as_candidates, as_qrels, part_
 from toolkit.benchmarks.stored import StoredDocs
 from toolkit.benchmarks.tables import has_table, read_table, repository_folder
 from toolkit.core.documents import Doc
-from toolkit.core.modes import FOLLOWIR, join_mode, split_mode
+from toolkit.core.modes import BASE, INSTRUCTED, Modes, join_mode
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 
@@ -35,6 +35,7 @@ PRESENT = ("corpus", "queries", "instruction", "default", "top_ranked", "qrel_di
 FORMER = ("qrels_og", "qrels_changed")
 WORDINGS = {"short": "short_query", "keywords": "keywords"}  # ours -> the column of the former releases
 DIFF = "qrel_diff"
+MODES = Modes({"og": BASE, "changed": INSTRUCTED})  # as published ids end
 
 
 def tables(group: Group) -> tuple[str, ...]:
@@ -105,18 +106,18 @@ def _part(folder: Path, group: Group, known: records.Known, docs: Sequence[Doc],
     problems += _lacking(source)
     records.refuse(folder, problems)
     name, prefix = group["name"], part_name(group["name"])
-    topics = {mode: list(_topics(source, prefix, mode)) for mode in FOLLOWIR}
+    topics = {mode: list(_topics(source, prefix, mode)) for mode in MODES}
     ids = {topic.original_id: topic.query_id for found in topics.values() for topic in found}
     judged, ranked = (
-        {mode: {ids[query_id]: value for query_id, value in _of_mode(values, mode)} for mode in FOLLOWIR}
+        {mode: {ids[query_id]: value for query_id, value in _of_mode(values, mode)} for mode in MODES}
         for values in (source.judged, source.candidates)
     )
     return Part(
         name,
         topics,
-        {mode: as_qrels(judged[mode], join_mode(prefix, mode)) for mode in FOLLOWIR},
+        {mode: as_qrels(judged[mode], join_mode(prefix, mode)) for mode in MODES},
         docs,
-        {mode: as_candidates(ranked[mode], "top_ranked") for mode in FOLLOWIR},
+        {mode: as_candidates(ranked[mode], "top_ranked") for mode in MODES},
         tuple(_notes(name, source)),
         published={} if source.diff is None else {DIFF: source.diff},
     )
@@ -139,7 +140,7 @@ def _present(folder: Path, group: Group, docs: records.Known, problems: list[str
         for query_id, record in rows.items()
     }
     judged = records.judgments(folder, _table(group, "default"), queries, docs, problems)
-    bases = {split_mode(query_id)[0] for query_id in queries}
+    bases = {MODES.split(query_id)[0] for query_id in queries}
     ranked = _lists(folder, _table(group, "top_ranked"), queries, docs, problems)
     diff = _lists(folder, _table(group, DIFF), bases, docs, problems)
     return _Source(queries, judged, ranked, {base: set(found) for base, found in diff.items()})
@@ -164,7 +165,7 @@ def _lists(
 def _former(folder: Path, group: Group, docs: records.Known, problems: list[str]) -> _Source:
     rows = records.by_id(folder, _table(group, "queries"), ("_id", "id"), "query", problems)
     queries, judged = {}, {}
-    for mode in FOLLOWIR:
+    for mode in MODES:
         for base, record in rows.items():
             wordings = {ours: records.optional(record, column).strip() for ours, column in WORDINGS.items()}
             queries[join_mode(base, mode)] = _Query(
@@ -186,18 +187,18 @@ def _former(folder: Path, group: Group, docs: records.Known, problems: list[str]
             problems.append(f"{record.place}: query {query_id} has a document twice")
         else:
             ranked[query_id].append(doc_id)
-    both = {join_mode(base, mode): found for mode in FOLLOWIR for base, found in ranked.items()}
+    both = {join_mode(base, mode): found for mode in MODES for base, found in ranked.items()}
     return _Source(queries, judged, both, None)
 
 
 def _lacking(source: _Source) -> Iterator[str]:
     """What a query must have, and has not."""
     for query_id, query in source.queries.items():
-        base, mode = split_mode(query_id)
-        if mode not in FOLLOWIR:
+        base, mode = MODES.split(query_id)
+        if mode not in MODES:
             yield f"{query.place}: query {query_id} ends neither in -og nor in -changed"
             continue
-        for other in FOLLOWIR:
+        for other in MODES:
             if join_mode(base, other) not in source.queries:
                 yield f"{query.place}: query {query_id} has no counterpart {base}-{other}"
         judged, ranked = source.judged.get(query_id), source.candidates.get(query_id)
@@ -207,15 +208,15 @@ def _lacking(source: _Source) -> Iterator[str]:
 
 
 def _notes(name: str, source: _Source) -> Iterator[str]:
-    bases = dict.fromkeys(split_mode(query_id)[0] for query_id in source.queries)
-    apart = [base for base in bases if len({source.queries[join_mode(base, mode)].text for mode in FOLLOWIR}) > 1]
+    bases = dict.fromkeys(MODES.split(query_id)[0] for query_id in source.queries)
+    apart = [base for base in bases if len({source.queries[join_mode(base, mode)].text for mode in MODES}) > 1]
     if apart:
         yield f"{name}: {len(apart)} queries have another text in their changed mode"
 
 
 def _topics(source: _Source, prefix: str, mode: str) -> Iterator[Topic]:
     for query_id, query in _of_mode(source.queries, mode):
-        group_id = f"{prefix}-{split_mode(query_id)[0]}"
+        group_id = f"{prefix}-{MODES.split(query_id)[0]}"
         yield Topic(
             query_id=join_mode(group_id, mode),
             text=f"{query.text} {query.instruction}",
@@ -229,14 +230,14 @@ def _topics(source: _Source, prefix: str, mode: str) -> Iterator[Topic]:
 
 
 def _of_mode(values: Mapping[str, Any], mode: str) -> Iterator[tuple[str, Any]]:
-    return ((query_id, value) for query_id, value in values.items() if split_mode(query_id)[1] == mode)
+    return ((query_id, value) for query_id, value in values.items() if MODES.split(query_id)[1] == mode)
 
 
 def checks(part: Part, group: Group) -> Iterator[tuple[str, str]]:
     """What the pair of modes must be: no document gains relevance, `qrel_diff` is what loses it, and every query has as many
     candidates as published (`candidates` of the group's entry)."""
-    relevant = {mode: _relevant(part, mode) for mode in FOLLOWIR}
-    originals = {topic.group_id: split_mode(topic.original_id)[0] for topic in part.topics[FOLLOWIR[0]]}
+    relevant = {mode: _relevant(part, mode) for mode in MODES}
+    originals = {topic.group_id: MODES.split(topic.original_id)[0] for topic in part.topics["og"]}
     lost, gained = (
         {base: first[base] - second[base] for base in originals}
         for first, second in ((relevant["og"], relevant["changed"]), (relevant["changed"], relevant["og"]))
@@ -270,5 +271,5 @@ def _relevant(part: Part, mode: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {topic.group_id: set() for topic in part.topics[mode]}
     for row in part.qrels[mode]:
         if row.relevance > 0:
-            found[split_mode(row.query_id)[0]].add(row.doc_id)
+            found[MODES.split(row.query_id)[0]].add(row.doc_id)
     return found

@@ -16,13 +16,18 @@ from toolkit.benchmarks import records
 from toolkit.benchmarks.parts import Group, Part, Row, assemble
 from toolkit.benchmarks.tables import Record, repository_folder
 from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.formats import read_requests
 
 NEEDED = ("name", "repository", "revision")
-PUBLISHED = {"ori": "og", "ins": "changed", "rev": "reversed"}  # our mode -> the name in columns and configurations
-CANDIDATES = {"ori": "og", "ins": "ch", "rev": "re"}  # our mode -> the name in the authors' files of candidates
+PUBLISHED = {
+    BASE: "og",
+    INSTRUCTED: "changed",
+    REVERSED: "reversed",
+}  # role -> the name in columns and tables
+CANDIDATES = {BASE: "og", INSTRUCTED: "ch", REVERSED: "re"}  # role -> the name in the authors' files of candidates
 CANDIDATES_TAG = "e5-mistral-7b-instruct"  # what retrieved them
 SENTENCE_END = ".!?…。．！？｡؟۔।॥።፧၊။។៕‼⁇⁈⁉\u037e"  # the last is the Greek question mark
 CLOSING = "\"'”’»)]）］」』〉》"  # may stand behind the end of a sentence
@@ -56,7 +61,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     docs = records.documents(folder, "corpus", problems)
     queries = records.by_id(folder, "queries", ("_id", "id"), "query", problems)
     judgments = {
-        mode: records.judgments(folder, f"qrels_{published}", queries, docs, problems) for mode, published in PUBLISHED.items()
+        role: records.judgments(folder, f"qrels_{published}", queries, docs, problems) for role, published in PUBLISHED.items()
     }
     for query_id, record in queries.items():
         if not records.text(record, "text").strip():
@@ -65,12 +70,12 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
             problems.append(
                 f"{record.place}: query {query_id} has no gold document (relevant in qrels_og and in qrels_changed)"
             )
-        if not judgments["rev"][query_id]:
+        if not judgments[REVERSED][query_id]:
             problems.append(f"{record.place}: query {query_id} is not in qrels_reversed")
     records.refuse(folder, problems)
     notes = _Notes(sum(len(_pairs_apart(judgments, query_id)) for query_id in queries))
-    rows = [_row(query_id, record, judgments, notes) for query_id, record in queries.items()]
-    return assemble(name, tuple(PUBLISHED), rows, list(docs.values()), notes.lines(name))
+    rows = [_row(query_id, record, judgments, spec.modes, notes) for query_id, record in queries.items()]
+    return assemble(name, tuple(spec.modes), rows, list(docs.values()), notes.lines(name))
 
 
 class _Notes:
@@ -88,14 +93,14 @@ class _Notes:
             yield f"{name}: {self.pairs_apart} pairs of query and document are not judged in all three modes"
 
 
-def candidates(root: Path, group: Group, part: Part) -> dict[str, Run]:
+def candidates(root: Path, spec: BenchmarkSpec, group: Group, part: Part) -> dict[str, Run]:
     """The authors' candidates to rerank by mode, under our ids, from wherever a local copy holds their files.
 
     Raises ToolkitError where a file comes twice, and where it names a query or document that the dimension has not.
     """
     repository, runs = group["repository"].rpartition("/")[2], {}
-    for mode, word in CANDIDATES.items():
-        paths = sorted(root.rglob(f"{repository}_{word}_retrieval_results.json"))
+    for mode, role in spec.modes.items():
+        paths = sorted(root.rglob(f"{repository}_{CANDIDATES[role]}_retrieval_results.json"))
         if len(paths) > 1:
             raise ToolkitError(f"candidates twice: {paths[0]} and {paths[1]}", "leave one of them in the folder")
         if paths:
@@ -117,7 +122,7 @@ def _candidates(path: Path, mode: str, part: Part) -> Run:
 
 
 def _golds(judgments: Mapping[str, Mapping[str, Mapping[str, int]]], query_id: str) -> set[str]:
-    relevant = [{doc for doc, label in judgments[mode][query_id].items() if label > 0} for mode in ("ori", "ins")]
+    relevant = [{doc for doc, label in judgments[role][query_id].items() if label > 0} for role in (BASE, INSTRUCTED)]
     return relevant[0] & relevant[1]
 
 
@@ -127,22 +132,26 @@ def _pairs_apart(judgments: Mapping[str, Mapping[str, Mapping[str, int]]], query
     return set.union(*judged) - set.intersection(*judged)
 
 
-def _row(query_id: str, record: Record, judgments: Mapping[str, Mapping[str, Mapping[str, int]]], notes: _Notes) -> Row:
+def _row(
+    query_id: str, record: Record, judgments: Mapping[str, Mapping[str, Mapping[str, int]]], modes: Modes, notes: _Notes
+) -> Row:
     query = records.text(record, "text").strip()
     return Row(
         original_id=query_id,
         query=query,
         condition=records.optional(record, "condition"),
-        # in the original mode the release repeats an instruction that asks for nothing; ours is the core query alone
-        instructions={mode: _instruction(record, query, mode, notes) for mode in ("ins", "rev")},
-        judgments={mode: judgments[mode][query_id] for mode in judgments},
-        released={"ori": _without(query, records.optional(record, f"instruction_{PUBLISHED['ori']}").strip())},
+        # in the base mode the release repeats an instruction that asks for nothing; ours is the core query alone
+        instructions={mode: _instruction(record, query, modes[mode], notes) for mode in modes.of(INSTRUCTED, REVERSED)},
+        judgments={mode: judgments[role][query_id] for mode, role in modes.items()},
+        released={
+            mode: _without(query, records.optional(record, f"instruction_{PUBLISHED[BASE]}").strip()) for mode in modes.of(BASE)
+        },
     )
 
 
-def _instruction(record: Record, query: str, mode: str, notes: _Notes) -> str:
+def _instruction(record: Record, query: str, role: str, notes: _Notes) -> str:
     """The instruction alone: its own column in later releases; in others it may begin with the core query."""
-    column = f"instruction_{PUBLISHED[mode]}"
+    column = f"instruction_{PUBLISHED[role]}"
     published = records.text(record, f"only_{column}", column).strip()
     instruction = _without(query, published)
     notes.repeated += instruction != published

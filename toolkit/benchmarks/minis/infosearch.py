@@ -10,11 +10,13 @@ from typing import Any
 from toolkit.benchmarks.parts import Group, Part, Row, assemble
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
 from toolkit.core.shipped import corpora
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.registry.loader import read_yaml
 
 NEEDED = ("name",)
+KEYS = {INSTRUCTED: "ins", REVERSED: "rev"}  # role of a mode -> the source's key
 
 
 def read(spec: BenchmarkSpec, group: Group) -> Part:
@@ -22,7 +24,7 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
     return read_source(corpora(spec.name, f"{group['name']}.yaml"), spec.modes)
 
 
-def read_source(path: Path, modes: tuple[str, ...]) -> Part:
+def read_source(path: Path, modes: Modes) -> Part:
     """A dimension as it is written by hand: topics, their rows (condition, instructions, gold document, hard negatives).
 
     A row's gold document is what its instruction asks for, the gold documents of the core query's other rows are its
@@ -32,7 +34,7 @@ def read_source(path: Path, modes: tuple[str, ...]) -> Part:
     source = read_yaml(path)
     try:
         name, topics = source["dimension"], source["topics"]
-        rows = [row for number, topic in enumerate(topics, 1) for row in _rows(name, number, topic)]
+        rows = [row for number, topic in enumerate(topics, 1) for row in _rows(name, number, topic, modes)]
         docs = [_doc(entry) for topic in topics for row in topic["rows"] for entry in [row["gold"], *row["negatives"]]]
     except KeyError as error:
         raise ToolkitError(f"{path}: an entry lacks {error.args[0]!r}", "compare it with the other dimensions") from error
@@ -40,10 +42,10 @@ def read_source(path: Path, modes: tuple[str, ...]) -> Part:
     if twice:
         raise ToolkitError(f"{path}: document ids used twice: {', '.join(twice)}", "every document needs its own id")
     # the golds of a topic come first in the file: documents are kept in order of their ids
-    return assemble(name, modes, rows, sorted(docs))
+    return assemble(name, tuple(modes), rows, sorted(docs))
 
 
-def _rows(dimension: str, number: int, topic: Mapping[str, Any]) -> list[Row]:
+def _rows(dimension: str, number: int, topic: Mapping[str, Any], modes: Modes) -> list[Row]:
     if topic["number"] != number:
         raise ToolkitError(f"{dimension}: topic {topic['number']} stands at place {number}", "number topics from 1, in order")
     golds = [str(row["gold"]["id"]) for row in topic["rows"]]
@@ -53,19 +55,21 @@ def _rows(dimension: str, number: int, topic: Mapping[str, Any]) -> list[Row]:
             original_id=f"{dimension}-{number:03d}-{place}",
             query=_one_line(topic["query"]),
             condition=str(row["condition"]),
-            instructions={"ins": _one_line(row["ins"]), "rev": _one_line(row["rev"])},
-            judgments=_judgments(golds, golds[place - 1], negatives),
+            instructions={mode: _one_line(row[KEYS[modes[mode]]]) for mode in modes.of(*KEYS)},
+            judgments={mode: judged[role] for mode, role in modes.items()},
         )
         for place, row in enumerate(topic["rows"], 1)
+        for judged in [_judgments(golds, golds[place - 1], negatives)]
     ]
 
 
 def _judgments(golds: list[str], gold: str, negatives: list[str]) -> dict[str, dict[str, int]]:
+    """Role of a mode -> document -> its label."""
     others = dict.fromkeys(negatives, 0)
     return {
-        "ori": dict.fromkeys(golds, 1) | others,
-        "ins": {doc_id: int(doc_id == gold) for doc_id in golds} | others,
-        "rev": {doc_id: int(doc_id != gold) for doc_id in golds} | others,
+        BASE: dict.fromkeys(golds, 1) | others,
+        INSTRUCTED: {doc_id: int(doc_id == gold) for doc_id in golds} | others,
+        REVERSED: {doc_id: int(doc_id != gold) for doc_id in golds} | others,
     }
 
 

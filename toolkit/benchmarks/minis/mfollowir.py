@@ -12,7 +12,7 @@ from toolkit.benchmarks.minis.sources import lacking, passage, refuse_twice
 from toolkit.benchmarks.parts import Group, Part, as_candidates, part_name
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import FOLLOWIR, join_mode
+from toolkit.core.modes import join_mode
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.shipped import corpora
 from toolkit.core.specs import BenchmarkSpec
@@ -40,13 +40,13 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
         sources = read_yaml(path)["topics"]
         docs = [passage(entry) for source in sources for entry in source["documents"]]
         name, prefix = group["name"], part_name(group["name"])
-        topics = {mode: [_topic(source, prefix, mode, suffix) for source in sources] for mode in FOLLOWIR}
-        qrels = {mode: Qrels.from_rows(_judged(sources, topics[mode], mode), join_mode(prefix, mode)) for mode in FOLLOWIR}
+        topics = {mode: [_topic(source, prefix, mode, suffix) for source in sources] for mode in INSTRUCTIONS}
+        qrels = {mode: Qrels.from_rows(_judged(sources, topics[mode], mode), join_mode(prefix, mode)) for mode in INSTRUCTIONS}
     _check_numbers(path, sources)
     refuse_twice(str(path), "document", (doc.doc_id for doc in docs))
     ranked = [_candidates(f"{language}-{source['number']}", source, docs) for source in sources]
     ids = {mode: [topic.query_id for topic in found] for mode, found in topics.items()}
-    runs = {mode: as_candidates(dict(zip(ids[mode], ranked, strict=True)), "candidates") for mode in FOLLOWIR}
+    runs = {mode: as_candidates(dict(zip(ids[mode], ranked, strict=True)), "candidates") for mode in INSTRUCTIONS}
     return Part(name, topics, qrels, None if "corpus" in group else docs, runs)
 
 

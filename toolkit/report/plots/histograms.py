@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from toolkit.core.columns import lookup, to_arrow
-from toolkit.core.modes import join_mode, split_mode
+from toolkit.core.modes import Modes, join_mode
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.scoring import own_queries
@@ -47,14 +47,15 @@ def lines_of(run: Run, judgments: Judgments) -> Lines:
     return Lines(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _lines(own: Run, part: Part, modes: tuple[str, ...]) -> Lines:
+def _lines(own: Run, part: Part, modes: Modes) -> Lines:
     followed = pairs(own, part.qrels)
     width = len(own.doc_ids)
     lines = own.queries.astype(np.int64) * width + own.docs
     kinds = np.full(len(own), KINDS.index(OTHERS))
     for kind, rows in ((GOLD, followed.gold), (NEGATIVES, ~followed.gold)):
         kinds[np.isin(lines, _places(own, followed, rows))] = KINDS.index(kind)
-    mode_of = np.array([modes.index(split_mode(query_id)[1]) for query_id in own.query_ids], np.int64)
+    place = {mode: place for place, mode in enumerate(modes)}
+    mode_of = np.array([place[modes.split(query_id)[1]] for query_id in own.query_ids], np.int64)
     return Lines(mode_of[own.queries], kinds, own.scores)
 
 
@@ -92,7 +93,7 @@ def draw(gathered: Gathered) -> Figure:
     """A row a run, a column a mode, a line a kind of documents."""
     from matplotlib.lines import Line2D
 
-    modes, names = gathered.judgments.modes, [facts.name for facts in gathered.runs]
+    modes, names = list(gathered.judgments.modes), [facts.name for facts in gathered.runs]
     figure, axes = panels(gathered, TITLE, len(names), len(modes), (3.2, 1.7), sharex="row", sharey="row")
     styles = {kind: {"color": look(number).colour, "linestyle": LINES[kind]} for number, kind in enumerate(KINDS)}
     found: dict[tuple[str, str, str], list[tuple]] = {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.evaluate.scoring import own_queries
 from toolkit.measures.paired import VARIANTS, wise_of_ranks
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, pairs
@@ -45,7 +46,7 @@ ROSE = Side("did not fall when reversed, rose when instructed", "R_rev")
 
 def applies(gathered: Gathered) -> bool:
     """All three modes."""
-    return {"ori", "ins", "rev"} <= set(gathered.judgments.modes)
+    return all(map(gathered.judgments.modes.of, ROLE_NAMES))
 
 
 @functools.lru_cache(maxsize=1)  # two plots and their tables ask for it
