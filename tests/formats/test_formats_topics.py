@@ -130,7 +130,7 @@ def test_a_number_as_id_is_text(tmp_path):
 
 
 ROW = {"query": "wind power", "instruction": "For experts."}
-READ = Topic("q-ins", "wind power For experts.", query="wind power", instruction="For experts.", mode="ins")
+READ = Topic("q-ins", "wind power For experts.", query="wind power", instruction="For experts.")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ READ = Topic("q-ins", "wind power For experts.", query="wind power", instruction
         ({"qid": "q-ins", "title": "wind power", "instruction": "For experts."}, READ),
         ({"query_id": "q-ins", "text": "wind power For experts.", "instruction": "For experts."}, READ),
         ({"id": "q-ins", "text": "Experts: wind power", **ROW}, replace(READ, text="Experts: wind power")),
-        ({"id": 7, **ROW, "mode": "ins", "group_id": "3"}, replace(READ, query_id="7", group_id="3")),
+        ({"id": 7, **ROW, "mode": "ins", "group_id": "3"}, replace(READ, query_id="7", group_id="3", mode="ins")),
         ({"qid": "7", "query": "wind power", "instruction": None}, Topic("7", "wind power", query="wind power")),
         ({"_id": "7", "text": "wind power"}, Topic("7", "wind power", query="wind power")),
     ],
@@ -173,7 +173,7 @@ def test_keys_that_are_not_read_are_named_once(tmp_path, capsys):
     ],
 )
 def test_tsv_columns_are_read_by_their_header_and_a_third_one_is_the_instruction(tmp_path, content, capsys):
-    assert read_topics(write(tmp_path, content)) == [READ]
+    assert read_topics(write(tmp_path, content)) == [replace(READ, mode="ins" if "mode" in content else "")]
     assert capsys.readouterr().err == ""
 
 

@@ -165,7 +165,7 @@ def _resolve(name: str) -> TopicSet:
 
 def _with_modes(topics: list[Topic]) -> list[Topic]:
     """Topics of a file with the mode that their ids carry, where the file names none."""
-    modes = registry.modes_of(topic.query_id for topic in topics)
+    modes = registry.known_modes()
     return [topic if topic.mode else replace(topic, mode=modes.split(topic.query_id)[1]) for topic in topics]
 
 

@@ -116,7 +116,7 @@ def _pair(
         return Pair(*names, True, (), None)
     alike, notes = tuple(likeness(a, b)), tuple(_notes(a, b, names))
     if given.evaluation is None:
-        return Pair(*names, False, alike, None, notes=notes, modes=registry.modes_of(row.query_id for row in alike))
+        return Pair(*names, False, alike, None, notes=notes, modes=registry.known_modes())
     judgments = given.evaluation.judgments
     asked = replace(given.evaluation.asked(measures, missing), shown=())  # a change shows in any mode
     found = compare(a, b, judgments, asked, **how)

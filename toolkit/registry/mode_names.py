@@ -22,14 +22,14 @@ def known_modes() -> Modes:
     return Modes(roles)
 
 
-def modes_of(queries: Qrels | Iterable[str]) -> Modes:
-    """The modes of qrels or of query ids: those of the benchmark whose modes all ids carry; else those that some ids carry.
+def modes_of(qrels: Qrels) -> Modes:
+    """`qrels.modes`, or without, those of the benchmark whose modes all ids carry, else those of any that some ids carry.
 
     Raises ToolkitError where benchmarks give a name that the ids carry different roles.
     """
-    if isinstance(queries, Qrels):
-        return modes_of(queries.query_ids) if queries.modes is None else queries.modes
-    split = [query_id.rpartition("-") for query_id in queries]
+    if qrels.modes is not None:
+        return qrels.modes
+    split = [query_id.rpartition("-") for query_id in qrels.query_ids]
     found = {ending for base, _, ending in split if base}
     touched = [modes for modes in _declared() if not found.isdisjoint(modes)] if found else []
     whole = [modes for modes in touched if found <= modes.keys()] if all(base for base, _, _ in split) else []

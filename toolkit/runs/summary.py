@@ -14,7 +14,7 @@ FULL_PRECISION = 12  # decimals; whoever writes that many has not rounded
 
 def summarise(run: Run) -> dict[str, str]:
     """Label -> value: lines, queries, queries of each mode, documents, depth, ties, digits of the scores."""
-    modes = registry.modes_of(run.query_ids)
+    modes = registry.known_modes()
     counts = Counter(modes.split(query_id)[1] for query_id in run.query_ids)
     named = [f"{mode} {counts[mode]:,}" for mode in modes if counts[mode]]
     if named and counts[""]:
