@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+import tandem_ir
+
 pytestmark = pytest.mark.lucene
 
 # Java takes its locale from here even where the system knows no other: Turkish has another lower case of I,
@@ -52,11 +54,10 @@ def test_search_gives_the_same_bytes_whatever_surrounds_it(tmp_path, options):
 
 
 def test_search_gives_the_same_bytes_in_the_same_process_too(tmp_path):
-    from toolkit import make_run
 
     outputs = {tmp_path / "first": 1, tmp_path / "second": 3, tmp_path / "third": 3}
     for output, threads in outputs.items():
-        make_run("infosearch-mini-source", output=output, threads=threads)
+        tandem_ir.search("infosearch-mini-source", output=output, threads=threads)
     assert len({path.read_bytes() for path in outputs}) == 1
 
 

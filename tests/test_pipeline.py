@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-import toolkit
+import tandem_ir
 from toolkit.core.documents import Doc
 from toolkit.index import build_index, corpus_from_docs
 
@@ -19,21 +19,21 @@ def test_relative_paths_follow_the_working_folder(tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path / name)
         build_index(corpus_from_docs(name, [Doc(name, "", text)]), Path("index"))
         (tmp_path / name / "topics.tsv").write_text("1\tred\n")
-    assert toolkit.make_run("topics.tsv", "index").to_dict()["1"].keys() == {"two"}
+    assert tandem_ir.search("topics.tsv", "index").to_dict()["1"].keys() == {"two"}
     monkeypatch.chdir(tmp_path / "one")
-    assert toolkit.make_run("topics.tsv", "index").to_dict()["1"].keys() == {"one"}
+    assert tandem_ir.search("topics.tsv", "index").to_dict()["1"].keys() == {"one"}
 
 
 def test_one_index_for_several_dimensions_is_named_once_in_the_metadata(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     build_index(corpus_from_docs("all", [Doc("d", "", "jet lag and vaccines")]), tmp_path / "index")
-    toolkit.make_run("infosearch-mini-ori", "index", output="run.trec", threads=os.cpu_count())
+    tandem_ir.search("infosearch-mini-ori", "index", output="run.trec", threads=os.cpu_count())
     metadata = yaml.safe_load((tmp_path / "run.trec.yaml").read_text())
     assert [index["name"] for index in metadata["data"]["indexes"]] == ["index"]
     assert metadata["data"]["test collection"] == {"name": "infosearch-mini", "source": "toolkit/corpora/infosearch-mini"}
 
 
 def test_an_own_corpus_comes_with_tandem_and_nothing_is_built(home):
-    run = toolkit.make_run("infosearch-mini-audience-ins", hits=5)
+    run = tandem_ir.search("infosearch-mini-audience-ins", hits=5)
     assert len(run.query_ids) == 12
     assert not (home / "indexes").exists()

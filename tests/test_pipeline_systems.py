@@ -9,12 +9,12 @@ import pytest
 import yaml
 from tiny import tiny_bert
 
-import toolkit
+import tandem_ir
 from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.formats import read_run
 from toolkit.instructions import with_instructions
-from toolkit.pipeline import plan_run, run_name
+from toolkit.jobs.run_jobs import search_job, search_name
 
 pytestmark = pytest.mark.model
 
@@ -35,7 +35,7 @@ def cross_encoder(tmp_path_factory):
 
 
 def test_the_embedded_model_searches_the_index_that_comes_with_tandem(home):
-    run = toolkit.make_run(TOPICS, system="all-minilm-l6-v2", hits=10)
+    run = tandem_ir.search(TOPICS, system="all-minilm-l6-v2", hits=10)
     assert run.tag == "all-minilm-l6-v2"
     assert run.lengths.tolist() == [10] * 36
     assert not (home / "indexes").exists()
@@ -45,10 +45,10 @@ def test_an_index_is_encoded_on_first_use_and_found_again(tmp_path, home, capfd)
     mine = {"name": "mine", "description": "tiny", "kind": "dense", "checkpoint": str(tiny_bert(tmp_path / "bert"))}
     (tmp_path / "my.yaml").write_text(yaml.safe_dump({**mine, "parameters": {"pooling": "mean", "similarity": "cos"}}))
     what = {"system": "mine", "systems": [tmp_path / "my.yaml"]}
-    toolkit.make_run(TOPICS, output=tmp_path / "first.trec", **what)
+    tandem_ir.search(TOPICS, output=tmp_path / "first.trec", **what)
     [folder] = (home / "indexes" / "own").iterdir()
     made = folder.stat().st_mtime_ns
-    toolkit.make_run(TOPICS, output=tmp_path / "second.trec", **what)
+    tandem_ir.search(TOPICS, output=tmp_path / "second.trec", **what)
     assert folder.stat().st_mtime_ns == made
     assert (tmp_path / "first.trec").read_bytes() == (tmp_path / "second.trec").read_bytes()
     assert not list((home / "vectors").iterdir())
@@ -100,7 +100,7 @@ def test_a_reranker_behind_the_search_is_the_reranker_on_its_run(tmp_path, cross
     ],
 )
 def test_a_runs_name_says_what_is_not_as_it_would_be_without_a_word(how, name):
-    assert run_name(plan_run(TOPICS, **how)) == f"run.{TOPICS}.infosearch-mini.{name}.trec"
+    assert search_name(search_job(TOPICS, **how)) == f"run.{TOPICS}.infosearch-mini.{name}.trec"
 
 
 @pytest.mark.parametrize(
@@ -138,12 +138,12 @@ def test_a_runs_name_says_what_is_not_as_it_would_be_without_a_word(how, name):
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_done(how, message):
     with pytest.raises(ToolkitError) as error:
-        plan_run(TOPICS, **how)
+        search_job(TOPICS, **how)
     assert error.value.message == message
 
 
 def test_no_instruction_is_the_same_ranking_in_every_mode(tmp_path):
-    run = toolkit.make_run("infosearch-mini-keyword", system="all-minilm-l6-v2", instruction="none")
+    run = tandem_ir.search("infosearch-mini-keyword", system="all-minilm-l6-v2", instruction="none")
     rankings = {query_id: [doc.doc_id for doc in docs] for query_id, docs in run.rankings()}
     for query_id, ranking in rankings.items():
         if query_id.endswith("-ori"):
@@ -151,7 +151,7 @@ def test_no_instruction_is_the_same_ranking_in_every_mode(tmp_path):
 
 
 def test_rules_keep_every_document(tmp_path):
-    plain, ruled = (toolkit.make_run("infosearch-mini-length", system=system) for system in ("bm25", "bm25+rules"))
+    plain, ruled = (tandem_ir.search("infosearch-mini-length", system=system) for system in ("bm25", "bm25+rules"))
     before, after = plain.to_dict(), ruled.to_dict()
     assert {query: set(docs) for query, docs in before.items()} == {query: set(docs) for query, docs in after.items()}
     assert any(list(before[query]) != list(after[query]) for query in before)
@@ -162,7 +162,7 @@ def test_metadata_say_how_the_model_computed_not_what_its_entry_would_have(tmp_p
     parameters = {"pooling": "mean", "similarity": "cos", "precision": "bf16"}
     mine = {"name": "mine", "description": "tiny", "kind": "dense", "checkpoint": bert, "parameters": parameters}
     file.write_text(yaml.safe_dump(mine))
-    toolkit.make_run(TOPICS, system="mine", systems=[file], output=tmp_path / "run.trec", device="cpu")
+    tandem_ir.search(TOPICS, system="mine", systems=[file], output=tmp_path / "run.trec", device="cpu")
     metadata = yaml.safe_load((tmp_path / "run.trec.yaml").read_text())
     [step], [index] = metadata["method"]["retrieval"], metadata["data"]["indexes"]
     assert (step["device"], step["precision"], index["precision"]) == ("cpu", "fp32", "fp32")
@@ -171,7 +171,7 @@ def test_metadata_say_how_the_model_computed_not_what_its_entry_would_have(tmp_p
 
 def test_metadata_have_the_digest_of_the_topics_that_systems_were_given(tmp_path):
     for how in ("full", "placebo", "none"):
-        toolkit.make_run(TOPICS, instruction=how, output=tmp_path / f"{how}.trec")
+        tandem_ir.search(TOPICS, instruction=how, output=tmp_path / f"{how}.trec")
     said = {
         how: yaml.safe_load((tmp_path / f"{how}.trec.yaml").read_text())["data"]["topics"]
         for how in ("full", "placebo", "none")
@@ -185,8 +185,8 @@ def test_metadata_have_the_digest_of_the_topics_that_systems_were_given(tmp_path
 
 
 def test_a_template_is_kept_to_by_bm25_too(tmp_path):
-    plain = toolkit.make_run(TOPICS, output=tmp_path / "plain.trec")
-    again = toolkit.make_run(TOPICS, query_template="{query} {query}", output=tmp_path / "again.trec")
+    plain = tandem_ir.search(TOPICS, output=tmp_path / "plain.trec")
+    again = tandem_ir.search(TOPICS, query_template="{query} {query}", output=tmp_path / "again.trec")
     for query_id, found in plain.to_dict().items():
         assert again.to_dict()[query_id].values() == pytest.approx([2 * score for score in found.values()], abs=1e-3)
     [step] = yaml.safe_load((tmp_path / "again.trec.yaml").read_text())["method"]["retrieval"]
@@ -197,29 +197,29 @@ def test_a_template_is_kept_to_by_bm25_too(tmp_path):
 def test_topics_of_a_file_are_searched_and_read_in_a_benchmarks_corpus(tmp_path, cross_encoder, how):
     (tmp_path / "mine.tsv").write_text("1\tjet lag\n")
     how = {name: cross_encoder if value == "CROSS" else value for name, value in how.items()}
-    assert toolkit.make_run(str(tmp_path / "mine.tsv"), "infosearch-mini-audience", **how).query_ids == ("1",)
+    assert tandem_ir.search(str(tmp_path / "mine.tsv"), "infosearch-mini-audience", **how).query_ids == ("1",)
 
 
 def test_one_folder_is_no_index_of_two_kinds(tmp_path):
     index = tmp_path / "index"
     index.mkdir()
     with pytest.raises(ToolkitError) as error:
-        plan_run(TOPICS, str(index), ["bm25", "all-minilm-l6-v2"], fuse="rrf")
+        search_job(TOPICS, str(index), ["bm25", "all-minilm-l6-v2"], fuse="rrf")
     assert error.value.message == f"bm25+all-minilm-l6-v2.rrf searches indexes of 2 kinds, {index} is one"
 
 
 def test_topics_without_instructions_have_none_to_replace_which_is_said(tmp_path, capsys):
     (tmp_path / "mine.tsv").write_text("1\tjet lag\n")
-    plan_run(str(tmp_path / "mine.tsv"), "infosearch-mini-audience", instruction="placebo")
+    search_job(str(tmp_path / "mine.tsv"), "infosearch-mini-audience", instruction="placebo")
     assert capsys.readouterr().err == "note: mine has no instructions: what is searched for stays as it is\n"
 
 
 def test_dry_run_tells_all_steps(tmp_path):
     how = ["--system", "bm25+rules", "--instruction", "placebo", "--rerank", "bge-reranker-v2-m3", "--depth", "7"]
     lines = tandem(tmp_path, "search", "--topics", TOPICS, *how, "--output", "run.trec", "--dry-run").stdout.splitlines()
-    assert lines[1:] == [
+    assert lines[0] == "instructions: placebo"
+    assert lines[2:] == [
         f"system bm25+rules (k1 0.9, b 0.4, rm3 False), 1000 hits, {os.cpu_count()} threads",
-        "instructions: placebo",
         "rerank the best 7 of each query with bge-reranker-v2-m3",
         "write run.trec",
     ]

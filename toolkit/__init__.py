@@ -15,5 +15,5 @@ def __getattr__(name: str):
     if name == "evaluate":  # a package that can be called
         return import_module("toolkit.evaluate")
     if name == "make_run":
-        return import_module("toolkit.pipeline").make_run
+        return import_module("toolkit.jobs.run_jobs").make_run
     raise AttributeError(f"module 'toolkit' has no attribute {name!r}")

@@ -10,7 +10,8 @@ import pytest
 from hub_layout import hub_files
 from serving import serving
 
-from toolkit import benchmarks, evaluate, make_run, registry
+import tandem_ir
+from toolkit import benchmarks, evaluate, registry
 from toolkit.benchmarks import kept
 from toolkit.benchmarks.layouts import berds
 from toolkit.core.errors import ToolkitError
@@ -196,7 +197,7 @@ def test_the_published_questions_are_read(home):
 )
 def test_the_labelled_pairs_give_the_figures_of_bm25_and_minilm(home, system, expected):
     benchmarks.take("berds", DATA, ["perspective-detection"])
-    run = make_run("berds-perspective-detection", system=system)
+    run = tandem_ir.search("berds-perspective-detection", system=system)
     wanted = ["MRecall@5", "PerspectiveP@5", "MRecall@10", "PerspectiveP@10"]
     scores = evaluate(run, benchmark="berds-perspective-detection", measures=wanted)
     found = [scores.value(measure, mode="") for measure in wanted]

@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 import yaml
+from toolkit.diversify.plan import plan_diversify
 
 from toolkit.core.errors import ToolkitError
-from toolkit.diversify.plan import plan_diversify
 from toolkit.formats import read_run
 from toolkit.formats.vectors import VectorStore
 

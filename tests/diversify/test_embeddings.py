@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from toolkit.diversify.kept import KeptVectors
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.diversify.embeddings import StoredVectors, SystemVectors, Wanted
-from toolkit.diversify.kept import KeptVectors
 from toolkit.formats.vectors import VectorStore
 
 pytestmark = pytest.mark.unit

@@ -1,11 +1,11 @@
 """Lambda tuned for macro MRecall@5."""
 
 import pytest
+from toolkit.diversify.plan import plan_diversify
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.diversify.plan import plan_diversify
 from toolkit.diversify.tune import best_lambda, check_judged, macro_mrecall, tune
 
 pytestmark = pytest.mark.unit

@@ -8,12 +8,12 @@ import pytest
 from followir_layout import CROSS_LINGUAL, write_followir, write_former, write_mfollowir
 
 from toolkit import benchmarks
+from toolkit.benchmarks.candidates import benchmark_candidates
 from toolkit.core.runs import join_runs
 from toolkit.evaluate import evaluate
 from toolkit.evaluate.output import render
 from toolkit.formats import write_run
 from toolkit.instructions import as_asked
-from toolkit.rerank.job import benchmark_candidates
 
 pytestmark = pytest.mark.unit
 

@@ -13,7 +13,8 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.evaluate.evaluation import prepare
 from toolkit.evaluate.paper_comparison import check_judged, paper_of, printed_as, render, scores_beside
-from toolkit.formats import write_metadata, write_run
+from toolkit.formats import write_run
+from toolkit.provenance import write_record
 from toolkit.published import cells
 from toolkit.published.comparison import as_cells, beside, claims_over
 from toolkit.published.paper_tables import is_of
@@ -97,7 +98,7 @@ def test_one_mode_has_what_it_needs_no_other_for(run):
 
 def test_the_system_is_the_metadatas_then_the_tags_and_a_name_is_before_both(run):
     assert {row.cell.system for row in compared(run, "infosearch-audience")} == {"BM25"}
-    write_metadata(run, {"tag": "bm25", "method": {"retrieval": [{"name": "bm25"}], "reranking": [{"name": "rank-zephyr-7b"}]}})
+    write_record(run, {"tag": "bm25", "method": {"retrieval": [{"name": "bm25"}], "reranking": [{"name": "rank-zephyr-7b"}]}})
     assert {row.cell.system for row in compared(run, "infosearch-audience")} == {"RankZephyr-v1"}
     rows = compared(run, "infosearch-audience", "Mistral-ins-v0.2 (pointwise)")
     assert {(row.cell.system, row.cell.kind) for row in rows} == {("Mistral-ins-v0.2", "pointwise")}
@@ -235,6 +236,6 @@ def test_a_benchmark_without_judgments_is_set_beside_its_paper_by_any(monkeypatc
 
 @pytest.mark.parametrize("system", ["", "GPT-4o"])
 def test_a_run_of_a_mini_is_known_by_its_metadata_where_its_ids_are_those_of_the_benchmark(run, system):
-    write_metadata(run, {"data": {"topics": {"name": "infosearch-mini-audience"}}})
+    write_record(run, {"data": {"topics": {"name": "infosearch-mini-audience"}}})
     with pytest.raises(ToolkitError, match="infosearch-mini was written for this project"):
         compared(run, "infosearch", system)

@@ -11,8 +11,8 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.diff.job import diff
 from toolkit.evaluate import evaluate
-from toolkit.formats import write_metadata, write_run
-from toolkit.formats.provenance import metadata_of, topics_facts
+from toolkit.formats import write_run
+from toolkit.provenance import metadata_of, topics_facts, write_record
 from toolkit.report.gather import gather
 
 pytestmark = pytest.mark.unit
@@ -121,7 +121,7 @@ def test_a_run_that_found_nothing_in_a_mode_is_scored_where_its_metadata_say_wha
     with pytest.raises(ToolkitError, match="has no query in mode og"):
         evaluate(file, benchmark=name)
     data = {"topics": topics_facts(name, resolve_topics(name).topics)}
-    write_metadata(file, metadata_of(run("1"), tag="mine", method={}, data=data, file=file, seconds=0))
+    write_record(file, metadata_of(run("1"), tag="mine", method={}, data=data, file=file, seconds=0))
     scores = evaluate(file, benchmark=name)
     assert scores.value("nDCG@20", mode="og") == 0
     assert "mine: 10 queries judged, 1 in the run, 10 scored, 9 absent" in scores.notes
@@ -141,7 +141,7 @@ def test_a_part_of_a_run_is_refused_where_its_metadata_are_a_copy_of_the_whole_r
         data = {"topics": topics_facts(name, topics)}
         metadata = metadata_of(own, tag="mine", method={}, data=data, file=write_run(own, file) or file, seconds=0)
         metadata["data"]["run"]["converted from"] = {"file": "whole.trec", "queries": len(whole.query_ids)}
-        write_metadata(file, metadata)
+        write_record(file, metadata)
         return file
 
     # all queries of the run that was searched for three modes: nothing was found for rev

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from toolkit.core.errors import ToolkitError
-from toolkit.formats import metadata_path, read_metadata, write_metadata
+from toolkit.provenance import read_record, record_path, write_record
 
 pytestmark = pytest.mark.unit
 
@@ -18,18 +18,18 @@ def test_metadata_is_written_beside_the_run_in_ir_metadatas_order(tmp_path):
         "data": {"topics": "été", "sha256": "0012"},
         "platform": {"cores": 2, "gpu": None},
     }
-    assert write_metadata(run, metadata) == metadata_path(run) == tmp_path / "run.trec.yaml"
-    assert metadata_path(run).read_text() == (
+    assert write_record(run, metadata) == record_path(run) == tmp_path / "run.trec.yaml"
+    assert record_path(run).read_text() == (
         "platform:\n  cores: 2\n  gpu: null\n"
         "method:\n  score: bm25\n  k1: 0.9\n  automatic: true\n"
         "data:\n  topics: été\n  sha256: '0012'\n"
         "wall time: 1.5\n"
     )
-    assert read_metadata(run) == metadata
+    assert read_record(run) == metadata
 
 
 def test_a_run_without_metadata_has_none(tmp_path):
-    assert read_metadata(tmp_path / "run.trec") is None
+    assert read_record(tmp_path / "run.trec") is None
 
 
 @pytest.mark.parametrize(
@@ -41,15 +41,15 @@ def test_a_run_without_metadata_has_none(tmp_path):
     ],
 )
 def test_what_is_no_metadata_is_refused(tmp_path, text, message):
-    metadata_path(tmp_path / "run.trec").write_text(text)
+    record_path(tmp_path / "run.trec").write_text(text)
     with pytest.raises(ToolkitError) as caught:
-        read_metadata(tmp_path / "run.trec")
+        read_record(tmp_path / "run.trec")
     assert caught.value.message == f"{tmp_path}/run.trec.yaml{message}"
 
 
 def test_metadata_that_cannot_be_written_leaves_what_was_there(tmp_path):
-    write_metadata(tmp_path / "run.trec", {"tag": "old"})
+    write_record(tmp_path / "run.trec", {"tag": "old"})
     with pytest.raises(Exception, match="object"):
-        write_metadata(tmp_path / "run.trec", {"tag": object()})
-    assert read_metadata(tmp_path / "run.trec") == {"tag": "old"}
+        write_record(tmp_path / "run.trec", {"tag": object()})
+    assert read_record(tmp_path / "run.trec") == {"tag": "old"}
     assert os.listdir(tmp_path) == ["run.trec.yaml"]

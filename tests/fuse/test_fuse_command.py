@@ -8,7 +8,8 @@ import sys
 import pytest
 import yaml
 
-from toolkit.formats import read_run, write_metadata
+from toolkit.formats import read_run
+from toolkit.provenance import write_record
 
 pytestmark = pytest.mark.unit
 
@@ -51,7 +52,7 @@ def test_metadata_name_the_runs_what_they_agree_on_and_every_index(place):
         digest = hashlib.sha256(text.encode()).hexdigest()
         method = {"retrieval": [{"name": name, "method": "bm25"}]}
         data = {"topics": topics, "indexes": [{"name": index}], "run": {"sha256": digest}}
-        write_metadata(place / f"{name}.trec", {"tag": name, "method": method, "data": data})
+        write_record(place / f"{name}.trec", {"tag": name, "method": method, "data": data})
     done = fuse(
         *("a.trec", "b.trec", "--method", "minmax:0.25,2", "--hits", 1, "--tag", "both", "--output", "both.trec.gz"),
         folder=place,
@@ -64,8 +65,8 @@ def test_metadata_name_the_runs_what_they_agree_on_and_every_index(place):
     assert metadata["method"]["retrieval"] == [
         {"name": "a", "method": "bm25"},
         {"name": "b", "method": "bm25"},
-        {"name": "both", "method": "minmax", "weights": [0.25, 2.0], "hits": 1, "interpolates": ["a", "b"]},
     ]
+    assert (metadata["method"]["fusion"], metadata["method"]["fusion hits"]) == ("minmax:0.25,2", 1)
     assert metadata["data"]["topics"] == topics
     assert metadata["data"]["indexes"] == [{"name": "i"}, {"name": "j"}]
     assert [facts["sha256"] for facts in metadata["data"]["runs"]] == [hashlib.sha256(t.encode()).hexdigest() for t in (A, B)]
@@ -82,9 +83,9 @@ def test_nothing_lies_beside_a_pipe(place):
 
 
 def test_metadata_of_another_run_are_left_out_and_said(place):
-    write_metadata(place / "a.trec", {"tag": "a", "data": {"topics": {"name": "t"}, "run": {"sha256": "0"}}})
+    write_record(place / "a.trec", {"tag": "a", "data": {"topics": {"name": "t"}, "run": {"sha256": "0"}}})
     done = fuse("a.trec", "b.trec", "--output", "both.trec", folder=place)
-    assert "note: a.trec.yaml is not of this run: left out" in done.stderr
+    assert "warning: a.trec.yaml is the record of another file: left out" in done.stderr
     assert "topics" not in yaml.safe_load((place / "both.trec.yaml").read_text())["data"]
 
 

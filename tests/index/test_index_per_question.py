@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from tiny import LETTERS, WORDS, tiny_bert, tiny_colbert, tiny_spec
 
-from toolkit import make_run
+import tandem_ir
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import join_runs
@@ -94,9 +94,9 @@ def test_bm25_is_not_that_of_the_union(lucene, tmp_path):
     ],
 )
 def test_what_a_model_encodes_is_searched_as_in_separately_built_indexes(tmp_path, kind, checkpoint, parameters):
+    from toolkit.index.encoded_index import build_encoded
     from toolkit.models.encoders import load_for
-    from toolkit.pipeline.building import build_encoded
-    from toolkit.pipeline.neural import SEARCHES
+    from toolkit.search.neural_engine import SEARCHES
 
     spec = tiny_spec(checkpoint(tmp_path / "tiny"), kind, parameters=parameters)
     encoder = load_for(spec, device="cpu")
@@ -164,7 +164,7 @@ def test_a_published_id_of_two_data_sets_is_refused(tmp_path):
 def test_the_whole_way_searches_by_the_indexs_metadata(lucene, tmp_path, capsys):
     asked = [*TOPICS, Topic("kialo-77", "cat")]
     write(tmp_path / "topics.jsonl", [{"query_id": topic.query_id, "text": topic.text} for topic in asked])
-    run = make_run(str(tmp_path / "topics.jsonl"), str(lucene), output=tmp_path / "run.trec")
+    run = tandem_ir.search(str(tmp_path / "topics.jsonl"), str(lucene), output=tmp_path / "run.trec")
     assert lines(run, QUESTIONS) == lines(search_own(TOPICS, lucene, search, "bm25"), QUESTIONS)
     metadata = (tmp_path / "run.trec.yaml").read_text(encoding="utf-8")
     assert "questions: 3" in metadata

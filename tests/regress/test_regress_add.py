@@ -7,9 +7,9 @@ import pytest
 import yaml
 from tiny import tiny_bert
 
-from toolkit import make_run
+import tandem_ir
 from toolkit.core.errors import ToolkitError, missing_extra
-from toolkit.formats import read_metadata, write_metadata
+from toolkit.provenance import read_record, write_record
 from toolkit.regress import Places, add, replay
 
 pytestmark = pytest.mark.lucene
@@ -20,7 +20,7 @@ NAME = "infosearch-mini-language.bm25.v1"
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
-    make_run("infosearch-mini-language", output=folder / "tuned.trec", k1=1.2, b=0.75)
+    tandem_ir.search("infosearch-mini-language", output=folder / "tuned.trec", k1=1.2, b=0.75)
     return folder
 
 
@@ -46,7 +46,7 @@ def test_a_registered_run_is_met(run, places):
     ]
     [spec] = places.load()
     assert spec.system["parameters"] == {"k1": 1.2, "b": 0.75, "rm3": False, "hits": 1000}
-    assert spec.run["sha256"] == read_metadata(run)["data"]["run"]["sha256"]
+    assert spec.run["sha256"] == read_record(run)["data"]["run"]["sha256"]
     assert [index["name"] for index in spec.indexes] == ["infosearch-mini-language"]
     assert spec.tolerance == 0
     assert spec.commands[0] == (
@@ -103,9 +103,9 @@ def test_a_run_without_metadata_is_refused(run, places):
     ],
 )
 def test_a_run_that_nobody_could_make_again_is_refused(run, places, change, message):
-    metadata = read_metadata(run)
+    metadata = read_record(run)
     change(metadata["data"])
-    write_metadata(run, metadata)
+    write_record(run, metadata)
     refused(run, places, message)
 
 
@@ -143,11 +143,11 @@ def test_a_run_that_cannot_be_made_again_fails_and_says_why(run, places):
 
 
 def test_packages_that_are_not_installed_are_missing(run, places, monkeypatch):
-    def plan_run(*arguments, **options):
+    def search_job(*arguments, **options):
         raise missing_extra("BM25", "lucene")
 
     add(run, places)
-    monkeypatch.setattr(sys.modules["toolkit.regress.replay"], "plan_run", plan_run)
+    monkeypatch.setattr(sys.modules["toolkit.regress.replay"], "search_job", search_job)
     [result] = replay(places.load(), places)
     assert [(check.outcome, check.got) for check in result.checks] == [("MISSING", "pip install 'tandem-ir[lucene]'")]
 
@@ -184,7 +184,7 @@ def test_an_entry_without_its_run_names_what_it_lacks(run, places):
     ],
 )
 def test_whatever_made_a_run_makes_it_again(tmp_path, places, how, name, option):
-    make_run("infosearch-mini-language", output=tmp_path / "run.trec", **how)
+    tandem_ir.search("infosearch-mini-language", output=tmp_path / "run.trec", **how)
     add(tmp_path / "run.trec", places)
     [spec] = places.load()
     assert spec.name == f"infosearch-mini-language.{name}.v1"
@@ -193,23 +193,23 @@ def test_whatever_made_a_run_makes_it_again(tmp_path, places, how, name, option)
 
 
 def test_a_query_template_is_no_part_of_an_entry(tmp_path, places):
-    make_run("infosearch-mini-language", query_template="{query} {query}", output=tmp_path / "run.trec")
+    tandem_ir.search("infosearch-mini-language", query_template="{query} {query}", output=tmp_path / "run.trec")
     refused(tmp_path / "run.trec", places, "was made by bm25 with templates")
 
 
 def test_a_model_that_nobody_else_has_is_refused_behind_the_search_too(tmp_path, places):
     cross = tiny_bert(tmp_path / "mine", "BertForSequenceClassification", num_labels=1)
     how = {"rerank": str(cross), "rerank_kind": "cross-encoder", "depth": 2, "output": tmp_path / "run.trec"}
-    make_run("infosearch-mini-language", **how)
+    tandem_ir.search("infosearch-mini-language", **how)
     refused(tmp_path / "run.trec", places, "was made by mine, which is no system of the registry")
 
 
 def test_a_search_of_the_benchmarks_candidates_is_made_again_and_one_of_a_files_is_refused(tmp_path, places):
-    make_run("mfollowir-mini-rus", candidates="candidates", output=tmp_path / "run.trec")
+    tandem_ir.search("mfollowir-mini-rus", candidates="candidates", output=tmp_path / "run.trec")
     add(tmp_path / "run.trec", places)
     [spec] = places.load()
     assert spec.name == "mfollowir-mini-rus.bm25.candidates.v1"
     assert " --candidates candidates " in spec.commands[0]
     assert outcomes(places) == {spec.name: "OK"}
-    make_run("mfollowir-mini-rus", candidates=tmp_path / "run.trec", output=tmp_path / "again.trec")
+    tandem_ir.search("mfollowir-mini-rus", candidates=tmp_path / "run.trec", output=tmp_path / "again.trec")
     refused(tmp_path / "again.trec", places, "was searched among the documents of run.trec")

@@ -11,7 +11,8 @@ import pytest
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import RegressionSpec
-from toolkit.formats import lint_run, read_metadata
+from toolkit.formats import lint_run
+from toolkit.provenance import read_record
 from toolkit.registry.loader import read_yaml, to_spec
 from toolkit.regress import cite, ours, page
 from toolkit.regress.facts import run_lines
@@ -70,7 +71,7 @@ def test_the_digest_of_an_entry_is_that_of_its_baseline(spec):
 @pytest.mark.parametrize("path", sorted(ours().baselines.glob("*.trec.gz")), ids=lambda path: path.name)
 def test_a_baseline_is_a_clean_run_with_its_metadata(path):
     assert lint_run(path) == []
-    recorded = read_metadata(path)["data"]["run"]
+    recorded = read_record(path)["data"]["run"]
     assert recorded["file"] == path.name
     assert recorded["sha256"] == hashlib.sha256(run_lines(path)).hexdigest()
 

@@ -11,7 +11,8 @@ from chromium import needs_chromium, wait
 import toolkit
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.formats import write_metadata, write_run
+from toolkit.formats import write_run
+from toolkit.provenance import write_record
 from toolkit.report.gather import gather
 from toolkit.report.job import report, to_html
 from toolkit.report.table import ALIKE, BEST
@@ -222,7 +223,7 @@ def hostile(folder):
     write_run(Run.from_dict(rows, tag=tag), folder / "hostile.trec")
     method = {"retrieval": [{"name": HOSTILE, "method": HOSTILE}]}
     executable = {"cmd": HOSTILE, "wall time": 1.0}
-    write_metadata(folder / "hostile.trec", {"tag": HOSTILE, "method": method, "implementation": {"executable": executable}})
+    write_record(folder / "hostile.trec", {"tag": HOSTILE, "method": method, "implementation": {"executable": executable}})
     return to_html(report(gather([folder / "hostile.trec"], ["infosearch-mini-audience"])))
 
 

@@ -9,7 +9,8 @@ import toolkit
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.formats import write_metadata, write_run
+from toolkit.formats import write_run
+from toolkit.provenance import write_record
 from toolkit.report import job
 from toolkit.report.facts import parse_size
 from toolkit.report.gather import gather
@@ -33,7 +34,7 @@ def ranked(tag, second=()):
 def with_method(folder, run, method, **executable):
     path = folder / f"{run.tag}.trec"
     write_run(run, path)
-    write_metadata(path, {"tag": run.tag, "method": method, "implementation": {"executable": executable}})
+    write_record(path, {"tag": run.tag, "method": method, "implementation": {"executable": executable}})
     return path
 
 

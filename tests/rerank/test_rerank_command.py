@@ -96,7 +96,7 @@ def test_a_killed_reranking_goes_on_and_ends_with_the_same_bytes(place):
     process = subprocess.Popen(
         command(*WHAT, *options, "--output", "killed.trec"), cwd=place, stderr=subprocess.PIPE, env=ALONE
     )
-    kept = place / ".killed.trec.scores"
+    kept = place / ".killed.trec.partial"
     deadline = time.monotonic() + 60
     while not (count := stored(kept)) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -106,7 +106,7 @@ def test_a_killed_reranking_goes_on_and_ends_with_the_same_bytes(place):
     assert not (place / "killed.trec").exists()
     done = rerank(*WHAT, *options, "--output", "killed.trec", folder=place)
     assert done.returncode == 0, done.stderr
-    assert "scores were made before" in done.stderr
+    assert "scores are cached" in done.stderr
     assert not kept.exists()
     assert rerank(*WHAT, *options, "--output", "whole.trec", folder=place).returncode == 0
     assert (place / "killed.trec").read_bytes() == (place / "whole.trec").read_bytes()
@@ -116,7 +116,7 @@ def stored(kept):
     """How many scores the file has by now."""
     try:
         with sqlite3.connect(f"file:{kept}?mode=ro", uri=True) as database:
-            return database.execute("select count(*) from scores").fetchone()[0]
+            return database.execute("select count(*) from entries").fetchone()[0]
     except sqlite3.OperationalError:  # not made yet
         return 0
 

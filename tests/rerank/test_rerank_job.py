@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from toolkit.rerank.method import Reranking, reranking, shown_prompt
 
 from toolkit import registry
 from toolkit.benchmarks import TopicPart, TopicSet, recorded
@@ -11,10 +12,9 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
-from toolkit.formats import read_metadata, write_metadata, write_run
-from toolkit.formats.provenance import file_digest, topics_facts
+from toolkit.formats import write_run
+from toolkit.provenance import file_digest, read_record, topics_facts, write_record
 from toolkit.rerank import job
-from toolkit.rerank.method import Reranking, reranking, shown_prompt
 
 pytestmark = pytest.mark.unit
 
@@ -123,11 +123,11 @@ def test_the_topics_are_those_that_the_runs_metadata_name(found, tmp_path):
     method = reranking(registry.system("ms-marco-minilm-l6-v2"))
     with pytest.raises(ToolkitError, match="nothing says which topics"):
         job.plan_rerank(str(path), method)
-    write_metadata(path, {"data": {"topics": topics_facts("made-up", found.topics)}})
+    write_record(path, {"data": {"topics": topics_facts("made-up", found.topics)}})
     planned = job.plan_rerank(str(path), method)
     assert planned.topics is found
     assert planned.output.name == "run.x.bm25.rerank-ms-marco-minilm-l6-v2.trec"
-    write_metadata(path, {"data": {"topics": topics_facts("made-up", found.topics[:1])}})
+    write_record(path, {"data": {"topics": topics_facts("made-up", found.topics[:1])}})
     with pytest.raises(ToolkitError, match="was made with other topics than made-up has now"):
         job.plan_rerank(str(path), method)
 
@@ -137,7 +137,7 @@ def test_a_run_of_another_tool_may_say_whatever_it_likes_beside_itself(found, tm
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
     method = reranking(registry.system("ms-marco-minilm-l6-v2"))
     for theirs in ({"tag": "x"}, {"method": "by hand", "data": ["unknown"]}, {"data": {"topics": "made-up"}}):
-        write_metadata(path, theirs)
+        write_record(path, theirs)
         with pytest.raises(ToolkitError, match="nothing says which topics"):
             job.plan_rerank(str(path), method)
         assert job.plan_rerank(str(path), method, topics="made-up").first.method == {}
@@ -152,14 +152,14 @@ def as_it_was(monkeypatch):
 def made(path, **how):
     planned = job.plan_rerank(str(path), reranking(registry.system("ms-marco-minilm-l6-v2")), topics="made-up", **how)
     planned.make()
-    return read_metadata(planned.metadata)
+    return read_record(planned.metadata)
 
 
 def test_the_metadata_have_the_digest_of_the_candidates_and_all_steps_before(found, as_it_was, tmp_path):
     path = tmp_path / "run.trec"
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path, tag="theirs")
     before = file_digest(path)
-    write_metadata(path, {"method": {"retrieval": [{"name": "bm25"}], "reranking": [{"name": "first"}]}})
+    write_record(path, {"method": {"retrieval": [{"name": "bm25"}], "reranking": [{"name": "first"}]}})
     metadata = made(path, output=path)  # over the candidates themselves
     assert metadata["data"]["candidates"] == {"file": "run.trec", "sha256": before, "queries": 1, "lines": 1}
     assert metadata["data"]["run"]["sha256"] == file_digest(path) != before
@@ -170,7 +170,7 @@ def test_the_metadata_have_the_digest_of_the_candidates_and_all_steps_before(fou
 def test_what_is_odd_about_the_candidates_is_said(found, as_it_was, tmp_path, capsys):
     path = tmp_path / "run.trec"
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
-    write_metadata(path, {"method": {"instruction": "placebo"}})
+    write_record(path, {"method": {"instruction": "placebo"}})
     metadata = made(path, output=tmp_path / "new.trec")
     assert metadata["data"]["candidates"]["instruction"] == "placebo"
     assert capsys.readouterr().err.splitlines() == [
@@ -226,9 +226,10 @@ def test_prompts_are_shown_for_language_models_alone():
 
 def test_a_dry_run_downloads_no_index(tmp_path, home):
     """The texts of a prebuilt index are not here: the plan says so, with the size."""
-    from toolkit.registry import choose_system
     from toolkit.rerank.job import plan_rerank
     from toolkit.rerank.method import reranking
+
+    from toolkit.registry import choose_system
 
     (tmp_path / "topics.tsv").write_text("1\twind power\n")
     (tmp_path / "run.trec").write_text("1 Q0 a 1 2.0 x\n1 Q0 b 2 1.0 x\n")
@@ -260,7 +261,7 @@ def test_another_wording_of_the_instructions_is_sent_named_and_recorded(tmp_path
     monkeypatch.setattr(Reranking, "apply", remember)
     replace(planned, output=tmp_path / "out.trec", metadata=tmp_path / "out.trec").make()
     assert sent["texts"] == ["red blue"]
-    metadata = read_metadata(tmp_path / "out.trec")
+    metadata = read_record(tmp_path / "out.trec")
     assert metadata["method"]["instruction"] == "keywords"
     recorded_topics = metadata["data"]["topics"]
     assert recorded_topics["sha256"] == topics_facts("made-up", topics)["sha256"] != recorded_topics["keywords"]["sha256"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny
+from toolkit.rerank.kept import KeptScores, identity, place_beside
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -13,7 +14,6 @@ from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.rerank import rerank
 from toolkit.rerank.candidates import count_tied
-from toolkit.rerank.kept import KeptScores, identity, place_beside
 from toolkit.rerank.pointwise import Part, below, rerank_parts
 
 pytestmark = pytest.mark.unit

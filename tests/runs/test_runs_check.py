@@ -10,7 +10,7 @@ import yaml
 from published_layout import write_infosearch
 
 from toolkit.core.runs import Run, ScoredDoc
-from toolkit.formats import read_metadata, write_metadata
+from toolkit.provenance import read_record, write_record
 from toolkit.runs import against_benchmark
 
 pytestmark = pytest.mark.unit
@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def about(run, tag="bm25", **facts):
-    write_metadata(run, {"tag": tag, "method": {"automatic": True}, "data": {"run": {**FACTS, **facts}}})
+    write_record(run, {"tag": tag, "method": {"automatic": True}, "data": {"run": {**FACTS, **facts}}})
 
 
 def audience_run(modes=("ori", "ins", "rev"), others=()):
@@ -56,7 +56,7 @@ def test_a_run_that_agrees_with_its_metadata_verifies(folder):
 
 def test_a_compressed_run_is_digested_decompressed(folder):
     runs(folder, "convert", "clean.trec", "--to", "trec", "--output", "packed.trec.gz")
-    assert read_metadata(folder / "packed.trec.gz")["data"]["run"]["sha256"] == SHA256
+    assert read_record(folder / "packed.trec.gz")["data"]["run"]["sha256"] == SHA256
     assert runs(folder, "verify", "packed.trec.gz")[0] == "packed.trec.gz: no problems, no warnings\n"
 
 
@@ -247,9 +247,9 @@ def test_a_converted_run_keeps_the_metadata_and_says_what_it_was(folder):
 
 def test_the_metadata_of_a_run_that_is_written_over_do_not_stay(folder):
     (folder / "old.trec").write_text(CLEAN.replace("2.25", "3"))
-    write_metadata(folder / "old.trec", {"tag": "old", "method": {"retrieval": "old"}})
+    write_record(folder / "old.trec", {"tag": "old", "method": {"retrieval": "old"}})
     runs(folder, "convert", "clean.trec", "--to", "trec", "--output", "old.trec")
-    metadata = read_metadata(folder / "old.trec")
+    metadata = read_record(folder / "old.trec")
     assert "method" not in metadata
     assert metadata["data"]["run"]["converted from"] == {"file": "clean.trec", "sha256": SHA256}
     runs(folder, "verify", "old.trec")
@@ -259,11 +259,11 @@ def test_metadata_of_another_run_do_not_go_on(folder):
     about(folder / "clean.trec", sha256="0" * 64)
     _, errors = runs(folder, "convert", "clean.trec", "--to", "trec", "--output", "other.trec")
     assert errors.splitlines()[0] == "note: clean.trec.yaml is not of this run: left out"
-    assert "method" not in read_metadata(folder / "other.trec")
+    assert "method" not in read_record(folder / "other.trec")
 
 
 def test_a_repaired_run_has_its_own_metadata(folder):
     (folder / "odd.trec").write_text(CLEAN + CLEAN[:24])
     runs(folder, "verify", "odd.trec", "--fix", "odd.trec")
-    assert read_metadata(folder / "odd.trec")["data"]["run"]["lines"] == 3
+    assert read_record(folder / "odd.trec")["data"]["run"]["lines"] == 3
     assert runs(folder, "verify", "odd.trec")[0] == "odd.trec: no problems, no warnings\n"

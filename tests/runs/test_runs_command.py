@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from toolkit.formats import write_metadata
+from toolkit.provenance import write_record
 
 pytestmark = pytest.mark.unit
 
@@ -156,7 +156,7 @@ def test_codes_are_explained(folder):
 
 
 def test_show_tells_what_a_run_holds(folder):
-    write_metadata(folder / "clean.trec", {"method": {"k1": 0.9}})
+    write_record(folder / "clean.trec", {"method": {"k1": 0.9}})
     (folder / "ranks.trec").write_text("7 Q0 a 1 2 t\n7 Q0 b 2 1 t\n7 Q0 c 3 1 t\n")
     assert runs(folder, "show", "clean.trec", "ranks.trec")[0] == (
         "clean.trec\n"

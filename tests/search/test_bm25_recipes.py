@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import toolkit
+import tandem_ir
 from toolkit import registry
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -165,8 +165,8 @@ def test_an_entry_that_leaves_out_its_parameters_takes_those_of_its_kind(tmp_pat
     path = tmp_path / "my.yaml"
     templates = json.dumps(spec.templates)
     path.write_text(f"{{name: bare, description: d, kind: {spec.kind}, templates: {templates}}}", encoding="utf-8")
-    bare = toolkit.make_run("infosearch-mini-audience", system="bare", systems=[path])
-    assert bare.to_dict() == toolkit.make_run("infosearch-mini-audience", system="bm25", recipe=recipe).to_dict()
+    bare = tandem_ir.search("infosearch-mini-audience", system="bare", systems=[path])
+    assert bare.to_dict() == tandem_ir.search("infosearch-mini-audience", system="bm25", recipe=recipe).to_dict()
 
 
 @pytest.mark.lucene

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 import yaml
 
+import tandem_ir
 from toolkit.benchmarks import load, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.shipped import shipped
 from toolkit.core.topics import Topic
 from toolkit.formats import read_run, write_run
+from toolkit.jobs.run_jobs import search_job
 from toolkit.models import anserini
-from toolkit.pipeline import make_run, plan_run
 from toolkit.search.candidates import among
 
 TOPICS = resolve_topics("mfollowir-mini-rus").topics
@@ -94,7 +95,7 @@ def test_the_command_takes_the_benchmarks_candidates_and_says_so(tmp_path):
     assert metadata["method"]["candidates"] == {"of": "mfollowir-mini", "queries": 5, "lines": len(theirs)}
     candidates = {query: {doc.doc_id for doc in docs} for query, docs in theirs.rankings()}
     run = read_run(path)
-    whole = make_run("mfollowir-mini-rus-og", hits=EVERYTHING)
+    whole = tandem_ir.search("mfollowir-mini-rus-og", hits=EVERYTHING)
     wanted = {query: [doc.doc_id for doc in docs if doc.doc_id in candidates[query]] for query, docs in whole.rankings()}
     assert {query: [doc.doc_id for doc in docs] for query, docs in run.rankings()} == wanted
 
@@ -104,16 +105,16 @@ def test_topics_without_candidates_are_named(tmp_path):
     first = TOPICS[0].query_id
     write_run(Run.from_dict({first: {"rus-d01": 1.0}}, tag="few"), tmp_path / "few.trec")
     with pytest.raises(ToolkitError) as caught:
-        plan_run("mfollowir-mini-rus", candidates=tmp_path / "few.trec")
+        search_job("mfollowir-mini-rus", candidates=tmp_path / "few.trec")
     assert caught.value.message.startswith(f"{tmp_path / 'few.trec'} has no candidates for {len(TOPICS) - 1} of {len(TOPICS)} ")
     with pytest.raises(ToolkitError, match="infosearch-mini has no candidates on this machine"):
-        plan_run("infosearch-mini", candidates="candidates")
+        search_job("infosearch-mini", candidates="candidates")
 
 
 @pytest.mark.unit
 def test_a_dry_run_and_the_name_say_which_candidates(tmp_path):
     write_run(Run.from_dict({topic.query_id: {"rus-d01": 1.0} for topic in TOPICS}, tag="few"), tmp_path / "few.trec.gz")
-    job = plan_run("mfollowir-mini-rus", candidates=tmp_path / "few.trec.gz")
+    job = search_job("mfollowir-mini-rus", candidates=tmp_path / "few.trec.gz")
     assert "only the 10 candidates-few of 10 queries are searched" in job.describe()
     assert job.method.name == "bm25.candidates-few"
 
@@ -125,8 +126,8 @@ def test_the_recipes_of_bm25_know_candidates_too(tmp_path, recipe):
     candidates = some(topics, [doc.doc_id for doc in load("infosearch-mini").docs("audience")], 12)
     rows = [(query, doc, 1.0) for query, docs in candidates.items() for doc in docs]
     write_run(Run.from_rows(rows, tag="few"), tmp_path / "few.trec")
-    whole = make_run("infosearch-mini-audience-ori", recipe=recipe)
-    found = make_run("infosearch-mini-audience-ori", recipe=recipe, candidates=tmp_path / "few.trec")
+    whole = tandem_ir.search("infosearch-mini-audience-ori", recipe=recipe)
+    found = tandem_ir.search("infosearch-mini-audience-ori", recipe=recipe, candidates=tmp_path / "few.trec")
 
     def rounded(its):
         """Fields are rounded as Anserini's runs are: ties become strict among those that are listed."""

@@ -12,7 +12,7 @@ from importlib.metadata import version
 import pytest
 import yaml
 
-import toolkit
+import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.formats import read_run
 
@@ -105,6 +105,7 @@ def test_dry_run_says_what_would_be_done_and_does_nothing(place):
 @pytest.mark.lucene
 def test_several_topics_make_one_run_that_reranking_knows_the_topics_of(place, capsys):
     from toolkit.benchmarks.recorded import recorded_topics
+
     from toolkit.search.__main__ import main, parser
     from toolkit.shell import guard
 
@@ -188,7 +189,7 @@ def test_help_loads_nothing_that_takes_long():
 def test_the_search_path_loads_neither_pandas_nor_torch_nor_ir_datasets(place):
     code = (
         "import json, sys, toolkit\n"
-        "toolkit.make_run('topics.tsv', 'fruit', output='light.trec')\n"
+        "tandem_ir.search('topics.tsv', 'fruit', output='light.trec')\n"
         "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, text=True, check=True)
@@ -211,12 +212,12 @@ def test_ctrl_c_ends_it_with_130_and_leaves_no_file(place):
 @pytest.mark.lucene
 def test_make_run_returns_the_run_and_writes_it_where_it_is_asked_to(place, monkeypatch):
     monkeypatch.chdir(place)
-    run = toolkit.make_run("topics.tsv", "fruit", hits=1)
+    run = tandem_ir.search("topics.tsv", "fruit", hits=1)
     assert {query_id: list(docs) for query_id, docs in run.to_dict().items()} == {"1": ["b"], "2": ["c"]}
-    toolkit.make_run("topics.tsv", "fruit", output="made.trec", rm3=True)
+    tandem_ir.search("topics.tsv", "fruit", output="made.trec", rm3=True)
     assert read_run("made.trec").query_ids == ("1", "2")
     with pytest.raises(ToolkitError, match="no parameter 'k2'"):
-        toolkit.make_run("topics.tsv", "fruit", k2=1)
+        tandem_ir.search("topics.tsv", "fruit", k2=1)
 
 
 @pytest.mark.lucene

@@ -62,19 +62,19 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> None:
-    from toolkit.diversify.plan import plan_diversify
+    from toolkit.jobs.diversify_job import diversify_job
     from toolkit.models import jvm
 
     jvm.set_debug(args.debug)
     model = ("device", "precision", "batch_size", "trust_remote_code")
     named = ("normalisation", "depth", "scale", "tail", "qrels", "system", "systems", "recipe", "vectors")
     given = {name: getattr(args, name) for name in (*model, *named, "topics", "index", "docs", "output", "tag")}
-    job = plan_diversify(args.runs, lams=args.lam, dev=args.tune, **given)
+    job = diversify_job(args.runs, lams=args.lam, dev=args.tune, **given)
     if args.dry_run:
         print("\n".join(job.describe()))
         return
-    for file, run in job.make().items():
-        note(f"{file}: {len(run.query_ids)} queries, {len(run)} documents")
+    for made in job.make():
+        note(f"{job.place(made).path}: {len(made.run.query_ids)} queries, {len(made.run)} documents")
 
 
 if __name__ == "__main__":

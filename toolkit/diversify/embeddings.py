@@ -18,12 +18,13 @@ from toolkit.core.home import home
 from toolkit.core.progress import progress, say
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input, doc_input
-from toolkit.diversify.kept import KeptVectors
 from toolkit.diversify.mmr import cosines
+from toolkit.provenance import model_identity
+from toolkit.store.keyed_cache import KeyedCache
 from toolkit.texts import check_texts
 
 DEFAULT_SYSTEM, DEFAULT_RECIPE = "uae-large-v1", "berds"
-AT_ONCE = 512  # texts encoded, and kept, at a time
+AT_ONCE = 512  # texts encoded, and cached, at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True)
 class SystemVectors:
-    """Vectors that a dense system makes, each text once; they are kept in TANDEM_HOME/vectors.
+    """Vectors that a dense system makes, each text once; they are cached in TANDEM_HOME/vectors.
 
     how  of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`
     """
@@ -88,30 +89,29 @@ class SystemVectors:
         return pick_precision(self.spec, self.how.get("precision"), pick_device(self.how.get("device")))
 
     @cached_property
-    def kept(self) -> KeptVectors:
-        """A file for all that a vector depends on beside its text: checkpoint, parameters, precision."""
+    def cache(self) -> KeyedCache:
+        """The file of vectors of all that a vector depends on beside its text."""
+        from toolkit.models.checkpoints import resolved_identity
+
         spec = self.spec
-        local = Path(spec.checkpoint).expanduser()
-        stamps = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(local.rglob("*.*"))]
-        told = [spec.checkpoint, spec.passage_checkpoint, spec.revision, stamps, spec.parameters, self.precision]
-        if not stamps and not spec.revision and not spec.checkpoint.startswith("package:"):
-            told.append(self.encoder.commits)  # nothing else says which commit of the hub it is
-        digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
-        return KeptVectors(home() / "vectors" / f"{spec.name}.{digest[:12]}.texts.sqlite")
+        trust = bool(self.how.get("trust_remote_code"))
+        identity = resolved_identity(spec, trust_remote_code=trust, precision=self.precision)
+        digest = hashlib.sha256(json.dumps([identity, spec.parameters], sort_keys=True).encode()).hexdigest()
+        return KeyedCache(home() / "vectors" / f"{spec.name}.{digest[:12]}.texts.sqlite", "vectors", digest)
 
     def embed(self, wanted: Sequence[Wanted]) -> Embedded:
         """The vectors of all these documents. ToolkitError where a text is missing."""
         inputs = [self._inputs(part) for part in wanted]
         texts = {_key(one): one for part in inputs for one in part.values()}
-        found = self.kept.known(list(texts))
+        found = self._cached(list(texts))
         missing = sorted(key for key in texts if key not in found)
         if missing and found:
-            say(f"{self.kept.path.name} has {len(found):,} of {len(texts):,} texts")
+            say(f"{self.cache.path.name} has {len(found):,} of {len(texts):,} texts")
         with progress(f"encoding with {self.spec.name}", len(missing), "texts") as advance:
             for start in range(0, len(missing), AT_ONCE):
                 keys = missing[start : start + AT_ONCE]
                 vectors = np.asarray(self.encoder.encode([texts[key] for key in keys], "passage"), np.float32)
-                self.kept.add(keys, vectors)
+                self.cache.put({key: vector.tobytes() for key, vector in zip(keys, vectors, strict=True)})
                 found |= zip(keys, vectors, strict=True)
                 advance(len(keys))
         places = {key: place for place, key in enumerate(found)}
@@ -119,18 +119,21 @@ class SystemVectors:
         vectors = np.stack(list(found.values()))
         return Embedded(vectors, {query_id: own for part, own in zip(wanted, rows, strict=True) for query_id in part.query_ids})
 
+    def _cached(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
+        return {key: np.frombuffer(vector, np.float32) for key, vector in self.cache.get(keys).items()}
+
     def missing(self, wanted: Sequence[Wanted]) -> int:
         """How many texts would have to be encoded."""
         keys = {_key(one) for part in wanted for one in self._inputs(part).values()}
-        return len(keys) - len(self.kept.known(list(keys)))
+        return len(keys) - len(self._cached(list(keys)))
 
     def facts(self) -> dict[str, Any]:
         """For metadata."""
         spec = self.spec
         recipe = {"recipe": spec.recipe} if spec.recipe else {}
-        checkpoint = {"checkpoint": spec.checkpoint, "revision": spec.revision or "not pinned"}
+        identity = model_identity(spec, precision=self.precision, template=False)
         passage = {"passage": spec.templates.get("passage", "{contents}")}
-        return {"system": spec.name, **recipe, **checkpoint, **passage, "precision": self.precision}
+        return {"system": spec.name, **recipe, **identity, **passage}
 
     def _inputs(self, part: Wanted) -> dict[str, Input]:
         check_texts(part.doc_ids, part.texts, part.place)
@@ -173,8 +176,8 @@ class StoredVectors:
     def facts(self) -> dict[str, Any]:
         """For metadata."""
         known = self.vectors.metadata
-        told = {name: known[name] for name in ("system", "recipe", "checkpoint", "revision", "precision") if known.get(name)}
-        return {"vectors": self.folder.name, "digest": self.vectors.digest, **told}
+        model = {name: known[name] for name in ("system", "recipe", "checkpoint", "revision", "precision") if known.get(name)}
+        return {"vectors": self.folder.name, "digest": self.vectors.digest, **model}
 
 
 def _key(text: Input) -> bytes:

@@ -14,8 +14,8 @@ from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
 from toolkit.encode.corpus import encode_in_steps, lock_name, say_cut
 from toolkit.encode.facts import encoding_facts, implementation
-from toolkit.formats.provenance import topics_digest
 from toolkit.formats.vectors import VectorStore
+from toolkit.provenance import topics_digest
 from toolkit.store import lock
 
 if TYPE_CHECKING:

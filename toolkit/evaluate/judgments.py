@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit import registry
+from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import REVERSED, Modes
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.evaluate import subtopics
 from toolkit.evaluate.inputs import Source, load_qrels, of_queries, sorted_by_query
-from toolkit.formats import read_metadata
-from toolkit.formats.metadata import mapping
+from toolkit.provenance import Recorded, part, read_record
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import Benchmark, PublishedIds, Selection
@@ -187,8 +187,8 @@ def _wording_notes(sources: Sequence[Source]) -> Iterator[str]:
     """Where a judge was asked in other words than those that the published judgments were made with, or may have been."""
     files = [source.name for source in sources if source.name and Path(source.name).is_file()]
     for file in files:
-        reports = mapping(read_metadata(file) or {}, "method").get("judging")
-        for told in (report for report in reports if mapping(report)) if isinstance(reports, list) else ():
+        reports = part(read_record(file), "method").get("judging")
+        for told in (report for report in reports if part(report)) if isinstance(reports, list) else ():
             if "prompt_source" not in told:
                 continue
             prompt = f"our {told.get('prompt_name')}" if told.get("prompt") == "ours" else told.get("prompt")
@@ -228,15 +228,13 @@ def _searched(run: Run) -> set[str]:
     BM25 finds nothing across scripts: a query without documents is not yet one that was never searched. What was converted
     from a run with more queries has a copy of that run's metadata: they do not say why queries are missing here.
     """
-    from toolkit.benchmarks.recorded import recorded_topics
-    from toolkit.formats.derived import origin_of
-
-    data = origin_of(run.source, run).data
-    converted = mapping(data, "run", "converted from")
+    recorded = Recorded(run.source, run)
+    data = part(recorded.record, "data")
+    converted = part(data, "run", "converted from")
     if "topics" not in data or (converted and converted.get("queries") != len(run.query_ids)):
         return set()
     try:
-        return {topic.query_id for topic in recorded_topics(run.source).topics}
+        return {topic.query_id for topic in recorded_topics(recorded).topics}
     except ToolkitError:  # the topics have moved or changed: what the run lacks is said as of any other
         return set()
 

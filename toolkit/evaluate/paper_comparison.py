@@ -12,8 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.tabular import aligned, to_csv, to_json
 from toolkit.evaluate.evaluation import Evaluation
-from toolkit.formats import read_metadata
-from toolkit.formats.metadata import mapping, system_name
+from toolkit.provenance import Recorded, part, system_name
 from toolkit.published.comparison import Beside, beside, measures_of
 from toolkit.published.paper_tables import cells, printed_row
 from toolkit.published.tables_as_text import numbered
@@ -63,7 +62,7 @@ def check_judged(benchmark: str | None, qrels: object) -> None:
 
 def check_made_for(metadata: Mapping[str, Any]) -> None:
     """Raise ToolkitError where a run's metadata say that it is of a mini: its ids may be those of the benchmark it copies."""
-    topics = mapping(metadata, "data", "topics").get("name")
+    topics = part(metadata, "data", "topics").get("name")
     if isinstance(topics, str) and (selection := benchmarks.find(topics)):
         paper_of(selection.benchmark)
 
@@ -73,7 +72,7 @@ def printed_as(run: Run, paper: str, system: str = "") -> Mapping[str, Any]:
 
     Raises ToolkitError where the paper does not report it, and for a run whose metadata say that it is of a mini.
     """
-    metadata = (read_metadata(run.source.split(", ")[0]) if run.source else None) or {}
+    metadata = Recorded(run.source.split(", ")[0], run).record if run.source else {}
     check_made_for(metadata)
     if system:
         return printed_row(paper, system)

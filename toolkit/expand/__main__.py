@@ -18,7 +18,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.shell import command, guard, note, subcommands, topics_option
 
 if TYPE_CHECKING:
-    from toolkit.expand.job import Expansion
+    from toolkit.jobs.expand_jobs import ExpandJob
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -104,11 +104,11 @@ def main(args: argparse.Namespace) -> int | None:
 
 
 def run_topics(args: argparse.Namespace) -> None:
-    expansion = _expansion(args)
+    job = _expansion(args, args.output)
     if args.dry_run:
-        print(f"{expansion.describe()}\nwrite {args.output}")
+        print("\n".join(job.describe()))
     else:
-        _write_topics(expansion, args.output)
+        _write_topics(job)
 
 
 def run_prompt(args: argparse.Namespace) -> None:
@@ -124,45 +124,51 @@ def run_merge(args: argparse.Namespace) -> None:
 
 
 def run_all(args: argparse.Namespace) -> None:
-    from toolkit.expand.job import own_corpus
-    from toolkit.pipeline import plan_run
+    from toolkit.jobs import search_job
+    from toolkit.jobs.expand_jobs import own_corpus
 
     if args.output == "-":
         raise ToolkitError("queries and lists are written beside the run", "name a file with --output")
-    expansion = _expansion(args)
     queries, lists = _beside(args.output, "queries.jsonl"), _beside(args.output, "lists.trec")
+    expansion = _expansion(args, queries)
     index = args.index or own_corpus(expansion.topics)
     if args.dry_run:
-        steps = [f"write {queries}", f"search them with {args.system} in {index}, {args.hits} documents each, write {lists}"]
-        print("\n".join([expansion.describe(), *steps, f"merge {args.depth} documents a question, write {args.output}"]))
+        steps = [f"search them with {args.system} in {index}, {args.hits} documents each, write {lists}"]
+        print("\n".join([*expansion.describe(), *steps, f"merge {args.depth} documents a question, write {args.output}"]))
         return
-    _write_topics(expansion, queries)
+    _write_topics(expansion)
     how = {"recipe": args.recipe, "hits": args.hits, "threads": args.threads}
     how |= {"device": args.device, "batch_size": args.batch_size}
-    plan_run(queries, index, args.system, output=lists, metadata=lists, **how).run()
+    search_job(queries, index, args.system, output=lists, **how).make()
     _write_merged(args, lists, queries)
 
 
-def _expansion(args: argparse.Namespace) -> Expansion:
-    from toolkit.expand.job import plan_expansion
+def _expansion(args: argparse.Namespace, output: str) -> ExpandJob:
+    from toolkit.jobs.expand_jobs import expand_job
 
     how = {"query": args.query, "systems": args.systems, "attempts": args.attempts, "prompt": args.prompt}
     how |= {"loader": args.loader, "concurrency": args.concurrency, "replay": args.replay}
-    return plan_expansion(args.topics, args.source, **how)
+    return expand_job(args.topics, args.source, output=output, **how)
 
 
-def _write_topics(expansion: Expansion, output: str) -> None:
-    size = expansion.write(output)
+def _write_topics(job: ExpandJob) -> None:
+    size = job.make().size
     each = f"{size['perspectives']:.2f} perspectives a question, {size['words']:.1f} words a perspective"
-    note(f"{output}: {size['questions']:,} questions, {each}")
+    note(f"{job.output.path}: {size['questions']:,} questions, {each}")
 
 
 def _write_merged(args: argparse.Namespace, lists: str, queries: str | None = None) -> None:
-    from toolkit.expand.job import write_merged
+    from toolkit.jobs.expand_jobs import merge_job, write_lists
 
-    how = {"depth": args.depth, "duplicates": args.keep_duplicates, "format": args.format, "tag": args.tag}
-    merged = write_merged(lists, args.output, queries=queries, **how)
-    note(f"{args.output}: {len(merged):,} questions, {sum(map(len, merged.values())):,} documents")
+    form = args.format or ("json" if args.keep_duplicates else "trec")
+    if form == "json":
+        merged = write_lists(lists, args.output, depth=args.depth, duplicates=args.keep_duplicates)
+        questions, documents = len(merged), sum(map(len, merged.values()))
+    else:
+        how = {"depth": args.depth, "duplicates": args.keep_duplicates, "output": args.output}
+        run = merge_job(lists, **how, tag=args.tag, queries=queries).run()
+        questions, documents = len(run.query_ids), len(run)
+    note(f"{args.output}: {questions:,} questions, {documents:,} documents")
 
 
 def _beside(output: str, ending: str) -> str:

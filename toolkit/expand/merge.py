@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import say
 from toolkit.core.runs import Run, ScoredDoc
+from toolkit.steps import Results, Step, Tools
 
 DEPTH = 100
 MOST = 10_000  # lists of a question: no one has as many perspectives, and each that is left out is taken as empty
@@ -80,6 +81,41 @@ def question_lists(run: Run) -> dict[str, list[list[str]]]:
     if gaps := [question for question, lists in found.items() if len(lists) < max(lists)]:
         say(f"note: {_name(run)} lacks lists of {len(gaps)} of {len(found)} questions ({three(gaps)}): taken as empty")
     return {question: [lists.get(n, []) for n in range(1, max(lists) + 1)] for question, lists in found.items()}
+
+
+class MergeLists(Step):
+    """The lists of each question of a run, whose query ids are `<question>.<n>`, as one list.
+
+    depth, duplicates  see `round_robin`
+    """
+
+    tag = "expanded"
+
+    def __init__(self, depth: int = DEPTH, duplicates: bool = False):
+        self.depth, self.duplicates = depth, duplicates
+
+    @property
+    def name(self) -> str:
+        """`expanded.depth-10`."""
+        return self.tag if self.depth == DEPTH else f"{self.tag}.depth-{self.depth}"
+
+    def plan(self, results: Results) -> list[str]:
+        """One line."""
+        return [f"merge {self.depth} documents a question"]
+
+    def apply(self, results: Results, tools: Tools) -> Results:
+        """Merge; scores are 1 / rank."""
+        made = results.one
+        run = merged_run(
+            merge(made.run, self.depth, self.duplicates), tag=f"{made.run.tag or 'run'}.{self.tag}", source=made.run.source
+        )
+        facts = {
+            "name": run.tag,
+            "method": "round-robin",
+            "depth": self.depth,
+            "duplicates": "kept" if self.duplicates else "skipped",
+        }
+        return results.with_run(run, made.provenance.inherited().step("merging", facts).having(made_of=dict(made.facts)))
 
 
 def merged_run(merged: Mapping[str, Sequence[str]], *, tag: str, source: str = "") -> Run:

@@ -12,7 +12,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.topics import Topic
 from toolkit.expand.queries import Perspectives, given_perspectives
 from toolkit.formats.lines import read_bytes, source_name, text_lines
-from toolkit.formats.provenance import file_digest
+from toolkit.provenance import file_digest
 
 GIVEN, RELEASED = "given", "released"
 FORM = 'a line is {"query_id": "...", "perspectives": ["...", ...]}; or `id` and, as BERDS has them, `expansions` with `text`'

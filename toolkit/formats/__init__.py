@@ -1,7 +1,6 @@
 """Bytes <-> nouns: TREC runs, qrels and topics, their TSV, JSON and Parquet forms, run metadata, and the linter."""
 
 from toolkit.formats.lint import lint_qrels, lint_run
-from toolkit.formats.metadata import metadata_path, read_metadata, write_metadata
 from toolkit.formats.problems import Problem
 from toolkit.formats.qrels import read_qrels, write_qrels
 from toolkit.formats.requests import read_requests, write_requests
@@ -20,7 +19,6 @@ __all__ = [
     "read_requests",
     "read_run",
     "read_topics",
-    "write_metadata",
     "write_qrels",
     "write_requests",
     "write_run",

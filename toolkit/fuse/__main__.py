@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from pathlib import Path
 
 from toolkit.shell import command, guard, note
 
@@ -31,19 +29,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> None:
-    from toolkit.core.files import is_stream
-    from toolkit.formats import read_run, write_metadata, write_run
-    from toolkit.fuse import fuse, parse_method
-    from toolkit.fuse.metadata import fused_metadata, input_facts
+    from toolkit.jobs import fuse_job
 
-    started, method = time.time(), parse_method(args.method)
-    runs = [read_run(path) for path in args.run]
-    inputs = [input_facts(path, run) for path, run in zip(args.run, runs, strict=True)]
-    run = fuse(runs, **method, hits=args.hits, tag=args.tag)
-    write_run(run, args.output)
-    if not is_stream(args.output):
-        facts = fused_metadata(run, inputs, {**method, "hits": args.hits}, Path(args.output), time.time() - started)
-        write_metadata(args.output, facts)
+    run = fuse_job(args.run, args.method, hits=args.hits, output=args.output, tag=args.tag).run()
+    if args.output != "-":
         note(f"{args.output}: {len(run.query_ids)} queries, {len(run)} documents")
 
 

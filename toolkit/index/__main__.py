@@ -180,9 +180,9 @@ def _encoded(name: str, kind: str, spec: SystemSpec, args: argparse.Namespace) -
     from toolkit.formats.vectors import read_vectors_metadata
     from toolkit.index import build_per_question
     from toolkit.index.dense import holds_vectors
+    from toolkit.index.encoded_index import build_encoded
     from toolkit.index.kinds import FAISS
     from toolkit.models.encoders import load_for
-    from toolkit.pipeline.building import build_encoded
 
     corpus, output = _corpus(name, args)[0], Path(args.output)
     if args.dry_run:
@@ -211,7 +211,7 @@ def _encoded(name: str, kind: str, spec: SystemSpec, args: argparse.Namespace) -
 
 
 def _command() -> str:
-    from toolkit.formats.provenance import command_line
+    from toolkit.provenance import command_line
 
     return command_line()
 

@@ -14,14 +14,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.shell import command, guard, note, topics_option
 
 if TYPE_CHECKING:
-    from toolkit.judge.job import Job
+    from toolkit.jobs.judge_jobs import JudgeJob
     from toolkit.models.judges import Judge
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
@@ -96,9 +95,10 @@ def main(args: argparse.Namespace) -> int:
     judge = load(args)
     if args.task == "stance":
         return stance(args, judge)
-    from toolkit.judge.job import plan_job
+    from toolkit.jobs.judge_jobs import judge_job
 
-    job = plan_job(args.run, judge, topics=args.topics, index=args.index, docs=args.docs, depth=args.depth)
+    how = {"topics": args.topics, "index": args.index, "docs": args.docs, "depth": args.depth}
+    job = judge_job(args.run, judge, **how, output=args.output, metadata=args.metadata)
     if args.export:
         return export(args, job)
     return correct(args, job) if args.correct else judge_runs(args, job)
@@ -160,43 +160,40 @@ def show_prompt(args: argparse.Namespace) -> int:
     return 0
 
 
-def judge_runs(args: argparse.Namespace, job: Job) -> int:
-    from toolkit.judge.job import say_what_is_odd
+def judge_runs(args: argparse.Namespace, job: JudgeJob) -> int:
+    from toolkit.jobs.judge_jobs import emit_warnings
 
-    output = args.output or Path("runs", f"qrels.{job.topics.name}.{job.judge.spec.name}.txt")
     if args.dry_run:
-        print("\n".join(job.describe(output)))
+        print("\n".join(job.describe()))
         return 0
-    judged = job.make(output, metadata_place(args, output))
-    say_what_is_odd(job.judge)
-    counts = job.judge.counts
+    judged = job.make()
+    emit_warnings(job.judge)
+    output, counts = job.output.path, job.judge.counts
     if str(output) != "-":
         note(f"{output}: {len(judged.qrels):,} pairs, {counts.positive:,} hold, {counts.unjudged:,} unjudged")
     return 0
 
 
 def stance(args: argparse.Namespace, judge: Judge) -> int:
-    from toolkit.benchmarks import resolve_topics
-    from toolkit.judge.job import describe_stances, make_stances
+    from toolkit.jobs.judge_jobs import stance_job
 
     if not args.topics:
         raise ToolkitError("no questions are named", "name them with --topics")
-    topics = resolve_topics(args.topics)
-    output = args.output or Path("runs", f"stances.{topics.name}.{judge.spec.name}.tsv")
+    job = stance_job(args.topics, judge, output=args.output, metadata=args.metadata)
     if args.dry_run:
-        print("\n".join(describe_stances(topics, judge, output)))
+        print("\n".join(job.describe()))
         return 0
-    found = make_stances(topics, judge, output, metadata_place(args, output))
+    found = job.make()
     note(
-        f"{output}: {len(found.supporting):,} questions; left out: {found.others:,} without two perspectives, "
+        f"{job.output.path}: {len(found.supporting):,} questions; left out: {found.others:,} without two perspectives, "
         f"{found.undecided:,} undecided, {found.unjudged:,} unjudged"
     )
     return 0
 
 
 def score(args: argparse.Namespace) -> int:
+    from toolkit.jobs.judge_jobs import emit_warnings
     from toolkit.judge.agreement import Agreement
-    from toolkit.judge.job import say_what_is_odd
     from toolkit.judge.labelled import read_labels
     from toolkit.judge.scoring import score_judge, score_labels
 
@@ -210,22 +207,22 @@ def score(args: argparse.Namespace) -> int:
         if args.dry_run:
             return say_plan(judge, labels)
         rows = score_judge(judge, labels, seed)
-        say_what_is_odd(judge)
+        emit_warnings(judge)
     table([("judge", *Agreement._fields), *((row.judge, *row.agreement) for row in rows)], args.output)
     return 0
 
 
 def say_plan(judge: Judge, labels) -> int:
-    from toolkit.judge.job import planned
+    from toolkit.jobs.judge_jobs import planned
     from toolkit.judge.scoring import pair_of
 
     print(planned(judge, judge.plan([pair_of(judge, key) for key, _ in labels.rows])))
     return 0
 
 
-def correct(args: argparse.Namespace, job: Job) -> int:
+def correct(args: argparse.Namespace, job: JudgeJob) -> int:
+    from toolkit.jobs.judge_jobs import emit_warnings
     from toolkit.judge.correction import MEASURES, check_labelled, correct, parse_measures
-    from toolkit.judge.job import say_what_is_odd
     from toolkit.judge.judging import judge_run
     from toolkit.judge.labelled import read_labels
 
@@ -239,11 +236,11 @@ def correct(args: argparse.Namespace, job: Job) -> int:
     if not labelled.in_words:
         check_labelled(job.runs[0], job.subtopics, labelled, measures)
     if args.dry_run:
-        print("\n".join(job.describe(args.output or "to standard output")))
+        print("\n".join([*job.plan(), f"write {args.output or 'to standard output'}"]))
         return say_plan(job.judge, labelled) if labelled.in_words else 0
     qrels = judge_run(job.runs, job.topics, job.texts, job.judge, job.depth).qrels
     rows = correct(job.runs[0], qrels, labelled, job.judge, measures, seed=args.seed or 0)
-    say_what_is_odd(job.judge)
+    emit_warnings(job.judge)
     table(
         [
             ("measure", "judged", "corrected", "low", "high", "labelled", "unit"),
@@ -254,22 +251,15 @@ def correct(args: argparse.Namespace, job: Job) -> int:
     return 0
 
 
-def export(args: argparse.Namespace, job: Job) -> int:
+def export(args: argparse.Namespace, job: JudgeJob) -> int:
     from toolkit.judge.export import export
 
     if args.dry_run:
-        print("\n".join(job.describe(args.export)))
+        print("\n".join([*job.plan(), f"write {args.export}"]))
         return 0
     written, missing = export(job.rows, job.judge, args.export)
     note(f"{args.export}: {written:,} pairs" + (f"; {missing:,} are not answered yet" if missing else ""))
     return 0
-
-
-def metadata_place(args: argparse.Namespace, output: str | Path) -> Path | None:
-    """Where the metadata go, without `.yaml`; None where the output is a stream and nobody names a file."""
-    if args.metadata:
-        return Path(args.metadata.removesuffix(".yaml"))
-    return None if str(output) == "-" else Path(output)
 
 
 def table(rows: Iterable[tuple], output: str | None) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
-from toolkit.judge.inference import Answers, Confusion, Estimate, corrected_mean, corrected_mrecall
 from toolkit.judge.judging import ask
 from toolkit.judge.labelled import Labels
+from toolkit.judge.prediction_powered import Answers, Confusion, Estimate, corrected_mean, corrected_mrecall
 from toolkit.judge.scoring import pair_of
 from toolkit.models.judges import Judge
 
@@ -59,8 +59,8 @@ def correct(
               unit; or JSON lines with texts, of any documents: the judge is asked about these too, and its error on them is
               taken for its error on the run (MRecall: on pairs; PerspectiveP: on documents)
 
-    See `toolkit.judge.inference` for what is assumed. Raises ToolkitError for unjudged pairs, a run deeper than what was
-    judged, and too few labels.
+    See `toolkit.judge.prediction_powered` for what is assumed. Raises ToolkitError for unjudged pairs, a run deeper than what
+    was judged, and too few labels.
     """
     wanted = parse_measures(measures)
     depth = max(k for _, k in wanted)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
-from toolkit.models.hub import fetch_checkpoint, is_kept
+from toolkit.models.hub import commits_of, fetch_checkpoint, is_kept
+from toolkit.provenance import model_identity
 from toolkit.store import reason
 
 if TYPE_CHECKING:
@@ -50,12 +51,31 @@ def locate(spec: SystemSpec, *, side: str = "query", trust_remote_code: bool = F
 
 def is_here(checkpoint: str, revision: str = "") -> bool:
     """Whether a checkpoint needs no download: a folder, a package's, or one that is kept at the revision (at any if empty)."""
-    return checkpoint.startswith(PACKAGE) or Path(checkpoint).expanduser().is_dir() or is_kept(checkpoint, revision)
+    return _is_local(checkpoint) or is_kept(checkpoint, revision)
 
 
 def base_of(spec: SystemSpec) -> Path | None:
     """The local folder of what an adapter is merged into, None for a whole model. ToolkitError as `locate`."""
     return _folder(spec.name, spec.base, spec.base_revision) if spec.base else None
+
+
+def resolved_identity(
+    spec: SystemSpec, *, trust_remote_code: bool = False, precision: str = "", template: bool = False
+) -> dict[str, Any]:
+    """`provenance.model_identity` with the commits of what no revision pins, which are looked up as `locate` does."""
+    unpinned: list[Path] = []
+    if not spec.revision and not _is_local(spec.checkpoint):
+        unpinned.append(locate(spec, trust_remote_code=trust_remote_code))
+    if spec.passage_checkpoint and not _is_local(spec.passage_checkpoint):
+        unpinned.append(locate(spec, side="passage", trust_remote_code=trust_remote_code))
+    if spec.base and not spec.base_revision and not _is_local(spec.base):
+        unpinned.append(base_of(spec))
+    return model_identity(spec, commits=commits_of(*unpinned), precision=precision, template=template)
+
+
+def _is_local(checkpoint: str) -> bool:
+    """Whether it is a folder or a package's, which have no commits."""
+    return checkpoint.startswith(PACKAGE) or Path(checkpoint).expanduser().is_dir()
 
 
 def check_memory(spec: SystemSpec, folder: Path, device: str, precision: str | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from toolkit.benchmarks import Selection, TopicSet, find, load, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.lines import read_bytes
-from toolkit.formats.provenance import topics_digest
+from toolkit.provenance import topics_digest
 
 
 def selection_of(name: str) -> Selection:

@@ -9,8 +9,9 @@ from typing import Any
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.formats import metadata_path
-from toolkit.pipeline import Job
+from toolkit.jobs import RunJob
+from toolkit.jobs.run_jobs import rerankers, retrievals
+from toolkit.provenance import record_path
 from toolkit.registry.kinds import kinds
 
 DETERMINISTIC = ("bm25", "bm25-fields")  # kinds of systems whose runs are the same bytes on every machine
@@ -46,13 +47,12 @@ def system_of(metadata: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return {**facts, "revision": "; ".join(_revision(step, metadata, path) for step in steps), "parameters": parameters}
 
 
-def check_again(job: Job, metadata: Mapping[str, Any], path: Path) -> None:
+def check_again(job: RunJob, metadata: Mapping[str, Any], path: Path) -> None:
     """Raise ToolkitError where a job, planned from an entry alone, would not do what the metadata of its run say was done.
 
     That is so for a query template, for a list of systems that only its user has, and for an entry that has changed since.
     """
-    reranker = [job.method.reranker.facts()] if job.method.reranker else []
-    planned = [*(system.facts() for system in job.method.systems), *reranker]
+    planned = [*(step.chosen.facts() for step in retrievals(job.step)), *(step.facts() for step in rerankers(job.step))]
     done = [*metadata["method"]["retrieval"], *metadata["method"].get("reranking", ())]
     for now, then in zip(planned, done, strict=True):
         for key in ("templates", *now):
@@ -63,7 +63,7 @@ def check_again(job: Job, metadata: Mapping[str, Any], path: Path) -> None:
 
 
 def call_of(system: Mapping[str, Any]) -> dict[str, Any]:
-    """What `pipeline.plan_run` takes to make a run again of an entry with this `system`."""
+    """What `jobs.search_job` takes to make a run again of an entry with this `system`."""
     return {"system": system.get("systems", system["name"]), **system["parameters"]}
 
 
@@ -109,4 +109,4 @@ def _revision(step: Mapping[str, Any], metadata: Mapping[str, Any], path: Path) 
         versions = dict(entry.split("==") for entry in metadata["platform"]["software"]["libraries"]["python"])
         return f"pyserini {versions['pyserini']}"
     except KeyError as error:
-        raise ToolkitError(f"{metadata_path(path)} lacks {error}", MAKE_IT) from error
+        raise ToolkitError(f"{record_path(path)} lacks {error}", MAKE_IT) from error

@@ -12,11 +12,11 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.specs import RegressionSpec
 from toolkit.evaluate import evaluate
-from toolkit.formats import metadata_path, read_metadata, write_metadata
 from toolkit.formats.documents import ContentDigest
 from toolkit.formats.runs import parse_run
 from toolkit.index import own_name
-from toolkit.pipeline import plan_run
+from toolkit.jobs import search_job
+from toolkit.provenance import read_record, record_path, write_record
 from toolkit.regress.commands import commands
 from toolkit.regress.facts import benchmark_facts, run_lines, selection_of, sha256
 from toolkit.regress.method import MAKE_IT, call_of, check_again, is_deterministic, system_of
@@ -36,7 +36,7 @@ def add(path: Path, places: Places, *, name: str = "", each_mode: bool = False, 
     """
     metadata, selection = checked_metadata(path)
     system, index = system_of(metadata, path), _index(metadata, selection)
-    check_again(plan_run(selection.name, index or None, **call_of(system)), metadata, path)
+    check_again(search_job(selection.name, index or None, **call_of(system)), metadata, path)
     name = name or f"{selection.name}.{system['name']}.v1"
     if not name.startswith(f"{selection.name}."):
         raise ToolkitError(f"{name} is no id for a run of {selection.name}", f"{selection.name}.{system['name']}.v1 is one")
@@ -49,11 +49,11 @@ def add(path: Path, places: Places, *, name: str = "", each_mode: bool = False, 
     with open_output(baseline) as out:
         out.write(run_lines(path))
     metadata["data"]["run"]["file"] = baseline.name
-    write_metadata(baseline, metadata)
+    write_record(baseline, metadata)
     for spec in specs:
         with open_output(places.entry(spec.name)) as out:
             out.write(to_text(spec).encode())
-    return [baseline, metadata_path(baseline), *(places.entry(spec.name) for spec in specs)]
+    return [baseline, record_path(baseline), *(places.entry(spec.name) for spec in specs)]
 
 
 def checked_metadata(path: Path) -> tuple[dict[str, Any], Selection]:
@@ -61,15 +61,15 @@ def checked_metadata(path: Path) -> tuple[dict[str, Any], Selection]:
 
     Raises ToolkitError where they are not complete, and where the run, the benchmark or its documents are other ones now.
     """
-    metadata = read_metadata(path)
+    metadata = read_record(path)
     if metadata is None:
-        raise ToolkitError(f"{path} has no metadata beside it ({metadata_path(path).name})", MAKE_IT)
+        raise ToolkitError(f"{path} has no metadata beside it ({record_path(path).name})", MAKE_IT)
     try:
         topics, recorded, indexes = metadata["data"]["topics"], metadata["data"]["run"]["sha256"], metadata["data"]["indexes"]
         digests = {index["name"]: index["corpus"]["content"] for index in indexes if "corpus" in index}
         selection, queries = selection_of(topics["name"]), topics["sha256"]
     except (KeyError, TypeError) as error:
-        raise ToolkitError(f"{metadata_path(path)} lacks {error}", MAKE_IT) from error
+        raise ToolkitError(f"{record_path(path)} lacks {error}", MAKE_IT) from error
     found = sha256(run_lines(path))
     if found != recorded:
         raise ToolkitError(f"{path} has SHA-256 {found}, its metadata say {recorded}", MAKE_IT)

@@ -18,13 +18,15 @@ from toolkit.core.specs import RegressionSpec
 from toolkit.evaluate import evaluate
 from toolkit.formats import read_run
 from toolkit.index import verify_index
-from toolkit.pipeline import CORPUS, Job, plan_run
+from toolkit.jobs import RunJob, search_job
+from toolkit.jobs.run_jobs import retrievals
 from toolkit.regress.checks import FAIL, MISSING, Check, near, same, worst
 from toolkit.regress.facts import benchmark_facts, run_lines, sha256
 from toolkit.regress.method import call_of
 from toolkit.regress.moved import moved
 from toolkit.regress.numbers import flat, published_numbers
 from toolkit.regress.places import Places, places_of, to_text
+from toolkit.search.lexical_engines import CORPUS
 
 GIVEN = ("benchmarks", "registry")  # what a fresh TANDEM_HOME still has of the user's: published data, own entries
 
@@ -74,7 +76,7 @@ def _replay(spec: RegressionSpec, places: Places, output: Path, fresh: Path) -> 
         return [missing], []
     checks = [] if spec.published else _registered(spec, places)
     with _fresh_home(fresh):
-        job = plan_run(
+        job = search_job(
             spec.benchmark["name"],
             spec.index or None,
             output=output,
@@ -132,10 +134,10 @@ def _registered(spec: RegressionSpec, places: Places) -> list[Check]:
     return checks + [same(f"benchmark {fact}", spec.benchmark[fact], found[fact]) for fact in ("queries", "topics", "qrels")]
 
 
-def _indexes(spec: RegressionSpec, job: Job) -> list[Check]:
+def _indexes(spec: RegressionSpec, job: RunJob) -> list[Check]:
     """Whether each index holds the registered documents, and its files are what its own metadata say."""
     checks, registered = [], {index["name"]: index for index in spec.indexes}
-    for index in job.open():
+    for index in (index for step in retrievals(job.step) for index in step.open(job.inputs)):
         if index.metadata is None:  # Anserini's own: its archive was checked when it was downloaded
             continue
         if index.kind != CORPUS:

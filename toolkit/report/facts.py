@@ -11,7 +11,7 @@ from typing import Any
 
 from toolkit import registry
 from toolkit.core.specs import SystemSpec
-from toolkit.formats.metadata import last_step, mapping
+from toolkit.provenance import last_step, part
 from toolkit.registry.loader import read_yaml
 
 HYBRID, OTHER = "hybrid", "other"
@@ -48,7 +48,7 @@ def find_system(name: str) -> SystemSpec | None:
 
 def heading_of(metadata: Mapping[str, Any], called: str) -> str:
     """Under which of `headings()` a run of a system stands; without metadata, `bm25+rules` is of bm25's kind."""
-    method = mapping(metadata, "method")
+    method = part(metadata, "method")
     if not method.get("reranking") and (method.get("fusion") or last_step(metadata).get("interpolates")):
         return HYBRID
     spec = find_system(called.removesuffix("+rules"))
@@ -61,7 +61,7 @@ def cost_of(metadata: Sequence[Mapping[str, Any]], spec: SystemSpec | None) -> C
 
     metadata  of each file of the run; a run of several files has a time only where each has one
     """
-    executables = [mapping(each, "implementation", "executable") for each in metadata]
+    executables = [part(each, "implementation", "executable") for each in metadata]
     seconds = [_number(each.get("wall time")) for each in executables]
     memory = [_number(each.get("peak memory")) for each in executables]
     tokens = sum(_tokens(each) for each in metadata)
@@ -74,8 +74,8 @@ def cost_of(metadata: Sequence[Mapping[str, Any]], spec: SystemSpec | None) -> C
 
 
 def _tokens(metadata: Mapping[str, Any]) -> int:
-    steps = mapping(metadata, "method").get("reranking")
-    usages = [mapping(step, "usage") for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
+    steps = part(metadata, "method").get("reranking")
+    usages = [part(step, "usage") for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
     return sum(int(_number(usage.get(name)) or 0) for usage in usages for name in ("prompt_tokens", "completion_tokens"))
 
 

@@ -21,8 +21,7 @@ from toolkit.evaluate.inputs import Source, as_sources, load_runs
 from toolkit.evaluate.judgments import from_benchmark
 from toolkit.evaluate.references import is_reference
 from toolkit.evaluate.sides import by_side, read_stances, two_sides
-from toolkit.formats import read_metadata
-from toolkit.formats.metadata import system_name
+from toolkit.provenance import Recorded, system_name
 from toolkit.report.facts import cost_of, find_system, heading_of, headings
 from toolkit.report.gathered import Gathered, Key, QueryValues, RunFacts
 
@@ -147,7 +146,7 @@ def _metadata(sources: Sequence[Source], runs: Sequence[Run]) -> dict[str, tuple
     found = {}
     for run in runs:
         files = [each for each in sources if isinstance(each.given, str | Path) and _is_part(each, run)]
-        found[run.tag] = tuple(metadata for each in files if (metadata := read_metadata(each.given)))
+        found[run.tag] = tuple(record for each in files if (record := Recorded(str(each.given), run).record))
     return found
 
 

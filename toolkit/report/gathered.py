@@ -47,7 +47,7 @@ class RunFacts:
     called      what its metadata call the system (`bm25+rules`); the name where nobody says
     heading     the kind of system it stands under (`toolkit.report.facts.headings`)
     cost        what it took
-    metadata    what stands beside its file (`toolkit.formats.metadata`): one mapping a file, none for a file without
+    metadata    the records of its files (`toolkit.provenance`); none of a file without
     scores      its own aggregate rows
     judged      the aggregate rows of Judged@10: which share of the ten best documents is judged
     references  name of the reference (`blind`, `random`, `random 2.5%`, ...) -> its aggregate rows; empty without modes

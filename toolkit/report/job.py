@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from toolkit.benchmarks import resolve_topics
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.formats.provenance import command_line
 from toolkit.pages import Browsed, browse, finder
+from toolkit.provenance import command_line
 from toolkit.report.gather import JUDGED
 from toolkit.report.gathered import Gathered
 from toolkit.report.output import FORMATS

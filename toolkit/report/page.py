@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit import __version__, pages
-from toolkit.formats.metadata import mapping
+from toolkit.provenance import part
 from toolkit.report.figures import applying, to_svg
 from toolkit.report.gathered import Gathered, RunFacts
 from toolkit.report.plots import Plot
@@ -87,7 +87,7 @@ def _run(facts: RunFacts) -> dict[str, Any]:
 
 def commands(facts: RunFacts) -> list[str]:
     """The command lines that made a run, one a file."""
-    lines = [mapping(each, "implementation", "executable").get("cmd") for each in facts.metadata]
+    lines = [part(each, "implementation", "executable").get("cmd") for each in facts.metadata]
     return [str(line) for line in lines if line]
 
 

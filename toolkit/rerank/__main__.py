@@ -68,10 +68,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> int:
+    from toolkit.jobs import rerank_job
     from toolkit.models import jvm
     from toolkit.registry.choice import choose_system
-    from toolkit.rerank.job import plan_rerank
-    from toolkit.rerank.method import reranking, shown_prompt
+    from toolkit.rerank.rerank_step import Rerank, shown_prompt
 
     jvm.set_debug(args.debug)
     spec = choose_system(args.system, files=args.systems, recipe=args.recipe, kind=args.kind)
@@ -79,9 +79,9 @@ def main(args: argparse.Namespace) -> int:
         print(shown_prompt(spec, args.prompt))
         return 0
     given = {name: getattr(args, name) for name in OPTIONS}
-    job = plan_rerank(
+    job = rerank_job(
         args.run,
-        reranking(spec, trust_remote_code=args.trust_remote_code or None, **given),
+        Rerank(spec, trust_remote_code=args.trust_remote_code or None, **given),
         topics=args.topics,
         index=args.index,
         docs=args.docs,
@@ -93,9 +93,9 @@ def main(args: argparse.Namespace) -> int:
     if args.dry_run:
         print("\n".join(job.describe()))
         return 0
-    run = job.make()
+    run = job.run()
     if args.output != "-":
-        note(f"{job.output}: {len(run.query_ids)} queries, {len(run)} documents")
+        note(f"{job.output.path}: {len(run.query_ids)} queries, {len(run)} documents")
     return 0
 
 

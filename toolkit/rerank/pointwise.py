@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,10 +16,11 @@ from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.rerank.candidates import Candidates, read_candidates
-from toolkit.rerank.kept import KeptScores, pair_key
+from toolkit.steps import Executor, LocalExecutor
 
 if TYPE_CHECKING:
     from toolkit.models.rerankers.base import Pair, Reranker
+    from toolkit.store.keyed_cache import KeyedCache
 
 SCORES, TAILS = ("own", "rank", "candidates"), ("keep", "drop")
 
@@ -41,7 +44,7 @@ def rerank(
     tail: str = "keep",
     scores: str = "own",
     place: str = "the texts given",
-    kept: KeptScores | None = None,
+    cache: KeyedCache | None = None,
 ) -> Run:
     """The run with the best `depth` documents of each query in the order of the model's scores.
 
@@ -51,17 +54,24 @@ def rerank(
             that the run had at rank r; where neighbours had equal ones, the tie order decides between them, not the model
     tail    `keep` the documents below `depth` behind the others in their order (with `own` scores: 1, 2, ... below the lowest
             of the query, which say nothing but the order), or `drop` them
-    kept    where scores are kept as they are made: a second call goes on where the first one was interrupted
+    cache   where scores are stored as they are computed: a second call resumes where the first one was interrupted
 
     Pairs of equal texts, as in two modes that share a query, are scored once. Equal scores come in the one tie order. Raises
     ToolkitError for values without meaning, for topics and texts that are missing, and for a model that gives no number.
     """
     part = Part(run, topics, texts, place)
-    return rerank_parts([part], reranker, depth=depth, tail=tail, scores=scores, kept=kept)[0]
+    return rerank_parts([part], reranker, depth=depth, tail=tail, scores=scores, cache=cache)[0]
 
 
 def rerank_parts(
-    parts: Sequence[Part], reranker: Reranker, *, depth: int, tail: str, scores: str, kept: KeptScores | None = None
+    parts: Sequence[Part],
+    reranker: Reranker,
+    *,
+    depth: int,
+    tail: str,
+    scores: str,
+    cache: KeyedCache | None = None,
+    executor: Executor | None = None,
 ) -> list[Run]:
     """A run for each part, as `rerank` makes it; equal pairs of several parts are scored once."""
     for name, value, known in (("scores", scores, SCORES), ("tail", tail, TAILS)):
@@ -69,12 +79,12 @@ def rerank_parts(
             raise ToolkitError(f"{name} is {value!r}", f"known: {', '.join(known)}")
     lists = [read_candidates(*part[:3], depth, part.place) for part in parts]
     places: dict[Pair, int] = {}
-    positions = [_positions(its, part.texts, reranker, places) for its, part in zip(lists, parts, strict=True)]
-    found = score_pairs(list(places), reranker, kept)
+    positions = [_positions(own, part.texts, reranker, places) for own, part in zip(lists, parts, strict=True)]
+    found = score_pairs(list(places), reranker, cache, executor)
     name = reranker.spec.name
     return [
-        Run.from_rows(_all_rows(its, found[where], scores, tail), tag=name, source=part.run.source)
-        for its, where, part in zip(lists, positions, parts, strict=True)
+        Run.from_rows(_all_rows(own, found[where], scores, tail), tag=name, source=part.run.source)
+        for own, where, part in zip(lists, positions, parts, strict=True)
     ]
 
 
@@ -91,25 +101,46 @@ def _positions(
     return np.array(positions, np.int64)
 
 
-def score_pairs(pairs: Sequence[Pair], reranker: Reranker, kept: KeptScores | None = None) -> np.ndarray:
-    """The score of each pair, (n,) float64, from the kept ones where there are some; see `rerank`."""
-    found, cut = np.full(len(pairs), np.nan), reranker.cut
-    keys = [pair_key(pair) for pair in pairs] if kept else []
-    done = kept.known(keys) if kept else {}
-    found[list(done)] = list(done.values())
-    if done:
-        say(f"going on: {len(done):,} of {len(pairs):,} scores were made before")
+def score_pairs(
+    pairs: Sequence[Pair], reranker: Reranker, cache: KeyedCache | None = None, executor: Executor | None = None
+) -> np.ndarray:
+    """The score of each pair, (n,) float64, from the cache where it is there; see `rerank`.
+
+    The pairs are computed in units (`models.rerankers.base.chunks`), whose batches depend on the unit alone: scores of a run
+    that was resumed are those of one that was not interrupted.
+    """
+    from toolkit.models.rerankers.base import chunks
+
+    cut, keys = reranker.cut, [pair_key(pair) for pair in pairs] if cache else []
+    known = cache.get(keys) if cache else {}
+    if known:
+        say(f"resuming: {len(known):,} of {len(pairs):,} scores are cached")
     with progress(f"reranking with {reranker.spec.name}", len(pairs), "pairs") as advance:
-        advance(len(done))
-        for batch, scores in reranker.batches(pairs, done):
-            _check(pairs, batch, scores, reranker)
-            found[batch] = scores
-            if kept:
-                kept.add([keys[position] for position in batch], scores)
-            advance(sum(position not in done for position in batch))
+
+        def compute(unit: tuple[int, int]) -> np.ndarray:
+            """The scores of the pairs from one position to before another."""
+            part, part_keys = pairs[slice(*unit)], keys[slice(*unit)]
+            scores = np.full(len(part), np.nan)
+            done = {place: np.frombuffer(known[key])[0] for place, key in enumerate(part_keys) if key in known}
+            scores[list(done)] = list(done.values())
+            advance(len(done))
+            for batch, values in reranker.batches(part, done):
+                _check(part, batch, values, reranker)
+                scores[batch] = values
+                if cache:
+                    cache.put({part_keys[place]: value.tobytes() for place, value in zip(batch, values, strict=True)})
+                advance(sum(place not in done for place in batch))
+            return scores
+
+        found = list((executor or LocalExecutor()).map(compute, chunks(pairs)))
     if reranker.cut > cut:
-        say(f"note: {reranker.cut - cut:,} of {len(pairs):,} pairs did not fit into {reranker.spec.name} and were cut")
-    return found
+        say(f"note: {reranker.cut - cut:,} of {len(pairs):,} pairs did not fit into {reranker.spec.name} and were truncated")
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def pair_key(pair: Pair) -> bytes:
+    """A digest of both texts."""
+    return hashlib.sha256(json.dumps(pair, ensure_ascii=False).encode(errors="surrogatepass")).digest()
 
 
 def _check(pairs: Sequence[Pair], batch: Sequence[int], scores: np.ndarray, reranker: Reranker) -> None:

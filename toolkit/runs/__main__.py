@@ -60,12 +60,13 @@ line ends and the byte order mark; scores stay as they are written. With a probl
 
 
 def run_show(args: argparse.Namespace) -> None:
-    from toolkit.formats import read_metadata, read_run
+    from toolkit.formats import read_run
+    from toolkit.provenance import read_record
     from toolkit.runs import describe_digest, summarise
 
     for number, path in enumerate(args.run):
         run = read_run(path)
-        metadata = read_metadata(path)
+        metadata = read_record(path)
         print("\n" * bool(number) + run.source)
         for label, value in summarise(run).items():
             print(f"  {label:<10} {value}")
@@ -148,12 +149,15 @@ def _count(number: int, noun: str) -> str:
 
 def run_convert(args: argparse.Namespace) -> None:
     from dataclasses import replace
+    from functools import partial
 
     from toolkit.formats import read_run
     from toolkit.formats.trec_runs import DEFAULT_TAG
-    from toolkit.runs import convert, keeps_metadata, origin, with_ids, write_origin
+    from toolkit.provenance import read_recorded
+    from toolkit.runs import convert, converted_record, with_ids, write_converted_record
 
-    run, metadata = read_run(args.run, args.form), origin(args.run)
+    recorded = read_recorded(args.run, partial(read_run, form=args.form))
+    run, metadata = recorded.content, converted_record(recorded)
     run = replace(run, tag=args.tag or run.tag or metadata.get("tag") or DEFAULT_TAG)
     if args.ids and not args.benchmark:
         raise ToolkitError("--ids needs the benchmark whose ids they are", "name it: --benchmark ID")
@@ -163,8 +167,7 @@ def run_convert(args: argparse.Namespace) -> None:
         run = with_ids(run, args.ids, args.benchmark, args.mode or "")
     topics, contents = _texts(args, run) if args.to == "rank-llm" else ((), None)
     convert(run, args.to, args.output, topics=topics, contents=contents)
-    if keeps_metadata(args.output):
-        write_origin(metadata, run, args.output)
+    write_converted_record(metadata, run, args.output)
     note(f"{run.source}: {len(run):,} documents of {len(run.query_ids):,} queries written as {args.to}")
 
 
@@ -181,23 +184,11 @@ def _texts(args: argparse.Namespace, run: Run) -> tuple[list[Topic], dict[str, s
 
 
 def run_pool(args: argparse.Namespace) -> None:
-    import time
-    from pathlib import Path
+    from toolkit.jobs.run_jobs import pool_job
 
-    from toolkit.formats import read_run, write_metadata, write_run
-    from toolkit.formats.provenance import metadata_of
-    from toolkit.runs import keeps_metadata, pool, pool_facts
-
-    started, runs = time.time(), [read_run(path) for path in args.run]
-    facts, shared = pool_facts(args.run, runs)
-    made = pool(runs, depth=args.depth, size=args.size, tag=args.tag)
-    write_run(made, args.output)
-    if keeps_metadata(args.output):
-        method = {"pooling": {"rounds over": [run.tag for run in runs], "depth": args.depth, "size": args.size}}
-        data, seconds = {**shared, "runs": facts}, time.time() - started
-        its = metadata_of(made, tag=args.tag, method=method, data=data, file=Path(args.output), seconds=seconds)
-        write_metadata(args.output, its)
-        note(f"{args.output}: {len(made.query_ids):,} queries, {len(made):,} documents")
+    run = pool_job(args.run, depth=args.depth, size=args.size, output=args.output, tag=args.tag).run()
+    if args.output != "-":
+        note(f"{args.output}: {len(run.query_ids):,} queries, {len(run):,} documents")
 
 
 def main(args: argparse.Namespace) -> int | None:

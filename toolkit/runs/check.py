@@ -12,11 +12,11 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
-from toolkit.formats import metadata_path, read_metadata
 from toolkit.formats.lines import read_bytes, source_name
 from toolkit.formats.lint import lint_run_bytes
 from toolkit.formats.problems import Problem
 from toolkit.formats.runs import form_of, parse_run
+from toolkit.provenance import read_record, record_path
 
 EXAMPLES = 3
 
@@ -32,7 +32,7 @@ def verify_run(path: str | Path, benchmark: str = "") -> list[Problem]:
     data, source = read_bytes(path), source_name(path)
     is_trec, run = form_of(data, source) == "trec", None
     problems = lint_run_bytes(data) if is_trec else []
-    if not is_trec or ((benchmark or metadata_path(path).exists()) and not any(problem.is_error for problem in problems)):
+    if not is_trec or ((benchmark or record_path(path).exists()) and not any(problem.is_error for problem in problems)):
         run = parse_run(data, source)
     problems += against_metadata(path, data, run)
     if benchmark and run is not None:
@@ -60,7 +60,7 @@ def against_metadata(path: str | Path, data: bytes, run: Run | None) -> list[Pro
     run   the same, parsed; None where it cannot be
     """
     try:
-        metadata = read_metadata(path)
+        metadata = read_record(path)
     except ToolkitError as error:
         return [Problem("M001", None, error.message)]
     if metadata is None:
@@ -73,7 +73,7 @@ def against_metadata(path: str | Path, data: bytes, run: Run | None) -> list[Pro
             ("M004", "number of queries", len(run.query_ids), said.get("queries")),
             ("M005", "tag", run.tag, metadata.get("tag")),
         ]
-    beside = metadata_path(path).name
+    beside = record_path(path).name
     problems = [
         Problem(code, None, f"{what} is {its}, {beside} says {value}")
         for code, what, its, value in found

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import say
 from toolkit.core.runs import Run, ScoredDoc
-from toolkit.formats import metadata_path, read_metadata
-from toolkit.formats.provenance import file_digest
-from toolkit.runs.check import recorded
+from toolkit.provenance import Provenance, agreed
+from toolkit.steps import Results, Step, Tools
 
 SIZE = 1000
 TAG = "pool"
-SHARED = ("test collection", "topics")
 
 
 def pool(runs: Sequence[Run], *, depth: int | None = None, size: int = SIZE, tag: str = TAG) -> Run:
@@ -55,25 +51,23 @@ def _pooled(lists: Sequence[Sequence[str]], size: int) -> Iterator[str]:
                     return
 
 
-def pool_facts(paths: Sequence[str], runs: Sequence[Run]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """For the metadata of a pool: what is to be said of each run, in their order, and what all their metadata agree on."""
-    facts, told = [], []
-    for path, run in zip(paths, runs, strict=True):
-        counts = {"file": Path(path).name, "tag": run.tag, "queries": len(run.query_ids), "lines": len(run)}
-        if Path(path).is_file():  # no standard input, no pipe
-            counts["sha256"] = file_digest(Path(path))
-        facts.append(counts)
-        told.append(_own_metadata(path, counts))
-    data = [metadata.get("data", {}) for metadata in told]
-    return facts, {
-        part: data[0][part] for part in SHARED if part in data[0] and all(its.get(part) == data[0][part] for its in data)
-    }
+class Pool(Step):
+    """One run of several, see `pool`."""
 
+    name = tag = "pool"
 
-def _own_metadata(path: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What stands beside a run's file; nothing where it is another run's, which is said."""
-    metadata = (read_metadata(path) or {}) if "sha256" in facts else {}
-    if metadata and recorded(metadata).get("sha256") != facts["sha256"]:
-        say(f"note: {metadata_path(path)} is not of this run: left out")
-        return {}
-    return metadata
+    def __init__(self, *, depth: int | None = None, size: int = SIZE):
+        self.depth, self.size = depth, size
+
+    def plan(self, results: Results) -> list[str]:
+        """One line."""
+        return [f"pool {self.size} documents a query of {len(results.runs)} runs"]
+
+    def apply(self, results: Results, tools: Tools) -> Results:
+        """Pool; the record has what the records of all runs agree on."""
+        run = pool([made.run for made in results.runs], depth=self.depth, size=self.size)
+        facts = {"rounds over": [made.run.tag for made in results.runs], "depth": self.depth, "size": self.size}
+        common = agreed([made.provenance for made in results.runs])
+        data = {name: value for name, value in common.data.items() if name != "indexes"}
+        provenance = Provenance({"pooling": facts}, data).having(runs=[dict(made.facts) for made in results.runs])
+        return results.with_run(run, provenance)

@@ -75,13 +75,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> int:
-    from dataclasses import replace
-
+    from toolkit.jobs.job import Output
+    from toolkit.jobs.run_jobs import FOLDER, say_unjudged, search_job, search_name
     from toolkit.models import jvm
-    from toolkit.pipeline import plan_run, run_name
 
     jvm.set_debug(args.debug)
-    job = plan_run(
+    job = search_job(
         args.topics,
         args.index,
         args.system or "bm25",
@@ -113,14 +112,14 @@ def main(args: argparse.Namespace) -> int:
         rm3=args.rm3,
     )
     if args.output is None:
-        output = Path("runs", run_name(job))
-        job = replace(job, output=output, metadata=job.metadata or output)
+        job.output = Output.at(Path(FOLDER, search_name(job)), args.metadata)
     if args.dry_run:
         print("\n".join(job.describe()))
         return 0
+    say_unjudged(job)
     run = job.run()
     if args.output != "-":
-        note(f"{job.output}: {len(run.query_ids)} queries, {len(run)} documents")
+        note(f"{job.output.path}: {len(run.query_ids)} queries, {len(run)} documents")
     return 0
 
 

@@ -15,7 +15,7 @@ from toolkit.core.templates import Input
 from toolkit.models import checkpoints
 from toolkit.models.judges.settings import ENTAILMENT, Settings
 from toolkit.models.llm.estimate import estimate_tokens
-from toolkit.models.llm.local import identity, is_at_hand
+from toolkit.models.llm.local import is_at_hand
 from toolkit.models.llm.messages import Answer, Message, Request
 from toolkit.models.llm.prompts import Prompt
 from toolkit.models.rerankers.base import BatchedReranker
@@ -54,7 +54,7 @@ class Scoring:
     def facts(self) -> Mapping[str, Any]:
         """Checkpoint and precision, and all that shapes what the model reads: prompt, length, compared tokens."""
         trust = self.how["trust_remote_code"]
-        facts = identity(self.spec, lambda: checkpoints.locate(self.spec, trust_remote_code=trust))
+        facts = {"model": self.spec.checkpoint, **checkpoints.resolved_identity(self.spec, trust_remote_code=trust)}
         facts |= {"precision": self.precision, "positive": self.settings.positive, "system": self.settings.system}
         told = {"tokens": list(self.settings.tokens), "length": self.settings.length, "chat": self.settings.chat}
         facts |= {name: value for name, value in told.items() if value not in (None, [])}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +68,8 @@ class LocalModel:
         """Checkpoint, precision, the entry's say in the chat's form, and what tells versions of the checkpoint apart."""
         facts = {"precision": str(self.dtype).removeprefix("torch.")}
         facts |= {name: self.spec.parameters[name] for name in ("chat", "chat_template") if name in self.spec.parameters}
-        return {**facts, **identity(self.spec, lambda: self.folder)}
+        identity = checkpoints.resolved_identity(self.spec, trust_remote_code=self.trust)
+        return {**facts, "model": self.spec.checkpoint, **identity}
 
     @cached_property
     def tokenizer(self) -> transformers.PreTrainedTokenizerBase:
@@ -180,27 +181,6 @@ def is_at_hand(spec: SystemSpec) -> bool:
         or (is_settled(revision) and checkpoints.is_here(checkpoint, revision))
         for checkpoint, revision in places
     )
-
-
-def identity(spec: SystemSpec, locate: Callable[[], Path]) -> dict[str, Any]:
-    """What tells a checkpoint from others and from its own other versions: its commit, or of a folder its files.
-
-    locate  finds the checkpoint's folder; called where no revision is pinned
-    """
-    facts = _version(spec.checkpoint, spec.revision, locate)
-    if spec.base:
-        facts["base"] = _version(spec.base, spec.base_revision, lambda: checkpoints.base_of(spec))
-    return facts
-
-
-def _version(checkpoint: str, revision: str, locate: Callable[[], Path]) -> dict[str, Any]:
-    if revision:
-        return {"model": checkpoint, "revision": revision}
-    folder = locate()
-    if not Path(checkpoint).is_dir():  # of the hub or of a package: the folder is named after the commit
-        return {"model": checkpoint, "revision": folder.name}
-    files = sorted(path for path in folder.iterdir() if path.is_file())
-    return {"model": checkpoint, "files": [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]}
 
 
 def _by_sampling(requests: Sequence[Request]) -> Iterator[tuple[list[int], dict[str, Any]]]:

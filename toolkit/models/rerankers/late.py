@@ -66,4 +66,5 @@ def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> LateInteraction:
     """The multivector system of an entry, as a reranker."""
     encoder = load_multivector(spec, batch_size=batch_size, **where)
     weights = next(encoder.model.parameters())
-    return LateInteraction(spec, encoder, {"device": weights.device.type, "precision": precision_of(weights.dtype)})
+    commits = {"commits": encoder.commits} if encoder.commits else {}
+    return LateInteraction(spec, encoder, {**commits, "device": weights.device.type, "precision": precision_of(weights.dtype)})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from toolkit.models.checkpoints import (
     pick_dtype,
     precision_of,
 )
+from toolkit.models.hub import commits_of
 from toolkit.models.positions import table_of_positions
 from toolkit.models.rerankers.base import Row
 from toolkit.store import reason
@@ -34,16 +35,18 @@ UNLISTED_LENGTH = 512  # tokens, for a checkpoint of which no entry says more, u
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model on its device, in evaluation mode, with its tokenizer."""
+    """A model on its device, in evaluation mode, with its tokenizer. commits: repository -> commit, of what the hub gave."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     device: torch.device
+    commits: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def facts(self) -> dict[str, Any]:
         """What a run's metadata say of how it was run."""
-        return {"device": self.device.type, "precision": precision_of(self.model.dtype)}
+        commits = {"commits": dict(self.commits)} if self.commits else {}
+        return {**commits, "device": self.device.type, "precision": precision_of(self.model.dtype)}
 
     def length(self, spec: SystemSpec, wanted: int | None, unlisted: int = UNLISTED_LENGTH) -> int:
         """How many tokens of a pair it is sent at most. ToolkitError where the entry wants more than the model can count."""
@@ -95,7 +98,7 @@ def load(
     tokenizer.truncation_side = "right"  # some checkpoints' say left, for their own generation
     if model.config.pad_token_id is None:  # classifiers on decoders look for a text's last token before the padding
         model.config.pad_token_id = tokenizer.pad_token_id or 0
-    return Loaded(model.to(place).eval(), tokenizer, torch.device(place))
+    return Loaded(model.to(place).eval(), tokenizer, torch.device(place), commits_of(folder, whole))
 
 
 def token_ids(loaded: Loaded, spec: SystemSpec, tokens: Sequence[str]) -> list[int]:

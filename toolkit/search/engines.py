@@ -10,10 +10,10 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.index import Index, Source
-from toolkit.pipeline.lexical import Fields, Lucene, Okapi
-from toolkit.pipeline.method import Chosen
-from toolkit.pipeline.neural import SEARCHES, Neural
-from toolkit.pipeline.options import Options
+from toolkit.search.chosen_system import Chosen
+from toolkit.search.lexical_engines import Fields, Lucene, Okapi
+from toolkit.search.neural_engine import SEARCHES, Neural
+from toolkit.search.search_options import SearchOptions
 
 
 class Engine(Protocol):
@@ -43,7 +43,7 @@ ENGINES: dict[str, type[Engine]] = {
 }
 
 
-def engine(chosen: Chosen, topics: TopicSet, index: str, options: Options) -> Engine:
+def engine(chosen: Chosen, topics: TopicSet, index: str, options: SearchOptions) -> Engine:
     """The engine of a system's kind; ToolkitError for a kind that searches nothing."""
     kind = chosen.spec.kind
     if kind not in ENGINES:

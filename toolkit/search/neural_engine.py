@@ -14,16 +14,16 @@ from toolkit.core.runs import Run
 from toolkit.core.templates import template_digest
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import corpus_from_docs
-from toolkit.formats.provenance import command_line
 from toolkit.index import Index, find_index, own_name
+from toolkit.index.encoded_index import build_encoded
 from toolkit.models.encoders import load_for
-from toolkit.pipeline.building import build_encoded
-from toolkit.pipeline.method import Chosen
-from toolkit.pipeline.options import Options
+from toolkit.provenance import command_line
+from toolkit.search.chosen_system import Chosen
 from toolkit.search.dense import search_dense
 from toolkit.search.impact import search_impact
 from toolkit.search.late import search_late
 from toolkit.search.questions import check_own, search_own
+from toolkit.search.search_options import SearchOptions
 
 SEARCHES = {"dense": search_dense, "multivector": search_late, "impact": search_impact}
 
@@ -31,7 +31,7 @@ SEARCHES = {"dense": search_dense, "multivector": search_late, "impact": search_
 class Neural:
     """A system over an index that it has made itself, with queries that it encodes."""
 
-    def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: Options):
+    def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: SearchOptions):
         where = find_index(index, chosen.spec, self._build_own)
         self.chosen, self._parts, self.options = chosen, topics.parts, options
         self.sources = tuple(where(part.group) for part in topics.parts)

@@ -17,10 +17,10 @@ from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import ContentDigest, is_empty
 from toolkit.index import Index, Source, find_index, own_name
-from toolkit.pipeline.method import Chosen
-from toolkit.pipeline.options import Options
 from toolkit.search import check_parameters, search
+from toolkit.search.chosen_system import Chosen
 from toolkit.search.questions import check_own, search_own
+from toolkit.search.search_options import SearchOptions
 
 CORPUS = "corpus"  # the kind of what is searched without an index
 
@@ -36,7 +36,7 @@ class Lexical:
 class Lucene(Lexical):
     """BM25 over a Lucene index."""
 
-    def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: Options):
+    def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: SearchOptions):
         said = {"k1": 0.9, "b": 0.4, **chosen.parameters}  # an entry of the user's may leave them to Anserini
         check_parameters(said["k1"], said["b"], options.hits, options.threads)
         where = find_index(index)
@@ -63,7 +63,7 @@ class Lucene(Lexical):
 class Collected(Lexical):
     """What the two recipes have in common: the documents themselves, of a benchmark's own corpora."""
 
-    def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: Options):
+    def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: SearchOptions):
         self.chosen, self._options = chosen, options
         self._docs: dict[str, Callable] = {}
         where = _corpora(index, chosen)

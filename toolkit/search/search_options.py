@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.pipeline.candidates import Candidates
+from toolkit.search.candidate_sets import CandidateSets
 
 
 @dataclass(frozen=True)
-class Options:
+class SearchOptions:
     """What every engine takes.
 
     hits                documents a query
@@ -31,7 +31,7 @@ class Options:
     precision: str | None = None
     batch_size: int | None = None
     trust_remote_code: bool = False
-    candidates: Candidates | None = None
+    candidates: CandidateSets | None = None
 
     def __post_init__(self):
         for name in ("hits", "threads", "batch_size"):

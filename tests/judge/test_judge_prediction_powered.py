@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from toolkit.judge.inference import Answers, Confusion, corrected_mean, corrected_mrecall, covered
+from toolkit.judge.prediction_powered import Answers, Confusion, corrected_mean, corrected_mrecall, covered
 
 pytestmark = pytest.mark.unit
 

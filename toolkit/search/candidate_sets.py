@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks import TopicSet
+from toolkit.benchmarks.candidates import CANDIDATES, benchmark_candidates
 from toolkit.core.errors import ToolkitError, three
-from toolkit.core.runs import Run
 from toolkit.formats import read_run
-from toolkit.rerank.job import CANDIDATES, benchmark_candidates, first_stage
+from toolkit.provenance import read_recorded
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidateSets:
     """Documents by query.
 
-    docs   query id -> ids
+    docs   query id -> ids, each once
     name   for a run's file name: `candidates`, or `candidates-<file>`
-    facts  what a run's metadata say of them
+    facts  what a run's record says of them
     """
 
     docs: Mapping[str, tuple[str, ...]]
@@ -33,21 +33,20 @@ class Candidates:
         return f"only the {sum(map(len, self.docs.values())):,} {self.name} of {len(self.docs):,} queries are searched"
 
 
-def find_candidates(source: str | Path, topics: TopicSet) -> Candidates:
+def find_candidates(source: str | Path, topics: TopicSet) -> CandidateSets:
     """Those of a run's file, or of the topics' own benchmark (`candidates`).
 
     Raises ToolkitError where there are none at all, and for topics that have none: nothing could be found for them.
     """
-    source = str(source)
-    run = benchmark_candidates(topics) if source == CANDIDATES else read_run(source)
-    docs = by_query(run)
+    if str(source) == CANDIDATES:
+        run, name = benchmark_candidates(topics), CANDIDATES
+        facts: Mapping[str, Any] = {"of": topics.benchmark.spec.name, "queries": len(run.query_ids), "lines": len(run)}
+    else:
+        recorded = read_recorded(source, read_run)
+        run, facts = recorded.content, recorded.facts
+        name = f"{CANDIDATES}-{Path(source).name.split('.trec')[0]}"
+    docs = {query_id: tuple(dict.fromkeys(doc.doc_id for doc in found)) for query_id, found in run.rankings()}
     if without := [topic.query_id for topic in topics.topics if topic.query_id not in docs]:
         message = f"{run.source or source} has no candidates for {len(without)} of {len(topics.topics)} topics"
         raise ToolkitError(f"{message} ({three(without)})", "name a run of all of them, or other topics")
-    name = CANDIDATES if source == CANDIDATES else f"{CANDIDATES}-{Path(source).name.split('.trec')[0]}"
-    return Candidates(docs, name, first_stage(run, source, topics).facts)
-
-
-def by_query(run: Run) -> dict[str, tuple[str, ...]]:
-    """Every document that a run has for each query, once."""
-    return {query_id: tuple(dict.fromkeys(doc.doc_id for doc in docs)) for query_id, docs in run.rankings()}
+    return CandidateSets(docs, name, facts)

@@ -1,0 +1,76 @@
+"""The job that diversifies runs: several runs and lambdas in one pass, a file for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolkit.benchmarks import join_topics, resolve_topics
+from toolkit.core.errors import ToolkitError, three
+from toolkit.diversify.diversify_step import Diversify
+from toolkit.formats import read_qrels, read_run
+from toolkit.jobs.job import Output, RunJob, stem_of
+from toolkit.jobs.run_jobs import read_made
+from toolkit.steps import Made, Results
+
+OUTPUT = "runs/{run}.{method}.trec"
+
+
+@dataclass
+class DiversifyJob(RunJob):
+    """Runs to diversify. pattern: a file's name with the slots {run}, {lam} and {method}."""
+
+    pattern: str = OUTPUT
+
+    def __post_init__(self):
+        super().__post_init__()
+        # a tuned lambda is one, and not known yet
+        lams = self.step.lams[:1] if self.step.dev else self.step.lams
+        slots = [{"lam": f"{lam:g}", "method": self.step.method(lam)} for lam in lams]
+        places = [self.place(Made(made.run, source=made.source, slots=each)) for made in self.inputs.runs for each in slots]
+        if len({place.path for place in places}) < len(places):
+            message = f"{len(places)} runs would be written to {len({place.path for place in places})} files"
+            raise ToolkitError(message, "put {run} and {lam} into --output, as in runs/{run}.mmr-{lam}.trec")
+
+    def place(self, made: Made) -> Output:
+        """The file of a run."""
+        name = self.pattern
+        for slot, value in {"run": stem_of(made.source), **made.slots}.items():
+            name = name.replace(f"{{{slot}}}", value)
+        return Output.at(name)
+
+    def describe(self) -> list[str]:
+        """See `Job`."""
+        return [*self.plan(), f"write {self.pattern}"]
+
+
+def diversify_job(
+    runs: Sequence[str | Path],
+    *,
+    dev: Sequence[str | Path] = (),
+    qrels: Sequence[str | Path] = (),
+    topics: Sequence[str] | None = None,
+    output: str | Path | None = None,
+    tag: str | None = None,
+    **how: Any,
+) -> DiversifyJob:
+    """Diversify runs.
+
+    runs, dev  files, in any form that `runs convert` reads; `dev` are those that lambda is tuned on, `qrels` their judgments: a
+               file is a data set, or, with `topics` of several groups, a group is
+    output     a file, with the slots {run}, {lam} and {method} where there are several
+    how        see `Diversify`
+
+    Raises ToolkitError.
+    """
+    for paths in (runs, dev):
+        if twice := {str(path) for path in paths if list(paths).count(path) > 1}:
+            raise ToolkitError(f"{three(twice)} is named twice", "name each run once")
+    tuned_on = {str(path): read_run(path) for path in dev}
+    found = [resolve_topics(name) for name in topics or ()]
+    join_topics(found)  # a query of two of them would be in two groups
+    step = Diversify(dev=tuned_on, judged=[read_qrels(path) for path in qrels], topics=found, **how)
+    inputs = Results(runs=tuple(map(read_made, runs)))
+    return DiversifyJob(inputs, step, tag=tag or "", pattern=OUTPUT if output is None else str(output))

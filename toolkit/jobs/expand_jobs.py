@@ -1,0 +1,168 @@
+"""Jobs of query expansion: topics with a query for each perspective, and the lists that were searched with them merged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from toolkit.benchmarks import TopicSet, resolve_topics
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import open_output
+from toolkit.core.topics import Topic
+from toolkit.expand.generate import ATTEMPTS, Expander, load_expander
+from toolkit.expand.merge import DEPTH, MergeLists, merge
+from toolkit.expand.queries import FORMS, expand_topics, sizes
+from toolkit.expand.sources import is_given, read_given
+from toolkit.formats import write_topics
+from toolkit.jobs.job import Job, Output, RunJob
+from toolkit.jobs.run_jobs import read_made
+from toolkit.provenance import Provenance, part, read_recorded, topics_digest, topics_facts
+from toolkit.registry import choose_system
+from toolkit.steps import Results, Tools
+
+FORMATS = {".tsv": "tsv", ".trec": "trec", ".txt": "trec"}  # of topics, by a file's ending; JSON lines otherwise
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """Topics with one query for each perspective, what the record says of how they were written, and `queries.sizes`."""
+
+    topics: list[Topic]
+    facts: dict[str, Any]
+    size: dict[str, Any]
+
+
+@dataclass
+class ExpandJob(Job[Expanded]):
+    """Questions to queries.
+
+    source    see `expand.sources.read_given`, or the expander's name
+    expander  what writes the perspectives; None where they are given
+    query     one of `expand.queries.FORMS`
+    """
+
+    topics: TopicSet
+    source: str
+    expander: Expander | None = None
+    query: str = FORMS[0]
+    attempts: int = ATTEMPTS
+    output: Output = field(default_factory=Output)
+
+    def plan(self) -> list[str]:
+        """How many queries, or how much is asked."""
+        questions = self.topics.topics
+        name, count = self.topics.name, len(questions)
+        if self.expander is None:
+            given, _ = read_given(self.source, self.topics)
+            queries = sum(len(given.get(topic.query_id, ())) for topic in questions)
+            return [f"{queries:,} queries ({self.query}) of {count:,} questions of {name}, perspectives: {self.source}"]
+        cached = sum(self.expander.llm.peek(self.expander.request(topic)) is not None for topic in questions)
+        return [
+            f"ask {self.expander.llm.model} for the perspectives of {count:,} questions of {name}, {cached:,} of them cached"
+        ]
+
+    def work(self, tools: Tools) -> Expanded:
+        """Read or ask for the perspectives."""
+        questions = self.topics.topics
+        if self.expander is None:
+            perspectives, facts = read_given(self.source, self.topics)
+        else:
+            perspectives = self.expander.perspectives(questions, self.attempts)
+            facts = self.expander.facts()
+        size = sizes({topic.query_id: perspectives[topic.query_id] for topic in questions})
+        return Expanded(expand_topics(questions, perspectives, self.query), facts, size)
+
+    def write(self, product: Expanded, started: float) -> None:
+        """The topics with their record."""
+        form = FORMATS.get(Path(self.output.path or "").suffix, "jsonl")
+        provenance = Provenance().step("expansion", {**product.facts, "query": self.query, **product.size})
+        self.output.write(
+            lambda path: write_topics(product.topics, path, form),
+            provenance.having(topics=topics_facts(self.topics.name, self.topics.topics)),
+            tag=self.source,
+            counts={"queries": len(product.topics), "topics": topics_digest(product.topics)},
+            started=started,
+            what="expanded",
+        )
+
+
+def expand_job(
+    topics: str | Sequence[str],
+    source: str,
+    *,
+    query: str = FORMS[0],
+    systems: Sequence[str | Path] = (),
+    attempts: int = ATTEMPTS,
+    output: str | Path | None = None,
+    **how: Any,
+) -> ExpandJob:
+    """Topics with one query for each perspective, `<question>.<n>`.
+
+    topics   a name or a file, or several
+    source   see `expand.sources.read_given`, or a system of kind `expander`
+    systems  the user's own YAML files with entries
+    how      of an expander: `prompt`, and what `toolkit.models.llm.load_llm` takes
+
+    Raises ToolkitError.
+    """
+    found, expander = resolve_topics(topics), None
+    if not is_given(source):
+        expander = load_expander(choose_system(source, files=systems, kind="expander"), **how)
+    elif how.get("prompt"):
+        raise ToolkitError(f"perspectives from {source} need no prompt", "--prompt is for a system that writes them")
+    return ExpandJob(found, source, expander, query, attempts, Output.at(output))
+
+
+@dataclass
+class MergeJob(RunJob):
+    """The lists of each question to one run.
+
+    queries  the file of expanded topics that was searched, where it is known: its record says which questions they are of
+    """
+
+    queries: str | None = None
+
+    def work(self, tools: Tools) -> tuple:
+        """The merged run; its record names the questions as `topics`, and what was searched as `queries`."""
+        [made] = super().work(tools)
+        data, method = dict(made.provenance.data), dict(made.provenance.method)
+        if "topics" in data:
+            data["queries"] = data.pop("topics")
+        if self.queries is not None:
+            known = read_recorded(self.queries, resolve_topics, "expanded").record
+            data["topics"] = part(known, "data", "topics")
+            method = {"expansion": part(known, "method")["expansion"], **method}
+        return (replace(made, provenance=Provenance(method, data)),)
+
+
+def merge_job(
+    lists: str | Path,
+    *,
+    depth: int = DEPTH,
+    duplicates: bool = False,
+    output: str | Path | None = None,
+    tag: str | None = None,
+    queries: str | None = None,
+) -> MergeJob:
+    """Merge the lists of a run's file (or `-`) whose query ids are `<question>.<n>`; see `toolkit.expand.merge`."""
+    inputs = Results(runs=(read_made(lists),))
+    return MergeJob(inputs, MergeLists(depth, duplicates), Output.at(output), tag or "", queries)
+
+
+def write_lists(lists: str | Path, output: str | Path, *, depth: int = DEPTH, duplicates: bool = False) -> dict[str, list[str]]:
+    """Merge lists into JSON, {question: [document, ...]}; with duplicates, which no TREC run can have, as the release does."""
+    merged = merge(read_made(lists).run, depth, duplicates)
+    with open_output(output) as out:
+        out.write((json.dumps(merged, ensure_ascii=False) + "\n").encode())
+    return merged
+
+
+def own_corpus(topics: TopicSet) -> str:
+    """The name of the one corpus that belongs to topics. ToolkitError where there is none, and where there are several."""
+    if topics.benchmark is None or len(topics.parts) != 1:
+        what = "names no corpus to search" if topics.benchmark is None else "is several groups"
+        raise ToolkitError(f"{topics.name} {what}", "name what to search with --index")
+    return f"{topics.benchmark.spec.name}/{topics.parts[0].group}"

@@ -1,0 +1,192 @@
+"""What all work that makes a file has in common: dry run, the output's name, partial results, timing, file and record."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import is_stream
+from toolkit.core.progress import say
+from toolkit.core.runs import Run
+from toolkit.formats import write_run
+from toolkit.formats.ids import check_ids
+from toolkit.provenance import Provenance, write_recorded
+from toolkit.steps import Executor, LocalExecutor, Made, Results, Step, Tools
+from toolkit.store.keyed_cache import KeyedCache
+
+Product = TypeVar("Product")
+SUFFIXES = (".gz", ".zst", ".trec", ".txt", ".run", ".res", ".json", ".jsonl", ".parquet")
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a file and its record go.
+
+    path    `-` is standard output; None where nothing is written
+    beside  the record's file without `.yaml`, where it does not stand beside the file
+
+    Raises ToolkitError for a folder.
+    """
+
+    path: Path | None = None
+    beside: Path | None = None
+
+    def __post_init__(self):
+        for place in (self.path, self.beside):
+            if place and str(place) != "-" and place.is_dir():
+                raise ToolkitError(f"{place} is a folder, not a file", "name a file in it")
+
+    @classmethod
+    def at(cls, path: str | Path | None, record: str | Path | None = None) -> Output:
+        """From what a user names: the record's file with or without `.yaml`."""
+        beside = None if record is None else Path(str(record).removesuffix(".yaml"))
+        return cls(None if path is None else Path(path), beside)
+
+    @property
+    def plan(self) -> str:
+        """What writing does."""
+        return "write nothing" if self.path is None else f"write {self.path}"
+
+    def write(
+        self,
+        write: Callable[[str | Path], None],
+        provenance: Provenance,
+        *,
+        tag: str,
+        counts: Mapping[str, Any],
+        started: float,
+        what: str = "run",
+    ) -> None:
+        """File and record together, see `toolkit.provenance.write_recorded`."""
+        write_recorded(self.path, write, provenance, tag=tag, counts=counts, started=started, what=what, beside=self.beside)
+
+
+class Job(ABC, Generic[Product]):
+    """Work that ends in a file with a record. Everything is looked up and checked when it is made; nothing is done yet."""
+
+    output: Output
+    executor: Executor = LocalExecutor()
+
+    @abstractmethod
+    def plan(self) -> list[str]:
+        """What the work would do, a line a step, without the output."""
+
+    @abstractmethod
+    def work(self, tools: Tools) -> Product:
+        """Do it."""
+
+    @abstractmethod
+    def write(self, product: Product, started: float) -> None:
+        """Write what was made, with its record."""
+
+    def warnings(self) -> list[str]:
+        """What a user should know before the work begins."""
+        return []
+
+    def describe(self) -> list[str]:
+        """What a dry run prints."""
+        return [*self.plan(), self.output.plan]
+
+    def make(self) -> Product:
+        """Do the work and write what it made. An interrupted job resumes with the partial results beside the output."""
+        started = time.time()
+        for line in self.warnings():
+            say(line)
+        with partial_results(self.output.path) as cache:
+            product = self.work(Tools(cache, self.executor))
+            self.write(product, started)
+        return product
+
+
+@contextmanager
+def partial_results(output: Path | None) -> Iterator[Callable[[str], KeyedCache] | None]:
+    """Yield what opens a cache beside an output, `.NAME.partial`, removed when the block ends well; None for streams."""
+    if output is None or is_stream(output):
+        yield None
+        return
+    opened: list[KeyedCache] = []
+
+    def open_cache(identity: str) -> KeyedCache:
+        """A cache for what `identity` computes."""
+        opened.append(KeyedCache(output.with_name(f".{output.name}.partial"), "partial results", identity))
+        return opened[-1]
+
+    try:
+        yield open_cache
+    except BaseException:
+        for cache in opened:
+            cache.close()
+        raise
+    for cache in opened:
+        cache.remove()
+
+
+@dataclass
+class RunJob(Job[tuple[Made, ...]]):
+    """Topics or runs to runs, by steps.
+
+    inputs  what the first step is applied to
+    step    one, or several as a pipeline
+    output  of one run; `place` names the files of several
+    tag     of the run; the steps' own where it is empty
+    """
+
+    inputs: Results
+    step: Step
+    output: Output = field(default_factory=Output)
+    tag: str = ""
+
+    def __post_init__(self):
+        if self.tag:
+            check_ids("tag", [self.tag])
+        self.step.prepare(self.inputs)
+
+    def plan(self) -> list[str]:
+        """Of every step."""
+        changed = [f"instructions: {self.inputs.instruction}"] if self.inputs.instruction != "full" else []
+        return [*changed, *self.step.plan(self.inputs)]
+
+    def warnings(self) -> list[str]:
+        """Of every step."""
+        return self.step.warnings(self.inputs)
+
+    def work(self, tools: Tools) -> tuple[Made, ...]:
+        """The runs."""
+        return self.step.apply(self.inputs, tools).runs
+
+    def place(self, made: Made) -> Output:
+        """Where a run goes."""
+        return self.output
+
+    def write(self, product: tuple[Made, ...], started: float) -> None:
+        """Every run with its record."""
+        for made in product:
+            run, tag = made.run, self.tag or made.run.tag
+            self.place(made).write(
+                lambda path, run=run, tag=tag: write_run(run, path, tag=tag, **self.step.written),
+                made.provenance,
+                tag=tag,
+                counts={"queries": len(run.query_ids), "lines": len(run)},
+                started=started,
+            )
+
+    def run(self) -> Run:
+        """Make the one run, under its tag."""
+        from dataclasses import replace
+
+        [made] = self.make()
+        return replace(made.run, tag=self.tag or made.run.tag)
+
+
+def stem_of(source: str | Path) -> str:
+    """`runs/bm25.trec.gz` -> `bm25`; `-` is `stdin`."""
+    stem = "stdin" if str(source) == "-" else Path(source).name
+    while (suffix := Path(stem).suffix) in SUFFIXES:
+        stem = stem.removesuffix(suffix)
+    return stem

@@ -1,0 +1,234 @@
+"""The record of a file, `<file>.yaml` beside it: how it was made, in the parts of ir_metadata (Breuer et al. 2022).
+
+Reading a file with its record and writing both are one function each: `read_recorded`, `write_recorded`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import is_stream, open_output
+from toolkit.core.progress import say
+from toolkit.provenance.environment import implementation_facts, platform_facts
+from toolkit.provenance.identity import file_digest
+
+T = TypeVar("T")
+
+# the order of ir_metadata's parts (https://www.ir-metadata.org); others follow by name
+PARTS = ("tag", "actor", "platform", "research goal", "implementation", "method", "data")
+INHERITED = ("test collection", "topics", "queries", "indexes")  # what holds of a run holds of those made of it
+HINT = "make the file again, or remove its record"
+
+
+def record_path(path: str | Path) -> Path:
+    """`runs/a.trec` -> `runs/a.trec.yaml`."""
+    return Path(f"{path}.yaml")
+
+
+def read_record(path: str | Path) -> dict[str, Any] | None:
+    """The record beside a file as it stands, unverified: None where there is none; ToolkitError where it is no YAML mapping."""
+    import yaml
+
+    place = record_path(path)
+    if not place.exists():
+        return None
+    try:
+        content = yaml.safe_load(place.read_bytes())
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise ToolkitError(f"{place}{line}: not readable as YAML", HINT) from error
+    if not isinstance(content, dict):
+        raise ToolkitError(f"{place}: expected a mapping, found {type(content).__name__}", HINT)
+    return content
+
+
+def part(record: Mapping[str, Any] | None, *names: str) -> Mapping[str, Any]:
+    """What lies under these names; empty where there is no mapping: a record may be another tool's."""
+    found: Any = record
+    for name in names:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def last_step(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The facts of the system that made the last ranking: the last reranker, or the only one that searched; else empty."""
+    method = part(record, "method")
+    for name in ("reranking", "retrieval"):
+        steps = method.get(name)
+        if isinstance(steps, list) and steps and isinstance(steps[-1], Mapping):
+            # several systems that a fusion made one of have no last one
+            return {} if name == "retrieval" and method.get("fusion") else steps[-1]
+    return {}
+
+
+def system_name(tag: str, record: Mapping[str, Any]) -> str:
+    """The name of that system; the tag where the record does not say."""
+    return str(last_step(record).get("name") or tag)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What made a file: the parts `method` and `data` of its record, without what `data` says of the file itself."""
+
+    method: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def step(self, kind: str, facts: Mapping[str, Any]) -> Provenance:
+        """With one more step: a file may have gone through several of one kind (`reranking`)."""
+        steps = self.method.get(kind, ())
+        return replace(self, method={**self.method, kind: [*steps, dict(facts)]})
+
+    def having(self, **parts: Any) -> Provenance:
+        """With these parts of `data`; what is empty is left out."""
+        return replace(self, data={**self.data, **{name.replace("_", " "): value for name, value in parts.items() if value}})
+
+    def inherited(self) -> Provenance:
+        """What holds of a file made of this one, too: its steps, topics and indexes."""
+        return replace(self, data={name: self.data[name] for name in INHERITED if name in self.data})
+
+
+def agreed(provenances: Sequence[Provenance]) -> Provenance:
+    """What several files have in common: the parts that all agree on, every index, and the steps that searched, in order."""
+    data: dict[str, Any] = {}
+    for name in ("test collection", "topics"):
+        values = [one.data.get(name) for one in provenances]
+        if values[0] and all(value == values[0] for value in values):
+            data[name] = values[0]
+    indexes: list[Any] = []
+    for index in (index for one in provenances for index in one.data.get("indexes", ())):
+        indexes += [index] if index not in indexes else []
+    steps = [step for one in provenances for step in one.method.get("retrieval", ())]
+    return Provenance({"retrieval": steps} if steps else {}, data | ({"indexes": indexes} if indexes else {}))
+
+
+@dataclass(frozen=True)
+class Recorded(Generic[T]):
+    """The content of a file and its record.
+
+    source   the file as it was named; `-` is standard input
+    content  what was read: a run, qrels, topics
+    what     what the record calls it: `run`, `qrels`
+    """
+
+    source: str
+    content: T
+    what: str = "run"
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the file's bytes, decompressed; empty for standard input and pipes."""
+        return file_digest(Path(self.source)) if Path(self.source).is_file() else ""
+
+    @cached_property
+    def record(self) -> Mapping[str, Any]:
+        """The record beside the file: empty where there is none, and, with a warning, where it is of another file.
+
+        Raises ToolkitError where it cannot be read.
+        """
+        record = (read_record(self.source) or {}) if Path(self.source).is_file() else {}
+        if record and part(record, "data", self.what).get("sha256") != self.sha256:
+            say(f"warning: {record_path(self.source)} is the record of another file: left out")
+            return {}
+        return record
+
+    @property
+    def provenance(self) -> Provenance:
+        """What made the file, as its record says."""
+        return Provenance(part(self.record, "method"), part(self.record, "data"))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the record of a file made of this one says of it: name, digest and counts."""
+        counts = counts_of(self.content)
+        if not self.sha256:
+            return {"of": "standard input", **counts}
+        return {"file": Path(self.source).name, "sha256": self.sha256, **counts}
+
+
+def counts_of(content: Any) -> dict[str, Any]:
+    """Tag, queries and lines of a run or qrels."""
+    tag = {"tag": content.tag} if hasattr(content, "tag") else {}
+    return {**tag, "queries": len(content.query_ids), "lines": len(content)}
+
+
+def read_recorded(source: str | Path, read: Callable[[str | Path], T], what: str = "run") -> Recorded[T]:
+    """A file with its record. Every command that takes a run reads it so.
+
+    The record is read and compared with the file's digest when it is first asked for: now, a record of another file would be
+    taken for this one's if the file were written over before.
+    """
+    recorded = Recorded(str(source), read(source), what)
+    _ = recorded.record
+    return recorded
+
+
+def record_of(provenance: Provenance, *, tag: str, seconds: float, what: str, made: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole record of a file: `made` is what it says of the file itself, under `data: <what>`; `seconds` is wall time."""
+    return {
+        "tag": tag,
+        "platform": platform_facts(),
+        "implementation": implementation_facts(seconds),
+        "method": {"automatic": True, **provenance.method},
+        "data": {**provenance.data, what: dict(made)},
+    }
+
+
+def write_recorded(
+    output: str | Path | None,
+    write: Callable[[str | Path], None],
+    provenance: Provenance,
+    *,
+    tag: str,
+    counts: Mapping[str, Any],
+    started: float,
+    what: str = "run",
+    beside: str | Path | None = None,
+) -> None:
+    """Write a file and its record. What a process that is killed leaves is an old pair, a new pair, or a file whose record
+    is of another one, which readers see by the digest.
+
+    output   the file; None writes the record alone
+    write    writes the file at a path
+    counts   what the record says of the file beside its name and digest
+    started  when the work began (`time.time()`)
+    beside   the record's file without `.yaml`; None is beside the file, and no record where the output is a stream
+    """
+    place = beside if beside is not None else (None if output is None or is_stream(output) else output)
+    if place is None:
+        if output is not None:
+            write(output)
+        return
+    with open_output(record_path(place)) as out:  # opened first: where it cannot be written, nothing is
+        made: dict[str, Any] = {}
+        if output is not None:
+            write(output)
+            if not is_stream(output):
+                made = {"file": Path(output).name, "sha256": file_digest(Path(output))}
+        seconds = time.time() - started
+        out.write(to_yaml(record_of(provenance, tag=tag, seconds=seconds, what=what, made={**made, **counts})))
+
+
+def write_record(path: str | Path, record: Mapping[str, Any]) -> Path:
+    """Write a whole record beside a file that is there already; the record's path."""
+    place = record_path(path)
+    with open_output(place) as out:
+        out.write(to_yaml(record))
+    return place
+
+
+def to_yaml(record: Mapping[str, Any]) -> bytes:
+    """The bytes of a record: known parts first, what is in them stays in its order (plain values only)."""
+    import yaml
+
+    def place(name: str) -> tuple[int, str]:
+        return (PARTS.index(name), "") if name in PARTS else (len(PARTS), name)
+
+    ordered = {name: record[name] for name in sorted(record, key=place)}
+    return yaml.safe_dump(ordered, sort_keys=False, allow_unicode=True, width=1 << 16).encode()

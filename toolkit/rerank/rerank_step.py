@@ -1,0 +1,237 @@
+"""The step that reranks: the best documents of each query are read by a model that sees query and document together."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from toolkit.benchmarks import TopicSet
+from toolkit.core.errors import ToolkitError, three
+from toolkit.core.runs import Run, join_runs
+from toolkit.core.specs import SystemSpec
+from toolkit.models.listwise import load_ranker
+from toolkit.models.listwise.ranker import DEFAULT_PROMPT
+from toolkit.models.llm import load_prompt
+from toolkit.models.rerankers import KINDS as POINTWISE
+from toolkit.models.rerankers import check_reranker, load_reranker
+from toolkit.models.rerankers.settings import PROMPTED, parameters
+from toolkit.provenance import model_identity, topics_digest, topics_facts
+from toolkit.registry.choice import choose_system
+from toolkit.rerank.candidates import check_queries, check_repeats, count_tied, wanted_ids
+from toolkit.rerank.listwise import plan_listwise, rerank_listwise
+from toolkit.rerank.pointwise import Part, rerank_parts
+from toolkit.steps import Results, Step, Tools
+from toolkit.texts import Texts, check_texts
+
+DEFAULT_DEPTH = 100
+LISTWISE = "listwise"
+SLIDING = ("window", "step", "passes", "shuffle")
+ASKING = ("loader", "concurrency", "replay", "cache")
+STAGE = ("depth", "tail", "scores", "run", *SLIDING)  # what says how it is used, not how the model is loaded
+
+
+class Rerank(Step):
+    """Rerank the best documents of each query.
+
+    system   a name of the registry, a folder, a Hugging Face id, or a system that was looked up; `systems` are YAML files with
+             entries of the user's, `kind` is that of a checkpoint that no entry knows, `recipe` a paper's way of using it
+    depth    documents of each query that are read
+    tail     `keep` those below behind the others, or `drop` them
+    scores   `own`: the model's; `rank`: 1 / rank; `candidates`: those of the run at the same ranks
+    given    how the model is loaded (`device`, `precision`, `batch_size`, `trust_remote_code`, `prompt`; of listwise ones
+             `loader`, `cache`, `replay`, `concurrency`), and how the window slides (`window`, `step`, `passes`, `shuffle`)
+
+    What is not given (None) is the entry's or the recipe's, else the default. Raises ToolkitError for an unknown system, one
+    that is no reranker, and for what a reranker of its kind has no meaning for.
+    """
+
+    reads_texts = True
+
+    def __init__(
+        self,
+        system: str | SystemSpec,
+        *,
+        systems: Sequence[str | Path] = (),
+        recipe: str | None = None,
+        kind: str | None = None,
+        **given: Any,
+    ):
+        spec = system if isinstance(system, SystemSpec) else choose_system(str(system), files=systems, recipe=recipe, kind=kind)
+        if spec.kind not in (*POINTWISE, LISTWISE):
+            kinds = ", ".join((*POINTWISE, LISTWISE))
+            raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no reranker", f"--kind says what a checkpoint is: {kinds}")
+        given = {name: value for name, value in given.items() if value is not None}
+        known, listwise = {**spec.parameters, **given}, spec.kind == LISTWISE
+        if not listwise and (unknown := [name for name in (*SLIDING, *ASKING) if name in given]):
+            message = f"{spec.name} is of kind {spec.kind}: it has no {', '.join(unknown)}"
+            raise ToolkitError(message, "only listwise rerankers have")
+        if not listwise:
+            check_reranker(spec, given.get("prompt"))
+        for name in ("depth", "batch_size"):
+            if known.get(name, 1) < 1:
+                raise ToolkitError(f"{name.replace('_', ' ')} is {known[name]}", "a whole number from 1 on")
+        self.spec = spec
+        self.depth: int = known.get("depth", DEFAULT_DEPTH)
+        self.tail: str = known.get("tail", "keep")
+        self.scores: str = known.get("scores", "rank" if listwise else "own")
+        self.loading = {name: value for name, value in given.items() if name not in STAGE}
+        self.sliding = {name: known[name] for name in SLIDING if name in known} if listwise else {}
+        self._report: dict[str, Any] = {}
+
+    @property
+    def tag(self) -> str:
+        """`rerank-NAME`."""
+        return f"rerank-{self.spec.name}"
+
+    @property
+    def name(self) -> str:
+        """`rerank-NAME`, then recipe and what is not its default."""
+        usual = Rerank(self.spec)
+        changed = [
+            f"{key}-{getattr(self, key)}" for key in ("depth", "tail", "scores") if getattr(self, key) != getattr(usual, key)
+        ]
+        changed += [f"{key}-{value}" for key, value in self.sliding.items() if value != usual.sliding.get(key)]
+        if prompt := self.loading.get("prompt"):
+            changed.append(f"prompt-{Path(prompt).name.removesuffix('.yaml')}")
+        return ".".join([self.tag, *filter(None, [self.spec.recipe]), *changed])
+
+    def warnings(self, results: Results) -> list[str]:
+        """Topics that the run has no documents for, and instructions that became something else than they were searched as."""
+        if not results.runs or results.topics is None:
+            return []
+        made, topics = results.one, results.topics.topics
+        lines = []
+        if without := {topic.query_id for topic in topics}.difference(made.run.query_ids):
+            lines.append(f"note: {made.source} has no documents for {len(without)} of {len(topics)} topics ({three(without)})")
+        searched = made.provenance.method.get("instruction", results.instruction)
+        if searched != results.instruction:
+            now = "their own" if results.instruction == "full" else results.instruction
+            lines.append(f"note: {made.source} was searched with instruction {searched}; the topics are reranked with {now}")
+        return lines
+
+    def plan(self, results: Results) -> list[str]:
+        """What is read and how much is asked of the model; without texts where these would be downloaded."""
+        if not results.runs:
+            return [f"rerank the best {self.depth} of each query with {self.spec.name}"]
+        spec, made = self.spec, results.one
+        recipe = f", recipe {spec.recipe}" if spec.recipe else ""
+        size = f", {spec.size} parameters" if spec.size else ""
+        given = "".join(f", {name} {value}" for name, value in spec.parameters.items() if name not in STAGE[:4])
+        texts, asked = self._plan_texts(results)
+        return [
+            f"rerank the best {self.depth} of each of {len(made.run.query_ids)} queries of {made.source}, {self.tail} the tail",
+            f"texts of {texts}",
+            f"system {spec.name}{recipe} ({spec.kind}{size}{given}): {asked}; scores: {self.scores}",
+        ]
+
+    def _plan_texts(self, results: Results) -> tuple[str, str]:
+        """Whose texts are read and how much is asked of the model; without the texts, where they would be downloaded."""
+        run = results.one.run
+        fetched = dict.fromkeys(source.fetch for part in results.topics.parts if (source := results.texts(part.group)).fetch)
+        if fetched:
+            documents = len(wanted_ids(run, self.depth))
+            return f"{documents:,} documents from {', '.join(fetched)}", "how much is asked is known with the texts"
+        parts = self._parts(run, results.asked, results.texts)
+        documents, places = sum(len(part.texts) for part in parts), dict.fromkeys(part.place for part in parts)
+        asked = ", ".join(f"{count:,} {what}" for what, count in self._requests(parts).items())
+        return f"{documents:,} documents from {', '.join(places)}", asked
+
+    def apply(self, results: Results, tools: Tools) -> Results:
+        """Rerank the run; topics that it has not stay without lines. What is missing is refused before the model is loaded."""
+        made = results.one
+        parts = self._parts(made.run, results.asked, results.texts)
+        runs, self._report = (self._listwise if self.spec.kind == LISTWISE else self._pointwise)(parts, tools)
+        joined = join_runs(runs, source=made.run.source)
+        if self.scores == "candidates":
+            self._report["tied"] = count_tied(joined, self.depth)
+        tag = f"{made.run.tag}.{self.tag}" if made.run.tag else self.tag
+        topics = topics_facts(results.topics.name, results.topics.topics)
+        provenance = made.provenance.inherited().step("reranking", self.facts())
+        if results.instruction != "full":
+            provenance = replace(provenance, method={**provenance.method, "instruction": results.instruction})
+            topics[results.instruction] = {"sha256": topics_digest(results.asked.topics)}
+        provenance = provenance.having(topics=topics, candidates=dict(made.facts))
+        return results.with_run(replace(joined, tag=tag), provenance)
+
+    def _parts(self, run: Run, topics: TopicSet, texts: Texts) -> list[Part]:
+        """What is to be reranked, part by part; ToolkitError for what is missing."""
+        check_queries(run, topics.topics)
+        check_repeats(run)
+        parts = []
+        for part in topics.parts:
+            of_part = run.select(topic.query_id for topic in part.topics)
+            if of_part.query_ids:
+                source = texts(part.group)
+                wanted = wanted_ids(of_part, self.depth)
+                found = source.find(wanted)
+                check_texts(wanted, found, source.place)
+                parts.append(Part(of_part, part.topics, found, source.place))
+        if not parts:
+            raise ToolkitError(f"{run.source or 'the run'} has nothing to rerank", "check the run")
+        return parts
+
+    def _pointwise(self, parts: list[Part], tools: Tools) -> tuple[list[Run], dict[str, Any]]:
+        reranker = load_reranker(self.spec, **self.loading)
+        cache = tools.cache(_key({**self.identity(), **reranker.facts})) if tools.cache else None
+        how = {"depth": self.depth, "tail": self.tail, "scores": self.scores}
+        runs = rerank_parts(parts, reranker, **how, cache=cache, executor=tools.executor)
+        return runs, {**reranker.facts, "inputs cut": reranker.cut}
+
+    def _listwise(self, parts: list[Part], tools: Tools) -> tuple[list[Run], dict[str, Any]]:
+        ranker = load_ranker(self.spec, **self.loading)
+        how = {"depth": self.depth, "tail": self.tail, "scores": self.scores, **self.sliding}
+        done = [rerank_listwise(part.run, part.topics, part.texts, self.spec, ranker, **how) for part in parts]
+        return [run for run, _ in done], done[-1][1]
+
+    def _requests(self, parts: list[Part]) -> dict[str, int]:
+        """What would be asked of the model: pairs; of a listwise one requests, how many of them are cached, and tokens."""
+        if self.spec.kind != LISTWISE:
+            return {"pairs": sum(int(run.lengths.clip(max=self.depth).sum()) for run, *_ in parts)}
+        ranker = load_ranker(self.spec, **self.loading)
+        plans = [
+            plan_listwise(part.run, part.topics, part.texts, self.spec, ranker, depth=self.depth, **self.sliding)
+            for part in parts
+        ]
+        return {name: sum(plan[name] for plan in plans) for name in plans[0]}
+
+    def identity(self) -> dict[str, Any]:
+        """What a score depends on beside the pair, before the model is loaded."""
+        return {"kind": self.spec.kind, **model_identity(self.spec)}
+
+    def facts(self) -> dict[str, Any]:
+        """What the record says of it, under `reranking`; how exactly it was computed once it has run."""
+        spec = self.spec
+        return {
+            "name": spec.name,
+            "method": spec.kind,
+            **model_identity(spec),
+            **({"recipe": spec.recipe} if spec.recipe else {}),
+            "templates": dict(spec.templates),
+            # what the recipe would have reranked is told by the candidates, which may be others
+            **{name: value for name, value in spec.parameters.items() if name != "run"},
+            "depth": self.depth,
+            "tail": self.tail,
+            "scores": self.scores,
+            "rank_only": self.scores == "rank",
+            **self._report,
+        }
+
+
+def _key(facts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def shown_prompt(spec: SystemSpec, prompt: str | None = None) -> str:
+    """The prompt that a system's reranker would use, for people; `prompt` is the name or file of another one."""
+    if spec.kind == LISTWISE:
+        kind, name = LISTWISE, spec.parameters.get("prompt", DEFAULT_PROMPT)
+    elif spec.kind in PROMPTED:
+        kind, name = "pointwise", parameters(PROMPTED[spec.kind], spec).prompt
+    else:
+        raise ToolkitError(f"{spec.name} is of kind {spec.kind}: it has no prompt", "language models have")
+    chosen = load_prompt(prompt or name, kind)
+    return f"{chosen.name} (sha256 {chosen.sha256})\n\n{chosen.show()}"

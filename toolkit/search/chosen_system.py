@@ -1,0 +1,104 @@
+"""A system of the registry as it is to be used for searching: its parameters, and the name that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from toolkit import registry
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import template_digest
+from toolkit.provenance import model_identity
+from toolkit.registry.choice import choose_system
+from toolkit.registry.kinds import check_system, kinds
+from toolkit.registry.loader import did_you_mean
+
+RULES = "+rules"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A system with the parameters that it is used with.
+
+    parameters  complete: its own with those that the user gave
+    changed     those that differ from its own, which enter the run's name
+    templated   whether queries are put into the user's template; the digest of what is sent enters the name
+    rules       whether InfoSearch's restrictions are filtered by rules behind it (`NAME+rules`)
+    """
+
+    spec: SystemSpec
+    parameters: Mapping[str, Any]
+    changed: Mapping[str, Any]
+    rules: bool = False
+    templated: bool = False
+
+    @property
+    def tag(self) -> str:
+        """The system's name alone."""
+        return f"{self.spec.name}{RULES if self.rules else ''}"
+
+    @property
+    def name(self) -> str:
+        """Name, recipe and what differs from its own parameters, as a run's file name has them: `bm25.k1-1.2`."""
+        changed = [name if value is True else f"{name}-{value}" for name, value in self.changed.items()]
+        changed += [f"template-{template_digest(self.spec)[:8]}"] if self.templated else []
+        return ".".join([self.tag, *filter(None, [self.spec.recipe]), *changed])
+
+    def in_precision(self, precision: str) -> Chosen:
+        """The same, computed in another precision: no part of what is sent, it says nothing of the index."""
+        exact = {"precision": precision}
+        return replace(self, parameters={**self.parameters, **exact}, changed={**self.changed, **exact})
+
+    def facts(self) -> dict[str, Any]:
+        """What a run's record says of it before it has searched."""
+        spec, facts = self.spec, {"name": self.tag, "method": self.spec.kind}
+        facts |= model_identity(spec)
+        facts |= {"templates": dict(spec.templates)} if spec.checkpoint or spec.templates else {}
+        facts |= {"recipe": spec.recipe} if spec.recipe else {}
+        return {**facts, **self.parameters}
+
+
+def choose(system: str, given: Mapping[str, Any], precision: str | None, **how: Any) -> Chosen:
+    """The system of a name, as it is to be used. ToolkitError for an unknown one, and for parameters without meaning.
+
+    given      parameters; those that are None are not given
+    precision  of a model
+    how        what `registry.choice.choose_system` takes: `files`, `recipe`, `query_template`
+    """
+    plain = _plain(system)
+    if not plain:
+        raise ToolkitError(f"{system!r} names no system", "`tandem systems list` has the names")
+    spec = choose_system(plain, **how)
+    given = {name: value for name, value in given.items() if value is not None}
+    known = kinds()[spec.kind]["parameters"]
+    for parameter in given:
+        if parameter not in known:
+            hint = f"{did_you_mean(parameter, known)}known: {', '.join(sorted(known))}"
+            raise ToolkitError(f"{spec.name} has no parameter {parameter!r}", hint)
+    if precision and not spec.checkpoint:
+        raise ToolkitError(f"{plain} has no precision", "models have; leave --precision out")
+    changed = {name: value for name, value in given.items() if value != spec.parameters.get(name)}
+    complete = {**spec.parameters, **given}
+    used = replace(spec, parameters=complete)
+    check_system(used)
+    templated = bool(how.get("query_template") or how.get("plain_template"))
+    chosen = Chosen(used, complete, changed, rules=system != plain, templated=templated)
+    return chosen.in_precision(precision) if precision else chosen
+
+
+def shared_parameters(systems: Sequence[str], given: Mapping[str, Any], **how: Any) -> list[dict[str, Any]]:
+    """Of parameters that are given for several systems, those that each of them has; ToolkitError for one that none has."""
+    known = [kinds()[choose_system(_plain(system), **how).kind]["parameters"] for system in systems]
+    given = {name: value for name, value in given.items() if value is not None}
+    if unknown := [name for name in given if not any(name in own for own in known)]:
+        every = sorted({name for own in known for name in own})
+        hint = f"{did_you_mean(unknown[0], every)}known: {', '.join(every)}"
+        raise ToolkitError(f"{' and '.join(systems)} has no parameter {unknown[0]!r}", hint)
+    return [{name: value for name, value in given.items() if name in own} for own in known]
+
+
+def _plain(system: str) -> str:
+    """The name without `+rules`."""
+    return system.removesuffix(RULES) if system not in registry.systems() else system

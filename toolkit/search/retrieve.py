@@ -1,0 +1,224 @@
+"""The step that searches: one system over an index, or over each part of the topics its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from toolkit.benchmarks import TopicSet
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import join_runs
+from toolkit.index import Index
+from toolkit.provenance import Provenance, topics_digest, topics_facts
+from toolkit.search.candidate_sets import CandidateSets, find_candidates
+from toolkit.search.chosen_system import RULES, choose
+from toolkit.search.engines import Engine, engine
+from toolkit.search.rules import apply_rules
+from toolkit.search.search_options import SearchOptions
+from toolkit.steps import Made, Results, Step, Tools
+
+DEFAULT_HITS = 1000
+BM25_DECIMALS = 6  # as Anserini writes them: 4 decimals, ties made strict in the 6th
+ROUNDED = ("bm25", "bm25-fields")  # kinds whose runs are rounded as Anserini rounds them
+
+
+class Retrieve(Step):
+    """Search topics with one system.
+
+    system        a name of the registry (`NAME+rules`: results filtered by rules behind it), a folder, a Hugging Face id
+    index         a folder, a prebuilt index's name, or a benchmark; the topics' own corpora where none is named
+    hits          documents a query
+    candidates    a run's file, or `candidates` for the benchmark's own: of each topic only these documents may be found
+    threads       of the search, one a core where none are given; models take all cores
+    recipe        a paper's way of using the system in place of the model card's; `systems` are YAML files with own entries
+    query_template, plain_template   what is sent of a topic with, and without, an instruction
+    language      of an index that does not record its own
+    device, precision, batch_size, trust_remote_code   of models; None where they are to choose
+    parameters    of the system where they are not to be its own (`k1=1.2`, `rm3=True`)
+
+    Raises ToolkitError for an unknown system and for parameters that it does not have or that have no meaning.
+    """
+
+    def __init__(
+        self,
+        system: str = "bm25",
+        *,
+        index: str | None = None,
+        hits: int = DEFAULT_HITS,
+        candidates: str | Path | None = None,
+        threads: int | None = None,
+        recipe: str | None = None,
+        systems: Sequence[str | Path] = (),
+        query_template: str | None = None,
+        plain_template: str | None = None,
+        language: str | None = None,
+        device: str | None = None,
+        precision: str | None = None,
+        batch_size: int | None = None,
+        trust_remote_code: bool = False,
+        **parameters: Any,
+    ):
+        how = {"files": systems, "recipe": recipe, "query_template": query_template, "plain_template": plain_template}
+        self.chosen = choose(system, parameters, precision, **how)
+        threads = (os.cpu_count() or 1) if threads is None else threads
+        self.options = SearchOptions(hits, threads, language, device, precision, batch_size, trust_remote_code)
+        self.index, self.candidates = index, candidates
+        self._found: dict[str, Any] = {}  # of the engine, once it has searched
+
+    @property
+    def name(self) -> str:
+        """`bm25.k1-1.2`."""
+        return self.chosen.name
+
+    @property
+    def tag(self) -> str:
+        """`bm25`."""
+        return self.chosen.tag
+
+    def in_precision(self, precision: str) -> Retrieve:
+        """The same step, its model in another precision; itself where the system has no model."""
+        if not self.chosen.spec.checkpoint:
+            return self
+        other = copy(self)
+        other.chosen, other.options = self.chosen.in_precision(precision), replace(self.options, precision=precision)
+        return other
+
+    @property
+    def limits(self) -> list[str]:
+        """What of it restricts what is found, as a run's file name has it: `candidates`, `hits-100`."""
+        among = [self.candidate_sets.name] if self.candidates is not None else []
+        return among + ([f"hits-{self.options.hits}"] if self.options.hits != DEFAULT_HITS else [])
+
+    @property
+    def reads_texts(self) -> bool:
+        """Rules read documents."""
+        return self.chosen.rules
+
+    @property
+    def written(self) -> Mapping[str, Any]:
+        """BM25 keeps Anserini's order: two scores may differ in 32 bits and not in 6 decimals; all others round-trip."""
+        anserinis = self.chosen.spec.kind in ROUNDED and not self.chosen.rules
+        return {"decimals": BM25_DECIMALS, "ties": "file"} if anserinis else {}
+
+    @cached_property
+    def topics(self) -> TopicSet:
+        """Those that it was prepared for."""
+        raise ToolkitError("no topics to search for", "name them")
+
+    @cached_property
+    def candidate_sets(self) -> CandidateSets:
+        """The only documents that each of the topics may find."""
+        return find_candidates(self.candidates, self.topics)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What searches the topics, with where its indexes come from."""
+        options = replace(self.options, candidates=self.candidate_sets if self.candidates is not None else None)
+        return engine(self.chosen, self.topics, self.index_name, options)
+
+    @property
+    def index_name(self) -> str:
+        """What is searched: the index named, else the benchmark whose topics these are."""
+        if self.index:
+            return self.index
+        if self.topics.benchmark is None:
+            raise ToolkitError(f"{self.topics.name} names no corpus to search", "name one with --index")
+        return self.topics.benchmark.spec.name
+
+    def prepare(self, results: Results) -> None:
+        """Look up what searching these topics needs: index, candidates; nothing is opened."""
+        if results.topics is not self.__dict__.get("topics"):
+            for name in ("engine", "candidate_sets"):
+                self.__dict__.pop(name, None)
+            self.topics = results.topics
+        _ = self.engine
+
+    def plan(self, results: Results) -> list[str]:
+        """What searching does, a line for each part of the topics."""
+        self.prepare(results)
+        lines = [
+            f"search {len(part.topics)} topics of {self.topics.name} ({part.group}) with {source.plan}"
+            for part, source in zip(self.topics.parts, self.engine.sources, strict=True)
+        ]
+        given = ", ".join(f"{name} {value}" for name, value in self.chosen.parameters.items())
+        lines.append(f"system {self.tag} ({given}), {self.options.hits} hits, {self.options.threads} threads")
+        return lines + ([self.candidate_sets.plan] if self.candidates is not None else [])
+
+    def open(self, results: Results) -> list[Index]:
+        """Every index that will be searched, made or downloaded where it is not there yet."""
+        self.prepare(results)
+        return self.engine.open()
+
+    def apply(self, results: Results, tools: Tools) -> Results:
+        """Open every index before anything is searched, then search part after part."""
+        indexes = self.open(results)
+        if not any(part.topics for part in self.topics.parts):
+            raise ToolkitError(f"{self.topics.name} has no topics", "check the file")
+        runs = []
+        for asked, part, index in zip(results.asked.parts, self.topics.parts, indexes, strict=True):
+            if part.topics:
+                run = self.engine.search(asked.topics, index)
+                if self.chosen.rules:
+                    # rules read the instructions themselves, whatever the system was given in their place
+                    run = apply_rules(run, part.topics, results.texts(part.group).find(run.doc_ids.to_pylist()))
+                runs.append(run)
+        run, self._found = join_runs(runs, tag=self.tag, source=self.topics.name), self.engine.facts()
+        return replace(results, runs=(Made(replace(run, tag=self.tag), self._provenance(results, indexes)),))
+
+    def facts(self) -> dict[str, Any]:
+        """What the record says of it, under `retrieval`; device, precision and truncated queries once it has searched."""
+        return {**self.chosen.facts(), **self._found, "hits": self.options.hits}
+
+    def _provenance(self, results: Results, indexes: Sequence[Index]) -> Provenance:
+        facts = topics_facts(self.topics.name, self.topics.topics)
+        method: dict[str, Any] = {"retrieval": [self.facts()]}
+        if results.instruction != "full":
+            method["instruction"] = results.instruction
+            facts[results.instruction] = {"sha256": topics_digest(results.asked.topics)}
+        if self.candidates is not None:
+            method["candidates"] = dict(self.candidate_sets.facts)
+        found = {(index.name, index.folder): _index_facts(index) for index in indexes}
+        data = {"topics": facts, "indexes": list(found.values())}
+        collection = _collection(self.topics)
+        return Provenance(method, {"test collection": collection, **data} if collection else data)
+
+
+class FilterByRules(Step):
+    """InfoSearch's restrictions as a filter behind any run, see `toolkit.search.rules`."""
+
+    name = tag = "rules"
+    reads_texts = True
+
+    def plan(self, results: Results) -> list[str]:
+        """One line."""
+        return ["put documents that violate a topic's instruction behind the others, by rules"]
+
+    def apply(self, results: Results, tools: Tools) -> Results:
+        """Part after part: rules read the instructions themselves, whatever a system was given in their place."""
+        made, runs = results.one, []
+        for part in results.topics.parts:
+            run = made.run.select(topic.query_id for topic in part.topics)
+            if run.query_ids:
+                runs.append(apply_rules(run, part.topics, results.texts(part.group).find(run.doc_ids.to_pylist())))
+        run = replace(join_runs(runs, source=made.run.source), tag=f"{made.run.tag}{RULES}")
+        return results.with_run(run, made.provenance.step("filtering", {"name": "rules"}))
+
+
+def _index_facts(index: Index) -> dict[str, Any]:
+    facts = index.facts()
+    return {"name": facts.pop("name"), "kind": index.kind, **facts}
+
+
+def _collection(topics: TopicSet) -> dict[str, str]:
+    """The test collection in ir_metadata's words; empty for topics of a file."""
+    if topics.benchmark is None:
+        return {}
+    spec = topics.benchmark.spec
+    catalog = spec.name if spec.layout == "ir_datasets" else None
+    facts = {"name": spec.name, "source": spec.source.get("url"), "ir_datasets": catalog}
+    return {name: value for name, value in facts.items() if value}
