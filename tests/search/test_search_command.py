@@ -104,8 +104,8 @@ def test_dry_run_says_what_would_be_done_and_does_nothing(place):
 
 @pytest.mark.lucene
 def test_several_topics_make_one_run_that_reranking_knows_the_topics_of(place, capsys):
-    from toolkit.benchmarks.recorded import recorded_topics
-
+    from toolkit.benchmarks.recorded_topics import recorded_topics
+    from toolkit.provenance import Recorded
     from toolkit.search.__main__ import main, parser
     from toolkit.shell import guard
 
@@ -114,7 +114,7 @@ def test_several_topics_make_one_run_that_reranking_knows_the_topics_of(place, c
     assert guard(parser, main, [*several, "--output", str(run)]) == 0, capsys.readouterr().err
     modes = {query_id.partition("-")[0]: query_id.rpartition("-")[2] for query_id in read_run(run).query_ids}
     assert modes == {"audience": "ori", "keyword": "rev"}
-    assert recorded_topics(run).name == "infosearch-mini-audience-ori+infosearch-mini-keyword-rev"
+    assert recorded_topics(Recorded(str(run), read_run(run))).name == "infosearch-mini-audience-ori+infosearch-mini-keyword-rev"
     assert guard(parser, main, [*several[:2], *several[:2], "--output", str(run)]) == 2
     assert "error: query id 'audience-001-1-ori' is in infosearch-mini-audience-ori and in" in capsys.readouterr().err
 
