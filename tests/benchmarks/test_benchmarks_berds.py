@@ -12,7 +12,7 @@ from serving import serving
 
 import tandem_ir
 from toolkit import benchmarks, evaluate, registry
-from toolkit.benchmarks import kept
+from toolkit.benchmarks import local_copies
 from toolkit.benchmarks.layouts import berds
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel
@@ -120,7 +120,9 @@ def test_a_split_is_fetched_from_its_repository_of_the_hub(home, tmp_path):
         done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "berds-kialo-test: 2 cores, 2 queries\n"
-    assert kept.facts(next(home.rglob("kept.yaml")).parent)["origin"]["revision"] == COMMIT  # main is another one tomorrow
+    assert (
+        local_copies.facts(next(home.rglob("kept.yaml")).parent)["origin"]["revision"] == COMMIT
+    )  # main is another one tomorrow
     assert [topic.query_id for topic in benchmarks.resolve_topics("berds-kialo-test").topics] == ["kialo-1", "kialo-2"]
 
 

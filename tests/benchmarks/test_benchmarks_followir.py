@@ -21,8 +21,8 @@ from hub_layout import hub_files
 from serving import serving
 
 from toolkit import benchmarks, registry
+from toolkit.benchmarks.group_data import counts
 from toolkit.benchmarks.layouts import followir
-from toolkit.benchmarks.parts import counts
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel
 

@@ -12,8 +12,8 @@ from published_layout import REPOSITORIES, write_dimension, write_infosearch, wr
 from serving import serving
 
 from toolkit import benchmarks, registry
+from toolkit.benchmarks.group_data import counts
 from toolkit.benchmarks.layouts import infosearch
-from toolkit.benchmarks.parts import counts
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel
 
@@ -420,7 +420,7 @@ def test_candidates_of_another_corpus_are_refused(home, tmp_path):
 
 FETCH = """
 from toolkit.benchmarks import load
-from toolkit.benchmarks.parts import counts
+from toolkit.benchmarks.group_data import counts
 print(counts(load("infosearch").part("audience")))
 """
 

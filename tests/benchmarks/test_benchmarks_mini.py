@@ -8,8 +8,8 @@ import pytest
 
 from toolkit import registry
 from toolkit.benchmarks import load
+from toolkit.benchmarks.group_data import counts
 from toolkit.benchmarks.minis.infosearch import read_source
-from toolkit.benchmarks.parts import counts
 from toolkit.core.errors import ToolkitError
 from toolkit.formats import read_qrels, read_topics
 

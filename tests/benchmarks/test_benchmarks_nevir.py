@@ -5,8 +5,8 @@ import json
 import pytest
 
 from toolkit import benchmarks, registry
+from toolkit.benchmarks.group_data import counts
 from toolkit.benchmarks.layouts import nevir
-from toolkit.benchmarks.parts import counts
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate

@@ -10,7 +10,7 @@ import pytest
 
 from toolkit import registry
 from toolkit.benchmarks import find, load
-from toolkit.benchmarks.page import page
+from toolkit.benchmarks.benchmark_page import page
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.published import inconsistencies
@@ -55,8 +55,9 @@ def test_the_commands_of_an_entry_can_be_typed(name):
         assert tandem == "tandem"
         args = importlib.import_module(f"toolkit.{stage}.__main__").parser().parse_args(arguments)
         for given in ("topics", "benchmark", "id"):
-            if value := getattr(args, given, None):
-                assert find(value, at_hand=False), command
+            value = getattr(args, given, None) or []
+            for each in [value] if isinstance(value, str) else value:  # --topics may be repeated
+                assert find(each, at_hand=False), command
         for system in [*(getattr(args, "system", None) or [] if stage == "search" else [])]:
             registry.system(system)
         for given in ("judge",) if stage == "judge" else ("system",) if stage == "rerank" else ():

@@ -11,7 +11,7 @@ from published_layout import write_infosearch
 
 from toolkit import benchmarks, registry
 from toolkit.benchmarks.benchmark import Benchmark
-from toolkit.benchmarks.parts import Part
+from toolkit.benchmarks.group_data import Part
 from toolkit.benchmarks.statistics import STATISTICS, Row, printed_statistics
 from toolkit.benchmarks.verify import verify
 from toolkit.core.documents import Doc

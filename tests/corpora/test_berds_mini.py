@@ -9,7 +9,7 @@ from phrases import phrases, sentences
 
 from toolkit import registry
 from toolkit.benchmarks import load
-from toolkit.benchmarks.minis import berds, sources
+from toolkit.benchmarks.minis import berds, yaml_files
 from toolkit.core.errors import ToolkitError
 
 pytestmark = pytest.mark.unit
@@ -142,7 +142,7 @@ def test_a_damaged_source_is_refused_by_name(monkeypatch, tmp_path, change, mess
     source["questions"][1]["passages"][0]["id"] = "same"
     change(source["questions"][0])
     (tmp_path / "dev.yaml").write_text(yaml.safe_dump(source, allow_unicode=True), encoding="utf-8")
-    monkeypatch.setattr(sources, "corpora", lambda *parts: tmp_path)
+    monkeypatch.setattr(yaml_files, "corpora", lambda *parts: tmp_path)
     spec = registry.benchmark("berds-mini")
     with pytest.raises(ToolkitError, match=message):
         berds.read(spec, spec.group("dev"))

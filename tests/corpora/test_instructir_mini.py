@@ -9,7 +9,7 @@ from phrases import phrases, sentences, words
 
 from toolkit import registry
 from toolkit.benchmarks import load
-from toolkit.benchmarks.minis import instructir, sources
+from toolkit.benchmarks.minis import instructir, yaml_files
 from toolkit.core.errors import ToolkitError
 
 pytestmark = pytest.mark.unit
@@ -149,7 +149,7 @@ def test_a_damaged_source_is_refused_by_name(monkeypatch, tmp_path, change, mess
     source["queries"][1]["instances"][0]["gold"]["id"] = "same"
     change(source["queries"][0])
     (tmp_path / "home.yaml").write_text(yaml.safe_dump(source, allow_unicode=True), encoding="utf-8")
-    monkeypatch.setattr(sources, "corpora", lambda *parts: tmp_path)
+    monkeypatch.setattr(yaml_files, "corpora", lambda *parts: tmp_path)
     spec = registry.benchmark("instructir-mini")
     with pytest.raises(ToolkitError, match=message):
         instructir.read(spec, spec.group("all"))

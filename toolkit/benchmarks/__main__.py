@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit import registry
-from toolkit.benchmarks.parts import part_name
+from toolkit.benchmarks.group_data import part_name
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.registry.loader import did_you_mean
@@ -176,7 +176,7 @@ def published(args: argparse.Namespace) -> None:
 
 def fetch(args: argparse.Namespace) -> None:
     from toolkit.benchmarks import load, take
-    from toolkit.benchmarks.parts import counts
+    from toolkit.benchmarks.group_data import counts
     from toolkit.benchmarks.verify import other_counts
 
     selection = _whole(args.id) if args.folder else _find(args.id, at_hand=False)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from toolkit import registry
-from toolkit.benchmarks import kept
+from toolkit.benchmarks import local_copies
+from toolkit.benchmarks.group_data import Part, part_name
 from toolkit.benchmarks.layouts import LAYOUTS
 from toolkit.benchmarks.minis import MINIS
-from toolkit.benchmarks.parts import Part, part_name
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
@@ -67,13 +67,13 @@ class Benchmark:
 
     def is_present(self, group: str) -> bool:
         """Whether the group's data are on this machine; nothing is fetched to know it."""
-        return self.comes_with_tandem or kept.is_present(self.spec, self.spec.group(group))
+        return self.comes_with_tandem or local_copies.is_present(self.spec, self.spec.group(group))
 
     def part(self, group: str) -> Part:
         """All of one group; fetched first where it is not on this machine (ToolkitError where that fails)."""
         row = self.spec.group(group)
         if group not in self._parts:
-            read = self._layout.read if self.comes_with_tandem else kept.read
+            read = self._layout.read if self.comes_with_tandem else local_copies.read
             self._parts[group] = read(self.spec, row)
         return self._parts[group]
 
@@ -133,7 +133,7 @@ def load(name: str) -> Benchmark:
 
 
 def take(name: str, folder: Path, groups: Sequence[str] = ()) -> dict[str, Part]:
-    """Keep what a local folder in the published layout holds of a benchmark, by group (see `kept.take`).
+    """Keep what a local folder in the published layout holds of a benchmark, by group (see `local_copies.take`).
 
     groups  only these; all where none is named
     """
@@ -141,7 +141,7 @@ def take(name: str, folder: Path, groups: Sequence[str] = ()) -> dict[str, Part]
     if benchmark.comes_with_tandem:
         raise ToolkitError(f"{name} comes with Tandem", "there is nothing to fetch")
     wanted = [group for group in benchmark.spec.groups if not groups or group["name"] in groups]
-    parts = kept.take(benchmark.spec, wanted, folder)
+    parts = local_copies.take(benchmark.spec, wanted, folder)
     benchmark._parts.update(parts)
     return parts
 

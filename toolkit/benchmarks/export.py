@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from toolkit.benchmarks.benchmark import Benchmark, load
+from toolkit.benchmarks.group_data import part_name
 from toolkit.benchmarks.names import Selection
-from toolkit.benchmarks.parts import part_name
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.progress import say

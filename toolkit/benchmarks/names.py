@@ -10,8 +10,8 @@ from pathlib import Path
 
 from toolkit import registry
 from toolkit.benchmarks.benchmark import Collection, load, present_groups
+from toolkit.benchmarks.group_data import part_name
 from toolkit.benchmarks.ir_datasets_adapter import open_ir_dataset
-from toolkit.benchmarks.parts import part_name
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say

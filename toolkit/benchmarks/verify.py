@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolkit.benchmarks import kept
+from toolkit.benchmarks import local_copies
 from toolkit.benchmarks.benchmark import Benchmark
 from toolkit.benchmarks.export import write_topics_and_qrels
-from toolkit.benchmarks.parts import Part, counts
+from toolkit.benchmarks.group_data import Part, counts
 from toolkit.benchmarks.statistics import printed_statistics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.shipped import shipped
@@ -44,7 +44,7 @@ def _files(benchmark: Benchmark, group: str) -> Iterator[Finding]:
     if benchmark.comes_with_tandem:
         yield Finding(group, "topics and qrels", _stale_files(benchmark, group))
     else:
-        yield Finding(group, "checksums", _changed_files(kept.kept_folder(benchmark.spec, benchmark.spec.group(group))))
+        yield Finding(group, "checksums", _changed_files(local_copies.copy_folder(benchmark.spec, benchmark.spec.group(group))))
 
 
 def _table(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Finding]:
@@ -70,10 +70,10 @@ def other_counts(part: Part, group: Mapping[str, Any]) -> str:
 
 def _changed_files(folder: Path) -> str:
     try:
-        recorded = dict(kept.facts(folder)["sha256"])
+        recorded = dict(local_copies.facts(folder)["sha256"])
     except (FileNotFoundError, KeyError, TypeError, ValueError, ToolkitError):
         return f"{folder / 'kept.yaml'} is missing or damaged"
-    found = kept.checksums(folder)
+    found = local_copies.checksums(folder)
     names = sorted(name for name in {*recorded, *found} if recorded.get(name) != found.get(name))
     return f"not as kept: {', '.join(names)}" if names else ""
 

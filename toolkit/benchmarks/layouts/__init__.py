@@ -11,7 +11,7 @@ A module has
 
 and, where the layout has something of the kind,
 
-    read_kept(folder, spec, group)  the same from a kept copy, whose rows were checked when it was kept; `read` without it
+    read_copy(folder, spec, group)  the same from a kept copy, whose rows were checked when it was kept; `read` without it
     candidates(root, spec, group, part)  candidates that a local copy holds elsewhere, by mode
     patterns(group)                 which files of the hub's repository the group needs; all tables where it does not say
     expected(group)                 what a local copy should hold, in words; the repository's folder where it does not say

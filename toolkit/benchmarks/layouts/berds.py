@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks.parts import Group, Part
-from toolkit.benchmarks.records import identifier, optional, refuse, text
-from toolkit.benchmarks.tables import Record, has_table, read_table, repository_folder
+from toolkit.benchmarks.data_files import Record, has_table, read_table, repository_folder
+from toolkit.benchmarks.group_data import Group, Part
+from toolkit.benchmarks.row_values import identifier, optional, refuse, text
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels

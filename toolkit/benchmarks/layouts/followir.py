@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import hub, records
-from toolkit.benchmarks.parts import Group, Part, as_candidates, as_qrels, part_name
-from toolkit.benchmarks.stored import StoredDocs
-from toolkit.benchmarks.tables import has_table, read_table, repository_folder
+from toolkit.benchmarks import hub, row_values
+from toolkit.benchmarks.data_files import has_table, read_table, repository_folder
+from toolkit.benchmarks.group_data import Group, Part, as_candidates, as_qrels, part_name
+from toolkit.benchmarks.lazy_documents import StoredDocs
 from toolkit.core.documents import Doc
 from toolkit.core.modes import BASE, INSTRUCTED, Modes, join_mode
 from toolkit.core.specs import BenchmarkSpec
@@ -91,20 +91,20 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     or candidates, an unknown document or query) is one ToolkitError with file and line of each problem.
     """
     problems: list[str] = []
-    docs = records.documents(folder, _table(group, "corpus"), problems)
+    docs = row_values.documents(folder, _table(group, "corpus"), problems)
     return _part(folder, group, docs, list(docs.values()), problems)
 
 
-def read_kept(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
+def read_copy(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     """The same without a look at the documents, which are read when they are asked for."""
     return _part(folder, group, None, StoredDocs(folder, _table(group, "corpus")), [])
 
 
-def _part(folder: Path, group: Group, known: records.Known, docs: Sequence[Doc], problems: list[str]) -> Part:
+def _part(folder: Path, group: Group, known: row_values.Known, docs: Sequence[Doc], problems: list[str]) -> Part:
     read_source = _former if has_table(folder, _table(group, FORMER[0])) else _present
     source = read_source(folder, group, known, problems)
     problems += _lacking(source)
-    records.refuse(folder, problems)
+    row_values.refuse(folder, problems)
     name, prefix = group["name"], part_name(group["name"])
     topics = {mode: list(_topics(source, prefix, mode)) for mode in MODES}
     ids = {topic.original_id: topic.query_id for found in topics.values() for topic in found}
@@ -123,10 +123,10 @@ def _part(folder: Path, group: Group, known: records.Known, docs: Sequence[Doc],
     )
 
 
-def _present(folder: Path, group: Group, docs: records.Known, problems: list[str]) -> _Source:
-    rows = records.by_id(folder, _table(group, "queries"), ("_id", "id"), "query", problems)
+def _present(folder: Path, group: Group, docs: row_values.Known, problems: list[str]) -> _Source:
+    rows = row_values.by_id(folder, _table(group, "queries"), ("_id", "id"), "query", problems)
     if has_table(folder, instruction := _table(group, "instruction")):
-        instructions = records.by_id(folder, instruction, ("query-id",), "the instruction of query", problems)
+        instructions = row_values.by_id(folder, instruction, ("query-id",), "the instruction of query", problems)
         unknown = [(query_id, record) for query_id, record in instructions.items() if query_id not in rows]
         problems += [f"{record.place}: unknown query {query_id}" for query_id, record in unknown]
     else:
@@ -134,12 +134,12 @@ def _present(folder: Path, group: Group, docs: records.Known, problems: list[str
     queries = {
         query_id: _Query(
             record.place,
-            records.text(record, "text").strip(),
-            records.optional(instructions[query_id], "instruction").strip() if query_id in instructions else "",
+            row_values.text(record, "text").strip(),
+            row_values.optional(instructions[query_id], "instruction").strip() if query_id in instructions else "",
         )
         for query_id, record in rows.items()
     }
-    judged = records.judgments(folder, _table(group, "default"), queries, docs, problems)
+    judged = row_values.judgments(folder, _table(group, "default"), queries, docs, problems)
     bases = {MODES.split(query_id)[0] for query_id in queries}
     ranked = _lists(folder, _table(group, "top_ranked"), queries, docs, problems)
     diff = _lists(folder, _table(group, DIFF), bases, docs, problems)
@@ -147,38 +147,38 @@ def _present(folder: Path, group: Group, docs: records.Known, problems: list[str
 
 
 def _lists(
-    folder: Path, table: str, queries: Mapping[str, object] | set[str], docs: records.Known, problems: list[str]
+    folder: Path, table: str, queries: Mapping[str, object] | set[str], docs: row_values.Known, problems: list[str]
 ) -> dict[str, list[str]]:
     """A table of `query-id` and `corpus-ids`."""
     found: dict[str, list[str]] = {}
     for record in read_table(folder, table):
-        query_id = records.identifier(record, "query-id")
+        query_id = row_values.identifier(record, "query-id")
         if query_id not in queries:
             problems.append(f"{record.place}: unknown query {query_id}")
         elif query_id in found:
             problems.append(f"{record.place}: query {query_id} for the second time")
         else:
-            found[query_id] = records.id_list(record, "corpus-ids", docs, problems)
+            found[query_id] = row_values.id_list(record, "corpus-ids", docs, problems)
     return found
 
 
-def _former(folder: Path, group: Group, docs: records.Known, problems: list[str]) -> _Source:
-    rows = records.by_id(folder, _table(group, "queries"), ("_id", "id"), "query", problems)
+def _former(folder: Path, group: Group, docs: row_values.Known, problems: list[str]) -> _Source:
+    rows = row_values.by_id(folder, _table(group, "queries"), ("_id", "id"), "query", problems)
     queries, judged = {}, {}
     for mode in MODES:
         for base, record in rows.items():
-            wordings = {ours: records.optional(record, column).strip() for ours, column in WORDINGS.items()}
+            wordings = {ours: row_values.optional(record, column).strip() for ours, column in WORDINGS.items()}
             queries[join_mode(base, mode)] = _Query(
                 record.place,
-                records.text(record, "text").strip(),
-                records.text(record, f"instruction_{mode}").strip(),
+                row_values.text(record, "text").strip(),
+                row_values.text(record, f"instruction_{mode}").strip(),
                 {name: text for name, text in wordings.items() if text},
             )
-        labels = records.judgments(folder, _table(group, f"qrels_{mode}"), rows, docs, problems)
+        labels = row_values.judgments(folder, _table(group, f"qrels_{mode}"), rows, docs, problems)
         judged |= {join_mode(base, mode): found for base, found in labels.items()}
     ranked: dict[str, list[str]] = {}
     for record in read_table(folder, _table(group, "top_ranked")):
-        query_id, doc_id = records.identifier(record, "qid"), records.identifier(record, "pid")
+        query_id, doc_id = row_values.identifier(record, "qid"), row_values.identifier(record, "pid")
         if query_id not in rows:
             problems.append(f"{record.place}: unknown query {query_id}")
         elif docs is not None and doc_id not in docs:

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from toolkit.benchmarks import records
-from toolkit.benchmarks.parts import Group, Part, Row, assemble
-from toolkit.benchmarks.tables import Record, repository_folder
+from toolkit.benchmarks import row_values
+from toolkit.benchmarks.data_files import Record, repository_folder
+from toolkit.benchmarks.group_data import Group, Part, Row, assemble
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
 from toolkit.core.runs import Run
@@ -58,13 +58,14 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     knows are fine.
     """
     name, problems = group["name"], []
-    docs = records.documents(folder, "corpus", problems)
-    queries = records.by_id(folder, "queries", ("_id", "id"), "query", problems)
+    docs = row_values.documents(folder, "corpus", problems)
+    queries = row_values.by_id(folder, "queries", ("_id", "id"), "query", problems)
     judgments = {
-        role: records.judgments(folder, f"qrels_{published}", queries, docs, problems) for role, published in PUBLISHED.items()
+        role: row_values.judgments(folder, f"qrels_{published}", queries, docs, problems)
+        for role, published in PUBLISHED.items()
     }
     for query_id, record in queries.items():
-        if not records.text(record, "text").strip():
+        if not row_values.text(record, "text").strip():
             problems.append(f"{record.place}: query {query_id} has no text")
         if not _golds(judgments, query_id):
             problems.append(
@@ -72,7 +73,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
             )
         if not judgments[REVERSED][query_id]:
             problems.append(f"{record.place}: query {query_id} is not in qrels_reversed")
-    records.refuse(folder, problems)
+    row_values.refuse(folder, problems)
     notes = _Notes(sum(len(_pairs_apart(judgments, query_id)) for query_id in queries))
     rows = [_row(query_id, record, judgments, spec.modes, notes) for query_id, record in queries.items()]
     return assemble(name, tuple(spec.modes), rows, list(docs.values()), notes.lines(name))
@@ -135,16 +136,17 @@ def _pairs_apart(judgments: Mapping[str, Mapping[str, Mapping[str, int]]], query
 def _row(
     query_id: str, record: Record, judgments: Mapping[str, Mapping[str, Mapping[str, int]]], modes: Modes, notes: _Notes
 ) -> Row:
-    query = records.text(record, "text").strip()
+    query = row_values.text(record, "text").strip()
     return Row(
         original_id=query_id,
         query=query,
-        condition=records.optional(record, "condition"),
+        condition=row_values.optional(record, "condition"),
         # in the base mode the release repeats an instruction that asks for nothing; ours is the core query alone
         instructions={mode: _instruction(record, query, modes[mode], notes) for mode in modes.of(INSTRUCTED, REVERSED)},
         judgments={mode: judgments[role][query_id] for mode, role in modes.items()},
         released={
-            mode: _without(query, records.optional(record, f"instruction_{PUBLISHED[BASE]}").strip()) for mode in modes.of(BASE)
+            mode: _without(query, row_values.optional(record, f"instruction_{PUBLISHED[BASE]}").strip())
+            for mode in modes.of(BASE)
         },
     )
 
@@ -152,7 +154,7 @@ def _row(
 def _instruction(record: Record, query: str, role: str, notes: _Notes) -> str:
     """The instruction alone: its own column in later releases; in others it may begin with the core query."""
     column = f"instruction_{PUBLISHED[role]}"
-    published = records.text(record, f"only_{column}", column).strip()
+    published = row_values.text(record, f"only_{column}", column).strip()
     instruction = _without(query, published)
     notes.repeated += instruction != published
     notes.without += not instruction

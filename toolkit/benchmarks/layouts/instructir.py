@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from toolkit.benchmarks import instructed, records
+from toolkit.benchmarks import instructed, row_values
+from toolkit.benchmarks.data_files import Record, has_table, read_table, repository_folder
+from toolkit.benchmarks.group_data import Group, Part, as_qrels
 from toolkit.benchmarks.hub import TABLES
 from toolkit.benchmarks.instructed import FORMS, SEPARATOR, Judged
-from toolkit.benchmarks.parts import Group, Part, as_qrels
-from toolkit.benchmarks.tables import Record, has_table, read_table, repository_folder
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
@@ -80,7 +80,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         raise ToolkitError(f"benchmark {spec.name}: InstructIR has no group {name!r}", f"known: {', '.join(GROUPS)}")
     docs = None
     if name == "all" and has_table(folder, "corpus"):
-        docs = records.documents(folder, "corpus", problems)
+        docs = row_values.documents(folder, "corpus", problems)
     elif name == "all":
         notes.append("all: no corpus, queries and judgments alone")
     if name == "paraphrases":
@@ -90,7 +90,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
         judged = _judged(folder, QRELS, topics, docs, problems)
         topics, judged = _form(folder, name, topics, judged, problems, notes)
     problems += (f"{folder}: query {topic.query_id} has no judgment" for topic in topics if not judged[topic.query_id])
-    records.refuse(folder, problems)
+    row_values.refuse(folder, problems)
     return Part(
         name,
         {"": topics},
@@ -105,9 +105,9 @@ def _instructed(folder: Path, problems: list[str]) -> list[Topic]:
     """All instructed queries, from either form of the tables."""
     apart: dict[str, Record] | None = None
     if has_table(folder, "instruction"):
-        apart = records.by_id(folder, "instruction", ("query-id",), "the instruction of query", problems)
+        apart = row_values.by_id(folder, "instruction", ("query-id",), "the instruction of query", problems)
     topics, cores = [], {}
-    for query_id, record in records.by_id(folder, "queries", ("_id", "id"), "query", problems).items():
+    for query_id, record in row_values.by_id(folder, "queries", ("_id", "id"), "query", problems).items():
         core = query_id.rpartition("_")[0]
         if not core:
             problems.append(f"{record.place}: {query_id} is no id of an instructed query (<core>_<n>)")
@@ -115,7 +115,10 @@ def _instructed(folder: Path, problems: list[str]) -> list[Topic]:
         if apart is None:
             instruction, query = _split(record, problems)
         elif query_id in apart:
-            instruction, query = records.text(apart[query_id], "instruction").strip(), records.text(record, "text").strip()
+            instruction, query = (
+                row_values.text(apart[query_id], "instruction").strip(),
+                row_values.text(record, "text").strip(),
+            )
         else:
             problems.append(f"{record.place}: query {query_id} has no instruction")
             continue
@@ -127,10 +130,10 @@ def _instructed(folder: Path, problems: list[str]) -> list[Topic]:
 
 def _split(record: Record, problems: list[str]) -> tuple[str, str]:
     """Instruction and query of a published text; nothing can be told of one that has another number of separators."""
-    parts = records.text(record, "text").split(SEPARATOR)
+    parts = row_values.text(record, "text").split(SEPARATOR)
     if len(parts) != 2 or not all(part.strip() for part in parts):
         problems.append(
-            f"{record.place}: expected `<instruction>{SEPARATOR}<query>`, found {records.text(record, 'text')[:60]!r}"
+            f"{record.place}: expected `<instruction>{SEPARATOR}<query>`, found {row_values.text(record, 'text')[:60]!r}"
         )
         return "", ""
     return parts[0], parts[1]
@@ -143,7 +146,7 @@ def _judged(
     table = next((name for name in names if has_table(folder, name)), names[-1])
     released = "qid" in next(read_table(folder, table)).values
     columns = ("qid", "pid") if released else ("query-id", "corpus-id")
-    return records.judgments(folder, table, [topic.query_id for topic in topics], docs, problems, columns)
+    return row_values.judgments(folder, table, [topic.query_id for topic in topics], docs, problems, columns)
 
 
 def _form(
@@ -161,12 +164,12 @@ def _form(
         notes.append(f"{name}: made from the instructed queries, as the copy has no {texts}.jsonl")
         return made, labels
     groups = {topic.query_id: topic.group_id for topic in made}
-    published = records.by_id(folder, texts, ("_id", "id"), "query", problems)
+    published = row_values.by_id(folder, texts, ("_id", "id"), "query", problems)
     problems += (
         f"{record.place}: unknown query {query_id}" for query_id, record in published.items() if query_id not in groups
     )
     topics = [
-        Topic(query_id, records.text(record, "text"), group_id=groups.get(query_id, ""), original_id=query_id)
+        Topic(query_id, row_values.text(record, "text"), group_id=groups.get(query_id, ""), original_id=query_id)
         for query_id, record in published.items()
     ]
     if name == "query-only" and has_table(folder, qrels):
@@ -180,7 +183,9 @@ def _paraphrases(folder: Path, problems: list[str]) -> tuple[list[Topic], dict[s
     A copy without their judgments has those of the instructions that they say in other words.
     """
     texts, qrels = OWN["paraphrases"]
-    published = records.by_id(folder, texts if has_table(folder, texts) else PARAPHRASES, ("_id", "id"), "paraphrase", problems)
+    published = row_values.by_id(
+        folder, texts if has_table(folder, texts) else PARAPHRASES, ("_id", "id"), "paraphrase", problems
+    )
     topics = []
     for query_id, record in published.items():
         own = query_id.rpartition(".")[0]

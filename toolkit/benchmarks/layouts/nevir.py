@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolkit.benchmarks import records
-from toolkit.benchmarks.parts import Group, Part, as_candidates, as_qrels
-from toolkit.benchmarks.tables import has_table, read_table, repository_folder
+from toolkit.benchmarks import row_values
+from toolkit.benchmarks.data_files import has_table, read_table, repository_folder
+from toolkit.benchmarks.group_data import Group, Part, as_candidates, as_qrels
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 
@@ -43,25 +43,25 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
     ToolkitError with file and line of each problem.
     """
     problems: list[str] = []
-    docs = records.documents(folder, "corpus", problems)
-    known = records.by_id(folder, "queries", ("_id", "id"), "query", problems)
+    docs = row_values.documents(folder, "corpus", problems)
+    known = row_values.by_id(folder, "queries", ("_id", "id"), "query", problems)
     table = next((name for name in JUDGED if has_table(folder, name)), JUDGED[0])
-    judged = records.judgments(folder, table, known, docs, problems)
+    judged = row_values.judgments(folder, table, known, docs, problems)
     queries = {query_id: record for query_id, record in known.items() if judged[query_id]}
     ranked: dict[str, list[str]] = {}
     for record in read_table(folder, "top_ranked"):
-        if (query_id := records.identifier(record, "query-id")) in queries:
-            ranked[query_id] = records.id_list(record, "corpus-ids", docs, problems)
+        if (query_id := row_values.identifier(record, "query-id")) in queries:
+            ranked[query_id] = row_values.id_list(record, "corpus-ids", docs, problems)
     for query_id, record in queries.items():
         pair, _, number = query_id.rpartition("_")
         if f"{pair}_{OTHER.get(number)}" not in queries:
             problems.append(f"{record.place}: question {query_id} has no counterpart")
-        if not records.text(record, "text").strip():
+        if not row_values.text(record, "text").strip():
             problems.append(f"{record.place}: question {query_id} has no text")
         if query_id not in ranked:
             problems.append(f"{record.place}: question {query_id} has no candidates")
-    records.refuse(folder, problems)
-    topics = [_topic(query_id, records.text(record, "text").strip()) for query_id, record in queries.items()]
+    row_values.refuse(folder, problems)
+    topics = [_topic(query_id, row_values.text(record, "text").strip()) for query_id, record in queries.items()]
     qrels = as_qrels({query_id: judged[query_id] for query_id in queries}, spec.name)
     run = as_candidates({query_id: ranked[query_id] for query_id in queries}, "top_ranked")
     return Part(group["name"], {"": topics}, {"": qrels}, list(docs.values()), {"": run})

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from toolkit.benchmarks.group_data import Group, Part
 from toolkit.benchmarks.layouts.berds import BINARY, MANY
-from toolkit.benchmarks.minis.sources import entries, lacking, passage, refuse_twice
-from toolkit.benchmarks.parts import Group, Part
+from toolkit.benchmarks.minis.yaml_files import entries, lacking, passage, refuse_twice
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks.parts import Group, Part, Row, assemble
+from toolkit.benchmarks.group_data import Group, Part, Row, assemble
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from toolkit.benchmarks.group_data import Group, Part, as_qrels
 from toolkit.benchmarks.instructed import FORMS, instructed, query_only
-from toolkit.benchmarks.minis.sources import entries, lacking, passage, refuse_twice
-from toolkit.benchmarks.parts import Group, Part, as_qrels
+from toolkit.benchmarks.minis.yaml_files import entries, lacking, passage, refuse_twice
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec

@@ -7,9 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from toolkit.benchmarks.group_data import Group, Part, as_candidates, part_name
 from toolkit.benchmarks.layouts.followir import checks
-from toolkit.benchmarks.minis.sources import lacking, passage, refuse_twice
-from toolkit.benchmarks.parts import Group, Part, as_candidates, part_name
+from toolkit.benchmarks.minis.yaml_files import lacking, passage, refuse_twice
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import join_mode

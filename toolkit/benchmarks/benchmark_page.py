@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from toolkit import published
-from toolkit.benchmarks.parts import part_name
+from toolkit.benchmarks.group_data import part_name
 from toolkit.core.specs import BenchmarkSpec
 
 NOT_SHOWN = ("name", "aliases", "counts", "revision", "repository", "former", "subset")

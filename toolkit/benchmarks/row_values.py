@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 
-from toolkit.benchmarks.tables import Record, read_table
+from toolkit.benchmarks.data_files import Record, read_table
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 

@@ -19,10 +19,10 @@ from typing import Any
 
 from toolkit import registry
 from toolkit.benchmarks import hub
+from toolkit.benchmarks.data_files import has_table, read_table
+from toolkit.benchmarks.group_data import Group, Part, counts, part_name
 from toolkit.benchmarks.layouts import LAYOUTS
-from toolkit.benchmarks.parts import Group, Part, counts, part_name
-from toolkit.benchmarks.stored import unchanged
-from toolkit.benchmarks.tables import has_table, read_table
+from toolkit.benchmarks.lazy_documents import unchanged
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.formats import read_run, write_run
@@ -32,14 +32,14 @@ from toolkit.store import home, lock, new_folder
 LOCAL = "local"  # in place of a revision, for what no hub repository holds
 
 
-def kept_folder(spec: BenchmarkSpec, group: Group) -> Path:
+def copy_folder(spec: BenchmarkSpec, group: Group) -> Path:
     """Where the copy of a group lies, or would lie. The pinned revision is part of the name."""
     return home() / "benchmarks" / spec.name / f"{part_name(group['name'])}.{group.get('revision', LOCAL)[:12]}"
 
 
 def is_present(spec: BenchmarkSpec, group: Group) -> bool:
     """Whether a copy is kept."""
-    return kept_folder(spec, group).is_dir()
+    return copy_folder(spec, group).is_dir()
 
 
 def read(spec: BenchmarkSpec, group: Group) -> Part:
@@ -48,10 +48,10 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
         with _lock(spec, group):
             if not is_present(spec, group):  # another process may have fetched it meanwhile
                 _fetch(spec, group)
-    folder = kept_folder(spec, group)
+    folder = copy_folder(spec, group)
     layout = _layout(spec)
     with unchanged(folder):
-        part = getattr(layout, "read_kept", layout.read)(folder, spec, group)
+        part = getattr(layout, "read_copy", layout.read)(folder, spec, group)
         runs = {mode: read_run(path) for mode in part.topics if (path := _candidates(folder, mode)).exists()}
     return replace(part, scoreddocs={**part.scoreddocs, **runs})
 
@@ -133,7 +133,7 @@ def _keep(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[str, str
     lacking = {mode: len(part.topics[mode]) - len(run.query_ids) for mode, run in runs.items()}
     notes = (f"{part.name}: {number} queries of {mode} have no candidates" for mode, number in lacking.items() if number)
     part = replace(part, scoreddocs={**part.scoreddocs, **runs}, notes=(*part.notes, *notes))
-    with _lock(spec, group), new_folder(kept_folder(spec, group)) as folder:
+    with _lock(spec, group), new_folder(copy_folder(spec, group)) as folder:
         for table in layout.tables(group):
             if has_table(source, table):  # `read` has said that it may be missing
                 _write_table(source, table, folder)
