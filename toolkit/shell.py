@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from toolkit import __version__
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, missing_module
 from toolkit.core.progress import set_quiet
 
 
@@ -156,6 +156,11 @@ def guard(
         # the reader of a pipe (`| head`) has gone: not an error, but nothing more may be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except ModuleNotFoundError as error:
+        missing = missing_module(error)
+        if debug or missing is None:
+            raise
+        return _fail(missing)
     except OSError as error:
         if debug:
             raise

@@ -49,3 +49,22 @@ def test_a_cache_that_cannot_be_written_is_bad(tmp_path):
     assert done.returncode == 1
     assert "BAD     cache" in done.stdout
     assert "fix: set TANDEM_HOME to a folder of yours" in done.stdout
+
+
+def test_entries_of_the_users_own_that_are_none_are_listed(home):
+    wrong = {
+        "systems/broken.yaml": "name: x\ndescription: a: b\n",
+        "systems/kind.yaml": "{name: y, description: d, kind: nothing}",
+        "benchmarks/layout.yaml": "{name: z, description: d, layout: new, modes: {}, groups: [], measures: [], source: {}}",
+        "indexes/good.yaml": "{name: i, description: d, kind: lucene, urls: [http://a/b.tar.gz], md5: m, size: 1}",
+    }
+    for name, text in wrong.items():
+        path = home / "registry" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    done = doctor(TANDEM_HOME=str(home))
+    assert done.returncode == 1
+    listed = [line.removeprefix("BAD     registry     ") for line in done.stdout.splitlines() if line.startswith("BAD")]
+    assert len(listed) == 3
+    assert listed[0].startswith(f"{home}/registry/systems/broken.yaml, line 2: ")
+    assert listed[1:] == ["benchmark z: unknown layout 'new'", "system y is of unknown kind 'nothing'"]

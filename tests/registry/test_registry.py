@@ -5,6 +5,7 @@ import pytest
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import IndexSpec
+from toolkit.registry import choose_system
 
 pytestmark = pytest.mark.unit
 
@@ -89,8 +90,9 @@ def test_a_users_entry_is_read_beside_ours(home):
 
 def test_a_users_entry_does_not_replace_ours(home):
     write(home, "indexes", "mine.yaml", INDEX.replace("name: mine", "name: msmarco"))
-    with pytest.raises(ToolkitError, match="the index name 'msmarco' of your registry is Pyserini's already"):
+    with pytest.raises(ToolkitError, match=r"mine\.yaml: the name 'msmarco' is taken already"):
         registry.index("msmarco")
+    assert registry.index("msmarco-v1-passage").kind == "lucene"
     path = write(home, "systems", "x.yaml", "name: bm25\ndescription: mine\nkind: bm25\n")
     with pytest.raises(ToolkitError) as caught:
         registry.system("bm25")
@@ -100,10 +102,9 @@ def test_a_users_entry_does_not_replace_ours(home):
 def test_all_wrong_keys_of_a_file_are_told_together(home):
     text = INDEX.replace("md5: ", "mdf5: ").replace("size: 17", "size: big")
     path = write(home, "indexes", "mine.yaml", text)
-    with pytest.raises(ToolkitError) as caught:
-        registry.indexes()
-    assert caught.value.message == f"{path}: 3 of its keys are wrong"
-    assert caught.value.problems == (
+    [unread] = registry.unread("indexes")
+    assert unread.error.message == f"{path}: 3 of its keys are wrong"
+    assert unread.error.problems == (
         "unknown key 'mdf5' did you mean 'md5'?",
         "missing key 'md5'",
         "key 'size': expected a whole number, found 'big'",
@@ -122,33 +123,30 @@ ODD = {
 @pytest.mark.parametrize("entry", ODD)
 def test_names_that_no_path_could_hold_are_refused(home, entry):
     path = write(home, "benchmarks", "mine.yaml", entry)
-    with pytest.raises(ToolkitError) as caught:
-        registry.benchmarks()
-    assert caught.value.message == f"{path}: {ODD[entry]}"
+    [unread] = registry.unread("benchmarks")
+    assert unread.error.message == f"{path}: {ODD[entry]}"
 
 
 @pytest.mark.parametrize("urls", ["[]", "['http://host/']"])
 def test_an_index_needs_the_address_of_a_file(home, urls):
     path = write(home, "indexes", "mine.yaml", f"{{name: x, description: d, kind: lucene, urls: {urls}, md5: a, size: 1}}")
-    with pytest.raises(ToolkitError) as caught:
-        registry.indexes()
-    assert caught.value.message == f"{path}: urls must be addresses of files"
+    [unread] = registry.unread("indexes")
+    assert unread.error.message == f"{path}: urls must be addresses of files"
 
 
 def test_broken_yaml_names_file_and_line(home):
     path = write(home, "systems", "x.yaml", "name: x\ndescription: a: b\n")
-    with pytest.raises(ToolkitError) as caught:
-        registry.systems()
-    assert caught.value.message.startswith(f"{path}, line 2: ")
+    [unread] = registry.unread("systems")
+    assert unread.error.message.startswith(f"{path}, line 2: ")
 
 
 def test_a_name_is_no_entry(home):
     path = write(home, "systems", "x.yaml", "bm26\n")
-    with pytest.raises(ToolkitError) as caught:
-        registry.systems()
-    assert caught.value.message == f"{path} is no mapping of keys to values"
+    [unread] = registry.unread("systems")
+    assert unread.error.message == f"{path} is no mapping of keys to values"
 
 
+BROKEN = "name: x\ndescription: a: b\n"
 LIST = """\
 - {name: one, description: d, kind: dense}
 - {name: two, description: d, kind: dense}
@@ -173,6 +171,43 @@ def test_a_file_may_hold_a_list_of_entries(home):
 def test_what_is_wrong_in_a_list_names_the_entry(home, old, new, wrong):
     assert old in LIST
     path = write(home, "systems", "x.yaml", LIST.replace(old, new))
+    [unread] = registry.unread("systems")
+    assert unread.error.message == f"{path}, entry 2{wrong}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "look_up", "other"),
+    [
+        ("benchmarks", registry.benchmark, "infosearch"),
+        ("systems", registry.system, "bm25"),
+        ("indexes", registry.index, "msmarco"),
+        ("regressions", registry.regression, "infosearch-mini.bm25.v1"),
+    ],
+)
+def test_a_file_that_is_no_entry_is_named_where_a_name_is_not_found(home, capsys, kind, look_up, other):
+    wrong = f"{write(home, kind, 'x.yaml', BROKEN)}, line 2: mapping values are not allowed"
+    assert look_up(other)
     with pytest.raises(ToolkitError) as caught:
-        registry.systems()
-    assert caught.value.message == f"{path}, entry 2{wrong}"
+        look_up("x")
+    [problem] = caught.value.problems
+    assert problem.startswith(wrong)
+    registry.warn_unread(kind)
+    assert capsys.readouterr().err.startswith(f"warning: left out: {wrong}")
+
+
+def test_a_file_that_cannot_be_read_is_left_out_and_the_others_are_not(home):
+    (home / "registry" / "systems" / "folder.yaml").mkdir(parents=True)
+    write(home, "systems", "good.yaml", "{name: good, description: d, kind: dense, checkpoint: a/b}")
+    write(home, "systems", "same.yaml", "{name: good, description: d, kind: dense, checkpoint: a/b}")
+    assert registry.system("bm25").name == "bm25"
+    assert [one.name for one in registry.unread("systems")] == ["", "good"]
+    with pytest.raises(ToolkitError, match=r"same\.yaml: the name 'good' is taken already"):
+        choose_system("good")
+
+
+def test_a_broken_file_of_the_users_own_is_a_warning_unless_its_entry_is_wanted(home, capsys):
+    files = [write(home, "mine", "x.yaml", BROKEN), write(home, "mine", "y.yaml", LIST)]
+    assert choose_system("bm25", files=files).name == "bm25"
+    assert capsys.readouterr().err.startswith(f"warning: left out: {files[0]}, line 2: ")
+    with pytest.raises(ToolkitError, match=r"x\.yaml, line 2: "):
+        choose_system("three", files=files)

@@ -63,8 +63,13 @@ def main(args: argparse.Namespace) -> int | None:
 
 def list_all(args: argparse.Namespace) -> None:
     print("name\tgroups\tmodes\there\tdescription")
+    registry.warn_unread("benchmarks")
     for spec in registry.benchmarks().values():
-        here = _here(spec)
+        try:
+            here = _here(spec)
+        except ToolkitError as error:  # an entry of the user's whose layout or groups no reader knows
+            note(f"warning: left out: {error.message}")
+            continue
         shown = "all" if len(here) == len(spec.groups) else ",".join(here) or "none"
         print(f"{spec.name}\t{len(spec.groups)}\t{','.join(spec.modes)}\t{shown}\t{spec.description}")
 
@@ -135,7 +140,8 @@ def _find(name: str, *, at_hand: bool = True) -> Selection:
     selection = find(name, at_hand=at_hand)
     if selection is None:
         known = f"known: {', '.join(registry.benchmarks())}"
-        raise ToolkitError(f"no benchmark {name!r}", f"{did_you_mean(name, part_names())}{known}")
+        problems = list(map(str, registry.unread("benchmarks")))
+        raise ToolkitError(f"no benchmark {name!r}", f"{did_you_mean(name, part_names())}{known}", problems=problems)
     return selection
 
 

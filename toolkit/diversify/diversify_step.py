@@ -133,7 +133,9 @@ class Diversify(Step):
         fetched = dict.fromkeys(group.texts.fetch for group in self.groups if group.texts and group.texts.fetch)
         if fetched:
             return f"{documents:,} documents from {', '.join(fetched)}; how many are to be encoded is known with the texts"
-        return f"{documents:,} documents, {self.vectors.missing(self._wanted(runs)):,} texts to be encoded"
+        if missing := self.vectors.missing(self._wanted(runs)):
+            self.vectors.check()
+        return f"{documents:,} documents, {missing:,} texts to be encoded"
 
     def apply(self, results: Results, tools: Tools) -> Results:
         """A run for every run and lambda."""

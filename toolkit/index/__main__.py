@@ -125,7 +125,9 @@ def _system(args: argparse.Namespace) -> SystemSpec | None:
 
 def _lucene(name: str, args: argparse.Namespace) -> int:
     from toolkit.index import build_index, build_per_question
+    from toolkit.models.jvm import check_installed
 
+    check_installed()
     corpus, language = _corpus(name, args)
     language, output = args.language or language, Path(args.output)
     if args.dry_run:
@@ -181,10 +183,15 @@ def _encoded(name: str, kind: str, spec: SystemSpec, args: argparse.Namespace) -
     from toolkit.index import build_per_question
     from toolkit.index.dense import holds_vectors
     from toolkit.index.encoded_index import build_encoded
-    from toolkit.index.kinds import FAISS
+    from toolkit.index.kinds import FAISS, IMPACT
+    from toolkit.models.checkpoints import check_usable
     from toolkit.models.encoders import load_for
+    from toolkit.models.jvm import check_installed
 
     corpus, output = _corpus(name, args)[0], Path(args.output)
+    check_usable(spec, device=args.device, trust_remote_code=args.trust_remote_code)
+    if kind == IMPACT:
+        check_installed()
     if args.dry_run:
         system = f"{spec.name}, recipe {spec.recipe}" if spec.recipe else spec.name
         print(f"encode {corpus.name} with {system}; index it ({kind}{f', {args.factory}' * (kind == FAISS)}) into {output}")
@@ -238,6 +245,7 @@ def _list(word: str = "") -> int:
     from toolkit import registry
     from toolkit.store import index_folder
 
+    registry.warn_unread("indexes")
     for spec in registry.indexes().values():
         if word in spec.name:
             documents = "" if spec.documents is None else spec.documents

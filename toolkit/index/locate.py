@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit import registry
-from toolkit.benchmarks import Collection, find, load, open_collection
+from toolkit.benchmarks import Benchmark, Collection, find, load, open_collection
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
 from toolkit.core.progress import say
@@ -92,6 +92,7 @@ def find_index(name: str, system: SystemSpec | None = None, build: Build | None 
         raise ToolkitError(
             f"no index {name!r}: neither a folder, nor a prebuilt index, nor a benchmark",
             f"{did_you_mean(name, known)}`tandem index list` names the prebuilt ones",
+            problems=[*map(str, registry.unread("indexes")), *error.problems],
         ) from error
     return lambda group: own(collection, collection.groups[0], system, build)
 
@@ -144,6 +145,9 @@ def own(collection: Collection, group: str, system: SystemSpec | None = None, bu
     if make is None:
         hint = f"make one with `tandem index {name} --type {kind} --system {system.name} --output DIR`"
         raise ToolkitError(f"there is no index of {name} for {system.name} yet", hint)
+
+    if isinstance(collection, Benchmark):
+        collection.check_docs(group)
 
     def open_built(threads: int) -> Index:
         with lock(f"index {place}"):

@@ -19,6 +19,7 @@ from toolkit.expand.sources import is_given, read_given
 from toolkit.formats import write_topics
 from toolkit.jobs.job import Job, Output, RunJob
 from toolkit.jobs.run_jobs import read_made
+from toolkit.models.checkpoints import check_usable
 from toolkit.provenance import Provenance, part, read_recorded, topics_digest, topics_facts
 from toolkit.registry import choose_system
 from toolkit.steps import Results, Tools
@@ -110,7 +111,9 @@ def expand_job(
     """
     found, expander = resolve_topics(topics), None
     if not is_given(source):
-        expander = load_expander(choose_system(source, files=systems, kind="expander"), **how)
+        spec = choose_system(source, files=systems, kind="expander")
+        check_usable(spec, loader=how.get("loader"))
+        expander = load_expander(spec, **how)
     elif how.get("prompt"):
         raise ToolkitError(f"perspectives from {source} need no prompt", "--prompt is for a system that writes them")
     return ExpandJob(found, source, expander, query, attempts, Output.at(output))

@@ -127,6 +127,7 @@ def check_options(args: argparse.Namespace) -> None:
 
 def load(args: argparse.Namespace) -> Judge:
     """The judge that the options name."""
+    from toolkit.models.checkpoints import check_usable
     from toolkit.models.judges import STANCE, SUPPORT, load_judge, read_shots
     from toolkit.registry.choice import choose_system
 
@@ -134,6 +135,7 @@ def load(args: argparse.Namespace) -> Judge:
         hint = "--judge NAME; `tandem systems list --kind judge` names them"
         raise ToolkitError("no judge is named" if args.judge is None else "guesses are for --score alone", hint)
     spec = choose_system(args.judge, files=args.systems, recipe=args.recipe, kind="judge")
+    check_usable(spec, loader=args.loader, device=args.device, trust_remote_code=args.trust_remote_code)
     given = {name: getattr(args, name) for name in (*ASKED, *MODEL) if getattr(args, name) is not None}
     if args.trust_remote_code:
         given["trust_remote_code"] = True

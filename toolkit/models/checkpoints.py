@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
-from toolkit.models.hub import commits_of, fetch_checkpoint, is_kept
+from toolkit.models.hub import check_access, commits_of, fetch_checkpoint, is_kept, kept_folder
 from toolkit.provenance import model_identity
 from toolkit.store import reason
 
@@ -40,13 +40,41 @@ def locate(spec: SystemSpec, *, side: str = "query", trust_remote_code: bool = F
     checkpoint, revision = spec.checkpoint, spec.revision
     if side == "passage" and spec.passage_checkpoint:
         checkpoint, revision = spec.passage_checkpoint, ""
-    if spec.remote_code and not trust_remote_code:
-        _refuse_remote_code(spec.name, f"{checkpoint} computes something else without its repository's own code")
+    _check_trust(spec, checkpoint, trust_remote_code)
     folder = _folder(spec.name, checkpoint, revision, code=trust_remote_code)
-    _check_adapter(spec, folder)
-    if not trust_remote_code:
-        _check_native(spec, folder)
+    _check_folder(spec, folder, trust_remote_code)
     return folder
+
+
+def check_usable(
+    spec: SystemSpec, *, loader: str | None = None, device: str | None = None, trust_remote_code: bool = False
+) -> None:
+    """ToolkitError for all that loading a system will refuse and that is known without a download; loads no weights.
+
+    loader  instead of the entry's; of what a server computes nothing is checked
+
+    That is: packages that are not installed, a device that is not there, code that is not trusted, a folder that is missing or
+    no checkpoint of ours (see `locate`), a gated repository without a token.
+    """
+    if (loader or spec.loader) == "endpoint" or not spec.checkpoint:
+        return
+    wanted = ("torch", "transformers", *(["sentence_transformers"] if spec.kind in ("multivector", "impact") else []))
+    if any(importlib.util.find_spec(module) is None for module in wanted):
+        raise missing_extra(spec.name, "dense")
+    if device:
+        pick_devices(device)
+    _check_trust(spec, spec.checkpoint, trust_remote_code)
+    places = ((spec.checkpoint, spec.revision), (spec.passage_checkpoint, ""), (spec.base, spec.base_revision))
+    for checkpoint, revision in places:
+        code = trust_remote_code and checkpoint != spec.base
+        if not checkpoint or (_is_hubs(checkpoint) and not kept_folder(checkpoint, revision, code=code)):
+            continue
+        folder = _folder(spec.name, checkpoint, revision, code=code)
+        if checkpoint != spec.base:
+            _check_folder(spec, folder, trust_remote_code)
+    gated = spec.base or spec.checkpoint  # an adapter's terms are those of its base
+    if spec.gated and not is_here(gated, spec.base_revision if spec.base else spec.revision):
+        check_access(gated)
 
 
 def is_here(checkpoint: str, revision: str = "") -> bool:
@@ -71,6 +99,12 @@ def resolved_identity(
     if spec.base and not spec.base_revision and not _is_local(spec.base):
         unpinned.append(base_of(spec))
     return model_identity(spec, commits=commits_of(*unpinned), precision=precision, template=template)
+
+
+def is_pinned(spec: SystemSpec) -> bool:
+    """Whether no hub has to be asked which commits a system's checkpoints are."""
+    places = ((spec.checkpoint, spec.revision), (spec.passage_checkpoint, ""), (spec.base, spec.base_revision))
+    return all(not checkpoint or revision or _is_local(checkpoint) for checkpoint, revision in places)
 
 
 def _is_local(checkpoint: str) -> bool:
@@ -206,7 +240,7 @@ def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False) ->
         folder = _in_package(name, checkpoint)
     elif (folder := Path(checkpoint).expanduser()).is_dir():
         pass
-    elif checkpoint.startswith((".", "/", "~")) or checkpoint.count("/") > 1:
+    elif not _is_hubs(checkpoint):
         raise ToolkitError(f"no folder {checkpoint}", "a checkpoint is a folder or a Hugging Face id")
     else:
         folder = fetch_checkpoint(name, checkpoint, revision, code=code)
@@ -216,6 +250,23 @@ def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False) ->
         hint = "pickles can run code and are not loaded: convert them to safetensors" if pickled else "is it complete?"
         raise ToolkitError(message, hint)
     return folder
+
+
+def _is_hubs(checkpoint: str) -> bool:
+    """Whether a checkpoint is an id of the hub: no package's, no folder, nothing that is written as a folder is."""
+    written = checkpoint.startswith((PACKAGE, ".", "/", "~")) or checkpoint.count("/") > 1
+    return not written and not Path(checkpoint).is_dir()
+
+
+def _check_trust(spec: SystemSpec, checkpoint: str, trust_remote_code: bool) -> None:
+    if spec.remote_code and not trust_remote_code:
+        _refuse_remote_code(spec.name, f"{checkpoint} computes something else without its repository's own code")
+
+
+def _check_folder(spec: SystemSpec, folder: Path, trust_remote_code: bool) -> None:
+    _check_adapter(spec, folder)
+    if not trust_remote_code:
+        _check_native(spec, folder)
 
 
 def _in_package(name: str, checkpoint: str) -> Path:

@@ -40,9 +40,9 @@ def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = 
     HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count. Raises ToolkitError where it cannot be had, has pickled weights only, or
     the disk is too small.
     """
-    kept, suffix = _place(repository), WITH_CODE if code else ""
-    if COMMIT.fullmatch(revision) and (folder := kept / f"{revision}{suffix}").is_dir():
+    if folder := kept_folder(repository, revision, code=code):
         return folder
+    kept, suffix = _place(repository), WITH_CODE if code else ""
     if is_offline():
         return _offline(name, repository, revision, kept, suffix)
     with lock(f"model {repository}"):
@@ -54,6 +54,29 @@ def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = 
         if not folder.is_dir():
             _download(repository, info, _chosen(repository, info, code), folder)
     return folder
+
+
+def kept_folder(repository: str, revision: str, *, code: bool = False) -> Path | None:
+    """The folder of a model repository at a pinned revision where it is on this machine; else None. Asks nobody."""
+    folder = _place(repository) / f"{revision}{WITH_CODE if code else ''}"
+    return folder if COMMIT.fullmatch(revision) and folder.is_dir() else None
+
+
+def check_access(repository: str) -> None:
+    """ToolkitError where the hub asks for a token for this repository, and there is none. A mirror may ask for nothing."""
+    from huggingface_hub import get_token
+
+    if not os.environ.get("HF_ENDPOINT") and not get_token():
+        raise _gated(repository)
+
+
+def _gated(repository: str) -> ToolkitError:
+    from huggingface_hub import constants
+
+    token = os.environ.get("HF_TOKEN")
+    why = "HF_TOKEN has no access to it" if token else "HF_TOKEN is not set"
+    hint = f"accept its terms at {without_secrets(constants.ENDPOINT)}/{repository}" + ("" if token else ", and set HF_TOKEN")
+    return ToolkitError(f"{repository} is gated and {why}", hint, status=1)
 
 
 def is_kept(repository: str, revision: str = "") -> bool:
@@ -152,10 +175,7 @@ def _explained(repository: str, revision: str) -> Iterator[None]:
     try:
         yield
     except errors.GatedRepoError as error:
-        token = os.environ.get("HF_TOKEN")
-        why = "HF_TOKEN has no access to it" if token else "HF_TOKEN is not set"
-        hint = f"accept its terms at {endpoint}/{repository}" + ("" if token else ", and set HF_TOKEN")
-        raise ToolkitError(f"{repository} is gated and {why}", hint, status=1) from error
+        raise _gated(repository) from error
     except errors.RevisionNotFoundError as error:
         raise ToolkitError(f"{repository} has no revision {revision}", "check the entry's revision", status=1) from error
     except errors.RepositoryNotFoundError as error:

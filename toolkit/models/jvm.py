@@ -70,15 +70,21 @@ def options(version: int) -> list[str]:
     return chosen
 
 
+def check_installed() -> tuple[Path, Path]:
+    """The folder of Java and Anserini's jar; MissingExtra where packages are not installed. Starts nothing."""
+    found = java_home(), anserini_jar()
+    if importlib.util.find_spec("jnius_config") is None:
+        raise missing_extra("BM25 (Lucene and Java)", "lucene")
+    return found
+
+
 @cache
 def start() -> None:
     """Start the JVM with Anserini on its class path, once per process.
 
     Raises ToolkitError where packages are missing, or where a JVM without Anserini runs already (JVMs cannot be restarted).
     """
-    home, jar = java_home(), anserini_jar()
-    if importlib.util.find_spec("jnius_config") is None:
-        raise missing_extra("BM25 (Lucene and Java)", "lucene")
+    home, jar = check_installed()
     import jnius_config
 
     if not jnius_config.vm_running:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 
-from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import say
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, MeasureSpec, RegressionSpec, SystemSpec
 from toolkit.registry.choice import choose_system
-from toolkit.registry.loader import FOLDER, entries, look_up, read_yaml, to_spec
+from toolkit.registry.loader import FOLDER, Unread, entries, look_up, read_yaml, refuse_taken, to_spec
 from toolkit.registry.mode_names import known_modes, modes_of, unnamed_modes
 from toolkit.registry.snapshot import index_aliases, prebuilt
 
@@ -33,51 +33,73 @@ __all__ = [
     "system",
     "systems",
     "unnamed_modes",
+    "unread",
+    "warn_unread",
 ]
+
+SPECS = {"benchmarks": BenchmarkSpec, "systems": SystemSpec, "indexes": IndexSpec, "regressions": RegressionSpec}
+
+
+def unread(kind: str) -> tuple[Unread, ...]:
+    """The files in TANDEM_HOME/registry/<kind> that are no entries. What does not need them goes without."""
+    return _entries(kind)[1]
+
+
+def warn_unread(kind: str) -> None:
+    """Say which files are left out of a list of entries."""
+    for one in unread(kind):
+        say(f"warning: left out: {one}")
+
+
+def _entries(kind: str) -> tuple[dict, tuple[Unread, ...]]:
+    return entries(kind, SPECS[kind], _pyserinis() if kind == "indexes" else frozenset())
+
+
+@functools.cache
+def _pyserinis() -> frozenset[str]:
+    """The names of indexes that a user's may not have."""
+    return frozenset((*prebuilt(), *index_aliases()))
 
 
 def benchmark(name: str) -> BenchmarkSpec:
     """The benchmark of this name (`infosearch`)."""
-    return look_up("benchmark", name, benchmarks())
+    return look_up("benchmark", name, *_entries("benchmarks"))
 
 
 def benchmarks() -> dict[str, BenchmarkSpec]:
     """All benchmarks by name: ours in alphabetical order, then the user's."""
-    return entries("benchmarks", BenchmarkSpec)
+    return _entries("benchmarks")[0]
 
 
 def system(name: str) -> SystemSpec:
     """The system of this name (`bm25`)."""
-    return look_up("system", name, systems())
+    return look_up("system", name, *_entries("systems"))
 
 
 def systems() -> dict[str, SystemSpec]:
     """All systems by name: ours, file by file in alphabetical order and each in its own, then the user's."""
-    return entries("systems", SystemSpec)
+    return _entries("systems")[0]
 
 
 def index(name: str) -> IndexSpec:
     """The prebuilt index of this name; short names (`msmarco`) and those that Pyserini keeps for old papers work too."""
-    return look_up("prebuilt index", index_aliases().get(name, name), indexes())
+    refuse_taken(name, unread("indexes"))
+    return look_up("prebuilt index", index_aliases().get(name, name), indexes(), unread("indexes"))
 
 
 def indexes() -> dict[str, IndexSpec]:
     """All prebuilt indexes by name: Pyserini's, then the user's. Aliases are not among them."""
-    mine = entries("indexes", IndexSpec)
-    for name in mine:
-        if name in prebuilt() or name in index_aliases():
-            raise ToolkitError(f"the index name {name!r} of your registry is Pyserini's already", "choose another name")
-    return {**prebuilt(), **mine}
+    return {**prebuilt(), **_entries("indexes")[0]}
 
 
 def regression(name: str) -> RegressionSpec:
     """The registered run of this id (`infosearch-mini.ins.bm25.v1`)."""
-    return look_up("regression", name, regressions())
+    return look_up("regression", name, *_entries("regressions"))
 
 
 def regressions() -> dict[str, RegressionSpec]:
     """All registered runs by id: ours in alphabetical order, then the user's."""
-    return entries("regressions", RegressionSpec)
+    return _entries("regressions")[0]
 
 
 def pyserini_topics() -> dict[str, str]:

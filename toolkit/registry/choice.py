@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import without_slots
 from toolkit.registry.kinds import check_system
-from toolkit.registry.loader import did_you_mean, entries, read_entries
+from toolkit.registry.loader import Unread, did_you_mean, entries, read_each, refuse_taken
 
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 UNLISTED = "a checkpoint that no entry knows"
 PLAIN = "Texts are sent as they are, without the prompts that the checkpoint may name; templates and entries say otherwise."
 
 
-def known_systems(files: Iterable[str | Path] = ()) -> dict[str, SystemSpec]:
-    """The registry's systems by name, then those of the user's files; ToolkitError where a name comes twice."""
-    known = entries("systems", SystemSpec)
-    return known | read_entries(map(Path, files), SystemSpec, taken=known)
+def known_systems(
+    files: Iterable[str | Path] = (),
+) -> tuple[dict[str, SystemSpec], tuple[Unread, ...], tuple[Unread, ...]]:
+    """The registry's systems by name, then those of the user's files; what is no entry in the registry, and in the files.
+
+    Raises OSError for a file that is not there.
+    """
+    paths = [Path(file) for file in files]
+    for path in paths:
+        path.stat()
+    known, unread = entries("systems", SystemSpec)
+    mine, broken = read_each(paths, SystemSpec, taken=known)
+    return known | mine, unread, broken
 
 
 def choose_system(
@@ -45,9 +56,21 @@ def choose_system(
             instead of the entry's; in a template `\\\\n` stands for a line feed. Of a query template without a plain one,
             queries without instruction get what `templates.without_slots` leaves of it
 
+    A file that is no entry is a warning where the name is found elsewhere.
+
     Raises ToolkitError for an unknown name or recipe, a recipe that was never published, and what the kind does not know.
     """
-    spec = _find(name, known_systems(files), kind)
+    known, unread, broken = known_systems(files)
+    refuse_taken(name, (*unread, *broken))
+    spec = _find(name, known, kind)
+    if spec is None:
+        hint = (
+            "it may also be a folder, a Hugging Face id, or an entry of a file (--systems); `tandem systems list` has the names"
+        )
+        missing = ToolkitError(f"no system {name!r}", did_you_mean(name, known) + hint, problems=list(map(str, unread)))
+        raise broken[0].error if broken else missing
+    for one in broken:
+        _warn_once(f"warning: left out: {one}")
     check_system(spec)  # with all of its recipes, before one of them is followed
     if recipe:
         spec = spec.with_recipe(recipe)
@@ -58,7 +81,13 @@ def choose_system(
     return spec
 
 
-def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> SystemSpec:
+@functools.cache
+def _warn_once(message: str) -> None:
+    """A command may look up several systems, each in the same files."""
+    say(message)
+
+
+def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> SystemSpec | None:
     if name in known:
         if kind and kind != known[name].kind:
             raise ToolkitError(f"{name} is of kind {known[name].kind}, not {kind}", "leave --kind out")
@@ -71,8 +100,7 @@ def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> Syste
             names = ", ".join(spec.name for spec in same)
             raise ToolkitError(f"{name} is the checkpoint of {len(same)} systems", f"name one of them: {names}")
         return same[0] if same else _unlisted(name, known, kind)
-    hint = "it may also be a folder, a Hugging Face id, or an entry of a file (--systems); `tandem systems list` has the names"
-    raise ToolkitError(f"no system {name!r}", did_you_mean(name, known) + hint)
+    return None
 
 
 def _unlisted(checkpoint: str, known: Container[str], kind: str | None) -> SystemSpec:

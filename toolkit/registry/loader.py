@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
@@ -30,20 +30,62 @@ _shortened = reprlib.Repr()
 _shortened.maxlevel, _shortened.maxstring, _shortened.maxother = 2, 100, 100
 
 
-def entries(kind: str, spec: type[Spec]) -> dict[str, Spec]:
-    """Every entry of one kind by name: `<kind>/*.yaml` beside this file, then in TANDEM_HOME/registry.
+class Unread(NamedTuple):
+    """A file of the user's whose entries are left out.
 
-    Raises ToolkitError, which names the file, where one is not what `spec` says, or a name comes twice.
+    error  what is wrong with it
+    name   where that is a name which another entry has: the name
     """
-    return dict(_entries(kind, spec, home()))
+
+    error: ToolkitError
+    name: str = ""
+
+    def __str__(self) -> str:
+        return ": ".join([self.error.message, *(["; ".join(map(str, self.error.problems))] if self.error.problems else [])])
+
+
+class NameTaken(ToolkitError):
+    """An entry has a name that another one has."""
+
+    name = ""
+
+
+def entries(kind: str, spec: type[Spec], taken: frozenset[str] = frozenset()) -> tuple[dict[str, Spec], tuple[Unread, ...]]:
+    """Every entry of one kind by name, and the user's files that are no entries: they are for the caller to report.
+
+    `<kind>/*.yaml` beside this file is read, then TANDEM_HOME/registry, where names that are `taken` are refused, too.
+    """
+    found, unread = _entries(kind, spec, home(), taken)
+    return dict(found), unread
 
 
 @functools.cache
-def _entries(kind: str, spec: type[Spec], user_home: Path) -> dict[str, Spec]:
+def _entries(kind: str, spec: type[Spec], user_home: Path, taken: frozenset[str]) -> tuple[dict[str, Spec], tuple[Unread, ...]]:
+    ours, mine = (
+        sorted(folder.glob("*.yaml"), key=lambda path: path.stem) for folder in (FOLDER / kind, user_home / "registry" / kind)
+    )
+    found = read_entries(ours, spec)
+    more, unread = read_each(mine, spec, {*found, *taken})
+    return found | more, unread
+
+
+def read_each(
+    paths: Iterable[Path], spec: type[Spec], taken: Container[str] = ()
+) -> tuple[dict[str, Spec], tuple[Unread, ...]]:
+    """The entries of those of the files that can be read, and the others; arguments as of `read_entries`."""
     found: dict[str, Spec] = {}
-    for folder in (FOLDER / kind, user_home / "registry" / kind):
-        found |= read_entries(sorted(folder.glob("*.yaml"), key=lambda path: path.stem), spec, taken=found)
-    return found
+    unread = []
+    for path in paths:
+        try:
+            mine = read_entries([path], spec, taken)
+            if again := [name for name in mine if name in found]:
+                raise _name_taken(str(path), again[0])
+            found |= mine
+        except ToolkitError as error:
+            unread.append(Unread(error, error.name if isinstance(error, NameTaken) else ""))
+        except OSError as error:
+            unread.append(Unread(ToolkitError(f"{path}: {error.strerror}", "check the path")))
+    return found, tuple(unread)
 
 
 def read_entries(paths: Iterable[Path], spec: type[Spec], taken: Container[str] = ()) -> dict[str, Spec]:
@@ -61,9 +103,15 @@ def read_entries(paths: Iterable[Path], spec: type[Spec], taken: Container[str] 
             if problem := _problem(entry):
                 raise ToolkitError(f"{place}: {problem}", "see the entries in toolkit/registry")
             if entry.name in found or entry.name in taken:
-                raise ToolkitError(f"{place}: the name {entry.name!r} is taken already", "choose another name")
+                raise _name_taken(place, entry.name)
             found[entry.name] = entry
     return found
+
+
+def _name_taken(place: str, name: str) -> NameTaken:
+    error = NameTaken(f"{place}: the name {name!r} is taken already", "choose another name")
+    error.name = name
+    return error
 
 
 def _problem(entry: Any) -> str:
@@ -145,12 +193,23 @@ def to_spec(spec: type[Spec], row: Any, place: Path | str) -> Spec:
     return spec(**{key: tuple(value) if _is_tuple(types[key]) else value for key, value in row.items()})
 
 
-def look_up(kind: str, name: str, known: Mapping[str, Spec]) -> Spec:
-    """The entry of this name; a ToolkitError with the nearest right one where there is none."""
+def look_up(kind: str, name: str, known: Mapping[str, Spec], unread: Iterable[Unread] = ()) -> Spec:
+    """The entry of this name; a ToolkitError with the nearest right one, and the files that are `unread`, where there is none.
+
+    A name that an unread file has as well is refused: which of the two is meant is not known.
+    """
+    refuse_taken(name, unread)
     if name in known:
         return known[name]
     names = ", ".join(known) if len(known) <= SHOWN_NAMES else f"{len(known)} names"
-    raise ToolkitError(f"no {kind} {name!r}", f"{did_you_mean(name, known)}known: {names}")
+    raise ToolkitError(f"no {kind} {name!r}", f"{did_you_mean(name, known)}known: {names}", problems=list(map(str, unread)))
+
+
+def refuse_taken(name: str, unread: Iterable[Unread]) -> None:
+    """Raise ToolkitError where an unread file has this name, which another entry has."""
+    for one in unread:
+        if one.name == name:
+            raise one.error
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -55,7 +55,7 @@ def unnamed_modes(query_ids: Iterable[str], modes: Modes) -> tuple[str, ...]:
 def _declared() -> list[Modes]:
     """The different modes of all benchmarks, ours before the user's."""
     found: list[Modes] = []
-    for spec in entries("benchmarks", BenchmarkSpec).values():
+    for spec in entries("benchmarks", BenchmarkSpec)[0].values():
         if spec.modes and spec.modes not in found:
             found.append(spec.modes)
     return found

@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
 def run_list(args: argparse.Namespace) -> None:
     from toolkit import registry
 
+    registry.warn_unread("regressions")
     specs = registry.regressions().values()
     width = max((len(spec.name) for spec in specs), default=0)
     for spec in specs:
@@ -92,6 +93,7 @@ def _wanted(args: argparse.Namespace) -> list[RegressionSpec]:
             "no run is named" if not args.ids else "ids are named beside --all", "tandem regress run ID..., or --all"
         )
     if args.all:
+        registry.warn_unread("regressions")
         return list(registry.regressions().values())
     return [registry.regression(name) for name in dict.fromkeys(args.ids)]
 

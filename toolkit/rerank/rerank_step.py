@@ -13,6 +13,7 @@ from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run, join_runs
 from toolkit.core.specs import SystemSpec
+from toolkit.models.checkpoints import check_usable
 from toolkit.models.listwise import load_ranker
 from toolkit.models.listwise.ranker import DEFAULT_PROMPT
 from toolkit.models.llm import load_prompt
@@ -98,6 +99,11 @@ class Rerank(Step):
         if prompt := self.loading.get("prompt"):
             changed.append(f"prompt-{Path(prompt).name.removesuffix('.yaml')}")
         return ".".join([self.tag, *filter(None, [self.spec.recipe]), *changed])
+
+    def prepare(self, results: Results) -> None:
+        """Refuse what loading will refuse, see `checkpoints.check_usable`."""
+        how = {name: self.loading[name] for name in ("loader", "device", "trust_remote_code") if name in self.loading}
+        check_usable(self.spec, **how)
 
     def warnings(self, results: Results) -> list[str]:
         """Topics that the run has no documents for, and instructions that became something else than they were searched as."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit import registry
-from toolkit.benchmarks import Collection, TopicSet, find, load, open_collection
+from toolkit.benchmarks import Benchmark, Collection, TopicSet, find, load, open_collection
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
 from toolkit.core.runs import Run
@@ -17,6 +17,7 @@ from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import ContentDigest, is_empty
 from toolkit.index import Index, Source, find_index, own_name
+from toolkit.models.jvm import check_installed
 from toolkit.search import check_parameters, search
 from toolkit.search.chosen_system import Chosen
 from toolkit.search.questions import check_own, search_own
@@ -40,6 +41,7 @@ class Lucene(Lexical):
         said = {"k1": 0.9, "b": 0.4, **chosen.parameters}  # an entry of the user's may leave them to Anserini
         check_parameters(said["k1"], said["b"], options.hits, options.threads)
         where = find_index(index)
+        check_installed()
         self.chosen, self._parts, self._options = chosen, topics.parts, options
         self.sources = tuple(where(part.group) for part in topics.parts)
 
@@ -67,6 +69,8 @@ class Collected(Lexical):
         self.chosen, self._options = chosen, options
         self._docs: dict[str, Callable] = {}
         where = _corpora(index, chosen)
+        if chosen.spec.kind == "bm25-fields":
+            check_installed()
         self.sources = tuple(self._source(*where(part.group)) for part in topics.parts)
 
     def open(self) -> list[Index]:
@@ -75,6 +79,8 @@ class Collected(Lexical):
 
     def _source(self, collection: Collection, group: str) -> Source:
         name = own_name(collection, group)
+        if isinstance(collection, Benchmark):
+            collection.check_docs(group)
         self._docs[name] = lambda: collection.docs(group)
         return Source(name, f"the documents of {name}", lambda threads: _as_index(name, collection, group))
 

@@ -16,7 +16,9 @@ from toolkit.core.topics import Topic
 from toolkit.formats.documents import corpus_from_docs
 from toolkit.index import Index, find_index, own_name
 from toolkit.index.encoded_index import build_encoded
+from toolkit.models.checkpoints import check_usable, pick_device, pick_precision
 from toolkit.models.encoders import load_for
+from toolkit.models.jvm import check_installed
 from toolkit.provenance import command_line
 from toolkit.search.chosen_system import Chosen
 from toolkit.search.dense import search_dense
@@ -32,6 +34,9 @@ class Neural:
     """A system over an index that it has made itself, with queries that it encodes."""
 
     def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: SearchOptions):
+        check_usable(chosen.spec, device=options.device, trust_remote_code=options.trust_remote_code)
+        if chosen.spec.kind == "impact":  # weights lie in Lucene's index
+            check_installed()
         where = find_index(index, chosen.spec, self._build_own)
         self.chosen, self._parts, self.options = chosen, topics.parts, options
         self.sources = tuple(where(part.group) for part in topics.parts)
@@ -58,8 +63,6 @@ class Neural:
 
     def facts(self) -> dict[str, Any]:
         """What was loaded from the hub, where and how exactly it encoded the queries, and how many its limit cut."""
-        from toolkit.models.checkpoints import pick_device, pick_precision
-
         device = pick_device(self.options.device)
         precision = pick_precision(self.chosen.spec, self.options.precision, device)
         commits = {"commits": self.encoder.commits} if self.encoder.commits else {}

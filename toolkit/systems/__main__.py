@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.registry.loader import did_you_mean
-from toolkit.shell import command, guard, subcommands, topics_option
+from toolkit.shell import command, guard, note, subcommands, topics_option
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import TopicPart, TopicSet
@@ -62,7 +62,10 @@ def list_all(args: argparse.Namespace) -> None:
     from toolkit.registry.choice import known_systems
     from toolkit.systems.facts import COLUMNS, listing
 
-    known = known_systems(args.systems).values()
+    known, unread, broken = known_systems(args.systems)
+    known = known.values()
+    for one in (*unread, *broken):
+        note(f"warning: left out: {one}")
     for option, wanted, values in (
         ("kind", args.kind, {spec.kind for spec in known}),
         ("paper", args.paper, {paper for spec in known for paper in spec.papers}),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import DEFAULTS, Input, doc_input, topic_input, topic_template
 from toolkit.core.topics import Topic
@@ -49,7 +49,7 @@ def explain(
     try:
         read, without = token_reader(spec, trust_remote_code), ""
     except ToolkitError as error:
-        read, without = None, error.message
+        read, without = None, f"{error.message}: {error.hint}" if isinstance(error, MissingExtra) else error.message
     return [_explained(spec, topic, doc, read, without) for topic in topics]
 
 

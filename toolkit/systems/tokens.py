@@ -7,7 +7,7 @@ from collections.abc import Callable
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-from toolkit.models.checkpoints import is_here
+from toolkit.models.checkpoints import check_usable, is_here
 from toolkit.models.encoders import LOADERS, load_for
 from toolkit.registry.choice import HUB_ID
 
@@ -28,6 +28,7 @@ def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
     """Raises ToolkitError where the system has no tokens, or its checkpoint is not on this machine or does not load."""
     if spec.kind not in NONE:
         _check_here(spec)
+        check_usable(spec, trust_remote_code=trust_remote_code)
     if spec.kind in LOADERS:
         return _encoder(spec, trust_remote_code)
     if spec.kind in ("cross-encoder", "monot5", "yes-no"):
