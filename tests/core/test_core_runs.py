@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from toolkit.core.modes import guess_group
 from toolkit.core.qrels import Qrel, Qrels, join_qrels
 from toolkit.core.runs import Run, ScoredDoc, join_runs
+from toolkit.formats.conversion import as_run
 
 pytestmark = pytest.mark.unit
 
@@ -59,7 +60,7 @@ def test_order_is_the_literal_sort(rows):
 @given(RUN)
 def test_frames_and_dicts_hold_the_same_run(rows):
     run = Run.from_rows(rows)
-    assert Run.from_frame(run.to_frame()).to_dict() == run.to_dict() == Run.from_dict(run.to_dict()).to_dict()
+    assert as_run(run.to_frame()).to_dict() == run.to_dict() == Run.from_dict(run.to_dict()).to_dict()
 
 
 @given(RUN, RUN)

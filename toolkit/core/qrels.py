@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,10 +11,14 @@ import numpy as np
 
 from toolkit.core.columns import encode, merge
 from toolkit.core.modes import Modes
+from toolkit.core.tabular import to_html
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+
+
+SHOWN = 10  # in a notebook
 
 
 class Qrel(NamedTuple):
@@ -25,7 +30,7 @@ class Qrel(NamedTuple):
     iteration: str = "0"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Qrels:
     """Judgments as parallel columns, one row a line of the file, in the file's order.
 
@@ -82,6 +87,13 @@ class Qrels:
             [row.iteration for row in rows],
         )
         return cls.from_columns(*columns, source=source)
+
+    def __repr__(self) -> str:
+        return f"Qrels({len(self.query_ids):,} queries, {len(self):,} judgments)"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the first judgments."""
+        return to_html(Qrel._fields, itertools.islice(self, SHOWN), repr(self)[6:-1])
 
     def __len__(self) -> int:
         return len(self.relevance)

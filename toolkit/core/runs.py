@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from toolkit.core.columns import encode, merge, text_order, to_arrow
+from toolkit.core.tabular import to_html
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
 TIES = ("trec", "file")
+SHOWN_QUERIES, SHOWN_DOCS = 3, 5  # in a notebook
 
 
 class ScoredDoc(NamedTuple):
@@ -27,7 +29,7 @@ class ScoredDoc(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A run as parallel columns, one row a line of the file, in the file's order.
 
@@ -74,12 +76,17 @@ class Run:
         """A run from pytrec_eval's form, `{query_id: {doc_id: score}}`."""
         return cls.from_rows((ScoredDoc(q, d, s) for q, docs in run.items() for d, s in docs.items()), **names)
 
-    @classmethod
-    def from_frame(cls, frame: pandas.DataFrame, **names: str) -> Run:
-        """A run from a DataFrame with the columns query_id, doc_id, score."""
-        return cls.from_columns(
-            frame["query_id"].astype(str).tolist(), frame["doc_id"].astype(str).tolist(), frame["score"], **names
-        )
+    def __repr__(self) -> str:
+        tag = f"{self.tag}: " if self.tag else ""
+        return f"Run({tag}{len(self.query_ids):,} queries, {len(self):,} documents)"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the best documents of the first queries."""
+        rankings = self.select(self.query_ids[:SHOWN_QUERIES]).rankings()
+        rows = [
+            (q, rank, doc.doc_id, f"{doc.score:g}") for q, docs in rankings for rank, doc in enumerate(docs[:SHOWN_DOCS], 1)
+        ]
+        return to_html(("query_id", "rank", "doc_id", "score"), rows, repr(self)[4:-1])
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -140,7 +147,7 @@ class Run:
         return {query_id: {doc.doc_id: doc.score for doc in ranking} for query_id, ranking in self.rankings()}
 
     def to_frame(self) -> pandas.DataFrame:
-        """A DataFrame with query_id, doc_id, score, one row a line, in the file's order (ir_measures reads it)."""
+        """A DataFrame with query_id, doc_id, score, one row a line, in the file's order (ir_measures and `as_run` read it)."""
         import pandas
 
         query_ids = np.array(self.query_ids, object)[self.queries]

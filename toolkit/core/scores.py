@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import html
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolkit.core.errors import ToolkitError
+from toolkit.core.tabular import to_html
+
 if TYPE_CHECKING:
     import pandas
+
+OVERALL = ("average", "all")  # what a value over all groups is called
 
 AVERAGE = "average"  # the group of a macro average over groups
 PAIRED = "paired"  # the mode of what needs several
@@ -70,7 +77,11 @@ class Change:
 Place = tuple[str, str, str, str]  # run, group, mode, measure
 
 
-@dataclass(frozen=True)
+class NoScore(ToolkitError, KeyError):
+    """No value fits, or several do."""
+
+
+@dataclass(frozen=True, repr=False)
 class Scores:
     """All scores of an evaluation and what has to be said about them.
 
@@ -86,22 +97,53 @@ class Scores:
         """How a row differs from the baseline; None for a row of the baseline itself and where nothing was tested."""
         return None if row.query_id else self.changes.get((row.run, row.group, row.mode, row.measure))
 
-    def value(self, measure: str, *, mode: str, group: str | None = None, run: str | None = None) -> float:
-        """The one aggregate value that fits; KeyError where none or several do."""
-        fits = [
-            row.value
-            for row in self.rows
-            if not row.query_id
-            and (row.measure, row.mode) == (measure, mode)
-            and (group is None or row.group == group)
-            and (run is None or row.run == run)
-        ]
-        if len(fits) != 1:
-            raise KeyError(f"{len(fits)} values of {measure} in mode {mode!r}, group {group!r}, run {run!r}")
-        return fits[0]
+    def __repr__(self) -> str:
+        runs, measures = (", ".join(dict.fromkeys(getattr(row, name) for row in self.rows)) for name in ("run", "measure"))
+        return f"Scores({runs}: {measures}; {len(self.rows):,} values)"
 
-    def to_frame(self) -> pandas.DataFrame:
-        """A DataFrame with the columns of `Score`."""
+    def _repr_html_(self) -> str:
+        """For notebooks: the wide table, and the notes below it."""
+        heads, rows = self._wide()
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        return to_html(heads, rows) + (f"<ul>{notes}</ul>" if notes else "")
+
+    def __getitem__(self, measure: str) -> float:
+        """`scores["WISE@20"]`: `value` where there is no choice."""
+        return self.value(measure)
+
+    def value(self, measure: object, mode: str | None = None, *, group: str | None = None, run: str | None = None) -> float:
+        """The one aggregate value that fits. What there is one of need not be named; of groups, the overall one is taken.
+
+        measure  as ir_measures writes it, or its object
+
+        Raises NoScore, which is a KeyError too, where none or several fit, and names them.
+        """
+        rows = [row for row in self.rows if not row.query_id]
+        wanted = {"measure": str(measure), "mode": mode, "group": group, "run": run}
+        fits = [row for row in rows if all(value is None or getattr(row, name) == value for name, value in wanted.items())]
+        if group is None:
+            fits = [row for row in fits if row.group in OVERALL] or fits
+        if len(fits) == 1:
+            return fits[0].value
+        known = fits or [row for row in rows if row.measure == str(measure)] or rows
+        differing = [name for name in wanted if len({getattr(row, name) for row in known}) > 1] or ["measure"]
+        choices = (f"{name} {', '.join(dict.fromkeys(repr(getattr(row, name)) for row in known))}" for name in differing)
+        asked = ", ".join(f"{name} {value!r}" for name, value in wanted.items() if value is not None)
+        raise NoScore(f"{len(fits) or 'no'} values of {asked}", f"there are {'; '.join(choices)}")
+
+    def to_frame(self, *, wide: bool = False) -> pandas.DataFrame:
+        """A DataFrame with the columns of `Score`; wide, one row a run, group and query, and one column a measure and mode."""
         import pandas
 
-        return pandas.DataFrame(self.rows, columns=list(Score._fields))
+        heads, rows = self._wide() if wide else (Score._fields, self.rows)
+        return pandas.DataFrame(rows, columns=list(heads))
+
+    def _wide(self) -> tuple[tuple[str, ...], list[tuple]]:
+        """Heads (run, group, query_id where there are any, `measure mode`) and rows; NaN where there is no value."""
+        labels = ("run", "group", "query_id") if any(row.query_id for row in self.rows) else ("run", "group")
+        columns = dict.fromkeys((row.measure, row.mode) for row in self.rows)
+        lines: dict[tuple[str, ...], dict[tuple[str, str], float]] = {}
+        for row in self.rows:
+            lines.setdefault(tuple(getattr(row, name) for name in labels), {})[row.measure, row.mode] = row.value
+        heads = (*labels, *(f"{measure} {mode}".rstrip() for measure, mode in columns))
+        return heads, [(*label, *(values.get(column, math.nan) for column in columns)) for label, values in lines.items()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import math
@@ -30,6 +31,18 @@ def to_json(records: Iterable[Mapping[str, Any]], notes: Sequence[str] = ()) -> 
     """`{"schema": 1, "rows": [...], "notes": [...]}`, a record a line, NaN as null."""
     lines = ",\n".join("  " + json.dumps({k: _shown(v) for k, v in row.items()}, ensure_ascii=False) for row in records)
     return f'{{"schema": {SCHEMA}, "rows": [\n{lines}\n], "notes": {json.dumps(list(notes), ensure_ascii=False)}}}\n'
+
+
+def to_html(heads: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
+    """A plain table for a notebook; every text escaped, floats with four decimals."""
+
+    def cells(tag: str, values: Iterable[object]) -> str:
+        shown = (f"{value:.4f}" if isinstance(value, float) else str(value) for value in values)
+        return "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in shown) + "</tr>"
+
+    body = "".join(cells("td", row) for row in rows)
+    top = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{top}<thead>{cells('th', heads)}</thead><tbody>{body}</tbody></table>"
 
 
 def to_csv(heads: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:

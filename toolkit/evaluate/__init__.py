@@ -36,12 +36,11 @@ def evaluate(
 ) -> Scores:
     """Score runs against a benchmark, against qrels, or against qrels of a benchmark's queries.
 
-    runs        a path, a Run or a DataFrame (query_id, doc_id, score), several of them in a list, or a mapping from modes
-                to them; the path "ins=F" is file F of mode ins. Those of one tag with disjoint query ids are parts of one
+    runs        whatever `toolkit.formats.conversion.as_run` takes, several of them in a list, or a mapping from modes to
+                them; the path "ins=F" is file F of mode ins. Those of one tag with disjoint query ids are parts of one
                 run, otherwise each is a run
     benchmark   one of ours (`infosearch`, `infosearch-audience`, `infosearch-audience-ins`) or an id of ir_datasets
-    qrels       given as runs are; DataFrames have query_id, doc_id, relevance and, with subtopics, iteration. Beside a
-                benchmark they take the place of its own judgments
+    qrels       given as runs are, as `as_qrels` takes them. Beside a benchmark they take the place of its own judgments
     modes       name -> role (`base`, `instructed`, `reversed`) of the modes that ids of qrels carry, where they are no
                 benchmark's: {"plain": "base", "pos": "instructed", "neg": "reversed"}
     measures    as ir_measures writes them; without, those of the benchmark's own table

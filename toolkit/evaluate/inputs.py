@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,13 +18,9 @@ from toolkit.core.progress import progress
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.core.runs import Run, join_runs
 from toolkit.evaluate.references import is_reference
-from toolkit.formats import read_qrels, read_run
+from toolkit.formats.conversion import as_qrels, as_run, is_one
 
-if TYPE_CHECKING:
-    import pandas
-
-    Given = str | Path | Run | Qrels | pandas.DataFrame
-
+Given = Any  # what `toolkit.formats.conversion` takes
 READERS = 2  # files read at the same time; arrow parses each with all processors already
 
 
@@ -55,6 +51,8 @@ def as_sources(given: Given | Source | Sequence | Mapping, modes: Modes | None =
 
     modes  that may be named, and that query ids may carry; those of all benchmarks where none are given
     """
+    if is_one(given):
+        return [Source("", given, modes or Modes())]
     if isinstance(given, Mapping):
         if unknown := [mode for mode in given if mode not in _known(modes)]:
             raise ToolkitError(f"no mode {unknown[0]!r}", f"the modes are {', '.join(_known(modes))}")
@@ -93,7 +91,7 @@ def load_each(sources: Sequence[Source], rename: Rename | None = None) -> list[R
 def _read_all(sources: Sequence[Source], rename: Rename | None) -> list[Run]:
     parts = []
     with progress("reading runs", len(sources), "files") as advance, ThreadPoolExecutor(READERS) as pool:
-        for part in pool.map(lambda source: _load(source, Run, read_run, rename), sources):
+        for part in pool.map(lambda source: _load(source, as_run, rename), sources):
             parts.append(part)
             advance()
     return parts
@@ -102,7 +100,7 @@ def _read_all(sources: Sequence[Source], rename: Rename | None) -> list[Run]:
 def load_qrels(sources: Sequence[Source], rename: Rename | None = None) -> Qrels:
     """All sources as one; every query id carries its mode."""
     _refuse_twice(source.name for source in sources)
-    parts = [_load(source, Qrels, read_qrels, rename) for source in sources]
+    parts = [_load(source, as_qrels, rename) for source in sources]
     _refuse_shared(parts, "judge the same queries", "name the mode of each file: --qrels ori=F --qrels ins=F --qrels rev=F")
     return join_qrels(sorted(parts, key=lambda part: min(part.query_ids, default="")))
 
@@ -110,28 +108,13 @@ def load_qrels(sources: Sequence[Source], rename: Rename | None = None) -> Qrels
 Rename = Callable[[Iterable[str], str, str], list[str]]
 
 
-def _load(source: Source, noun: type, read: Callable, rename: Rename | None) -> Run | Qrels:
-    given = source.given
-    if isinstance(given, str | Path):
-        part = read(given)
-    elif isinstance(given, noun):
-        part = given
-    elif noun is Run:
-        part = Run.from_frame(given)
-    else:
-        part = _qrels_from_frame(given)
-    if noun is Run:
+def _load(source: Source, convert: Callable[[Any], Run | Qrels], rename: Rename | None) -> Run | Qrels:
+    part = convert(source.given)
+    if isinstance(part, Run):
         part = replace(part, ranks=None)  # scores decide; ranks are for the linter, and take memory
     if rename:
         return part.with_query_ids(rename(part.query_ids, source.mode, part.source))
     return _with_mode(part, source.mode, _known(source.modes)) if source.mode else part
-
-
-def _qrels_from_frame(frame: pandas.DataFrame) -> Qrels:
-    """Qrels from ir_measures' columns query_id, doc_id, relevance (iteration where there are subtopics)."""
-    columns = [frame[name].astype(str).tolist() for name in ("query_id", "doc_id")]
-    iterations = frame["iteration"].astype(str).tolist() if "iteration" in frame else None
-    return Qrels.from_columns(*columns, frame["relevance"].to_numpy(), iterations)
 
 
 def _with_mode(part: Run | Qrels, mode: str, modes: Modes) -> Run | Qrels:

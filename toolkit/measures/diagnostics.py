@@ -9,8 +9,8 @@ import numpy as np
 
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
+from toolkit.formats.conversion import as_qrels, as_run
 from toolkit.measures.compute import Joined
-from toolkit.measures.conversion import as_qrels, as_run
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, ROLES, Pairs
 
 FINE = 6  # digits after the point from which on scores are taken as exact

@@ -15,8 +15,8 @@ from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED
+from toolkit.formats.conversion import as_qrels, as_run
 from toolkit.measures.compute import Joined, PerQuery, compute
-from toolkit.measures.conversion import as_qrels, as_run
 from toolkit.measures.definitions import parse
 from toolkit.measures.ir_measures_adapter import foreign_values
 from toolkit.measures.providers import FAST, OURS

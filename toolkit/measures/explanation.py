@@ -9,7 +9,7 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
-from toolkit.measures.conversion import as_qrels, as_run
+from toolkit.formats.conversion import as_qrels, as_run
 from toolkit.measures.paired import VARIANTS, pmrr_of_ranks, sicr_of_documents, wise_branches
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, Pairs, pairs
 from toolkit.registry import modes_of

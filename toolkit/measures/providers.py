@@ -18,8 +18,8 @@ from ir_measures.measures import Measure
 from ir_measures.providers.base import NOT_PROVIDED, Any, Choices
 
 from toolkit import registry
+from toolkit.formats.conversion import as_qrels, as_run
 from toolkit.measures.compute import Joined, compute
-from toolkit.measures.conversion import as_qrels, as_run
 from toolkit.measures.definitions import MEASURES, Repeated
 from toolkit.measures.messages import without_group
 
