@@ -102,11 +102,11 @@ def test_empty_documents_are_left_out_and_counted(tmp_path):
 
 def test_inputs_that_were_cut_are_said_those_of_shards_that_were_there_too(tmp_path, capsys):
     encode(tmp_path / "v")
-    assert capsys.readouterr().err == "note: 3 of 7 passages are longer than the model's limit and were cut\n"
+    assert capsys.readouterr().err == "note: 3 of 7 passages are longer than the model's limit and were truncated\n"
     encode(tmp_path / "v")
     first, second = capsys.readouterr().err.splitlines()
     assert first == f"{tmp_path / 'v'}: 7 documents are encoded already"
-    assert second == "note: 3 of 7 passages are longer than the model's limit and were cut"
+    assert second == "note: 3 of 7 passages are longer than the model's limit and were truncated"
 
 
 def test_the_same_corpus_gives_the_same_bytes(tmp_path):
@@ -297,8 +297,8 @@ def test_topics_on_disk_say_what_was_cut_and_lost_and_are_not_those_of_documents
     long = Topic("3-ins", "a query with many more words", query="q")
     assert write_topics_vectors("t", [*TOPICS, long], Fake(), SPEC, tmp_path / "v") == 3
     assert capsys.readouterr().err.splitlines() == [
-        "note: 2 of 3 queries are longer than the model's limit and were cut",
-        "note: 1 of 3 queries lost their core query altogether",
+        "note: 2 of 3 queries are longer than the model's limit and were truncated",
+        "note: 1 of 3 queries have a core query that is fully truncated",
     ]
     assert open_vectors(tmp_path / "v").ids == ["1-ins", "2-ins", "3-ins"]
     encoder = Fake()

@@ -92,8 +92,8 @@ def test_equal_inputs_are_encoded_and_searched_once_and_stay_apart_in_the_run(in
 def test_cut_and_lost_queries_of_this_search_are_said(index, capsys):
     run_of([Topic("q1", "red " * 6), Topic("q2", "red " * 4), Topic("q3", "red")], index)
     assert capsys.readouterr().err.splitlines() == [
-        "note: 2 of 3 different queries are longer than the model's limit and were cut",
-        "note: 1 of 3 different queries lost their core query altogether",
+        "note: 2 of 3 different queries are longer than the model's limit and were truncated",
+        "note: 1 of 3 different queries have a core query that is fully truncated",
     ]
     run_of([Topic("q1", "red")], index)
     assert capsys.readouterr().err == ""

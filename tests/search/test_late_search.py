@@ -70,7 +70,7 @@ def test_the_best_come_first_and_only_so_many(spec, encoder, index):
 
 def test_passages_that_the_limit_cuts_are_said(encoder, tmp_path, capsys):
     build_late_index(corpus_from_docs("small", DOCS), encoder, tmp_path / "index")
-    note = "note: 2 of 5 passages are longer than the model's limit and were cut"
+    note = "note: 2 of 5 passages are longer than the model's limit and were truncated"
     assert note in capsys.readouterr().err.splitlines()
 
 
@@ -149,8 +149,8 @@ def test_queries_that_the_limit_cuts_are_said(spec, encoder, index, capsys):
     topics = [Topic("q1", f"{long} cat", "cat", long), Topic("q2", "cat"), Topic("q3", "dog " * 30)]
     search_late(topics, index, spec, encoder)
     assert capsys.readouterr().err.splitlines()[-2:] == [
-        "note: 2 of 3 different queries are longer than the model's limit and were cut",
-        "note: 1 of 3 different queries lost their core query altogether",
+        "note: 2 of 3 different queries are longer than the model's limit and were truncated",
+        "note: 1 of 3 different queries have a core query that is fully truncated",
     ]
 
 

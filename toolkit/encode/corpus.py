@@ -6,6 +6,7 @@ import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from toolkit.core.templates import Input, doc_input
 from toolkit.encode.facts import encoding_facts, implementation
 from toolkit.formats.documents import Corpus, content, is_empty
 from toolkit.formats.vectors import Shard, VectorStore
+from toolkit.steps import Executor, LocalExecutor
 from toolkit.store import lock
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ def encode_corpus(
     folder: str | Path,
     *,
     shard_size: int = SHARD,
+    executor: Executor | None = None,
 ) -> Counts:
     """Encode every document of a corpus as a passage, into a folder that `toolkit.formats.vectors.open_vectors` opens.
 
@@ -64,8 +67,10 @@ def encode_corpus(
             rows = sum(shard.rows for shard in store.shards)
             say(f"{folder}: {rows:,} documents are encoded already" + ("" if store.complete else ", going on"))
         with progress(f"encoding {corpus.name}", unit="documents") as advance:
-            for number, docs in enumerate(_shards(corpus, shard_size, counts)):
-                _encode_shard(store, number, docs, encoder, spec, advance)
+            missing = _missing_shards(store, _shards(corpus, shard_size, counts), advance)
+            compute = partial(_encode_shard, encoder=encoder, spec=spec, advance=advance)
+            for ids, vectors, digest, truncated in (executor or LocalExecutor()).map(compute, missing):
+                store.add(ids, vectors, digest, cut=truncated)
         if counts.documents < sum(shard.rows for shard in store.shards):
             _refuse_changed(folder, len(store.shards) - 1)
         if not counts.documents:
@@ -97,9 +102,9 @@ def say_cut(shards: Sequence[Shard], side: str) -> None:
     """Say how many inputs were cut at the model's limit, and how many queries have nothing of their core query left."""
     what, rows = ("queries" if side == "query" else "passages"), sum(shard.rows for shard in shards)
     if cut := sum(shard.cut for shard in shards):
-        say(f"note: {cut:,} of {rows:,} {what} are longer than the model's limit and were cut")
+        say(f"note: {cut:,} of {rows:,} {what} are longer than the model's limit and were truncated")
     if lost := sum(shard.lost for shard in shards):
-        say(f"note: {lost:,} of {rows:,} queries lost their core query altogether")
+        say(f"note: {lost:,} of {rows:,} queries have a core query that is fully truncated")
 
 
 def _shards(corpus: Corpus, size: int, counts: Counts) -> Iterator[list[Doc]]:
@@ -118,21 +123,27 @@ def _shards(corpus: Corpus, size: int, counts: Counts) -> Iterator[list[Doc]]:
         yield shard
 
 
-def _encode_shard(
-    store: VectorStore, number: int, docs: list[Doc], encoder: Encoder, spec: SystemSpec, advance: Callable[[int], None]
-) -> None:
-    """Encode the documents of a shard that is not there yet; compare them with those of one that is."""
-    digest = _digest(docs)
-    if number < len(store.shards):
-        if store.shards[number].documents != digest:
+def _missing_shards(store: VectorStore, shards: Iterator[list[Doc]], advance: Callable[[int], None]) -> Iterator[list[Doc]]:
+    """The shards that are not there yet; those that are there are compared with what was encoded."""
+    there, rows = [shard.documents for shard in store.shards], [shard.rows for shard in store.shards]
+    for number, docs in enumerate(shards):
+        if number < len(there):
+            if there[number] != _digest(docs):
+                _refuse_changed(store.folder, number)
+            advance(len(docs))
+            continue
+        if store.complete or (rows and rows[-1] < store.facts["shard_size"]):
             _refuse_changed(store.folder, number)
-        advance(len(docs))
-        return
-    if store.complete or (store.shards and store.shards[-1].rows < store.facts["shard_size"]):
-        _refuse_changed(store.folder, number)
-    cut = encoder.cut["passage"]
+        yield docs
+
+
+def _encode_shard(
+    docs: list[Doc], encoder: Encoder, spec: SystemSpec, advance: Callable[[int], None]
+) -> tuple[list[str], np.ndarray, str, int]:
+    """Ids, vectors, the digest of the documents, and how many were truncated: the unit that an executor computes."""
+    truncated = encoder.cut["passage"]
     vectors = encode_in_steps(encoder, [doc_input(spec.templates, doc) for doc in docs], "passage", advance)
-    store.add([doc.doc_id for doc in docs], vectors, digest, cut=encoder.cut["passage"] - cut)
+    return [doc.doc_id for doc in docs], vectors, _digest(docs), encoder.cut["passage"] - truncated
 
 
 def _refuse_changed(folder: Path, number: int) -> None:

@@ -32,7 +32,7 @@ class Shard:
     documents     SHA-256 of what was encoded
     vectors, ids  SHA-256 of its two files
     cut           how many of its inputs were cut at the model's limit
-    lost          how many of its queries lost their core query altogether
+    lost          how many of its queries have a core query that is fully truncated
     """
 
     rows: int

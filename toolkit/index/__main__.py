@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +27,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.shell import command, encoding_options, guard, note, report
 
 if TYPE_CHECKING:
-    from toolkit.core.specs import SystemSpec
     from toolkit.formats.documents import Corpus
     from toolkit.index import Counts
 
@@ -82,145 +80,17 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _build(name: str, args: argparse.Namespace) -> int:
-    from toolkit.index import kind_for
-    from toolkit.index.build import check_output
-    from toolkit.index.dense import holds_vectors
-    from toolkit.index.kinds import FAISS, LUCENE
-
-    _check(args)
-    check_output(Path(args.output))
-    spec = _system(args)
-    kind = args.type or kind_for(spec)
-    if spec and kind != kind_for(spec):
-        raise ToolkitError(f"system {spec.name} searches indexes of type {kind_for(spec)}, not {kind}", "leave --type out")
-    if holds_vectors(Path(name)):
-        if kind != FAISS or spec:
-            raise ToolkitError(f"{name} holds vectors, which say what made them", "name --type faiss, and no --system")
-        return _from_vectors(name, args)
-    if kind != LUCENE and spec is None:
-        raise ToolkitError(f"no system for an index of type {kind}", "name one with --system, such as all-minilm-l6-v2")
-    if kind != LUCENE and (args.language or args.skip_invalid):
-        raise ToolkitError("--language and --skip-invalid are Lucene's", f"leave them out of an index of type {kind}")
-    return _lucene(name, args) if kind == LUCENE else _encoded(name, kind, spec, args)
-
-
-def _check(args: argparse.Namespace) -> None:
-    from toolkit.index.kinds import KINDS
+    from toolkit.jobs.encode_jobs import MODEL, index_job
 
     if not args.output:
         raise ToolkitError("no folder for the index", "name one with --output")
-    if args.threads < 1 or args.batch_size < 1:
-        raise ToolkitError(f"threads is {args.threads}, batch size is {args.batch_size}", "both are whole numbers from 1 on")
-    if args.type and args.type not in KINDS:
-        raise ToolkitError(f"no type of index {args.type!r}", f"known: {', '.join(KINDS)}")
-
-
-def _system(args: argparse.Namespace) -> SystemSpec | None:
-    from toolkit.registry import choose_system
-
-    if not args.system:
-        return None
-    return choose_system(args.system, files=args.systems, recipe=args.recipe, pooling=args.pooling)
-
-
-def _lucene(name: str, args: argparse.Namespace) -> int:
-    from toolkit.index import build_index, build_per_question
-    from toolkit.models.jvm import check_installed
-
-    check_installed()
-    corpus, language = _corpus(name, args)
-    language, output = args.language or language, Path(args.output)
+    named = ("type", "system", "systems", "recipe", "pooling", "language", "split", "per_question", "skip_invalid")
+    given = {option: getattr(args, option) for option in (*named, "factory", "tuning", "keep_vectors", "threads", *MODEL)}
+    job = index_job(name, args.output, **given)
     if args.dry_run:
-        cut = f", cut into passages of {args.split} words" if args.split else ""
-        print(f"index {corpus.name} ({', '.join(corpus.files) or 'its documents'}{cut}) for language {language} into {output}")
+        print("\n".join(job.describe()))
         return 0
-    how = {"language": language, "threads": args.threads, "command": _command()}
-    if _per_question(corpus, args):
-        skip, command = args.skip_invalid, how["command"]
-        counts = build_per_question(
-            corpus, output, lambda its, folder: build_index(its, folder, **how), skip_invalid=skip, command=command
-        )
-    else:
-        counts = build_index(corpus, output, **how, skip_invalid=args.skip_invalid)
-    return _say(output, counts, corpus)
-
-
-def _corpus(name: str, args: argparse.Namespace) -> tuple[Corpus, str]:
-    """The documents to index, and their language."""
-    from toolkit.formats.passages import split_corpus
-    from toolkit.index import named_corpus
-
-    corpus, language = named_corpus(name, args.threads)
-    return (corpus if args.split is None else split_corpus(corpus, args.split)), language
-
-
-def _per_question(corpus: Corpus, args: argparse.Namespace) -> bool:
-    """Whether each question gets an index: as asked, else where the documents name their questions, which is said."""
-    if args.per_question is not None:
-        return args.per_question
-    named = corpus.names_questions()
-    if named:
-        note("the documents name their questions: each question gets a corpus of its own (--no-per-question for one of all)")
-    else:
-        corpus.refuse_questions()
-    return named
-
-
-def _from_vectors(name: str, args: argparse.Namespace) -> int:
-    from toolkit.index import build_dense_index
-
-    output = Path(args.output)
-    if args.dry_run:
-        print(f"index the vectors in {name} as {args.factory} into {output}")
-        return 0
-    return _say(
-        output, build_dense_index(Path(name), output, args.factory, args.tuning, threads=args.threads, command=_command())
-    )
-
-
-def _encoded(name: str, kind: str, spec: SystemSpec, args: argparse.Namespace) -> int:
-    from toolkit.formats.vectors import read_vectors_metadata
-    from toolkit.index import build_per_question
-    from toolkit.index.dense import holds_vectors
-    from toolkit.index.encoded_index import build_encoded
-    from toolkit.index.kinds import FAISS, IMPACT
-    from toolkit.models.checkpoints import check_usable
-    from toolkit.models.encoders import load_for
-    from toolkit.models.jvm import check_installed
-
-    corpus, output = _corpus(name, args)[0], Path(args.output)
-    check_usable(spec, device=args.device, trust_remote_code=args.trust_remote_code)
-    if kind == IMPACT:
-        check_installed()
-    if args.dry_run:
-        system = f"{spec.name}, recipe {spec.recipe}" if spec.recipe else spec.name
-        print(f"encode {corpus.name} with {system}; index it ({kind}{f', {args.factory}' * (kind == FAISS)}) into {output}")
-        return 0
-    how = {"device": args.device, "batch_size": args.batch_size, "precision": args.precision}
-    how["trust_remote_code"] = args.trust_remote_code
-    vectors = output.with_name(f"{output.name}.vectors")  # where an interrupted command goes on
-    complete = kind == FAISS and holds_vectors(vectors) and read_vectors_metadata(vectors)["complete"]
-    encoder = load_for(spec, **how)
-    how = {"factory": args.factory, "tuning": args.tuning, "threads": args.threads, "command": _command()}
-    if not _per_question(corpus, args):
-        how["keep"] = args.keep_vectors or complete
-        return _say(output, build_encoded(corpus, spec, encoder, output, vectors, **how), corpus)
-
-    def build(its: Corpus, folder: Path) -> Counts:
-        return build_encoded(its, spec, encoder, folder, vectors / folder.name, **how, keep=True)
-
-    counts = build_per_question(corpus, output, build, command=how["command"])
-    if cut := encoder.cut["passage"]:
-        note(f"note: {cut:,} passages are longer than the model's limit and were cut")
-    if vectors.exists() and not args.keep_vectors:
-        shutil.rmtree(vectors)
-    return _say(output, counts, corpus)
-
-
-def _command() -> str:
-    from toolkit.provenance import command_line
-
-    return command_line()
+    return _say(job.output.path, job.make(), job.corpus)
 
 
 def _say(output: Path, counts: Counts, corpus: Corpus | None = None) -> int:

@@ -73,7 +73,7 @@ def build_late_index(
 def say_cut(cut: int, counts: Counts) -> None:
     """Say how many passages the model's limit cut."""
     if cut:
-        say(f"note: {cut:,} of {counts.documents:,} passages are longer than the model's limit and were cut")
+        say(f"note: {cut:,} of {counts.documents:,} passages are longer than the model's limit and were truncated")
 
 
 def shards(corpus: Corpus, counts: Counts) -> Iterator[list[Doc]]:

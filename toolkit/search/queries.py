@@ -52,7 +52,7 @@ def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, 
     inputs = list(dict.fromkeys(topic_input(spec.templates, topic) for topic in topics))
     queries = dict(zip(inputs, encoder.encode(inputs, "query"), strict=True))
     if cut := encoder.cut["query"] - cut:
-        say(f"note: {cut} of {len(inputs)} different queries are longer than the model's limit and were cut")
+        say(f"note: {cut} of {len(inputs)} different queries are longer than the model's limit and were truncated")
     if lost := encoder.lost - lost:
-        say(f"note: {lost} of {len(inputs)} different queries lost their core query altogether")
+        say(f"note: {lost} of {len(inputs)} different queries have a core query that is fully truncated")
     return queries

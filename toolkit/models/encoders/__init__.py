@@ -28,7 +28,7 @@ class Encoder(Protocol):
     similarity  `cos` or `dot`: how its vectors are compared
     precision   `fp32`, `bf16` or `fp16`: the numbers it computes with
     cut         side -> how many of the encoded inputs the limit cost tokens
-    lost        how many queries lost their core query altogether
+    lost        how many queries have a core query that is fully truncated
     commits     repository -> commit, of what was loaded from the hub
     """
 

@@ -75,7 +75,7 @@ class SentenceEncoder:
 
     limits  side -> tokens, special ones counted
     cut     side -> how many of the encoded inputs the limit cost tokens
-    lost    how many queries lost their core query altogether
+    lost    how many queries have a core query that is fully truncated
     commits repository -> commit, of what was loaded from the hub
     """
 
