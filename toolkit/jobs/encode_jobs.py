@@ -145,7 +145,8 @@ class IndexJob(FolderJob):
             return f"index the vectors in {self.vectors} as {self.factory}"
         if self.spec is None:
             split = f", split into passages of {self.split} words" if self.split else ""
-            return f"index {self.corpus.name} ({', '.join(self.corpus.files) or 'its documents'}{split}) for language {self.language}"
+            files = ", ".join(self.corpus.files) or "its documents"
+            return f"index {self.corpus.name} ({files}{split}) for language {self.language}"
         system = f"{self.spec.name}, recipe {self.spec.recipe}" if self.spec.recipe else self.spec.name
         factory = f", {self.factory}" if self.kind == FAISS else ""
         return f"encode {self.corpus.name} with {system}; index it ({self.kind}{factory})"
