@@ -219,26 +219,17 @@ def index_job(
     Raises ToolkitError for what does not fit together.
     """
     threads = (os.cpu_count() or 1) if threads is None else threads
-    if threads < 1 or how.get("batch_size", 1) < 1:
-        numbers = f"threads is {threads}, batch size is {how.get('batch_size', 1)}"
+    batch_size = how.get("batch_size") or 1
+    if threads < 1 or batch_size < 1:
+        numbers = f"threads is {threads}, batch size is {batch_size}"
         raise ToolkitError(numbers, "both are whole numbers from 1 on")
-    if type and type not in KINDS:
-        raise ToolkitError(f"no type of index {type!r}", f"known: {', '.join(KINDS)}")
     place = Output(Path(output))
     check_output(place.path)
     spec = choose_system(system, files=systems, recipe=recipe, pooling=pooling) if system else None
-    kind = type or kind_for(spec)
-    if spec and kind != kind_for(spec):
-        raise ToolkitError(f"system {spec.name} searches indexes of type {kind_for(spec)}, not {kind}", "leave --type out")
+    kind = _kind(type, spec, of_lucene=bool(language or skip_invalid), vectors=corpus if holds_vectors(Path(corpus)) else None)
     built = {"factory": factory, "tuning": tuning, "threads": threads, "kind": kind}
     if holds_vectors(Path(corpus)):
-        if kind != FAISS or spec:
-            raise ToolkitError(f"{corpus} holds vectors, which say what made them", "name --type faiss, and no --system")
         return IndexJob(None, place, vectors=Path(corpus), **built)
-    if kind != LUCENE and spec is None:
-        raise ToolkitError(f"no system for an index of type {kind}", "name one with --system, such as all-minilm-l6-v2")
-    if kind != LUCENE and (language or skip_invalid):
-        raise ToolkitError("--language and --skip-invalid are Lucene's", f"leave them out of an index of type {kind}")
     found, known = named_corpus(corpus, threads)
     found = found if split is None else split_corpus(found, split)
     given = {name: value for name, value in how.items() if value is not None}
@@ -254,6 +245,24 @@ def index_job(
         how=given,
         **built,
     )
+
+
+def _kind(given: str | None, spec: SystemSpec | None, *, of_lucene: bool, vectors: str | None) -> str:
+    """The type of index; ToolkitError where system, vectors or options are of another one."""
+    if given and given not in KINDS:
+        raise ToolkitError(f"no type of index {given!r}", f"known: {', '.join(KINDS)}")
+    kind = given or kind_for(spec)
+    if spec and kind != kind_for(spec):
+        raise ToolkitError(f"system {spec.name} searches indexes of type {kind_for(spec)}, not {kind}", "leave --type out")
+    if vectors:
+        if kind != FAISS or spec:
+            raise ToolkitError(f"{vectors} holds vectors, which say what made them", "name --type faiss, and no --system")
+        return kind
+    if kind != LUCENE and spec is None:
+        raise ToolkitError(f"no system for an index of type {kind}", "name one with --system, such as all-minilm-l6-v2")
+    if kind != LUCENE and of_lucene:
+        raise ToolkitError("--language and --skip-invalid are Lucene's", f"leave them out of an index of type {kind}")
+    return kind
 
 
 def _per_question(corpus: Corpus, given: bool | None) -> bool:
