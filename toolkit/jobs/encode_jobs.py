@@ -23,9 +23,11 @@ from toolkit.index import Counts, build_dense_index, build_index, build_per_ques
 from toolkit.index.build import check_output
 from toolkit.index.dense import holds_vectors
 from toolkit.index.encoded_index import build_encoded
-from toolkit.index.kinds import FAISS, KINDS, LUCENE
+from toolkit.index.kinds import FAISS, IMPACT, KINDS, LUCENE
 from toolkit.jobs.job import Job, Output
+from toolkit.models.checkpoints import check_usable
 from toolkit.models.encoders import load_encoder, load_for
+from toolkit.models.jvm import check_installed
 from toolkit.provenance import command_line
 from toolkit.registry import choose_system
 from toolkit.steps import Tools
@@ -101,6 +103,7 @@ def encode_job(
     spec = choose_system(system, files=systems, recipe=recipe)
     if spec.kind != "dense":
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "`tandem systems list` names the dense ones")
+    check_usable(spec, device=how.get("device"), trust_remote_code=bool(how.get("trust_remote_code")))
     what = named_corpus(corpus)[0] if corpus is not None else resolve_topics(topics)
     given = {name: value for name, value in how.items() if value is not None}
     return EncodeJob(what, spec, Output(Path(output)), SHARD if shard_size is None else shard_size, given)
@@ -230,6 +233,10 @@ def index_job(
     built = {"factory": factory, "tuning": tuning, "threads": threads, "kind": kind}
     if holds_vectors(Path(corpus)):
         return IndexJob(None, place, vectors=Path(corpus), **built)
+    if spec:
+        check_usable(spec, device=how.get("device"), trust_remote_code=bool(how.get("trust_remote_code")))
+    if kind in (LUCENE, IMPACT):
+        check_installed()
     found, known = named_corpus(corpus, threads)
     found = found if split is None else split_corpus(found, split)
     given = {name: value for name, value in how.items() if value is not None}
