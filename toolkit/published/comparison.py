@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from toolkit import registry
 from toolkit.core.scores import AVERAGE, PAIRED, Score
 from toolkit.core.specs import SystemSpec
 from toolkit.published.claims import Claim, outcomes
 from toolkit.published.paper_tables import Cell, Place, cells, is_of, kind_of
-
-DERIVED = "WISE_per"  # evaluation adds it where WISE and its ideal are asked for
 
 
 class Beside(NamedTuple):
@@ -38,7 +37,7 @@ class Beside(NamedTuple):
 def measures_of(paper: str) -> tuple[str, ...]:
     """What a paper prints, as ir_measures writes it; what evaluation adds by itself is not among it."""
     found = dict.fromkeys(cell.ours.measure for cell in cells(paper) if cell.ours)
-    return tuple(measure for measure in found if not measure.startswith(DERIVED))
+    return tuple(measure for measure in found if registry.measure(measure).over != "aggregate")
 
 
 def beside(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from toolkit import registry
 from toolkit.core.scores import AVERAGE, PAIRED, Score
 from toolkit.core.specs import RegressionSpec
-from toolkit.published.comparison import DERIVED
 from toolkit.published.paper_tables import cells, is_of
 
 Numbers = dict[str, dict[str, dict[str, float]]]
@@ -31,7 +31,13 @@ def flat(numbers: Numbers, run: str = "") -> Iterator[Score]:
 
 def asked_for(rows: Iterable[Score]) -> tuple[str, ...]:
     """The measures to name in order to get these rows."""
-    return tuple(dict.fromkeys(row.measure for row in rows if not row.measure.startswith(DERIVED)))
+    return tuple(dict.fromkeys(row.measure for row in rows if row.measure == _named(row.measure)))
+
+
+def _named(measure: str) -> str:
+    """What is named to get a measure: itself, or for one of a whole run the first that it is computed from."""
+    spec = registry.measure(measure)
+    return measure.replace(spec.name, spec.related[0], 1) if spec.over == "aggregate" else measure
 
 
 def published_numbers(spec: RegressionSpec) -> Numbers:
@@ -46,7 +52,7 @@ def published_numbers(spec: RegressionSpec) -> Numbers:
     ]
     # groups first, and measures in the entry's order, as in our own tables
     place = {measure: number for number, measure in enumerate(spec.measures)}
-    rows.sort(key=lambda row: (row.group == AVERAGE, place[row.measure.replace(DERIVED, "WISE_ideal")]))
+    rows.sort(key=lambda row: (row.group == AVERAGE, place[_named(row.measure)]))
     return nested(rows)
 
 
