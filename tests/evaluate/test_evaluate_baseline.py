@@ -52,6 +52,15 @@ def test_changes_are_those_of_diff(scores):
     }  # as text: the effect size of no difference is NaN
 
 
+def test_what_has_no_value_is_not_called_untested():
+    qrels = Qrels.from_rows([Qrel(f"q-{mode}", "g", 1) for mode in ("ori", "ins")])
+    first, second = (
+        Run.from_dict({"q-ori": docs, "q-ins": docs}, tag=tag) for tag, docs in (("a", {"g": 1.0}), ("b", {"x": 1.0}))
+    )
+    made = toolkit.evaluate([first, second], qrels=qrels, measures=["WISE", "RR"], baseline="a")
+    assert not any("not tested" in note for note in made.notes)
+
+
 def test_the_baseline_itself_has_no_mark_and_neither_has_a_query():
     scores = toolkit.evaluate([BASE, BETTER], qrels=QRELS, measures=["RR"], baseline="base", by_query=True)
     marked = [row for row in scores.rows if scores.change(row)]

@@ -86,6 +86,7 @@ def test_no_difference_is_no_evidence():
     nothing = np.zeros(20)
     assert (randomisation(nothing[:, None])[0], wilcoxon(nothing), t_test(nothing)) == (1, 1, 1)
     assert math.isnan(effect_size(nothing))
+    assert math.isnan(effect_size(np.full(3, 2 / 3)))  # whose standard deviation is 1e-16
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -84,5 +85,6 @@ def _notes(name: str, changes: Iterable[Change], samples: int) -> Iterator[str]:
 def untested(rows: Iterable[Score], changes: Mapping[Place, Change]) -> list[str]:
     """A note of what other runs have and no test is for."""
     others, tested = {place[0] for place in changes}, {place[3] for place in changes}
-    left = sorted({row.measure for row in rows if row.run in others and not row.query_id} - tested)
+    values = {row.measure for row in rows if row.run in others and not row.query_id and not math.isnan(row.value)}
+    left = sorted(values - tested)
     return [f"not tested, as it is no mean over queries: {', '.join(left)}"] if left else []

@@ -137,5 +137,6 @@ def resampled_means(
 
 def effect_size(differences: np.ndarray) -> float:
     """Cohen's d of paired differences: their mean in standard deviations; NaN where they do not vary."""
-    spread = differences.std(ddof=1) if len(differences) > 1 else 0.0
+    # equal differences have a spread that rounds to more than 0
+    spread = differences.std(ddof=1) if len(differences) > 1 and np.ptp(differences) > 0 else 0.0
     return float(differences.mean() / spread) if spread > 0 else float("nan")
