@@ -1,6 +1,7 @@
 """A measure is one row and one function: direction, needs and exports come from the row."""
 
 import math
+from types import SimpleNamespace
 
 import ir_measures
 import pytest
@@ -8,11 +9,13 @@ from ir_measures import Qrel, ScoredDoc, nDCG
 from ir_measures.measures import registry as known_to_ir_measures
 
 from toolkit import measures, registry
+from toolkit.core.modes import Modes
 from toolkit.core.runs import Run
 from toolkit.core.specs import MeasureSpec
 from toolkit.evaluate import evaluate
 from toolkit.measures import definitions, paired, perspectives
-from toolkit.report.standing import is_ranked
+from toolkit.report.gathered import Key
+from toolkit.report.standing import best
 
 pytestmark = pytest.mark.unit
 
@@ -36,6 +39,13 @@ def add(monkeypatch):
     return added
 
 
+def best_of(measure, values):
+    """Which of these runs a report marks as the best."""
+    runs = [SimpleNamespace(name=name, value=lambda *_, value=value: value) for name, value in values.items()]
+    found = best(SimpleNamespace(judgments=SimpleNamespace(modes=Modes())), runs, Key("all", measure, ""))
+    return [run.name for run in found]
+
+
 def test_every_row_names_a_function_and_measures_that_exist():
     for spec in registry.measures().values():
         module, _, name = spec.function.partition(".")
@@ -57,7 +67,7 @@ def test_a_measure_of_one_mode_is_a_row_and_a_function(add):
     assert ir_measures.calc_aggregate([toy, toy @ 3, nDCG @ 1], qrels, run) == {toy: 0.5, toy @ 3: 1.0, nDCG @ 1: 0.5}
     scores = evaluate(Run.from_rows(run, tag="mine"), qrels=measures.evaluation.as_qrels(qrels), measures=["Toy@3"])
     assert scores.value("Toy@3", mode="", group="all", run="mine") == 1.0
-    assert is_ranked("Toy@3", "")
+    assert best_of("Toy@3", {"first": 0.1, "second": 0.2}) == ["first"]
 
 
 def test_a_paired_measure_has_its_needs_and_its_worst_value_from_the_row(add):
@@ -78,7 +88,7 @@ def test_a_paired_measure_has_its_needs_and_its_worst_value_from_the_row(add):
     scores = evaluate(Run.from_rows(run, tag="mine"), qrels=measures.evaluation.as_qrels(qrels), measures=["Toy"])
     assert scores.value("Toy", mode="paired", group="all", run="mine") == (1 - 9) / 2
     assert "mine: 1 query (c) without a gold document: left out of Toy" in scores.notes
-    assert not is_ranked("Toy", "paired")
+    assert best_of("Toy", {"first": 0.1, "second": 0.2}) == []
 
 
 def test_what_needs_a_reversed_mode_is_left_out_without_one(add):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -97,7 +96,7 @@ def compute(joined: Joined, measure: Measure) -> PerQuery:
         found = joined.documents("trec")
         return PerQuery(found.query_ids, PLAIN[measure.NAME](found, **given), found.absent)
     spec = registry.measures()[measure.NAME]
-    function = functools.partial(function_of(spec), **{name: measure[name] for name in spec.parameters if name != "ties"})
+    function = partial(function_of(spec), **{name: measure[name] for name in spec.parameters if name != "ties"})
     if spec.follows_documents:
         pairs = joined.pairs(measure["ties"])
         return _paired(pairs, spec, function) if spec.over == "paired" else _in_each_mode(pairs, function)

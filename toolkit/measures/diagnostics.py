@@ -101,7 +101,7 @@ def _modes(joined: Joined) -> dict[str, ModeFindings]:
     split = [joined.modes.split(query_id) for query_id in documents.query_ids]
     found = {}
     for mode in sorted({mode for _, mode in split}, key=joined.modes.place):
-        queries = np.array([row for row, (_, its) in enumerate(split) if its == mode])
+        queries = np.array([row for row, (_, split_off) in enumerate(split) if split_off == mode])
         lengths = documents.lengths[queries]
         present = lengths[lengths > 0]
         gold, missing = _gold_in_mode(pairs, mode)
@@ -136,9 +136,9 @@ def _ties(joined: Joined) -> tuple[int, int]:
     code = {query_id: code for code, query_id in enumerate(run.query_ids)}
     starts = np.append(np.cumsum(run.lengths) - run.lengths, 0)
     present = ~documents.missing
-    its_query = np.array([code.get(query_id, -1) for query_id in documents.query_ids], np.int64)[documents.queries[present]]
-    tied = in_tie[starts[its_query] + documents.ranks[present] - 1]
-    return len(np.unique(queries[in_tie])), len(np.unique(its_query[tied]))
+    query_of = np.array([code.get(query_id, -1) for query_id in documents.query_ids], np.int64)[documents.queries[present]]
+    tied = in_tie[starts[query_of] + documents.ranks[present] - 1]
+    return len(np.unique(queries[in_tie])), len(np.unique(query_of[tied]))
 
 
 def _coarseness(pairs: Pairs) -> tuple[int | None, int, int]:

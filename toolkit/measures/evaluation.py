@@ -80,7 +80,7 @@ def _by_mode(measure: Measure, result: PerQuery, kept: np.ndarray, modes: Modes)
         split = [modes.split(query_id) for query_id in result.query_ids]
     results = []
     for mode in sorted({mode for _, mode in split}, key=modes.place):
-        rows = [row for row, (_, its) in enumerate(split) if its == mode and kept[row]]
+        rows = [row for row, (_, split_off) in enumerate(split) if split_off == mode and kept[row]]
         values = result.values[rows]
         query_ids = tuple(split[row][0] for row in rows)
         results.append(MeasureValues(str(measure), mode, query_ids, values, _aggregate(measure, values.tolist())))
