@@ -3,12 +3,11 @@
 import itertools
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command import tandem
 
 import toolkit
 from toolkit.core.modes import Modes
@@ -50,7 +49,7 @@ def files(tmp_path_factory):
 
 
 def command(folder, *words):
-    return subprocess.run([sys.executable, "-m", "toolkit.diff", *words], cwd=folder, capture_output=True, text=True)
+    return tandem("diff", *words, cwd=folder)
 
 
 def test_values_are_those_of_evaluate():
@@ -236,9 +235,9 @@ def test_equal_rankings_are_counted_whatever_their_scores(depth):
 
 def test_published_ids_are_read(files):
     for name in "ab":
-        words = ["runs", "convert", f"{name}.trec", "--to", "trec", "--ids", "published", "--mode", "ins", "--benchmark", MINI]
+        words = ["convert", f"{name}.trec", "--to", "trec", "--ids", "published", "--mode", "ins", "--benchmark", MINI]
         words += ["--output", f"{name}.published"]
-        subprocess.run([sys.executable, "-m", "toolkit", *words], cwd=files, check=True, capture_output=True)
+        tandem("runs", *words, cwd=files, check=True)
     words = ["--benchmark", f"{MINI}-ins", "-m", "nDCG@10", "--format", "csv"]
     theirs = command(files, "ins=a.published", "ins=b.published", "--ids", "published", *words)
     assert theirs.returncode == 1, theirs.stderr
@@ -266,9 +265,9 @@ def test_judgments_may_be_given_beside_a_benchmark(files):
 
 
 def test_one_run_may_come_from_standard_input(files):
-    words = [sys.executable, "-m", "toolkit.diff", "a.trec", "-", "--benchmark", MINI, "--format", "json"]
-    piped = subprocess.run(words, cwd=files, input=(files / "b.trec").read_bytes(), capture_output=True)
-    assert piped.stdout.decode() == command(files, "a.trec", "b.trec", "--benchmark", MINI, "--format", "json").stdout
+    words = ["a.trec", "-", "--benchmark", MINI, "--format", "json"]
+    piped = tandem("diff", *words, cwd=files, input=(files / "b.trec").read_bytes())
+    assert piped.stdout == command(files, "a.trec", "b.trec", "--benchmark", MINI, "--format", "json").stdout
     twice = command(files, "-", "-", "--benchmark", MINI)
     assert (twice.returncode, twice.stderr.splitlines()[0]) == (2, "error: - is given twice")
 

@@ -1,15 +1,14 @@
 """`tandem diversify` as a process."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import yaml
-from toolkit.diversify.plan import plan_diversify
+from command import tandem
 
 from toolkit.core.errors import ToolkitError
+from toolkit.diversify.plan import plan_diversify
 from toolkit.formats import read_run
 from toolkit.formats.vectors import VectorStore
 
@@ -20,8 +19,7 @@ QRELS = "p1 1 a 1\np1 2 d 1\n"
 
 
 def diversify(*arguments, folder):
-    command = [sys.executable, "-m", "toolkit.diversify", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    return tandem("diversify", *arguments, cwd=folder)
 
 
 def top(path):

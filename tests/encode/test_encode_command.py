@@ -1,14 +1,12 @@
 """`tandem encode` as a process, with the embedded model."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import yaml
+from command import tandem
 
 from toolkit.formats.vectors import open_vectors
 
@@ -18,11 +16,8 @@ TEXTS = {"a": "red apple", "b": "a plum is a fruit", "e": "", "c": "the train to
 SYSTEM = ("--system", "all-minilm-l6-v2")
 
 
-def encode(*arguments, folder, **options):
-    command = [sys.executable, "-m", "toolkit.encode", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1"}, **options
-    )
+def encode(*arguments, folder):
+    return tandem("encode", *arguments, cwd=folder)
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,10 @@ import csv
 import io
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from command import tandem
 
 import toolkit
 from toolkit.core.modes import Modes
@@ -164,8 +163,7 @@ def files(tmp_path_factory):
 
 
 def command(folder, *words):
-    words = [sys.executable, "-m", "toolkit.evaluate", "base.trec", "better.trec", "--qrels", "qrels.txt", "-m", "RR", *words]
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    return tandem("evaluate", "base.trec", "better.trec", "--qrels", "qrels.txt", "-m", "RR", *words, cwd=folder)
 
 
 @pytest.mark.parametrize("name", ["base", "base.trec"])

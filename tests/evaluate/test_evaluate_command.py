@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from command import tandem
 from published_layout import write_infosearch
 
 from toolkit import benchmarks
@@ -18,9 +19,8 @@ pytestmark = pytest.mark.unit
 MODES = ("ori", "ins", "rev")
 
 
-def command(*options: str, **kwargs) -> subprocess.CompletedProcess:
-    line = [sys.executable, "-m", "toolkit.evaluate", *map(str, options)]
-    return subprocess.run(line, capture_output=True, text=True, **kwargs)
+def command(*options, **kwargs) -> subprocess.CompletedProcess:
+    return tandem("evaluate", *options, **kwargs)
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +134,7 @@ def test_any_run_and_qrels_without_modes(tmp_path):
 
 
 def test_published_ids_are_read_and_written(tmp_path, home):
-    benchmarks_command = [sys.executable, "-m", "toolkit.benchmarks", "fetch", "infosearch", "--from"]
-    subprocess.run([*benchmarks_command, write_infosearch(tmp_path / "data")], check=True, capture_output=True)
+    tandem("benchmarks", "fetch", "infosearch", "--from", write_infosearch(tmp_path / "data"), check=True)
     runs = []
     for mode, (first, second) in {"ori": "ab", "ins": "ba", "rev": "ab"}.items():
         path = tmp_path / f"{mode}.trec"

@@ -1,10 +1,9 @@
 """FollowIR from its published files to its paper's table: candidates, other wordings, AP or nDCG@5, nDCG@20, p-MRR."""
 
 import math
-import subprocess
-import sys
 
 import pytest
+from command import tandem
 from followir_layout import CROSS_LINGUAL, write_followir, write_former, write_mfollowir
 
 from toolkit import benchmarks
@@ -58,8 +57,8 @@ def test_settings_are_compared_over_the_languages_that_both_have(home, tmp_path)
     for name in ("mfollowir", "mfollowir-cross-lingual"):
         runs = [benchmark_candidates(benchmarks.resolve_topics(name))]
         write_run(join_runs(runs, tag=name), tmp_path / f"{name}.trec", tag=name)
-    line = [sys.executable, "-m", "toolkit.analyze", "crosslingual", "mfollowir.trec", "mfollowir-cross-lingual.trec"]
-    done = subprocess.run([*line, "--format", "csv"], cwd=tmp_path, capture_output=True, text=True)
+    words = ["crosslingual", "mfollowir.trec", "mfollowir-cross-lingual.trec", "--format", "csv"]
+    done = tandem("analyze", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = {tuple(row.split(",")[1:4]) for row in done.stdout.splitlines()[1:]}
     settings = ("multilingual", "cross-lingual", "difference")
@@ -73,10 +72,8 @@ def test_candidates_are_reranked_and_searched_with_shorter_instructions(home, tm
     topics = benchmarks.resolve_topics("followir-core17-og")
     keywords = as_asked(topics, "keywords").topics[0]
     assert (keywords.instruction, keywords.text) == ("keywords 310", f"{keywords.query} keywords 310")
-    line = [sys.executable, "-m", "toolkit.rerank", "--run", "candidates", "--topics", "followir-core17", "--dry-run"]
-    done = subprocess.run(
-        [*line, "--system", "ms-marco-minilm-l6-v2", "--instruction", "short"], cwd=tmp_path, capture_output=True, text=True
-    )
+    words = ["--run", "candidates", "--topics", "followir-core17", "--dry-run"]
+    done = tandem("rerank", *words, "--system", "ms-marco-minilm-l6-v2", "--instruction", "short", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "rerank the best 100 of each of 4 queries of candidates, keep the tail"
     assert "instructions: short" in done.stdout.splitlines()

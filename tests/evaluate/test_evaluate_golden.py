@@ -3,11 +3,10 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import tandem
 
 pytestmark = pytest.mark.unit
 
@@ -29,8 +28,7 @@ def evaluate(case: str, *options: str) -> str:
     folder = GOLDEN / case
     runs = [f"{mode}={folder / f'run.{mode}.trec'}" for mode in MODES]
     qrels = [f"{mode}={folder / f'qrels.{mode}.txt'}" for mode in MODES]
-    command = [sys.executable, "-m", "toolkit.evaluate", "--run", *runs, "--qrels", *qrels, *options]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return tandem("evaluate", "--run", *runs, "--qrels", *qrels, *options, check=True).stdout
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -68,12 +66,11 @@ def test_plain_measures_equal_trec_eval(case):
 def test_no_byte_depends_on_the_order_of_lines_and_files(tmp_path):
     import random
 
-    def command(folder: Path, modes: tuple[str, ...]) -> bytes:
+    def command(folder: Path, modes: tuple[str, ...]) -> str:
         runs = [f"{mode}={folder / f'run.{mode}.trec'}" for mode in modes]
         qrels = [f"{mode}={folder / f'qrels.{mode}.txt'}" for mode in reversed(modes)]
         options = ["--references", "--by-query", "--format", "json"]
-        line = [sys.executable, "-m", "toolkit.evaluate", "--run", *runs, "--qrels", *qrels, *options]
-        return subprocess.run(line, capture_output=True, check=True).stdout
+        return tandem("evaluate", "--run", *runs, "--qrels", *qrels, *options, check=True).stdout
 
     case = GOLDEN / "paired-tied-scores"
     for file in [*case.glob("*.trec"), *case.glob("*.txt")]:

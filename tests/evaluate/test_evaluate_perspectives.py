@@ -2,11 +2,10 @@
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import tandem
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
@@ -31,13 +30,16 @@ def judged(label=0, skip=()):
     return Qrels.from_rows(rows, "mine.txt")
 
 
-def command(*options) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "toolkit.evaluate", *map(str, options)], capture_output=True, text=True)
-
-
 def test_the_default_measures_of_qrels_with_subtopics_have_the_golden_values():
-    done = command(
-        GOLDEN / "run.trec", "--qrels", GOLDEN / "qrels.subtopics.txt", "--format", "json", "--by-query", "--by-type"
+    done = tandem(
+        "evaluate",
+        GOLDEN / "run.trec",
+        "--qrels",
+        GOLDEN / "qrels.subtopics.txt",
+        "--format",
+        "json",
+        "--by-query",
+        "--by-type",
     )
     found = json.loads(done.stdout)
     expected = json.loads((GOLDEN / "expected.json").read_text())

@@ -1,10 +1,9 @@
 """A run beside what the benchmark's paper prints of its system."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from command import tandem
 from published_layout import write_infosearch
 
 from toolkit import benchmarks, registry
@@ -186,7 +185,7 @@ def test_two_runs_of_one_system_and_one_of_nobodys_are_three_systems():
 
 
 def command(*arguments):
-    return subprocess.run([sys.executable, "-m", "toolkit.evaluate", *map(str, arguments)], capture_output=True, text=True)
+    return tandem("evaluate", *arguments)
 
 
 def test_as_a_command(run):
@@ -220,8 +219,7 @@ def test_other_judgments_than_the_papers_are_not_set_beside_it(run, tmp_path):
     qrels.write_text(
         "".join(f"{row.query_id} 0 {row.doc_id} 1\n" for row in benchmarks.load("infosearch").qrels("audience", "ori"))
     )
-    told = [str(run), "--benchmark", "infosearch-audience-ori", "--qrels", str(qrels), "--published"]
-    done = subprocess.run([sys.executable, "-m", "toolkit.evaluate", *told], capture_output=True, text=True)
+    done = command(run, "--benchmark", "infosearch-audience-ori", "--qrels", qrels, "--published")
     assert (done.returncode, done.stdout) == (2, "")
     assert "published numbers are by the judgments of infosearch" in done.stderr
 

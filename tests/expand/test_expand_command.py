@@ -2,11 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 import yaml
+from command import tandem
 from endpoint import Script, serving
 
 from toolkit.formats import read_run, read_topics
@@ -15,8 +14,7 @@ GOOD = json.dumps({"For": "apples are good", "Against": "apples are bad"})
 
 
 def expand(*arguments, folder, **env):
-    command = [sys.executable, "-m", "toolkit.expand", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**os.environ, **env})
+    return tandem("expand", *arguments, cwd=folder, env=os.environ | env)
 
 
 @pytest.fixture
@@ -134,8 +132,7 @@ def test_prompt_is_printed():
 
 @pytest.mark.lucene
 def test_all_of_it_is_what_its_steps_give(place):
-    index = [sys.executable, "-m", "toolkit.index", "docs.jsonl", "--output", "index"]
-    subprocess.run(index, cwd=place, check=True, capture_output=True)
+    tandem("index", "docs.jsonl", "--output", "index", cwd=place, check=True)
     arguments = ("run", "--topics", "t.tsv", "--from", "p.jsonl", "--index", "index", "--output", "all.trec")
     planned = expand(*arguments, "--dry-run", folder=place)
     assert planned.stdout.splitlines()[0] == "3 queries (perspective) of 2 questions of t, perspectives: p.jsonl"
@@ -165,8 +162,7 @@ def test_each_query_searches_the_corpus_of_its_question(place):
     rows = (("a", "q1", "apples are good"), ("b", "q1", "apples are bad"), ("c", "q2", "apples and pears are good"))
     docs = [{"id": doc_id, "question_id": question, "contents": text} for doc_id, question, text in rows]
     (place / "own.jsonl").write_text("".join(f"{json.dumps(doc)}\n" for doc in docs))
-    index = [sys.executable, "-m", "toolkit.index", "own.jsonl", "--output", "own"]
-    subprocess.run(index, cwd=place, check=True, capture_output=True)
+    tandem("index", "own.jsonl", "--output", "own", cwd=place, check=True)
     done = expand("run", "--topics", "t.tsv", "--from", "p.jsonl", "--index", "own", "--output", "e.trec", folder=place)
     assert done.returncode == 0, done.stderr
     found = {query_id: [doc.doc_id for doc in docs] for query_id, docs in read_run(place / "e.trec").rankings()}

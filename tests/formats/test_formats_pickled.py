@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import tandem
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
@@ -160,9 +161,9 @@ def test_scores_are_finite(tmp_path, score):
 
 
 def test_runs_convert_reads_a_pickle_from_standard_input():
-    command = [sys.executable, "-m", "toolkit.runs", "convert", "-", "--to", "trec", "--output", "-", "--tag", "bm25"]
-    done = subprocess.run(command, input=pickle.dumps({"1_1": {"d1": 0.5, "d2": 2}}), capture_output=True, check=True)
-    assert done.stdout == b"1_1 Q0 d2 1 2 bm25\n1_1 Q0 d1 2 0.5 bm25\n"
+    words = ["convert", "-", "--to", "trec", "--output", "-", "--tag", "bm25"]
+    done = tandem("runs", *words, input=pickle.dumps({"1_1": {"d1": 0.5, "d2": 2}}))
+    assert (done.returncode, done.stdout) == (0, "1_1 Q0 d2 1 2 bm25\n1_1 Q0 d1 2 0.5 bm25\n")
 
 
 if PUBLISHED.is_file():  # the authors' own BM25 run

@@ -3,10 +3,10 @@
 import hashlib
 import os
 import subprocess
-import sys
 
 import pytest
 import yaml
+from command import tandem
 
 from toolkit.formats import read_run
 from toolkit.provenance import write_record
@@ -18,8 +18,7 @@ B = "1 Q0 y 1 0.5 b\n2 Q0 z 1 0.5 b\n"
 
 
 def fuse(*arguments, folder, **options):
-    command = [sys.executable, "-m", "toolkit.fuse", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, **options)
+    return tandem("fuse", *arguments, cwd=folder, **options)
 
 
 @pytest.fixture
@@ -70,8 +69,7 @@ def test_metadata_name_the_runs_what_they_agree_on_and_every_index(place):
     assert metadata["data"]["topics"] == topics
     assert metadata["data"]["indexes"] == [{"name": "i"}, {"name": "j"}]
     assert [facts["sha256"] for facts in metadata["data"]["runs"]] == [hashlib.sha256(t.encode()).hexdigest() for t in (A, B)]
-    verified = [sys.executable, "-m", "toolkit.runs", "verify", "both.trec.gz"]
-    assert subprocess.run(verified, cwd=place, capture_output=True).returncode == 0
+    assert tandem("runs", "verify", "both.trec.gz", cwd=place).returncode == 0
 
 
 def test_nothing_lies_beside_a_pipe(place):

@@ -1,15 +1,13 @@
 """`python -m toolkit.index` as a process."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from command import tandem
 
 
 def index(*arguments, stdin=None):
-    command = [sys.executable, "-m", "toolkit.index", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, input=stdin)
+    return tandem("index", *arguments, input=stdin)
 
 
 @pytest.mark.unit
@@ -43,7 +41,7 @@ def test_wrong_usage_is_one_error_line_and_status_2(arguments, error):
 @pytest.mark.lucene
 def test_standard_input_is_indexed_and_verified_with_nothing_on_standard_output(tmp_path):
     rows = [{"_id": number, "text": f"document number {number}"} for number in range(5)]
-    done = index("-", "--output", tmp_path / "o", stdin="".join(json.dumps(row) + "\n" for row in rows))
+    done = index("-", "--output", tmp_path / "o", stdin=None.join(json.dumps(row) + "\n" for row in rows))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"{tmp_path / 'o'}: 5 documents\n")
     assert index("verify", tmp_path / "o").returncode == 0
     next((tmp_path / "o").glob("*.fdt")).write_bytes(b"")

@@ -2,11 +2,10 @@
 
 import json
 import random
-import subprocess
-import sys
 from functools import partial
 
 import pytest
+from command import tandem
 from tiny import LETTERS, WORDS, tiny_bert, tiny_colbert, tiny_spec
 
 import tandem_ir
@@ -211,7 +210,7 @@ def test_what_cannot_be_is_refused_with_its_line_or_left_out(tmp_path, row, prob
 
 
 def index(*arguments):
-    return subprocess.run([sys.executable, "-m", "toolkit.index", *map(str, arguments)], capture_output=True, text=True)
+    return tandem("index", *arguments)
 
 
 def test_the_command_cuts_pages_and_reports_them_a_question(tmp_path):

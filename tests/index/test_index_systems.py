@@ -1,12 +1,11 @@
 """`python -m toolkit.index` as a process, for the kinds of indexes that a model's vectors go into."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import yaml
+from command import tandem
 from tiny import TEXTS, tiny_bert, tiny_colbert
 
 from toolkit.core.specs import SystemSpec
@@ -16,8 +15,7 @@ from toolkit.index import index_kind
 
 
 def index(*arguments, folder=None):
-    command = [sys.executable, "-m", "toolkit.index", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    return tandem("index", *arguments, cwd=folder)
 
 
 @pytest.fixture(scope="module")

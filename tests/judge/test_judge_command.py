@@ -1,6 +1,6 @@
 """`tandem judge` asks a scripted server: output, metadata, failures, interruption.
 
-As a process where streams and signals matter; elsewhere `guard` is called in this one, which saves a second of imports each.
+A process of its own is started where it is killed.
 """
 
 import gzip
@@ -16,9 +16,8 @@ import time
 
 import pytest
 import yaml
+from command import tandem
 from endpoint import Script, serving
-
-from toolkit.shell import guard
 
 pytestmark = pytest.mark.unit
 
@@ -64,31 +63,20 @@ def folder(tmp_path):
     return tmp_path
 
 
-def command(*options):
-    what = ["run.trec", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--systems", "mine.yaml", "--judge", "scripted"]
-    return [sys.executable, "-m", "toolkit.judge", *what, *options]
+WHAT = ["run.trec", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--systems", "mine.yaml", "--judge", "scripted"]
 
 
 def environment(folder, base=""):
     return {**os.environ, "TANDEM_HOME": str(folder / "home"), "OPENAI_BASE_URL": base, "OPENAI_API_KEY": KEY}
 
 
-def process(folder, *options, base=""):
-    return subprocess.run(command(*options), cwd=folder, env=environment(folder, base), capture_output=True, text=True)
-
-
 @pytest.fixture
-def judge(folder, monkeypatch, capsys):
-    """The command in this process: `judge(options)` for the run of the folder, `judge(words=...)` for all else."""
-    from toolkit.judge.__main__ import main, parser
+def judge(folder):
+    """`judge(options)` for the run of the folder, `judge(words=...)` for all else."""
 
     def run(*options, base="", words=None):
-        for name in ("TANDEM_HOME", "OPENAI_BASE_URL", "OPENAI_API_KEY"):
-            monkeypatch.setenv(name, environment(folder, base)[name])
-        status = guard(parser, main, list(words or command(*options)[3:]))
-        return subprocess.CompletedProcess((), status, *capsys.readouterr())
+        return tandem("judge", *(words or [*WHAT, *options]), cwd=folder, env=environment(folder, base))
 
-    monkeypatch.chdir(folder)
     return run
 
 
@@ -105,16 +93,16 @@ def asked(script):
     return [body["messages"][-1]["content"] for body in script.bodies]
 
 
-def test_a_run_becomes_subtopic_qrels_with_metadata_and_a_repeat_asks_nothing(folder):
+def test_a_run_becomes_subtopic_qrels_with_metadata_and_a_repeat_asks_nothing(folder, judge):
     with serving(Script(said, delay=0.02)) as script:
-        plan = process(folder, "--dry-run", base=script.base)
+        plan = judge("--dry-run", base=script.base)
         assert f"scripted (scripted): {ASKED} pairs, 0 cached, {ASKED} requests, about" in plan.stdout
         assert script.bodies == []
-        done = process(folder, "--output", "out.txt.gz", "--concurrency", "4", base=script.base)
+        done = judge("--output", "out.txt.gz", "--concurrency", "4", base=script.base)
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
         assert len(script.bodies) == ASKED
         assert 2 <= script.most <= 4
-        again = process(folder, "--output", "-", "--quiet", base=script.base)
+        again = judge("--output", "-", "--quiet", base=script.base)
         assert again.stderr == ""
         assert len(script.bodies) == ASKED
     assert labels(folder / "out.txt.gz") == EXPECTED
@@ -130,7 +118,7 @@ def test_a_run_becomes_subtopic_qrels_with_metadata_and_a_repeat_asks_nothing(fo
     assert report["usage"]["asked"] == ASKED
     assert metadata["data"]["qrels"]["lines"] == ASKED
     assert metadata["data"]["judged runs"][0]["name"] == "run.trec"
-    replayed = process(folder, "--output", "replayed.txt", "--replay")
+    replayed = judge("--output", "replayed.txt", "--replay")
     assert replayed.returncode == 0, replayed.stderr
     assert labels(folder / "replayed.txt") == EXPECTED
     for path in folder.rglob("*"):
@@ -196,7 +184,8 @@ def test_killed_at_a_random_moment_it_goes_on_with_at_most_the_requests_in_fligh
         options = ("--output", "out.txt", "--concurrency", str(concurrency))
         for _ in range(2):
             before = len(script.bodies)
-            process = subprocess.Popen(command(*options), cwd=folder, env=environment(folder, script.base), stderr=-3)
+            command = [sys.executable, "-m", "toolkit.judge", *WHAT, *options]
+            process = subprocess.Popen(command, cwd=folder, env=environment(folder, script.base), stderr=-3)
             wait = before + random.Random(before).randint(10, 60)
             while len(script.bodies) < wait and process.poll() is None:
                 time.sleep(0.005)

@@ -8,6 +8,7 @@ import time
 
 import pytest
 import yaml
+from command import tandem
 from endpoint import Script, oracle, serving
 
 pytestmark = pytest.mark.unit
@@ -45,9 +46,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def command(*options):
-    what = ["--run", "first.trec", "--topics", "topics.tsv", "--docs", "docs.jsonl"]
-    return [sys.executable, "-m", "toolkit.rerank", *what, "--systems", "mine.yaml", "--system", "scripted", *options]
+WHAT = ["--run", "first.trec", "--topics", "topics.tsv", "--docs", "docs.jsonl"]
+WHAT += ["--systems", "mine.yaml", "--system", "scripted"]
 
 
 def environment(folder, base=""):
@@ -55,7 +55,7 @@ def environment(folder, base=""):
 
 
 def rerank(folder, *options, base=""):
-    return subprocess.run(command(*options), cwd=folder, env=environment(folder, base), capture_output=True, text=True)
+    return tandem("rerank", *WHAT, *options, cwd=folder, env=environment(folder, base))
 
 
 def ranking(file, query_id="q1"):
@@ -138,7 +138,8 @@ def test_no_file_and_no_output_has_the_key(folder):
 def test_a_killed_command_asks_only_the_rest(folder):
     with serving(Script(oracle, delay=0.3)) as script:
         options = ["--concurrency", "1", "--passes", "3", "--output", "out.trec"]
-        process = subprocess.Popen(command(*options), cwd=folder, env=environment(folder, script.base))
+        command = [sys.executable, "-m", "toolkit.rerank", *WHAT, *options]
+        process = subprocess.Popen(command, cwd=folder, env=environment(folder, script.base))
         while len(script.bodies) < 5:
             assert process.poll() is None
             time.sleep(0.01)

@@ -12,6 +12,7 @@ import time
 import pytest
 import tiny
 import yaml
+from command import tandem
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
@@ -33,7 +34,7 @@ def command(*arguments):
 
 
 def rerank(*arguments, folder):
-    return subprocess.run(command(*arguments), capture_output=True, text=True, cwd=folder, env=ALONE)
+    return tandem("rerank", *arguments, cwd=folder)
 
 
 @pytest.fixture(scope="module")

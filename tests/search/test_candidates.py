@@ -1,12 +1,11 @@
 """Searches that may find given documents only: the scores stay those of the whole search."""
 
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import yaml
+from command import tandem
 
 import tandem_ir
 from toolkit.benchmarks import load, resolve_topics
@@ -86,8 +85,7 @@ def test_what_a_search_of_everything_has_of_the_candidates(capsys):
 
 @pytest.mark.lucene
 def test_the_command_takes_the_benchmarks_candidates_and_says_so(tmp_path):
-    line = [sys.executable, "-m", "toolkit.search", "--topics", "mfollowir-mini-rus-og", "--candidates"]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+    done = tandem("search", "--topics", "mfollowir-mini-rus-og", "--candidates", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     path = tmp_path / "runs" / "run.mfollowir-mini-rus-og.mfollowir-mini.bm25.candidates.trec"
     metadata = yaml.safe_load(path.with_name(path.name + ".yaml").read_text())

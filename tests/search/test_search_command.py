@@ -11,6 +11,7 @@ from importlib.metadata import version
 
 import pytest
 import yaml
+from command import tandem
 
 import tandem_ir
 from toolkit.core.errors import ToolkitError
@@ -20,8 +21,7 @@ DOCS = [{"id": "a", "text": "red apple"}, {"id": "b", "text": "red red pear"}, {
 
 
 def search(*arguments, folder=None, **options):
-    command = [sys.executable, "-m", "toolkit.search", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, **options)
+    return tandem("search", *arguments, cwd=folder, **options)
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("place")
     (folder / "c.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in DOCS))
     (folder / "topics.tsv").write_text("1\tred\n2\tplum apple\n3\tkiwi\n")
-    command = [sys.executable, "-m", "toolkit.index", "c.jsonl", "--output", "fruit"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    tandem("index", "c.jsonl", "--output", "fruit", cwd=folder, check=True)
     return folder
 
 

@@ -2,11 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import command
 import pytest
 
 from toolkit import registry
@@ -54,8 +53,7 @@ def folder(tmp_path):
 
 
 def tandem(*args, cwd=None, **env):
-    command = [sys.executable, "-m", "toolkit", "systems", *args]
-    done = subprocess.run(command, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True)
+    done = command.tandem("systems", *args, cwd=cwd, env=os.environ | env)
     return done.returncode, done.stdout, done.stderr
 
 
