@@ -29,7 +29,8 @@ def tandem(*arguments, cwd=None, env=None, input=None, text=True, check=False):
     words = [str(word) for word in arguments]
     given = input.encode() if isinstance(input, str) else input or b""
     out, err = _stream(), _stream()
-    streams = patch.multiple(sys, argv=sys.argv, stdin=_stdin(given), stdout=out, stderr=err)
+    line = [sys.executable, "-m", f"toolkit.{words[0]}", *words[1:]]  # as records show it
+    streams = patch.multiple(sys, argv=sys.argv, orig_argv=line, stdin=_stdin(given), stdout=out, stderr=err)
     with _place(cwd, env), streams:
         status = _status(words)
     out.flush()

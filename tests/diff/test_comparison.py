@@ -1,4 +1,4 @@
-"""What changed between two runs: against values computed one by one, and the command as a process."""
+"""What changed between two runs: against values computed one by one, and the command as a user calls it."""
 
 import itertools
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import tandem
+from command import process, tandem
 
 import toolkit
 from toolkit.core.modes import Modes
@@ -264,10 +264,11 @@ def test_judgments_may_be_given_beside_a_benchmark(files):
     assert "judged by judged.txt" in pair["notes"]
 
 
+@pytest.mark.process
 def test_one_run_may_come_from_standard_input(files):
     words = ["a.trec", "-", "--benchmark", MINI, "--format", "json"]
-    piped = tandem("diff", *words, cwd=files, input=(files / "b.trec").read_bytes())
-    assert piped.stdout == command(files, "a.trec", "b.trec", "--benchmark", MINI, "--format", "json").stdout
+    piped = process("diff", *words, cwd=files, text=False, input=(files / "b.trec").read_bytes())
+    assert piped.stdout.decode() == command(files, "a.trec", "b.trec", "--benchmark", MINI, "--format", "json").stdout
     twice = command(files, "-", "-", "--benchmark", MINI)
     assert (twice.returncode, twice.stderr.splitlines()[0]) == (2, "error: - is given twice")
 

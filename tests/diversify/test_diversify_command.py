@@ -1,11 +1,11 @@
-"""`tandem diversify` as a process."""
+"""`tandem diversify` as a user calls it."""
 
 import json
 
 import numpy as np
 import pytest
 import yaml
-from command import tandem
+from command import process, tandem
 
 from toolkit.core.errors import ToolkitError
 from toolkit.diversify.plan import plan_diversify
@@ -77,9 +77,9 @@ def test_release_is_named_in_file_and_tag(place):
     assert (step["divided by"], step["constant"]) == ("each question's largest score", "wikipedia/bm25")
 
 
-@pytest.mark.unit
+@pytest.mark.process
 def test_wrong_usage_writes_nothing(place):
-    done = diversify("run.trec", "--vectors", "vectors", "--lam", 2, folder=place)
+    done = process("diversify", "run.trec", "--vectors", "vectors", "--lam", 2, cwd=place)
     assert (done.returncode, done.stderr) == (2, "error: lambda is 2.0\nhint:  numbers from 0 to 1, each once\n")
     assert not (place / "runs").exists()
 

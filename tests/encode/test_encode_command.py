@@ -1,4 +1,4 @@
-"""`tandem encode` as a process, with the embedded model."""
+"""`tandem encode` as a user calls it, with the embedded model."""
 
 import json
 import shutil
@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 import yaml
-from command import tandem
+from command import process, tandem
 
 from toolkit.formats.vectors import open_vectors
 
@@ -51,7 +51,7 @@ def test_an_interrupted_one_goes_on_in_another_process_to_the_same_bytes(place, 
     metadata = {**metadata, "complete": False, "shards": metadata["shards"][:1]}
     (tmp_path / "v" / "tandem.yaml").write_text(yaml.safe_dump(metadata))
     (tmp_path / "v" / "vectors-00001.npy").unlink()
-    done = encode("c.jsonl", *SYSTEM, "--output", tmp_path / "v", "--shard-size", 2, folder=place)
+    done = process("encode", "c.jsonl", *SYSTEM, "--output", tmp_path / "v", "--shard-size", 2, cwd=place)
     assert done.stderr.splitlines()[0] == f"{tmp_path / 'v'}: 2 documents are encoded already, going on"
     for name in ("vectors-00000.npy", "vectors-00001.npy", "ids-00001.txt"):
         assert (tmp_path / "v" / name).read_bytes() == (place / "v" / name).read_bytes()

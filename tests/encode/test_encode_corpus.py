@@ -126,6 +126,7 @@ def test_ctrl_c_keeps_the_shards_that_are_done_and_the_rest_goes_on(tmp_path):
     assert files(tmp_path / "v") == files(tmp_path / "whole")
 
 
+@pytest.mark.process
 def test_a_killed_process_is_gone_on_with(tmp_path):
     (tmp_path / "killed.py").write_text(
         "import os, signal, sys\n"

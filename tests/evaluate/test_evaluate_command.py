@@ -1,4 +1,4 @@
-"""`python -m toolkit.evaluate` as a process: what it prints, where, and with which status."""
+"""`python -m toolkit.evaluate` as a user calls it: what it prints, where, and with which status."""
 
 import json
 import os
@@ -70,6 +70,7 @@ def test_one_mode_of_one_group(mini):
     assert "of the run without judgments" in done.stderr
 
 
+@pytest.mark.process
 def test_a_terminal_gets_blocks_that_fit(mini):
     main, other = pty.openpty()
     env = {**os.environ, "COLUMNS": "80"}

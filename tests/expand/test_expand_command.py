@@ -1,11 +1,11 @@
-"""`tandem expand` as a process."""
+"""`tandem expand` as a user calls it."""
 
 import json
 import os
 
 import pytest
 import yaml
-from command import tandem
+from command import process, tandem
 from endpoint import Script, serving
 
 from toolkit.formats import read_run, read_topics
@@ -123,9 +123,9 @@ def test_merge_says_which_questions_the_release_stops_at(place):
     assert not (place / "m.json").exists()
 
 
-@pytest.mark.unit
+@pytest.mark.process
 def test_prompt_is_printed():
-    done = expand("prompt", "gpt-4-0613-expander", folder=None)
+    done = process("expand", "prompt", "gpt-4-0613-expander")
     assert done.stdout.startswith("expander-perspectives.v1 (sha256 ")
     assert "{question}" in done.stdout
 

@@ -90,6 +90,7 @@ def test_a_page_beyond_the_limit_is_read_in_part_and_counted(tmp_path, monkeypat
     assert read.facts()["pages read in part"] == 1
 
 
+@pytest.mark.process
 def test_any_number_of_processes_reads_the_same(tmp_path):
     rows = [{"query_id": f"q{n % 3}", "html": PAGE.replace("carbon", f"carbon{n}") * (n % 4)} for n in range(9)]
     rows[4:4] = [{"text": "no page"}, {"query_id": "q", "html": "half \ud800 a pair"}]
@@ -102,6 +103,7 @@ def test_any_number_of_processes_reads_the_same(tmp_path):
     assert alone.facts() == together.facts()
 
 
+@pytest.mark.process
 def test_a_process_that_is_ended_is_said(tmp_path):
     (tmp_path / "pages.jsonl").write_text(json.dumps({"query_id": "q", "html": PAGE}) + "\n")
 

@@ -123,6 +123,7 @@ def test_anything_but_a_run_is_refused_in_one_line(tmp_path, content):
     assert caught.value.hint.startswith("a pickled run is {query_id: {doc_id: score}}")
 
 
+@pytest.mark.process
 def test_a_place_in_the_memo_reserves_no_memory(tmp_path):
     # the C unpickler makes room for every place up to the one that is named: 32 GB here
     content = b"\x80\x04}" + text("q") + pickle.LONG_BINPUT + struct.pack("<I", 2**32 - 1) + b"}" + text("d") + b"K\x01ss."

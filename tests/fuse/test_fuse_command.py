@@ -1,4 +1,4 @@
-"""`tandem fuse` as a process."""
+"""`tandem fuse` as a user calls it."""
 
 import hashlib
 import os
@@ -72,6 +72,7 @@ def test_metadata_name_the_runs_what_they_agree_on_and_every_index(place):
     assert tandem("runs", "verify", "both.trec.gz", cwd=place).returncode == 0
 
 
+@pytest.mark.process
 def test_nothing_lies_beside_a_pipe(place):
     os.mkfifo(place / "pipe")
     reader = subprocess.Popen(["cat", "pipe"], cwd=place, stdout=subprocess.PIPE, text=True)

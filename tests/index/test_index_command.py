@@ -1,9 +1,9 @@
-"""`python -m toolkit.index` as a process."""
+"""`python -m toolkit.index` as a user calls it."""
 
 import json
 
 import pytest
-from command import tandem
+from command import process, tandem
 
 
 def index(*arguments, stdin=None):
@@ -60,7 +60,7 @@ def test_unknown_language_is_refused_before_anything_is_written(tmp_path):
 @pytest.mark.lucene
 def test_debug_shows_anserinis_log_on_standard_error_alone(tmp_path):
     (tmp_path / "c.jsonl").write_text('{"id": "1", "text": "x"}\n')
-    done = index(tmp_path / "c.jsonl", "--output", tmp_path / "o", "--debug")
+    done = process("index", tmp_path / "c.jsonl", "--output", tmp_path / "o", "--debug")
     assert done.returncode == 0
     assert done.stdout == ""
     assert "WARNING" in done.stderr or "INFO" in done.stderr

@@ -1,4 +1,4 @@
-"""`python -m toolkit.index` as a process, for the kinds of indexes that a model's vectors go into."""
+"""`python -m toolkit.index` as a user calls it, for the kinds of indexes that a model's vectors go into."""
 
 import json
 

@@ -178,6 +178,7 @@ def test_with_answers_failing_nothing_is_lost_and_none_asked_twice_after_success
         assert len(script.seen) == ASKED
 
 
+@pytest.mark.process
 def test_killed_at_a_random_moment_it_goes_on_with_at_most_the_requests_in_flight_repeated(folder, judge):
     concurrency = 4
     with serving(Script(said, delay=0.02)) as script:

@@ -155,6 +155,7 @@ def test_without_reversed_judgments_wise_and_sicr_have_no_value():
         assert found == pytest.approx({WISE: math.nan, WISE_ideal: math.nan, SICR: math.nan, pMRR: 0.25}, nan_ok=True)
 
 
+@pytest.mark.process
 def test_importing_leaves_everyones_ndcg_to_pytrec_eval():
     code = (
         "import ir_measures\n"

@@ -43,6 +43,7 @@ def test_the_examples_of_the_three_variants_are_computed():
         assert [float(value) for value in values] == [round(float(wise_of_ranks(*numbers, variant=v)), 2) for v in VARIANTS]
 
 
+@pytest.mark.process
 def test_the_evidence_is_what_the_script_prints():
     done = subprocess.run([sys.executable, ROOT / "scripts" / "wise_evidence"], capture_output=True, text=True, check=True)
     printed = PAGE.partition("<!-- printed by scripts/wise_evidence -->\n")[2].partition("<!-- end -->")[0]

@@ -190,6 +190,7 @@ def test_other_providers_rank_as_we_do_and_take_the_highest_label():
     assert found[-1].aggregate == 2  # a count is a sum
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not shutil.which("perl"), reason="gdeval needs perl")
 def test_query_ids_that_end_alike_stay_apart_for_every_provider():
     run = Run.from_dict({"q-1": {"a": 1.0}, "r-1": {"b": 1.0}})

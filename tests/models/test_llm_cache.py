@@ -208,6 +208,7 @@ def test_a_database_of_something_else_is_left_alone(path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.process
 def test_a_disk_that_is_full_is_one_line_and_what_was_kept_stays(path):
     done = subprocess.run([sys.executable, "-c", UNTIL_FULL, str(path)], cwd=ROOT, capture_output=True, text=True)
     number, *lines = done.stdout.splitlines()
@@ -219,6 +220,7 @@ def test_a_disk_that_is_full_is_one_line_and_what_was_kept_stays(path):
     assert cache.put("again", Answer("room")) == cache.get("again")
 
 
+@pytest.mark.process
 def test_two_processes_share_a_cache(path):
     commands = [[sys.executable, "-c", PUT_200, str(path), name] for name in ("a", "b", "c")]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE, cwd=ROOT) for command in commands]
@@ -231,6 +233,7 @@ def test_two_processes_share_a_cache(path):
     assert cache.get("149-").text == "149"
 
 
+@pytest.mark.process
 def test_a_killed_process_goes_on_where_it_was(path):
     with serving(Script(delay=0.05)) as script:
         command = [sys.executable, "-c", ASK_FORTY, script.base, str(path)]
@@ -250,6 +253,7 @@ def test_a_killed_process_goes_on_where_it_was(path):
         assert again.stdout.split() == ["40", "0"]
 
 
+@pytest.mark.process
 def test_an_interrupted_process_ends_though_the_server_is_silent(path):
     def kept():
         return sum(AnswerCache(path).get(ask(str(number)).key({"model": "m"})) is not None for number in range(40))

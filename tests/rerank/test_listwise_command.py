@@ -8,7 +8,7 @@ import time
 
 import pytest
 import yaml
-from command import tandem
+from command import process, tandem
 from endpoint import Script, oracle, serving
 
 pytestmark = pytest.mark.unit
@@ -119,11 +119,13 @@ def test_a_refusal_is_one_line_and_leaves_nothing(folder, fault):
     assert not list(folder.glob("out*"))
 
 
+@pytest.mark.process
 def test_no_file_and_no_output_has_the_key(folder):
     with serving(Script(oracle, always=400)) as script:
-        failed = rerank(folder, "--output", "out.trec", "--debug", base=script.base)
+        words, env = ["rerank", *WHAT, "--output", "out.trec", "--debug"], environment(folder, script.base)
+        failed = process(*words, cwd=folder, env=env)
         script.always = None
-        done = rerank(folder, "--output", "out.trec", "--debug", base=script.base)
+        done = process(*words, cwd=folder, env=env)
         assert script.headers[0]["Authorization"] == f"Bearer {KEY}"
     assert (failed.returncode, done.returncode) == (1, 0)
     assert "Traceback" in failed.stderr
@@ -135,6 +137,7 @@ def test_no_file_and_no_output_has_the_key(folder):
     assert not any(KEY in one.stdout + one.stderr for one in (failed, done))
 
 
+@pytest.mark.process
 def test_a_killed_command_asks_only_the_rest(folder):
     with serving(Script(oracle, delay=0.3)) as script:
         options = ["--concurrency", "1", "--passes", "3", "--output", "out.trec"]

@@ -1,4 +1,4 @@
-"""`python -m toolkit.rerank` as a process, with a checkpoint that no registry knows."""
+"""`python -m toolkit.rerank` as a user calls it, with a checkpoint that no registry knows."""
 
 import hashlib
 import json

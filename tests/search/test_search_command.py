@@ -1,4 +1,4 @@
-"""`python -m toolkit.search` as a process, and `toolkit.make_run`."""
+"""`python -m toolkit.search` as a user calls it, and `toolkit.make_run`."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 import pytest
 import yaml
-from command import tandem
+from command import process, tandem
 
 import tandem_ir
 from toolkit.core.errors import ToolkitError
@@ -36,7 +36,7 @@ def place(tmp_path_factory):
 
 @pytest.mark.lucene
 def test_standard_output_has_the_run_and_nothing_else(place):
-    done = search("--topics", "topics.tsv", "--index", "fruit", "--output", "-", folder=place)
+    done = process("search", "--topics", "topics.tsv", "--index", "fruit", "--output", "-", cwd=place)
     assert done.returncode == 0
     lines = [line.split() for line in done.stdout.splitlines()]
     assert [(line[0], line[2], line[3], line[5]) for line in lines] == [
@@ -172,6 +172,7 @@ def test_without_network_a_prebuilt_index_says_what_is_missing_in_one_line(home,
     assert "GB" in done.stderr
 
 
+@pytest.mark.process
 def test_help_loads_nothing_that_takes_long():
     code = (
         "import json, sys\n"

@@ -152,6 +152,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
     assert (tmp_path / "out/mine").read_text() == "mine"
 
 
+@pytest.mark.process
 def test_a_full_disk_is_one_line_and_gives_the_space_back(tmp_path):
     disk = tmp_path / "small"
     disk.mkdir()

@@ -147,6 +147,7 @@ def test_every_address_is_named_where_none_gives_the_file(target):
     ]
 
 
+@pytest.mark.process
 def test_passwords_and_keys_of_addresses_are_neither_printed_nor_kept(target):
     with serving(Files({"/a": DATA}, pause_at=HALF)) as files:
         url = f"{files.base}/a?token=secret".replace("//", "//me:secret@")
@@ -197,6 +198,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.process
 def test_a_disk_that_cannot_hold_the_file_is_one_line(home, small_disk):
     with serving(Files({"/a": DATA})) as files, pytest.raises(ToolkitError) as caught:
         download([f"{files.base}/a"], small_disk / "a", md5=MD5)
@@ -204,6 +206,7 @@ def test_a_disk_that_cannot_hold_the_file_is_one_line(home, small_disk):
     assert caught.value.status == 1
 
 
+@pytest.mark.process
 def test_a_disk_that_fills_up_meanwhile_is_one_line_and_keeps_what_came(home, small_disk):
     with serving(Files({"/a": DATA[:900_000]}, pause_at=400_000)) as files:
         process = fetching(f"{files.base}/a", small_disk / "a", DATA[:900_000])
@@ -226,6 +229,7 @@ def wait_for(path, size=0):
         time.sleep(0.02)
 
 
+@pytest.mark.process
 def test_ctrl_c_leaves_a_part_that_the_next_call_resumes(target):
     with serving(Files({"/a.tar.gz": DATA}, pause_at=HALF)) as files:
         url = f"{files.base}/a.tar.gz"
@@ -242,6 +246,7 @@ def test_ctrl_c_leaves_a_part_that_the_next_call_resumes(target):
     assert files.requests[1][1].startswith("bytes=")
 
 
+@pytest.mark.process
 def test_two_processes_ask_once_and_the_second_says_that_it_waits(target):
     with serving(Files({"/a.tar.gz": DATA}, pause_at=HALF)) as files:
         first = fetching(f"{files.base}/a.tar.gz", target)

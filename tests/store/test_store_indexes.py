@@ -101,6 +101,7 @@ def test_a_home_that_is_a_file_is_one_error(monkeypatch, tmp_path):
         pass
 
 
+@pytest.mark.process
 def test_a_lock_may_be_taken_again_within_and_is_given_back(home):
     with lock("index x"), lock("index x"):
         pass
