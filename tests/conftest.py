@@ -19,6 +19,7 @@ def pytest_configure(config):
         os.environ.pop(name, None)
     os.environ["TANDEM_HOME"] = _home.name
     os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # with several threads tiny models wait more than they compute
     # the first example of a test may import pandas, and a machine may do other work
     settings.register_profile("any machine", deadline=None)
     settings.load_profile("any machine")

@@ -38,7 +38,7 @@ def serving(files):
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(files))
     server.daemon_threads = True
     files.base = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield files

@@ -146,7 +146,7 @@ class Faulty(Script):
             else:
                 self.good.append(text)
         if way == "slow":
-            time.sleep(3)
+            self.done.wait(60)
         if way == "refusal":
             message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
             return {"model": "scripted-2026", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
