@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import yaml
 from command import process, tandem
+from toolkit.diversify.plan import plan_diversify
 
 from toolkit.core.errors import ToolkitError
-from toolkit.diversify.plan import plan_diversify
 from toolkit.formats import read_run
 from toolkit.formats.vectors import VectorStore
 
