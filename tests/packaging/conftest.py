@@ -1,9 +1,16 @@
 """An environment of its own that borrows the installed dependencies but not this checkout."""
 
+import configparser
+import re
 import sysconfig
 import venv
+from importlib.metadata import distribution
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+
+SETUP = Path(__file__).resolve().parents[2] / "setup.cfg"
 
 
 @pytest.fixture(scope="session")
@@ -18,3 +25,35 @@ def borrowing_venv():
         return folder / "bin" / "python"
 
     return make
+
+
+@pytest.fixture(scope="session")
+def core_venv():
+    """`make(folder)`: a virtual environment that sees what `pip install tandem-ir` brings, without any extra."""
+
+    def make(folder):
+        venv.create(folder, with_pip=False, symlinks=True)
+        site = next(folder.glob("lib/python*/site-packages"))
+        for dist in _core():
+            for top in {file.parts[0] for file in dist.files} - {"..", "__pycache__"}:
+                if not (site / top).exists():
+                    (site / top).symlink_to(dist.locate_file(top))
+        return folder / "bin" / "python"
+
+    return make
+
+
+def _core():
+    """The installed distributions that the package requires, and those that they do."""
+    setup = configparser.ConfigParser()
+    setup.read(SETUP)
+    lines = setup["options"]["install_requires"].splitlines()
+    wanted = [Requirement(line).name for line in lines if line and not line.startswith("#")]
+    found = {}
+    while wanted:
+        name = re.sub(r"[-_.]+", "-", wanted.pop()).lower()
+        if name not in found:
+            found[name] = distribution(name)
+            needed = map(Requirement, found[name].requires or ())
+            wanted += [one.name for one in needed if not one.marker or one.marker.evaluate({"extra": ""})]
+    return found.values()

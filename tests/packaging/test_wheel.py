@@ -68,3 +68,35 @@ def test_the_console_script_is_the_same_command(installed, tmp_path):
     tandem = installed.parent / "tandem"
     done = subprocess.run([tandem, "benchmarks", "list"], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert "infosearch-mini" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("extra", "command"),
+    [
+        ("lucene", ("search", "--topics", "infosearch-mini", "--output", "run.trec")),
+        ("dense", ("search", "--topics", "infosearch-mini", "--system", "all-minilm-l6-v2", "--output", "run.trec")),
+        ("dense", ("encode", "--topics", "infosearch-mini", "--system", "all-minilm-l6-v2", "--output", "vectors")),
+        ("dense", ("index", "infosearch-mini-audience", "--system", "all-minilm-l6-v2", "--output", "index")),
+        ("dense", ("systems", "explain", "all-minilm-l6-v2", "--topics", "infosearch-mini", "--query", "audience-001-1")),
+        ("", ("search", "--topics", "infosearch-mini-audience", "--recipe", "infosearch", "--output", "run.trec")),
+        ("", ("doctor",)),
+    ],
+)
+def test_a_wheel_without_extras_says_what_to_install(core, tmp_path, extra, command):
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"TANDEM_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [core, "-m", f"toolkit.{command[0]}", *command[1:]], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert "Traceback" not in done.stderr
+    assert done.returncode == (1 if extra and command[0] != "systems" else 0), done.stderr
+    if extra:
+        assert f"pip install 'tandem-ir[{extra}]'" in done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def core(wheel, tmp_path_factory, core_venv):
+    python = core_venv(tmp_path_factory.mktemp("core"))
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(pip, check=True, capture_output=True)
+    return python
