@@ -123,3 +123,18 @@ def test_the_shipped_files_read_back_as_the_benchmark():
         topics = read_topics(ROOT / "topics" / f"topics.{stem}.trec")
         assert [(t.query_id, t.text) for t in topics] == [(t.query_id, t.text) for t in benchmark.topics("length", mode)]
         assert list(read_qrels(ROOT / "qrels" / f"qrels.{stem}.txt")) == list(benchmark.qrels("length", mode))
+
+
+@pytest.mark.parametrize("name", [name for name, spec in registry.benchmarks().items() if spec.mini])
+def test_a_mini_is_cc0_wherever_its_licence_stands(name):
+    spec = registry.benchmark(name)
+    assert spec.source["licence"] == "CC0-1.0"
+    assert "| licence | CC0-1.0 |" in (ROOT / "docs" / "benchmarks" / f"{name}.md").read_text(encoding="utf-8")
+    headers = {path.name: path.open(encoding="utf-8").readline() for path in (ROOT / spec.source["url"]).glob("*.yaml")}
+    assert headers
+    assert [name for name, header in headers.items() if "CC0-1.0" not in header] == []
+    for page, said in (
+        ("README.md", "the mini corpora: CC0"),
+        ("CITATION.cff", "the mini benchmarks in toolkit/corpora are CC0-1.0"),
+    ):
+        assert said in (ROOT / page).read_text(encoding="utf-8")
