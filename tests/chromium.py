@@ -7,7 +7,12 @@ import pytest
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 WORDS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1400,1000")
-needs_chromium = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no Chromium: apt-get install chromium chromium-driver")
+
+
+def needs_chromium(test):
+    """A test that clicks in a browser: slow, and skipped where there is none."""
+    missing = not (CHROMIUM and DRIVER)
+    return pytest.mark.slow(pytest.mark.skipif(missing, reason="no Chromium: apt-get install chromium chromium-driver")(test))
 
 
 @contextmanager

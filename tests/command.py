@@ -1,10 +1,11 @@
-"""Tandem's commands for tests: within this process, which takes milliseconds, or as a process of their own.
+"""Tandem's commands and scripts for tests: within this process, which takes milliseconds, or as a process of their own.
 
 Both take what `subprocess.run` takes and give what it gives, so that a test can change from one to the other.
 """
 
 import io
 import os
+import runpy
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -12,11 +13,26 @@ from pathlib import Path
 from unittest.mock import patch
 
 from toolkit.__main__ import main
+from toolkit.benchmarks import benchmark
+
+ROOT = Path(__file__).resolve().parent.parent
+HOME = os.environ["TANDEM_HOME"]  # what all tests share, in which none changes anything
 
 
-def tandem(*arguments, cwd=None, env=None, input=None, text=True, check=False):
-    """`tandem NAME ...` in this process.
+def tandem(*arguments, **options):
+    """`tandem NAME ...` in this process."""
+    return within(_command, arguments, **options)
 
+
+def script(name, *arguments, **options):
+    """`scripts/NAME ...` in this process."""
+    return within(lambda words: runpy.run_path(words[0], run_name="__main__"), (ROOT / "scripts" / name, *arguments), **options)
+
+
+def within(run, arguments, cwd=None, env=None, input=None, text=True, check=False):
+    """What a command does and prints, as a CompletedProcess, without a process.
+
+    run    called with the arguments as strings; SystemExit has its status
     cwd    the folder it runs in
     env    the whole environment, where it is not this process's
     input  standard input, as text or bytes
@@ -29,16 +45,20 @@ def tandem(*arguments, cwd=None, env=None, input=None, text=True, check=False):
     words = [str(word) for word in arguments]
     given = input.encode() if isinstance(input, str) else input or b""
     out, err = _stream(), _stream()
-    line = [sys.executable, "-m", f"toolkit.{words[0]}", *words[1:]]  # as records show it
-    streams = patch.multiple(sys, argv=sys.argv, orig_argv=line, stdin=_stdin(given), stdout=out, stderr=err)
+    streams = patch.multiple(sys, argv=words, orig_argv=[sys.executable, *words], stdin=_stdin(given), stdout=out, stderr=err)
     with _place(cwd, env), streams:
-        status = _status(words)
+        status = _status(run, words)
     out.flush()
     printed = [stream.buffer.getvalue() for stream in (out, err)]
     if text:
         printed = [data.decode() for data in printed]
     assert not (check and status), (words, status, *printed)
     return subprocess.CompletedProcess(words, status, *printed)
+
+
+def _command(words):
+    sys.orig_argv = [sys.executable, "-m", ".".join(["toolkit", *words[:1]]), *words[1:]]  # as records show it
+    sys.exit(main(words))
 
 
 def process(*arguments, text=True, **options):
@@ -57,20 +77,23 @@ def _stream():
     return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
 
 
-def _status(words):
+def _status(run, words):
     try:
-        return main(words)
+        run(words)
     except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+            return 1
         return end.code or 0
+    return 0
 
 
 @contextmanager
 def _place(cwd, env):
     folder = Path.cwd()
-    with patch.dict(os.environ):
-        if env is not None:
-            os.environ.clear()
-            os.environ.update(env)
+    with patch.dict(os.environ, dict(os.environ if env is None else env), clear=True):
+        if os.environ.get("TANDEM_HOME") != HOME:
+            benchmark._load.cache_clear()  # a test may have changed what was read of a benchmark
         os.chdir(cwd or folder)
         try:
             yield

@@ -2,13 +2,16 @@
 
 import builtins
 import os
+import pickle
 import subprocess
 import tempfile
+import time
 from multiprocessing.process import BaseProcess
 from unittest.mock import patch
 
 import pytest
 from chromium import started
+from filelock import FileLock
 from hypothesis import settings
 
 _home = tempfile.TemporaryDirectory(prefix="tandem-home-", ignore_cleanup_errors=True)
@@ -25,29 +28,8 @@ def pytest_configure(config):
     settings.load_profile("any machine")
 
 
-TIERS = {"process", "lucene", "model", "browser", "regression", "slow"}
+TIERS = {"process", "lucene", "model", "regression", "slow"}
 HEAVY = {"torch", "transformers", "sentence_transformers", "peft", "jnius", "selenium"}
-UNCONVERTED = {
-    "analyze",
-    "benchmarks",
-    "cache",
-    "core",
-    "corpora",
-    "docs",
-    "doctor",
-    "packaging",
-    "pages",
-    "registry",
-    "regress",
-    "report",
-    "runs",
-    "test_architecture.py",
-    "test_determinism.py",
-    "test_pipeline.py",
-    "test_pipeline_systems.py",
-    "test_shell.py",
-    "test_texts.py",
-}  # where unit tests are not looked after yet
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -63,13 +45,13 @@ def pytest_collection_modifyitems(items):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """A unit test and its fixtures start no process and load no JVM, no torch and no browser, whoever did before."""
-    if not item.get_closest_marker("unit") or item.path.relative_to(item.config.rootpath).parts[1] in UNCONVERTED:
+    if not item.get_closest_marker("unit"):
         return (yield)
     load = builtins.__import__
 
     def importing(name, *args, **kwargs):
         if name.partition(".")[0] in HEAVY:
-            pytest.fail(f"a unit test imports {name}: mark it lucene, model or browser")
+            pytest.fail(f"a unit test imports {name}: mark it lucene, model or slow")
         return load(name, *args, **kwargs)
 
     def starting(*args, **kwargs):
@@ -85,6 +67,25 @@ def chrome():
     """A browser for the tests of one module."""
     with started() as driver:
         yield driver
+
+
+@pytest.fixture(scope="session")
+def all_remade(tmp_path_factory):
+    """`all_remade()`: what `tandem regress run --all` did, once for all workers; its seconds, and the TANDEM_HOME it had."""
+    from command import process
+
+    first = tmp_path_factory.getbasetemp()
+    shared = (first.parent if "PYTEST_XDIST_WORKER" in os.environ else first) / "regress-all.pickle"
+
+    def result():
+        with FileLock(f"{shared}.lock"):
+            if not shared.exists():
+                started, own = time.monotonic(), shared.with_name("regress-all-home")
+                done = process("regress", "run", "--all", env={**os.environ, "TANDEM_HOME": str(own)})
+                shared.write_bytes(pickle.dumps((done, time.monotonic() - started, own)))
+        return pickle.loads(shared.read_bytes())
+
+    return result
 
 
 @pytest.fixture

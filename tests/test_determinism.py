@@ -10,7 +10,7 @@ import pytest
 
 import tandem_ir
 
-pytestmark = pytest.mark.lucene
+pytestmark = [pytest.mark.lucene, pytest.mark.slow]
 
 # Java takes its locale from here even where the system knows no other: Turkish has another lower case of I,
 # German and Arabic write numbers in their own way

@@ -2,9 +2,8 @@
 
 import hashlib
 import os
-import subprocess
-import sys
 
+import command
 import pytest
 import yaml
 from tiny import tiny_bert
@@ -23,8 +22,7 @@ POOLING = "system all-minilm-l6-v2: pooling is 'what', not cls or mean or last o
 
 
 def tandem(folder, *arguments, code=0):
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-m", "toolkit", *arguments], cwd=folder, env=env, capture_output=True, text=True)
+    done = command.tandem(*arguments, cwd=folder)
     assert done.returncode == code, done.stderr
     return done
 

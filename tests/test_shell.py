@@ -60,6 +60,7 @@ def test_a_path_that_cannot_be_used_is_wrong_input(capsys, code):
     assert capsys.readouterr().err == f"error: {os.strerror(code).lower()} (runs/x.trec)\nhint:  check the path\n"
 
 
+@pytest.mark.process
 def test_what_is_printed_is_utf_8_whatever_the_locale():
     code = "from toolkit import shell\nshell.guard(lambda: shell.command('x', ''), lambda args: print('é☃'), [])"
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True)
@@ -71,12 +72,14 @@ def test_bugs_are_not_hidden():
         run(lambda args: 1 / 0)
 
 
+@pytest.mark.process
 def test_version_is_printed_by_every_command():
     for argv in (["toolkit", "--version"], ["toolkit.doctor", "--version"]):
         done = subprocess.run([sys.executable, "-m", *argv], capture_output=True, text=True, check=True)
         assert done.stdout.startswith("tandem-ir ")
 
 
+@pytest.mark.process
 def test_a_closed_pipe_is_no_error():
     code = (
         "import sys\nfrom toolkit import shell\n"

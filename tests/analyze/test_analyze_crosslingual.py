@@ -1,10 +1,9 @@
 """Cross-lingual and multilingual runs side by side."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from command import tandem
 
 from toolkit import benchmarks
 from toolkit.analyze.crosslingual import both_settings, crosslingual
@@ -59,24 +58,15 @@ def test_each_side_is_what_evaluate_says_and_the_difference_is_cross_minus_multi
 def test_the_command_prints_a_line_a_language_and_measure(runs, tmp_path):
     for run in runs:
         write_run(run, tmp_path / f"{run.tag}.trec")
-    line = [
-        sys.executable,
-        "-m",
-        "toolkit.analyze",
-        "crosslingual",
-        "multi.trec",
-        "cross.trec",
-        "--benchmark",
-        "mfollowir-mini",
-    ]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+    line = ["analyze", "crosslingual", "multi.trec", "cross.trec", "--benchmark", "mfollowir-mini"]
+    done = tandem(*line, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     head, _, *rows = done.stdout.split("\n\n")[0].splitlines()
     assert head.split() == ["run", "group", "measure", "multilingual", "cross-lingual", "difference"]
     assert [row.split()[3:5] for row in rows] == [
         [group, measure] for group in (*LANGUAGES, "average") for measure in ("nDCG@20", "pMRR")
     ]
-    found = json.loads(subprocess.run([*line, "--format", "json"], cwd=tmp_path, capture_output=True, text=True).stdout)
+    found = json.loads(tandem(*line, "--format", "json", cwd=tmp_path).stdout)
     assert len(found["rows"]) == 24
     assert "multilingual, multi: 30 queries judged, 30 in the run, 30 scored, 0 absent" in found["notes"]
 

@@ -3,11 +3,10 @@
 import csv
 import io
 import os
-import subprocess
-import sys
 
 import pytest
 import yaml
+from command import tandem
 from endpoint import Script, serving
 
 from toolkit.analyze.dimensions import dimensions, judged, known_dimensions, labelled
@@ -94,7 +93,7 @@ def test_the_command_asks_the_judge_over_the_endpoint_once(tmp_path, home):
         "parameters": {"model": "scripted", "prompt": "judge-support.v1", "positive": "yes-ends"},
     }
     (tmp_path / "my.yaml").write_text(yaml.safe_dump(entry))
-    command = [sys.executable, "-m", "toolkit.analyze", "dimensions", "--benchmark", "infosearch-mini-keyword-rev"]
+    command = ["analyze", "dimensions", "--benchmark", "infosearch-mini-keyword-rev"]
     plain = shares(command, os.environ)
     assert plain["none"] > 0
     command += ["--judge", "mine", "--systems", str(tmp_path / "my.yaml")]
@@ -110,5 +109,5 @@ def test_the_command_asks_the_judge_over_the_endpoint_once(tmp_path, home):
 
 
 def shares(command, env):
-    done = subprocess.run([*command, "--format", "csv"], env=env, capture_output=True, text=True, check=True)
+    done = tandem(*command, "--format", "csv", env=env, check=True)
     return {row["mode"]: float(row["value"]) for row in csv.DictReader(io.StringIO(done.stdout))}

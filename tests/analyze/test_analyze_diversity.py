@@ -3,11 +3,10 @@
 import csv
 import io
 import itertools
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import tandem
 
 from toolkit.analyze.diversity import diversity, histogram, instruction_groups
 from toolkit.analyze.words import gold_overlap, rouge_l, shared_words, tokens
@@ -73,8 +72,8 @@ def test_shared_words_are_stems_without_stop_words():
 
 
 def test_the_command_prints_the_long_table():
-    command = [sys.executable, "-m", "toolkit.analyze", "diversity", "--benchmark", "infosearch-mini-ins", "--format", "csv"]
-    rows = list(csv.DictReader(io.StringIO(subprocess.run(command, capture_output=True, text=True, check=True).stdout)))
+    command = ["analyze", "diversity", "--benchmark", "infosearch-mini-ins", "--format", "csv"]
+    rows = list(csv.DictReader(io.StringIO(tandem(*command, check=True).stdout)))
     pairs = next(float(row["value"]) for row in rows if row["measure"] == "pairs")
     assert sum(float(row["value"]) for row in rows if row["measure"] == "ROUGE-L pairs") == pairs
 
@@ -82,7 +81,7 @@ def test_the_command_prints_the_long_table():
 @pytest.mark.skipif(not INSTRUCTIR.is_dir(), reason="no shared data beside the checkout")
 def test_instructir_has_the_papers_figure(home):
     for command in (["benchmarks", "fetch", "instructir-all", "--from", str(INSTRUCTIR)], ["analyze", "diversity"]):
-        done = subprocess.run([sys.executable, "-m", "toolkit", *command], capture_output=True, text=True, check=True)
+        done = tandem(*command, check=True)
     assert done.stdout.splitlines()[2].split()[:3] == ["instructir", "ROUGE-L", "0.2381"]  # the paper prints 0.238
 
 

@@ -1,10 +1,9 @@
 """Whether measures order runs alike, and as the gold document moves."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from command import tandem
 
 from toolkit.analyze.measures import measures
 from toolkit.core.errors import ToolkitError
@@ -64,13 +63,13 @@ def test_one_run_has_nothing_to_agree_with():
 def test_as_a_command():
     baselines = shipped("runs") / "baselines"
     paths = [str(baselines / f"infosearch-mini.{name}.v1.trec.gz") for name in ("bm25", "all-minilm-l6-v2", "bm25+rules")]
-    line = [sys.executable, "-m", "toolkit.analyze", "measures", *paths, "--benchmark", "infosearch-mini"]
-    done = subprocess.run([*line, "--format", "json"], capture_output=True, text=True)
+    line = ["analyze", "measures", *paths, "--benchmark", "infosearch-mini"]
+    done = tandem(*line, "--format", "json")
     assert done.returncode == 0, done.stderr
     content = json.loads(done.stdout)
     names = ["nDCG@10 ins", "RR@1 ins", "Robustness@10 ins", "pMRR", "SICR", "WISE@20", "R_rev - R_ins"]
     assert [row["second"] for row in content["rows"][: len(names)]] == names
     assert len(content["rows"]) == len(names) ** 2
     assert any("written for this project" in note for note in content["notes"])
-    table = subprocess.run(line, capture_output=True, text=True).stdout
+    table = tandem(*line).stdout
     assert "Kendall's tau-b between the orders of 3 systems" in table

@@ -3,11 +3,10 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import tandem
 
 from toolkit.analyze.order import order
 from toolkit.core.errors import ToolkitError
@@ -73,16 +72,9 @@ def test_a_seed_below_0_is_refused(judged):
 
 
 def test_the_command_prints_the_long_table():
-    command = [
-        sys.executable,
-        "-m",
-        "toolkit.analyze",
-        "order",
-        str(GOLDEN / "original.trec"),
-        str(GOLDEN / "query-first.trec"),
-    ]
+    command = ["analyze", "order", GOLDEN / "original.trec", GOLDEN / "query-first.trec"]
     command += ["--qrels", str(GOLDEN / "qrels.txt"), "--format", "csv", "--by-query"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = tandem(*command, check=True)
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert list(rows[0]) == ["run", "group", "mode", "measure", "value", "queries", "query_id"]
     total = [row for row in rows if row["mode"] == "gap" and row["measure"] == "nDCG@10"]
@@ -95,7 +87,7 @@ def test_the_command_prints_the_long_table():
 def test_a_run_of_something_else_is_refused(tmp_path):
     other = tmp_path / "other.trec"
     other.write_text("q1 Q0 d1 1 2.0 x\n")
-    command = [sys.executable, "-m", "toolkit.analyze", "order", str(other), str(GOLDEN / "query-first.trec")]
-    done = subprocess.run([*command, "--qrels", str(GOLDEN / "qrels.txt")], capture_output=True, text=True)
+    command = ["analyze", "order", other, GOLDEN / "query-first.trec"]
+    done = tandem(*command, "--qrels", GOLDEN / "qrels.txt")
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {other} has no query of ")

@@ -1,9 +1,7 @@
 """analyze order on runs of systems that do and do not see an order."""
 
-import subprocess
-import sys
-
 import pytest
+from command import tandem
 
 from toolkit.formats import read_run
 
@@ -27,11 +25,11 @@ def test_a_dense_system_is_sent_the_other_order(tmp_path, home):
 
 def searched(topics, system, folder):
     path = folder / f"{topics}.trec"
-    command = [sys.executable, "-m", "toolkit.search", "--topics", topics, "--system", system, "--output", str(path), "--quiet"]
-    subprocess.run(command, check=True, capture_output=True)
+    command = ["search", "--topics", topics, "--system", system, "--output", path, "--quiet"]
+    tandem(*command, check=True)
     return path
 
 
 def analysed(first, second):
-    command = [sys.executable, "-m", "toolkit.analyze", "order", str(first), str(second), "--benchmark", "instructir-mini"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    command = ["analyze", "order", first, second, "--benchmark", "instructir-mini"]
+    return tandem(*command, check=True).stdout

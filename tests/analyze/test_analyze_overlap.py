@@ -2,12 +2,11 @@
 
 import itertools
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command import tandem
 
 from toolkit.analyze.instances import Instances
 from toolkit.analyze.overlap import REPEATS, _kept, _random_kept, overlap
@@ -106,9 +105,9 @@ def test_overlap_of_words_is_shown_where_it_is_known():
 
 
 def test_the_command_names_the_filter_and_what_it_lacks():
-    command = [sys.executable, "-m", "toolkit.analyze", "overlap", str(GOLDEN / "original.trec")]
+    command = ["analyze", "overlap", GOLDEN / "original.trec"]
     command += ["--filter-run", str(GOLDEN / "bm25-filter.trec"), "--filter-depth", "11", "--qrels", str(GOLDEN / "qrels.txt")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = tandem(*command, check=True)
     assert "in the top 11 of b, which lacks 1 of 72 instances (they stay)" in done.stdout
     left = next(line.split() for line in done.stdout.splitlines() if line.startswith("all runs  instances"))
     assert left[3:5] == ["72", "16"]  # 74_3 and another have their document at rank 11
@@ -118,7 +117,7 @@ def test_runs_of_one_tag_are_called_by_their_files(tmp_path):
     copies = [tmp_path / f"{name}.trec" for name in "ab"]
     for copy in copies:
         copy.write_bytes((GOLDEN / "original.trec").read_bytes())
-    command = [sys.executable, "-m", "toolkit.analyze", "overlap", *map(str, copies)]
+    command = ["analyze", "overlap", *copies]
     command += ["--filter-run", str(GOLDEN / "bm25-filter.trec"), "--qrels", str(GOLDEN / "qrels.txt")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = tandem(*command, check=True)
     assert [line.split()[0] for line in done.stdout.splitlines()[2:6]] == [str(copies[0])] * 2 + [str(copies[1])] * 2

@@ -1,11 +1,10 @@
 """analyze paraphrase: the golden values of InstructIR's figure, spread and worst case."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import tandem
 
 from toolkit.analyze.paraphrase import paraphrase
 from toolkit.core.errors import ToolkitError
@@ -70,11 +69,9 @@ def test_a_paraphrase_of_nothing_that_is_judged_is_refused(tmp_path):
 
 
 def test_the_command_needs_both_qrels():
-    command = [sys.executable, "-m", "toolkit.analyze", "paraphrase"]
+    command = ["analyze", "paraphrase"]
     command += [str(GOLDEN / "original.trec"), str(GOLDEN / "paraphrases.trec"), "--qrels", str(GOLDEN / "qrels.txt")]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = tandem(*command)
     assert (done.returncode, done.stderr.splitlines()[0]) == (2, "error: --qrels and --paraphrase-qrels go together")
-    done = subprocess.run(
-        [*command, "--paraphrase-qrels", str(GOLDEN / "qrels.paraphrases.txt")], capture_output=True, text=True, check=True
-    )
+    done = tandem(*command, "--paraphrase-qrels", GOLDEN / "qrels.paraphrases.txt", check=True)
     assert done.stdout.splitlines()[2].split()[:6] == ["o", "nDCG@10", "0.8398", "0.7040", "1.0000", "0.3848"]

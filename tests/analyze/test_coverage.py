@@ -2,11 +2,10 @@
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import tandem
 
 from toolkit import measures
 from toolkit.analyze.coverage import coverage
@@ -98,19 +97,10 @@ def test_qrels_without_perspectives_are_refused(runs):
 
 
 def test_command_prints_a_table_or_rows():
-    command = [
-        sys.executable,
-        "-m",
-        "toolkit.analyze",
-        "coverage",
-        "run.a.trec",
-        "run.b.trec",
-        "--qrels",
-        "qrels.subtopics.txt",
-    ]
-    table = subprocess.run(command, capture_output=True, text=True, cwd=GOLDEN)
+    command = ["analyze", "coverage", "run.a.trec", "run.b.trec", "--qrels", "qrels.subtopics.txt"]
+    table = tandem(*command, cwd=GOLDEN)
     assert table.returncode == 0, table.stderr
     assert [line.split()[-1] for line in table.stdout.splitlines()[2:7]] == ["18.7500", "0.6667", "37.6250", "0.6667", "0.8333"]
-    done = subprocess.run([*command, "--format", "json", "--by-query"], capture_output=True, text=True, cwd=GOLDEN)
+    done = tandem(*command, "--format", "json", "--by-query", cwd=GOLDEN)
     rows = json.loads(done.stdout)["rows"]
     assert [row["value"] for row in rows if row["query_id"] == "C02"] == [None, 0, 61, 1, 1]

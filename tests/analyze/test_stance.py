@@ -2,11 +2,10 @@
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import tandem
 
 from toolkit.analyze.stance import stance
 from toolkit.core.errors import ToolkitError
@@ -158,11 +157,11 @@ def test_no_question_with_two_sides():
 
 def test_command_prints_a_column_a_form():
     forms = ("--supporting", "run.supporting.trec", "--opposing", "run.opposing.trec")
-    command = [sys.executable, "-m", "toolkit.analyze", "stance", "run.question.trec", *forms, "--qrels", "qrels.subtopics.txt"]
-    table = subprocess.run(command, capture_output=True, text=True, cwd=GOLDEN)
+    command = ["analyze", "stance", "run.question.trec", *forms, "--qrels", "qrels.subtopics.txt"]
+    table = tandem(*command, cwd=GOLDEN)
     assert table.returncode == 0, table.stderr
     (lean,) = [line.split()[-5:] for line in table.stdout.splitlines() if " Lean@5 " in line]
     assert lean == ["0.5800", "0.7273", "-2.4000", "0.1473", "-2.9800"]
-    null = [*command[:4], "null.run.trec", "--qrels", "null.qrels.subtopics.txt", "--format", "json"]
-    rows = json.loads(subprocess.run(null, capture_output=True, text=True, cwd=GOLDEN).stdout)["rows"]
+    null = [*command[:2], "null.run.trec", "--qrels", "null.qrels.subtopics.txt", "--format", "json"]
+    rows = json.loads(tandem(*null, cwd=GOLDEN).stdout)["rows"]
     assert [row["value"] for row in rows if row["measure"] == "Lean@5"] == [None]

@@ -2,11 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import process
 from hub_layout import hub_files
 from serving import serving
 
@@ -107,17 +106,18 @@ def test_a_split_that_berds_has_not_is_refused():
         berds.tables({"name": "kialo/train"})
 
 
+@pytest.mark.process
 def test_a_split_is_fetched_from_its_repository_of_the_hub(home, tmp_path):
     hub = tmp_path / "hub"
     write_parquet(hub / "data" / "validation-00000-of-00001.parquet", [{**ROWS[0], "type": "binary"}])
     write_parquet(hub / "data" / "test-00000-of-00001.parquet", [{**ROWS[0], "id": "1"}, {**ROWS[0], "id": "2"}])
-    command = [sys.executable, "-m", "toolkit.benchmarks", "fetch", "berds-kialo-test"]
+    command = ["benchmarks", "fetch", "berds-kialo-test"]
     files = hub_files(hub, {"repository": "timchen0618/Kialo", "revision": COMMIT})
     about = {"id": "timchen0618/Kialo", "sha": COMMIT, "siblings": []}
     files.content["/api/datasets/timchen0618/Kialo/revision/main"] = json.dumps(about).encode()
     with serving(files):
         env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
-        done = subprocess.run(command, env=env, capture_output=True, text=True)
+        done = process(*command, env=env)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "berds-kialo-test: 2 cores, 2 queries\n"
     assert (

@@ -1,10 +1,9 @@
 """`python -m toolkit.benchmarks` as a user meets it."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from command import tandem
 from published_layout import write_infosearch
 
 from toolkit import registry
@@ -14,8 +13,7 @@ pytestmark = pytest.mark.unit
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "toolkit.benchmarks", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True)
+    return tandem("benchmarks", *arguments)
 
 
 def here(*names):

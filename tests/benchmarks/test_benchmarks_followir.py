@@ -2,10 +2,9 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
+from command import process, tandem
 from followir_layout import (
     CANDIDATES,
     CROSS_LINGUAL,
@@ -41,8 +40,7 @@ def folder(tmp_path):
 
 
 def run(*arguments, **environment):
-    command = [sys.executable, "-m", "toolkit.benchmarks", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
+    return tandem("benchmarks", *arguments, env=os.environ | environment)
 
 
 def test_a_query_in_a_mode_is_query_blank_instruction(folder):
@@ -278,12 +276,11 @@ def test_topics_and_judgments_do_not_wait_for_the_documents(home, tmp_path):
     write_mfollowir(tmp_path, ("rus",))
     benchmarks.take("mfollowir", tmp_path)
     next(home.rglob("corpus-rus.jsonl")).write_text("broken")
-    code = "from toolkit.benchmarks import load; b = load('mfollowir'); print({}(b.{}))"
-    for call in ("topics('rus', 'og')", "qrels('rus', 'changed')"):
-        done = subprocess.run([sys.executable, "-c", code.format("len", call)], capture_output=True, text=True, check=True)
-        assert int(done.stdout) > 0
-    done = subprocess.run([sys.executable, "-c", code.format("list", "docs('rus')")], capture_output=True, text=True)
-    assert "no JSON" in done.stderr
+    read_again = benchmarks.Benchmark(registry.benchmark("mfollowir"))
+    assert len(read_again.topics("rus", "og")) > 0
+    assert len(read_again.qrels("rus", "changed")) > 0
+    with pytest.raises(ToolkitError, match="no JSON"):
+        list(read_again.docs("rus"))
     done = run("export", "mfollowir-rus", "--to", tmp_path / "out")
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         1,
@@ -325,12 +322,14 @@ def test_the_index_of_a_language_is_made_with_its_analyzer(home, tmp_path, monke
     }
 
 
+@pytest.mark.process
 def test_the_hub_gives_one_language_without_the_others(home, tmp_path):
     group = registry.benchmark("mfollowir").group("fas")
     hub = tmp_path / "hub"
     write_parquet_tables(hub, {**tables("-fas", "fas", "fas"), **tables("-zho", "zho", "zho")})
     with serving(hub_files(hub, group)) as files:
-        done = run("fetch", "mfollowir-fas", HF_ENDPOINT=files.base, HF_HUB_OFFLINE="0")
+        hub = {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
+        done = process("benchmarks", "fetch", "mfollowir-fas", env=os.environ | hub)
         got = [path for path, _ in files.requests]
     assert done.returncode == 0, done.stderr
     assert done.stdout == "mfollowir-fas: 2 cores, 2 queries, 5 documents, candidates in og, changed\n"

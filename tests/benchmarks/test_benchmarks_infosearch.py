@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from command import process
 from hub_layout import hub_files
 from published_layout import REPOSITORIES, write_dimension, write_infosearch, write_parquet
 from serving import serving
@@ -376,11 +377,10 @@ def test_a_local_copy_is_taken_with_all_that_it_holds(home, tmp_path, owner):
     assert benchmarks.present_groups(benchmark) == benchmark.groups
     assert benchmark.topics("keyword", "ins")[0].query_id == "keyword-001-1-ins"
     assert benchmark.topics("keyword", "ori")[0].released == "Find documents."
-    code = "from toolkit.benchmarks import load; print(load('infosearch').scoreddocs('source', 'rev').to_dict())"
-    again = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    read_again = benchmarks.Benchmark(benchmark.spec)
     run = benchmark.scoreddocs("source", "rev")
     assert run.to_dict()["source-001-1-rev"] == {"q1-gold-b": 0.9, "q1-gold-a": 0.8}
-    assert again.stdout.strip() == str(run.to_dict())  # what is kept is what was taken
+    assert read_again.scoreddocs("source", "rev").to_dict() == run.to_dict()  # what is kept is what was taken
 
 
 def test_a_subset_is_enough_and_is_told(home, tmp_path, capsys):
@@ -425,6 +425,7 @@ print(counts(load("infosearch").part("audience")))
 """
 
 
+@pytest.mark.process
 def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, tmp_path):
     write_parquet(tmp_path / "hub", "audience")
     group = registry.benchmark("infosearch").groups[0]
@@ -442,6 +443,7 @@ def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, tmp_path):
     assert list((home / "hub").iterdir()) == []
 
 
+@pytest.mark.process
 def test_a_damaged_download_is_not_met_again(home, tmp_path):
     write_parquet(tmp_path / "hub", "audience")
     hub = hub_files(tmp_path / "hub", registry.benchmark("infosearch").groups[0])
@@ -449,8 +451,7 @@ def test_a_damaged_download_is_not_met_again(home, tmp_path):
     good, hub.content[corpus] = hub.content[corpus], hub.content[corpus][:-9] + b"corrupted"
     with serving(hub) as files:
         env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
-        command = [sys.executable, "-m", "toolkit.benchmarks", "fetch", "infosearch-audience"]
-        done = subprocess.run(command, env=env, capture_output=True, text=True)
+        done = process("benchmarks", "fetch", "infosearch-audience", env=env)
         assert done.returncode == 1
         assert done.stderr.splitlines()[1:] == [
             "error: jianqunZ/Audience-v1 at 9bc73db6f3ca: corpus/test-00000-of-00001.parquet is no Parquet file",
@@ -458,9 +459,10 @@ def test_a_damaged_download_is_not_met_again(home, tmp_path):
             "or use the mini (infosearch-mini)",
         ]
         hub.content[corpus] = good
-        assert subprocess.run(command, env=env, capture_output=True).returncode == 0
+        assert process("benchmarks", "fetch", "infosearch-audience", env=env).returncode == 0
 
 
+@pytest.mark.process
 def test_two_processes_fetch_once(home, tmp_path):
     write_parquet(tmp_path / "hub", "audience")
     hub = hub_files(tmp_path / "hub", registry.benchmark("infosearch").groups[0])
@@ -468,16 +470,16 @@ def test_two_processes_fetch_once(home, tmp_path):
         env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
         command = [sys.executable, "-c", FETCH]
         both = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "ab"]
-        outputs = [process.communicate(timeout=60)[0] for process in both]
+        outputs = [one.communicate(timeout=60)[0] for one in both]
     assert outputs == ["{'cores': 2, 'queries': 4, 'documents': 16}\n"] * 2
     got = [path for path, _ in files.requests]
     assert sorted(got) == sorted(set(got))
 
 
+@pytest.mark.process
 def test_without_network_the_error_names_both_ways_out(home):
     env = os.environ | {"HF_ENDPOINT": "http://127.0.0.1:1", "HF_HUB_OFFLINE": "0"}
-    command = [sys.executable, "-m", "toolkit.benchmarks", "fetch", "infosearch"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    done = process("benchmarks", "fetch", "infosearch", env=env)
     assert done.returncode == 1
     error, hint = done.stderr.splitlines()[-2:]
     assert error.startswith("error: cannot fetch jianqunZ/Audience-v1 at 9bc73db6f3ca from http://127.0.0.1:1 (")

@@ -4,12 +4,12 @@ import json
 import math
 import os
 import random
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from command import process, tandem
 from hub_layout import hub_files
 from serving import serving
 
@@ -144,12 +144,7 @@ def test_all_groups_share_one_corpus(tmp_path, home):
 def test_without_a_corpus_only_what_needs_documents_says_so(tmp_path, home):
     write_shared(tmp_path / "copy")
     commands = (["benchmarks", "fetch", "instructir", "--from", "copy"], ["search", "--topics", "instructir", "--output", "x"])
-    fetched, searched = (
-        subprocess.run(
-            [sys.executable, "-m", "toolkit", *command], cwd=tmp_path, env=environment(), capture_output=True, text=True
-        )
-        for command in commands
-    )
+    fetched, searched = (tandem(*command, cwd=tmp_path, env=environment()) for command in commands)
     assert fetched.stdout.startswith("instructir-all: 2 cores, 5 queries")
     assert searched.returncode == 2
     assert searched.stderr.splitlines()[0] == "error: the documents of instructir-all are not here"
@@ -250,12 +245,13 @@ def fetched(name, hub):
     repository = load("instructir").spec.group("all")
     with serving(hub_files(hub, repository)) as files:
         env = environment() | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
-        command = [sys.executable, "-m", "toolkit.benchmarks", "fetch", name]
-        done = subprocess.run(command, env=env, capture_output=True, text=True)
+        command = ["benchmarks", "fetch", name]
+        done = process(*command, env=env)
     assert done.returncode == 0, done.stderr
     return {path.rpartition("/")[2] for path, _ in files.requests if "/resolve/" in path}, done.stdout
 
 
+@pytest.mark.process
 def test_the_hub_gives_queries_and_the_shared_corpus_once(tmp_path, home):
     hub = write_hub(tmp_path / "hub") / "mteb" / "InstructIR-mteb"
     got, said = fetched("instructir", hub)

@@ -1,10 +1,9 @@
 """The minis: from a readable source to topics and qrels in the published layout's form."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import script
 
 from toolkit import registry
 from toolkit.benchmarks import load
@@ -111,8 +110,9 @@ def test_every_instructed_query_has_one_gold_document_and_the_modes_judge_the_sa
             assert not wanted & unwanted
 
 
+@pytest.mark.lucene
 def test_the_shipped_files_are_what_the_sources_say():
-    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "build_minis"), "--check"], capture_output=True, text=True)
+    done = script("build_minis", "--check")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 

@@ -140,6 +140,7 @@ def test_what_ir_datasets_cannot_download_is_one_error():
     assert caught.value.status == 1
 
 
+@pytest.mark.process
 def test_ir_datasets_knows_our_ids_in_either_order_of_import():
     code = "import {}, {}; print(len(list(ir_datasets.load('infosearch-mini/rev').queries_iter())))"
     for modules in (("toolkit.benchmarks", "ir_datasets"), ("ir_datasets", "toolkit.benchmarks")):
@@ -147,6 +148,7 @@ def test_ir_datasets_knows_our_ids_in_either_order_of_import():
         assert done.stdout == "96\n"
 
 
+@pytest.mark.process
 def test_importing_the_benchmarks_imports_nothing_heavy():
     code = "import sys, toolkit.benchmarks; print({'ir_datasets', 'pandas', 'huggingface_hub', 'torch'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"

@@ -2,11 +2,10 @@
 
 import importlib
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import script
 
 from toolkit import registry
 from toolkit.benchmarks import find, load
@@ -23,7 +22,7 @@ PUBLISHED = [name for name in OURS if not registry.benchmark(name).mini]
 
 
 def test_the_rendered_pages_are_what_the_registry_says():
-    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "render_docs"), "--check"], capture_output=True, text=True)
+    done = script("render_docs", "--check")
     stale = [line for line in done.stdout.splitlines() if line.startswith("benchmarks/")]
     assert stale == [], done.stderr
 

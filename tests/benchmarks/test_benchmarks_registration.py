@@ -9,6 +9,7 @@ import pytest
 pytestmark = pytest.mark.unit
 
 
+@pytest.mark.process
 def test_an_import_registers_every_id_and_reads_no_benchmark():
     code = (
         "import json, ir_datasets\n"

@@ -1,11 +1,10 @@
 """What the papers' tables of statistics print, computed from what is on this machine."""
 
 import os
-import subprocess
-import sys
 from statistics import fmean
 
 import pytest
+from command import tandem
 from followir_layout import CROSS_LINGUAL, QUERIES, write_mfollowir
 from published_layout import write_infosearch
 
@@ -121,8 +120,7 @@ def test_the_command_prints_the_papers_value_beside_ours(home, tmp_path):
 
 
 def show(name):
-    command = [sys.executable, "-m", "toolkit.benchmarks", "show", name, "--stats"]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ).stdout.splitlines()
+    return tandem("benchmarks", "show", name, "--stats", env=os.environ).stdout.splitlines()
 
 
 def test_a_group_has_the_papers_cells_about_it_alone(home, tmp_path):

@@ -1,9 +1,7 @@
 """What TANDEM_HOME holds can be listed, checked and removed by name."""
 
-import subprocess
-import sys
-
 import pytest
+from command import tandem
 from published_layout import write_infosearch
 
 from toolkit import benchmarks, cache
@@ -12,7 +10,7 @@ pytestmark = pytest.mark.unit
 
 
 def run(*arguments):
-    return subprocess.run([sys.executable, "-m", "toolkit.cache", *arguments], capture_output=True, text=True)
+    return tandem("cache", *arguments)
 
 
 @pytest.fixture

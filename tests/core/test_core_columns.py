@@ -54,6 +54,7 @@ def test_text_order_is_that_of_bytes():
     assert text_order(to_arrow(["é", "Z", "a", ""])).tolist() == [3, 1, 2, 0]
 
 
+@pytest.mark.process
 def test_ranking_and_joining_runs_loads_no_pandas():
     code = (
         "import sys\n"

@@ -1,27 +1,53 @@
 """The commands in README and guides do what they say: they are run.
 
 Blocks marked `bash` and `python` are run in order, page by page, in an empty folder; `sh` marks what needs the
-network or published data and is not run, `text` is output.
+network or published data and is not run, `text` is output: right after a block that is run, each of its lines was printed.
 """
 
+import glob
+import itertools
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-pytestmark = pytest.mark.lucene
+from command import tandem, within
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 PRINTED = re.compile(r"<!-- printed by: tandem (.*?) -->\n```text\n(.*?)```", re.DOTALL)
-BLOCK = re.compile(r"^```(bash|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(bash|python)\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
+EXPECTED = re.compile(r"^Expected, .*:\n\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)  # of a registered run
+HERE = re.compile(r"<<'(\w+)'\n.*?^\1$", re.MULTILINE | re.DOTALL)
+STATEMENT = re.compile(rf"(?:{HERE.pattern}|\\\n|[^\n])+", re.MULTILINE | re.DOTALL)
+NEEDS_A_SHELL = set("|&;<>$`!")
 
 
-def blocks(page: Path) -> list[tuple[str, str]]:
-    return BLOCK.findall(page.read_text(encoding="utf-8"))
+def blocks(page: Path) -> list[tuple[str, str, str]]:
+    """Language, text, and what is shown of its output."""
+    text = page.read_text(encoding="utf-8")
+    found = BLOCK.findall(text)
+    if expected := EXPECTED.search(text):
+        found[-1] = (*found[-1][:2], expected[1])
+    return found
+
+
+def statements(text: str) -> list[str]:
+    """The lines of a block; a here-document and what ends in a backslash belong to theirs."""
+    return [found[0] for found in STATEMENT.finditer(text)]
+
+
+def arguments(statement: str) -> list[str] | None:
+    """What follows `tandem` in a statement that is nothing else, None in one for a shell."""
+    words = shlex.split(statement.replace("\\\n", " "), comments=True)
+    if words[:2] == ["python", "-m"] and len(words) > 2 and words[2].startswith("toolkit."):
+        words = ["tandem", words[2].removeprefix("toolkit."), *words[3:]]
+    if words[:1] != ["tandem"] or NEEDS_A_SHELL & set("".join(words)):
+        return None
+    return words[1:]
 
 
 @pytest.fixture(scope="module")
@@ -29,31 +55,62 @@ def home(tmp_path_factory):
     return tmp_path_factory.mktemp("home")
 
 
+@pytest.fixture
+def run(tmp_path, home, all_remade):
+    """`run(language, text)`: what a block prints, in a folder of the page's own."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "TANDEM_HOME": str(home), "HF_HUB_OFFLINE": "1"}
+
+    def in_shell(statement):
+        command = ["bash", "-euo", "pipefail", "-c", statement]
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+
+    def in_python(text):
+        return within(lambda _: exec(compile(text, "guide", "exec"), {"__name__": "__main__"}), [], cwd=tmp_path, env=env)
+
+    def done(statement):
+        words = arguments(statement)
+        if words is None:
+            return in_shell(statement)
+        if words == ["regress", "run", "--all"]:
+            return all_remade()[0]
+        matches = (sorted(glob.glob(word, root_dir=tmp_path)) if "*" in word else [word] for word in words)
+        return tandem(*itertools.chain.from_iterable(matches), cwd=tmp_path, env=env)
+
+    def run(language, text):
+        printed = ""
+        for part in [text] if language == "python" else statements(text):
+            ended = in_python(part) if language == "python" else done(part)
+            assert ended.returncode == 0, f"{part}\n{ended.stdout}\n{ended.stderr}"
+            printed += ended.stdout + ended.stderr
+        return printed
+
+    return run
+
+
+@pytest.mark.lucene
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_commands_of_a_page_run(page, tmp_path, home):
-    env = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "TANDEM_HOME": str(home),
-        "HF_HUB_OFFLINE": "1",
-    }
-    for language, text in blocks(page):
-        command = ["bash", "-euo", "pipefail", "-c", text] if language == "bash" else [sys.executable, "-c", text]
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-        assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+def test_the_commands_of_a_page_run_and_print_what_it_shows(page, run):
+    for language, text, shown in blocks(page):
+        printed = {line.rstrip() for line in run(language, text).splitlines()}
+        assert {line.rstrip() for line in shown.splitlines() if line.strip() != "..."} - printed == set(), text
 
 
-def test_the_tables_of_the_readme_are_what_their_commands_print(tmp_path, home):
-    env = {**os.environ, "TANDEM_HOME": str(home)}
-    tandem = [sys.executable, "-m", "toolkit"]
+@pytest.mark.model
+def test_the_tables_of_the_readme_are_what_their_commands_print(tmp_path, run):
     for system, output in (("bm25", "bm25.trec"), ("all-minilm-l6-v2", "minilm.trec")):
-        search = [*tandem, "search", "--topics", "infosearch-mini", "--system", system, "--output", output]
-        subprocess.run(search, cwd=tmp_path, env=env, check=True, capture_output=True)
+        run("bash", f"tandem search --topics infosearch-mini --system {system} --output {output}")
     shown = PRINTED.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     assert len(shown) == 2
     for command, text in shown:
-        done = subprocess.run([*tandem, *command.split()], cwd=tmp_path, env=env, capture_output=True, text=True)
-        assert done.stdout.partition("\n\n")[0].strip() == text.strip()
+        assert run("bash", f"tandem {command}").partition("\n\n")[0].strip() == text.strip()
+
+
+def test_here_documents_and_long_lines_are_one_statement():
+    text = "cat > a <<'END'\ntandem x\n\nEND\ntandem y \\\n  z\n\necho 1 # one\n"
+    assert statements(text) == ["cat > a <<'END'\ntandem x\n\nEND", "tandem y \\\n  z", "echo 1 # one"]
+    assert [arguments(each) for each in statements(text)] == [None, ["y", "z"], None]
+    assert arguments("python -m toolkit.search --output - | head") is None
 
 
 def test_links_between_pages_lead_somewhere():

@@ -1,17 +1,16 @@
 """The doctor names what is missing and how to get it, and never a secret."""
 
 import os
-import subprocess
-import sys
 
 import pytest
+from command import tandem
 
-pytestmark = pytest.mark.unit
+pytestmark = [pytest.mark.process, pytest.mark.model]  # it asks Java for its version, and torch for its GPUs
 
 
 def doctor(**environment):
     env = {**os.environ, "HF_ENDPOINT": "http://localhost:9", "HF_HUB_OFFLINE": "0", **environment}
-    return subprocess.run([sys.executable, "-m", "toolkit.doctor"], capture_output=True, text=True, env=env)
+    return tandem("doctor", env=env)
 
 
 def test_every_part_is_checked(tmp_path):

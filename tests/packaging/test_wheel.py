@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.lucene
+pytestmark = [pytest.mark.lucene, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -3,13 +3,13 @@
 import base64
 import gzip
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from chromium import needs_chromium, wait
+from command import tandem
 
 import toolkit
 from toolkit.core.modes import Modes
@@ -153,7 +153,7 @@ def test_the_command_writes_the_page(runs, tmp_path):
     for run in runs[1]:
         write_run(run, tmp_path / f"{run.tag}.trec")
     words = ["up.trec", "down.trec", "--benchmark", "infosearch-mini-audience", "-m", "WISE", "--html", "page.html"]
-    done = subprocess.run([sys.executable, "-m", "toolkit.diff", *words], cwd=tmp_path, capture_output=True, text=True)
+    done = tandem("diff", *words, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     assert "written: page.html" in done.stderr
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -2,10 +2,9 @@
 
 import csv
 import json
-import subprocess
-import sys
 
 import pytest
+from command import tandem
 
 from toolkit.core.errors import ToolkitError
 from toolkit.published import claims
@@ -16,8 +15,7 @@ pytestmark = pytest.mark.unit
 
 
 def published(*arguments, status=0):
-    command = [sys.executable, "-m", "toolkit.benchmarks", "published", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = tandem("benchmarks", "published", *arguments)
     assert done.returncode == status, done.stderr
     return done.stdout if status == 0 else done.stderr
 

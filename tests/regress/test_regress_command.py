@@ -1,14 +1,12 @@
-"""`tandem regress`, as a process: registered runs are met, and a single changed digit is not."""
+"""`tandem regress`: registered runs are met, and a single changed digit is not."""
 
 import gzip
 import os
 import re
 import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
 
+import command
 import pytest
 from published_layout import write_infosearch
 
@@ -22,9 +20,15 @@ INS, ORI = "infosearch-mini.ins.bm25.v1", "infosearch-mini.ori.bm25.v1"
 BASELINE = "runs/baselines/infosearch-mini.bm25.v1.trec.gz"
 
 
-def tandem(*arguments, cwd=ROOT, status=0):
-    env = {**os.environ, "PYTHONPATH": str(cwd)}
-    done = subprocess.run([sys.executable, "-m", "toolkit", *arguments], cwd=cwd, env=env, capture_output=True, text=True)
+def tandem(*arguments, status=0):
+    done = command.tandem(*arguments)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout
+
+
+def of(checkout, *arguments, status=0):
+    """What the package of another checkout prints: a process."""
+    done = command.process(*arguments, cwd=checkout, env={**os.environ, "PYTHONPATH": str(checkout)})
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
@@ -34,11 +38,11 @@ def failed(output):
     return [re.match(r"  FAIL +(.*?)  +expected", line).group(1) for line in output.splitlines() if line.startswith("  FAIL")]
 
 
-def test_all_registered_runs_are_met_within_two_minutes(home):
-    started = time.monotonic()
-    output = tandem("regress", "run", "--all")
-    assert time.monotonic() - started < 120
-    outcomes = dict(re.findall(r"^(\S+): (\w+) \(", output, re.MULTILINE))
+def test_all_registered_runs_are_met_within_two_minutes(all_remade):
+    done, seconds, home = all_remade()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert seconds < 120
+    outcomes = dict(re.findall(r"^(\S+): (\w+) \(", done.stdout, re.MULTILINE))
     assert outcomes.pop("infosearch.bm25.v1") == "MISSING"
     assert len(outcomes) >= 4
     assert set(outcomes.values()) == {"OK"}
@@ -86,14 +90,14 @@ def change(path, pattern):
 
 
 def test_an_unchanged_copy_is_ok(checkout):
-    output = tandem("regress", "run", INS, cwd=checkout)
+    output = of(checkout, "regress", "run", INS)
     assert output.splitlines()[-1].startswith(f"{INS}: OK (")
 
 
 def test_a_digit_of_an_expected_value_or_of_a_digest_is_caught(checkout):
     change(checkout / f"toolkit/registry/regressions/{INS}.yaml", r"audience:\n +nDCG@10: \{ins: 0\.\d{8}(\d)")
     change(checkout / f"toolkit/registry/regressions/{ORI}.yaml", r"run:\n +sha256: \D*(\d)")
-    output = tandem("regress", "run", INS, ORI, cwd=checkout, status=1)
+    output = of(checkout, "regress", "run", INS, ORI, status=1)
     assert failed(output) == ["audience nDCG@10 ins", "baseline sha256", "run sha256"]
     assert output.count("  moved: no query moved") == 2
     assert output.splitlines()[-1] == "2 FAIL"
@@ -105,7 +109,7 @@ def test_a_digit_of_a_baseline_is_caught_and_its_query_named(checkout):
     changed = re.sub(r"(format-003-2-ins Q0 \S+ 4 \d+\.\d{3})(\d)", lambda found: f"{found[1]}{9 - int(found[2])}", text)
     assert changed != text
     path.write_bytes(gzip.compress(changed.encode()))
-    output = tandem("regress", "run", INS, cwd=checkout, status=1)
+    output = of(checkout, "regress", "run", INS, status=1)
     assert failed(output) == ["baseline sha256"]
     [line] = [line for line in output.splitlines() if line.startswith("  moved")]
     assert line.startswith("  moved: format-003-2-ins: 1 of ")
@@ -118,15 +122,15 @@ def test_a_digit_of_an_index_file_is_caught(checkout):
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    output = tandem("regress", "run", INS, cwd=checkout, status=1)
+    output = of(checkout, "regress", "run", INS, status=1)
     assert failed(output) == ["index infosearch-mini-length files"]
     assert f"got {path.name}: changed" in output
 
 
 def test_a_digit_of_a_qrels_file_is_caught(checkout):
-    assert tandem("benchmarks", "verify", "infosearch-mini", cwd=checkout)
+    assert of(checkout, "benchmarks", "verify", "infosearch-mini")
     change(checkout / "qrels" / "qrels.infosearch-mini-length.rev.txt", r"length-001-1-rev 0 \S+ (\d)\n")
-    output = tandem("benchmarks", "verify", "infosearch-mini", cwd=checkout, status=1)
+    output = of(checkout, "benchmarks", "verify", "infosearch-mini", status=1)
     assert "qrels.infosearch-mini-length.rev.txt" in output
 
 
@@ -135,7 +139,7 @@ def test_a_changed_document_is_caught_and_the_queries_that_moved_are_named(check
     text = path.read_text(encoding="utf-8")
     query = load("infosearch-mini").topics("language", "ori")[0].query
     path.write_text(re.sub(r"( text: (?:\||>)\S*\n +)", rf"\1{query} ", text, count=1), encoding="utf-8")
-    output = tandem("regress", "run", INS, cwd=checkout, status=1)
+    output = of(checkout, "regress", "run", INS, status=1)
     assert {"index infosearch-mini-language content", "run sha256", "language nDCG@10 ins"} <= set(failed(output))
     assert not any("audience" in name for name in failed(output))
     moved = [line for line in output.splitlines() if line.startswith("  moved: language-001-1-ins: ")]
@@ -151,7 +155,7 @@ def test_a_changed_document_is_caught_and_the_queries_that_moved_are_named(check
     ],
 )
 def test_wrong_usage_ends_with_2(arguments, message):
-    done = subprocess.run([sys.executable, "-m", "toolkit.regress", *arguments], capture_output=True, text=True)
+    done = command.tandem("regress", *arguments)
     assert done.returncode == 2
     assert done.stderr.splitlines()[0] == f"error: {message}"
 

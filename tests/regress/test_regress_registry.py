@@ -1,12 +1,11 @@
 """What is registered fits together: entries, baselines, pages."""
 
 import hashlib
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command import script
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
@@ -95,7 +94,7 @@ def test_a_digit_changed_by_hand_shows_even_where_it_reads_as_the_same_number(tm
 
 
 def test_the_pages_are_what_the_registry_says():
-    done = subprocess.run([sys.executable, ROOT / "scripts" / "render_docs", "--check"], capture_output=True, text=True)
+    done = script("render_docs", "--check")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

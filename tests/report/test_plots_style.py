@@ -72,6 +72,7 @@ for path in save([gathered], Path(sys.argv[2])):
 """
 
 
+@pytest.mark.process
 def test_two_processes_draw_the_same_bytes(tmp_path):
     lines = {}
     for seed in ("1", "2"):

@@ -1,12 +1,11 @@
 """The page of a report in real Chromium: its numbers, what clicks do, and that what comes from outside stays text."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from chromium import needs_chromium, wait
+from command import tandem
 
 import toolkit
 from toolkit.core.qrels import Qrel, Qrels
@@ -32,10 +31,9 @@ def shown(chrome, tmp_path_factory):
     names = ("bm25", "bm25+rules", "all-minilm-l6-v2")
     paths = [str(BASELINES / f"infosearch-mini.{name}.v1.trec.gz") for name in names]
     words = [*paths, "--benchmark", "infosearch-mini", "--output"]
-    tandem = [sys.executable, "-m"]
-    subprocess.run([*tandem, "toolkit.report", *words, str(folder / "page.html")], check=True, capture_output=True)
+    tandem("report", *words, folder / "page.html", check=True)
     scores = folder / "scores.json"
-    subprocess.run([*tandem, "toolkit.evaluate", *words, str(scores), "--format", "json", "--by-query"], check=True)
+    tandem("evaluate", *words, scores, "--format", "json", "--by-query", check=True)
     return folder / "page.html", json.loads(scores.read_text(encoding="utf-8"))["rows"]
 
 

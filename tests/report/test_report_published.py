@@ -1,10 +1,9 @@
 """A report beside what the benchmark's paper prints and claims."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
+from command import tandem
 from published_layout import write_infosearch
 
 from toolkit import benchmarks, published
@@ -105,7 +104,7 @@ def test_a_run_of_a_mini_is_known_by_its_metadata_where_the_ids_are_the_benchmar
     ],
 )
 def test_wrong_words_are_one_line(words, message, tmp_path):
-    done = subprocess.run([sys.executable, "-m", "toolkit.report", *words], cwd=tmp_path, capture_output=True, text=True)
+    done = tandem("report", *words, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith(message)
     assert "Traceback" not in done.stderr
@@ -127,7 +126,7 @@ def test_other_judgments_than_the_papers_are_not_set_beside_it(home, tmp_path):
         "--output",
         "page.html",
     ]
-    done = subprocess.run([sys.executable, "-m", "toolkit.report", *words], cwd=tmp_path, capture_output=True, text=True)
+    done = tandem("report", *words, cwd=tmp_path)
     assert done.returncode == 2
     assert "published numbers are by the judgments of infosearch" in done.stderr
     assert not (tmp_path / "page.html").exists()

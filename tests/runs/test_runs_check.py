@@ -2,11 +2,11 @@
 
 import hashlib
 import os
-import subprocess
 import sys
 
 import pytest
 import yaml
+from command import tandem
 from published_layout import write_infosearch
 
 from toolkit.core.runs import Run, ScoredDoc
@@ -22,8 +22,7 @@ MINI = "--benchmark", "infosearch-mini-audience"
 
 
 def runs(folder, *arguments, status=0):
-    command = [sys.executable, "-m", "toolkit.runs", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = tandem("runs", *arguments, cwd=folder)
     assert done.returncode == status, done.stderr
     return done.stdout, done.stderr
 
@@ -178,13 +177,11 @@ def test_an_id_that_is_nobodys_is_not_written_as_published(folder):
 def test_published_ids_that_groups_share_are_written_one_group_a_file(folder):
     home = {**os.environ, "TANDEM_HOME": str(folder / "home")}
     data = write_infosearch(folder / "data")
-    fetch = [sys.executable, "-m", "toolkit.benchmarks", "fetch", "infosearch", "--from", data]
-    subprocess.run(fetch, env=home, check=True, capture_output=True)
+    fetch = ["benchmarks", "fetch", "infosearch", "--from", data]
+    tandem(*fetch, env=home, check=True)
     (folder / "run.trec").write_text("".join(f"{group}-001-1-ins Q0 q1-gold-a 1 2 made\n" for group in ("audience", "keyword")))
     convert = [
-        sys.executable,
-        "-m",
-        "toolkit.runs",
+        "runs",
         "convert",
         "run.trec",
         "--to",
@@ -196,8 +193,7 @@ def test_published_ids_that_groups_share_are_written_one_group_a_file(folder):
     ]
 
     def converted(benchmark):
-        command = [*convert, "--benchmark", benchmark, "--quiet"]
-        return subprocess.run(command, cwd=folder, env=home, capture_output=True, text=True)
+        return tandem(*convert, "--benchmark", benchmark, "--quiet", cwd=folder, env=home)
 
     assert converted("infosearch-audience").stdout == "q1_a Q0 q1-gold-a 1 2 made\n"
     assert converted("infosearch").stderr.startswith("error: run.trec has queries that share their published ids: q1_a\n")

@@ -3,10 +3,10 @@
 import gzip
 import json
 import os
-import subprocess
 import sys
 
 import pytest
+from command import tandem
 
 from toolkit.provenance import write_record
 
@@ -18,7 +18,7 @@ FIXED = "# made by hand\nq1 Q0 b 1 2.5e0 t\nq1 Q0 a 2 1.50 t\nq2 Q0 c 1 3 t\n"
 
 
 def runs(folder, *arguments, stdin=b"", status=0):
-    done = subprocess.run([sys.executable, "-m", "toolkit.runs", *arguments], cwd=folder, input=stdin, capture_output=True)
+    done = tandem("runs", *arguments, cwd=folder, input=stdin, text=False)
     assert done.returncode == status, done.stderr.decode()
     return done.stdout.decode(), done.stderr.decode()
 

@@ -1,10 +1,8 @@
 """Candidates pooled from several runs."""
 
-import subprocess
-import sys
-
 import pytest
 import yaml
+from command import tandem
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
@@ -60,8 +58,8 @@ def test_numbers_start_at_one(numbers):
 def test_the_command_records_the_runs_in_their_order(tmp_path):
     (tmp_path / "one.trec").write_text("q1 Q0 a 1 2 one\nq1 Q0 b 2 1 one\n")
     (tmp_path / "two.trec").write_text("q1 Q0 c 1 2 two\nq1 Q0 a 2 1 two\n")
-    line = ["-m", "toolkit.runs", "pool", "two.trec", "one.trec", "--depth", "2", "--size", "1000", "--output", "pool.trec"]
-    done = subprocess.run([sys.executable, *line], cwd=tmp_path, capture_output=True, text=True)
+    line = ["pool", "two.trec", "one.trec", "--depth", "2", "--size", "1000", "--output", "pool.trec"]
+    done = tandem("runs", *line, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.splitlines()[-1] == "pool.trec: 1 queries, 3 documents"
     assert docs(read_run(tmp_path / "pool.trec")) == {"q1": [("c", 3.0), ("a", 2.0), ("b", 1.0)]}
