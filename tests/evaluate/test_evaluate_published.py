@@ -13,7 +13,7 @@ from toolkit.core.scores import Score
 from toolkit.evaluate.evaluation import prepare
 from toolkit.evaluate.paper_comparison import check_judged, paper_of, printed_as, render, scores_beside
 from toolkit.formats import write_run
-from toolkit.provenance import write_record
+from toolkit.provenance import file_digest, write_record
 from toolkit.published import cells
 from toolkit.published.comparison import as_cells, beside, claims_over
 from toolkit.published.paper_tables import is_of
@@ -97,7 +97,8 @@ def test_one_mode_has_what_it_needs_no_other_for(run):
 
 def test_the_system_is_the_metadatas_then_the_tags_and_a_name_is_before_both(run):
     assert {row.cell.system for row in compared(run, "infosearch-audience")} == {"BM25"}
-    write_record(run, {"tag": "bm25", "method": {"retrieval": [{"name": "bm25"}], "reranking": [{"name": "rank-zephyr-7b"}]}})
+    method = {"retrieval": [{"name": "bm25"}], "reranking": [{"name": "rank-zephyr-7b"}]}
+    write_record(run, {"tag": "bm25", "method": method, "data": {"run": {"sha256": file_digest(run)}}})
     assert {row.cell.system for row in compared(run, "infosearch-audience")} == {"RankZephyr-v1"}
     rows = compared(run, "infosearch-audience", "Mistral-ins-v0.2 (pointwise)")
     assert {(row.cell.system, row.cell.kind) for row in rows} == {("Mistral-ins-v0.2", "pointwise")}
@@ -234,6 +235,7 @@ def test_a_benchmark_without_judgments_is_set_beside_its_paper_by_any(monkeypatc
 
 @pytest.mark.parametrize("system", ["", "GPT-4o"])
 def test_a_run_of_a_mini_is_known_by_its_metadata_where_its_ids_are_those_of_the_benchmark(run, system):
-    write_record(run, {"data": {"topics": {"name": "infosearch-mini-audience"}}})
+    data = {"topics": {"name": "infosearch-mini-audience"}, "run": {"sha256": file_digest(run)}}
+    write_record(run, {"data": data})
     with pytest.raises(ToolkitError, match="infosearch-mini was written for this project"):
         compared(run, "infosearch", system)
