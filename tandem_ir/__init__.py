@@ -1,18 +1,101 @@
-"""Tandem from Python: what a user types is a call of the same name."""
+"""Tandem from Python: does my retriever follow instructions, and does it show every side?
+
+What a user types is a call of the same name, with the same options:
+
+    import tandem_ir as tandem
+
+    run = tandem.search("infosearch-mini", system="bm25")
+    scores = tandem.evaluate(run, benchmark="infosearch-mini")
+    scores["WISE@20"]
+
+Steps compose, and take topics as a name, a file, a DataFrame or a list:
+
+    steps = tandem.Retrieve("bm25") >> tandem.Rerank("bge-reranker-v2-m3", depth=50)
+    run = steps("infosearch-mini")
+
+Runs and qrels are taken as a path, a Run or Qrels, a DataFrame (`query_id, doc_id, score`; also `qid, docno`),
+`{query_id: {doc_id: score}}`, a ranx Run, or rows. What a user can act on is raised as `tandem.ToolkitError`.
+Importing this loads nothing heavy; each call loads what it needs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tandem_ir.evaluation import diff, evaluate, report
+from tandem_ir.making import diversify, encode, expand, fuse, index, judge, rerank, search
+from tandem_ir.reading import load, read_qrels, read_run, read_topics
+from toolkit import __version__
 
 if TYPE_CHECKING:
+    from toolkit.core.errors import ToolkitError
+    from toolkit.core.qrels import Qrels
     from toolkit.core.runs import Run
+    from toolkit.core.scores import Scores
+    from toolkit.core.topics import Topic
+    from toolkit.diversify.diversify_step import Diversify
+    from toolkit.expand.merge import MergeLists
+    from toolkit.fuse.fuse_step import Fuse
+    from toolkit.rerank.rerank_step import Rerank
+    from toolkit.search.retrieve import FilterByRules, Retrieve
 
-__all__ = ["search"]
+# what is loaded when it is first asked for
+CLASSES = {
+    "Diversify": "toolkit.diversify.diversify_step",
+    "FilterByRules": "toolkit.search.retrieve",
+    "Fuse": "toolkit.fuse.fuse_step",
+    "MergeLists": "toolkit.expand.merge",
+    "Qrels": "toolkit.core.qrels",
+    "Rerank": "toolkit.rerank.rerank_step",
+    "Retrieve": "toolkit.search.retrieve",
+    "Run": "toolkit.core.runs",
+    "Scores": "toolkit.core.scores",
+    "ToolkitError": "toolkit.core.errors",
+    "Topic": "toolkit.core.topics",
+}
+STEPS = ("Diversify", "FilterByRules", "Fuse", "MergeLists", "Rerank", "Retrieve")
+
+__all__ = [
+    "Diversify",
+    "FilterByRules",
+    "Fuse",
+    "MergeLists",
+    "Qrels",
+    "Rerank",
+    "Retrieve",
+    "Run",
+    "Scores",
+    "ToolkitError",
+    "Topic",
+    "__version__",
+    "diff",
+    "diversify",
+    "encode",
+    "evaluate",
+    "expand",
+    "fuse",
+    "index",
+    "judge",
+    "load",
+    "read_qrels",
+    "read_run",
+    "read_topics",
+    "report",
+    "rerank",
+    "search",
+]
 
 
-def search(topics: str | Sequence[str], index: str | None = None, system: str | Sequence[str] = "bm25", **how: Any) -> Run:
-    """Search topics with one system or the fusion of several; see `toolkit.jobs.search_job`."""
-    from toolkit.jobs import search_job
+def __getattr__(name: str):
+    if name not in CLASSES:
+        raise AttributeError(f"module 'tandem_ir' has no attribute {name!r}")
+    if name in STEPS:
+        import_module("toolkit.jobs")  # which lets steps be called with topics
+    found = getattr(import_module(CLASSES[name]), name)
+    globals()[name] = found
+    return found
 
-    return search_job(topics, index, system, **how).run()
+
+def __dir__() -> list[str]:
+    return __all__

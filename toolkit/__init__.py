@@ -3,17 +3,16 @@
 Importing this package registers nothing and loads nothing heavy; `toolkit.benchmarks` registers the
 benchmarks with ir_datasets, `toolkit.measures` the measures with ir_measures.
 
-What the commands do is one call each: `toolkit.make_run(...)`, `toolkit.evaluate(...)`.
+What the commands do is one call each in `tandem_ir`: `import tandem_ir as tandem; tandem.search(...)`.
 """
-
-from importlib import import_module
 
 __version__ = "0.1.0"
 
+# what was here before, and what takes its place
+_SUCCESSORS = {"make_run": "tandem_ir.search"}
+
 
 def __getattr__(name: str):
-    if name == "evaluate":  # a package that can be called
-        return import_module("toolkit.evaluate")
-    if name == "make_run":
-        return import_module("toolkit.jobs.run_jobs").make_run
+    if name in _SUCCESSORS:
+        raise AttributeError(f"toolkit.{name} is gone: call {_SUCCESSORS[name]}")
     raise AttributeError(f"module 'toolkit' has no attribute {name!r}")

@@ -74,6 +74,25 @@ def read_topics(path: str | Path) -> list[Topic]:
     return topics
 
 
+def topics_from_rows(rows: Iterable[Topic | Mapping[str, Any]]) -> list[Topic]:
+    """Topics from mappings with the keys of JSONL, or Topics as they are; ToolkitError as `read_topics`, for rows from 1."""
+    unread: dict[str, None] = {}
+    found = [
+        (row if isinstance(row, Topic) else _from_row(number, row if isinstance(row, Mapping) else {}, unread)[1])
+        for number, row in enumerate(rows, 1)
+    ]
+    problems = [one for one in found if isinstance(one, Problem)]
+    topics = [one for one in found if isinstance(one, Topic)]
+    first: dict[str, int] = {}
+    for number, topic in enumerate(topics, 1):
+        if first.setdefault(topic.query_id, number) != number:
+            problems.append(Problem("T003", number, f"topic {topic.query_id} again, first in row {first[topic.query_id]}"))
+    refuse("the topics given", by_line(problems))
+    if unread:
+        say(f"note: keys that topics do not have are not read: {', '.join(unread)}")
+    return topics
+
+
 def _reader(text: str) -> Callable[[str, dict[str, None]], Iterator[Found]]:
     start = text.lstrip()
     if start.startswith("{"):

@@ -11,8 +11,8 @@ from toolkit.benchmarks import join_topics, resolve_topics
 from toolkit.core.errors import ToolkitError, three
 from toolkit.diversify.diversify_step import Diversify
 from toolkit.formats import read_qrels, read_run
+from toolkit.jobs.given import given_run
 from toolkit.jobs.job import Output, RunJob, stem_of
-from toolkit.jobs.run_jobs import read_made
 from toolkit.steps import Made, Results
 
 OUTPUT = "runs/{run}.{method}.trec"
@@ -72,5 +72,5 @@ def diversify_job(
     found = [resolve_topics(name) for name in topics or ()]
     join_topics(found)  # a query of two of them would be in two groups
     step = Diversify(dev=tuned_on, judged=[read_qrels(path) for path in qrels], topics=found, **how)
-    inputs = Results(runs=tuple(map(read_made, runs)))
+    inputs = Results(runs=tuple(map(given_run, runs)))
     return DiversifyJob(inputs, step, tag=tag or "", pattern=OUTPUT if output is None else str(output))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import TopicSet, resolve_topics
+from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
@@ -24,6 +24,7 @@ from toolkit.index.build import check_output
 from toolkit.index.dense import holds_vectors
 from toolkit.index.encoded_index import build_encoded
 from toolkit.index.kinds import FAISS, IMPACT, KINDS, LUCENE
+from toolkit.jobs.given import given_topics
 from toolkit.jobs.job import Job, Output
 from toolkit.models.checkpoints import check_usable
 from toolkit.models.encoders import load_encoder, load_for
@@ -81,7 +82,7 @@ def encode_job(
     system: str,
     output: str | Path,
     *,
-    topics: str | Sequence[str] | None = None,
+    topics: Any = None,
     systems: Sequence[str | Path] = (),
     recipe: str | None = None,
     shard_size: int | None = None,
@@ -104,7 +105,7 @@ def encode_job(
     if spec.kind != "dense":
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "`tandem systems list` names the dense ones")
     check_usable(spec, device=how.get("device"), trust_remote_code=bool(how.get("trust_remote_code")))
-    what = named_corpus(corpus)[0] if corpus is not None else resolve_topics(topics)
+    what = named_corpus(corpus)[0] if corpus is not None else given_topics(topics)
     given = {name: value for name, value in how.items() if value is not None}
     return EncodeJob(what, spec, Output(Path(output)), SHARD if shard_size is None else shard_size, given)
 

@@ -17,8 +17,8 @@ from toolkit.expand.merge import DEPTH, MergeLists, merge
 from toolkit.expand.queries import FORMS, expand_topics, sizes
 from toolkit.expand.sources import is_given, read_given
 from toolkit.formats import write_topics
+from toolkit.jobs.given import given_run, given_topics
 from toolkit.jobs.job import Job, Output, RunJob
-from toolkit.jobs.run_jobs import read_made
 from toolkit.models.checkpoints import check_usable
 from toolkit.provenance import Provenance, part, read_recorded, topics_digest, topics_facts
 from toolkit.registry import choose_system
@@ -91,7 +91,7 @@ class ExpandJob(Job[Expanded]):
 
 
 def expand_job(
-    topics: str | Sequence[str],
+    topics: Any,
     source: str,
     *,
     query: str = FORMS[0],
@@ -109,7 +109,7 @@ def expand_job(
 
     Raises ToolkitError.
     """
-    found, expander = resolve_topics(topics), None
+    found, expander = given_topics(topics), None
     if not is_given(source):
         spec = choose_system(source, files=systems, kind="expander")
         check_usable(spec, loader=how.get("loader"))
@@ -151,13 +151,13 @@ def merge_job(
     queries: str | None = None,
 ) -> MergeJob:
     """Merge the lists of a run's file (or `-`) whose query ids are `<question>.<n>`; see `toolkit.expand.merge`."""
-    inputs = Results(runs=(read_made(lists),))
+    inputs = Results(runs=(given_run(lists),))
     return MergeJob(inputs, MergeLists(depth, duplicates), Output.at(output), tag or "", queries)
 
 
 def write_lists(lists: str | Path, output: str | Path, *, depth: int = DEPTH, duplicates: bool = False) -> dict[str, list[str]]:
     """Merge lists into JSON, {question: [document, ...]}; with duplicates, which no TREC run can have, as the release does."""
-    merged = merge(read_made(lists).run, depth, duplicates)
+    merged = merge(given_run(lists).run, depth, duplicates)
     with open_output(output) as out:
         out.write((json.dumps(merged, ensure_ascii=False) + "\n").encode())
     return merged

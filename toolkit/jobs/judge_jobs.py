@@ -6,19 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from toolkit.benchmarks import TopicSet, resolve_topics
+from toolkit.benchmarks import TopicSet
 from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
-from toolkit.formats import read_run, write_qrels
+from toolkit.formats import write_qrels
+from toolkit.jobs.given import given_topics, recorded_run
 from toolkit.jobs.job import Job, Output
 from toolkit.judge.judging import Judged, judge_run
 from toolkit.judge.pool import Row, pool, rows_of
 from toolkit.judge.stance import Stances, pairs_of, stances, write_stances
 from toolkit.models.judges import Judge, Plan
-from toolkit.provenance import Provenance, Recorded, read_recorded, topics_facts
+from toolkit.provenance import Provenance, Recorded, topics_facts
 from toolkit.steps import Tools
 from toolkit.texts import Texts, texts_from
 
@@ -77,10 +79,10 @@ class JudgeJob(Job[Judged]):
 
 
 def judge_job(
-    sources: Sequence[str | Path],
+    sources: Sequence[Any],
     judge: Judge,
     *,
-    topics: str | Sequence[str] | None = None,
+    topics: Any = None,
     index: str | None = None,
     docs: str | None = None,
     depth: int = 10,
@@ -92,14 +94,13 @@ def judge_job(
     sources      runs' files; `-` is standard input
     topics       those that the first run was made with, as its record says, where none are named
     index, docs  where texts come from, see `toolkit.texts`
-    output       a name in `runs/` where it is None
+    output       None writes nothing
     """
     if not sources:
         raise ToolkitError("no run to judge", "tandem judge RUN --judge NAME")
-    read = tuple(read_recorded(source, read_run) for source in sources)
-    found = resolve_topics(topics) if topics else recorded_topics(read[0])
-    place = Path("runs", f"qrels.{found.name}.{judge.spec.name}.txt") if output is None else output
-    return JudgeJob(read, found, texts_from(found, index=index, docs=docs), judge, depth, Output.at(place, metadata))
+    read = tuple(map(recorded_run, sources))
+    found = given_topics(topics) if topics is not None else recorded_topics(read[0])
+    return JudgeJob(read, found, texts_from(found, index=index, docs=docs), judge, depth, Output.at(output, metadata))
 
 
 @dataclass
@@ -135,9 +136,7 @@ class StanceJob(Job[Stances]):
 
 def stance_job(topics: str, judge: Judge, *, output: str | Path | None = None, metadata: str | Path | None = None) -> StanceJob:
     """Which perspective of each question supports it; see `StanceJob`."""
-    found = resolve_topics(topics)
-    place = Path("runs", f"stances.{found.name}.{judge.spec.name}.tsv") if output is None else output
-    return StanceJob(found, judge, Output.at(place, metadata))
+    return StanceJob(given_topics(topics), judge, Output.at(output, metadata))
 
 
 def planned(judge: Judge, plan: Plan) -> str:

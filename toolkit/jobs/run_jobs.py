@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import TopicSet, resolve_topics
+from toolkit.benchmarks import TopicSet
 from toolkit.benchmarks.candidates import CANDIDATES, benchmark_candidates
 from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
-from toolkit.formats import read_run
 from toolkit.fuse import Fuse
 from toolkit.index import own_name
 from toolkit.instructions import as_asked
+from toolkit.jobs.given import given_run, given_topics, made_of, recorded_run
 from toolkit.jobs.job import Output, RunJob, stem_of
-from toolkit.provenance import Recorded, read_recorded
 from toolkit.rerank import Rerank
 from toolkit.runs.pool import SIZE as POOL_SIZE
 from toolkit.runs.pool import Pool
@@ -29,18 +28,8 @@ from toolkit.texts import Texts, texts_from
 FOLDER = "runs"  # where runs go whose file nobody names
 
 
-def read_made(source: str | Path) -> Made:
-    """A run's file with what its record says, as steps take it."""
-    return made_of(read_recorded(source, read_run))
-
-
-def made_of(recorded: Recorded[Run]) -> Made:
-    """The same of one that was read."""
-    return Made(recorded.content, recorded.provenance, recorded.source, recorded.facts)
-
-
 def search_job(
-    topics: str | Sequence[str],
+    topics: Any,
     index: str | None = None,
     system: str | Sequence[str] = "bm25",
     *,
@@ -81,7 +70,7 @@ def search_job(
     step = step >> reranker if reranker else step
     if docs is not None and not step.reads_texts:
         raise ToolkitError("texts of documents without anything that reads them", "--docs is for --rerank and for +rules")
-    found = resolve_topics(topics)
+    found = given_topics(topics)
     texts = None
     if step.reads_texts:
         texts = texts_from(found, index=index) if docs is None else texts_from(found, docs=docs)
@@ -158,10 +147,10 @@ def say_unjudged(job: RunJob) -> None:
 
 
 def rerank_job(
-    run: str | Path | None,
+    run: Any,
     reranker: Rerank,
     *,
-    topics: str | Sequence[str] | None = None,
+    topics: Any = None,
     index: str | None = None,
     docs: str | None = None,
     output: str | Path | None = None,
@@ -174,23 +163,28 @@ def rerank_job(
     run          its file, `-`, or `candidates` for the benchmark's own; None for what the system's recipe takes
     topics       those that the run was made with, as its record says, where none are named
     index, docs  where texts come from, see `toolkit.texts`
-    output       a name in `runs/` where it is None
+    output       None writes nothing
 
     Raises ToolkitError.
     """
-    source = str(run or reranker.spec.parameters.get("run") or "")
-    if not source:
+    source = run if run is not None else reranker.spec.parameters.get("run")
+    if source is None:
         raise ToolkitError("no run to rerank", "name one with --run, or take the benchmark's candidates (--run candidates)")
-    read = None if source == CANDIDATES else read_recorded(source, read_run)
-    if read is None and not topics:
-        raise ToolkitError("nothing says which topics the candidates are of", "name them with --topics")
-    found = resolve_topics(topics) if topics else recorded_topics(read)
+    read = None if isinstance(source, str) and source == CANDIDATES else recorded_run(source)
+    if topics is None and (read is None or not read.source):
+        what = "candidates are" if read is None else "run is"
+        raise ToolkitError(f"nothing says which topics the {what} of", "name them with --topics")
+    found = given_topics(topics) if topics is not None else recorded_topics(read)
     made = _benchmarks_own(found) if read is None else made_of(read)
     inputs = Results(found, as_asked(found, instruction), instruction, texts_from(found, index=index, docs=docs), (made,))
-    stem = f"run.{found.name}.{'stdin' if source == '-' else source}" if source in (CANDIDATES, "-") else stem_of(source)
-    changed = f".{instruction}" if instruction != "full" else ""
-    place = Path(FOLDER, f"{stem}.{reranker.name}{changed}.trec") if output is None else output
-    return RunJob(inputs, reranker, Output.at(place, metadata), tag or reranker.spec.name)
+    return RunJob(inputs, reranker, Output.at(output, metadata), tag or reranker.spec.name)
+
+
+def rerank_name(job: RunJob) -> str:
+    """`run.<topics>.<index>.<system>.rerank-NAME.trec`: the name of the run that is reranked, extended."""
+    source, instruction = job.inputs.one.source, job.inputs.instruction
+    stem = stem_of(source) if source not in (CANDIDATES, "-") else f"run.{job.inputs.topics.name}.{stem_of(source)}"
+    return ".".join([stem, job.step.name, *([instruction] if instruction != "full" else []), "trec"])
 
 
 def _benchmarks_own(topics: TopicSet) -> Made:
@@ -200,7 +194,7 @@ def _benchmarks_own(topics: TopicSet) -> Made:
 
 
 def fuse_job(
-    runs: Sequence[str | Path],
+    runs: Sequence[Any],
     method: str = "rrf",
     *,
     hits: int = DEFAULT_HITS,
@@ -208,11 +202,11 @@ def fuse_job(
     tag: str | None = None,
 ) -> RunJob:
     """Fuse the runs of two or more files; see `toolkit.fuse.Fuse`."""
-    return RunJob(Results(runs=tuple(map(read_made, runs))), Fuse(method=method, hits=hits), Output.at(output), tag or "")
+    return RunJob(Results(runs=tuple(map(given_run, runs))), Fuse(method=method, hits=hits), Output.at(output), tag or "")
 
 
 def pool_job(
-    runs: Sequence[str | Path],
+    runs: Sequence[Any],
     *,
     depth: int | None = None,
     size: int = POOL_SIZE,
@@ -221,12 +215,12 @@ def pool_job(
 ) -> RunJob:
     """Pool the runs of some files; see `toolkit.runs.pool`."""
     step = Pool(depth=depth, size=size)
-    return RunJob(Results(runs=tuple(map(read_made, runs))), step, Output.at(output), tag or "")
+    return RunJob(Results(runs=tuple(map(given_run, runs))), step, Output.at(output), tag or "")
 
 
 def pipeline_job(
     step: Step,
-    topics: str | TopicSet,
+    topics: Any,
     *,
     instruction: str = "full",
     docs: str | None = None,
@@ -234,10 +228,18 @@ def pipeline_job(
     tag: str | None = None,
 ) -> RunJob:
     """Any steps that begin with a search, over topics."""
-    found = topics if isinstance(topics, TopicSet) else resolve_topics(topics)
+    found = given_topics(topics)
     texts: Texts | None = None
     if step.reads_texts:
         index = next((one.index for one in retrievals(step)), None)
         texts = texts_from(found, docs=docs) if docs is not None else texts_from(found, index=index)
     inputs = Results(found, as_asked(found, instruction), instruction, texts)
     return RunJob(inputs, step, Output.at(output), tag or "")
+
+
+def run_steps(step: Step, topics: Any, **how: Any) -> Run:
+    """`(Retrieve("bm25") >> Rerank("NAME"))("infosearch-mini")`: the run that steps make of topics, see `pipeline_job`."""
+    return pipeline_job(step, topics, **how).run()
+
+
+Step.__call__ = run_steps  # steps lie below jobs, which read topics and write runs

@@ -14,12 +14,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.shell import command, guard, note, topics_option
 
 if TYPE_CHECKING:
+    from toolkit.jobs import Job
     from toolkit.jobs.judge_jobs import JudgeJob
     from toolkit.models.judges import Judge
 
@@ -165,6 +167,7 @@ def show_prompt(args: argparse.Namespace) -> int:
 def judge_runs(args: argparse.Namespace, job: JudgeJob) -> int:
     from toolkit.jobs.judge_jobs import emit_warnings
 
+    place_output(args, job, f"qrels.{job.topics.name}.{job.judge.spec.name}.txt")
     if args.dry_run:
         print("\n".join(job.describe()))
         return 0
@@ -176,12 +179,21 @@ def judge_runs(args: argparse.Namespace, job: JudgeJob) -> int:
     return 0
 
 
+def place_output(args: argparse.Namespace, job: Job, name: str) -> None:
+    """Name the file of a job where the user has not."""
+    from toolkit.jobs import Output
+
+    if args.output is None:
+        job.output = Output.at(Path("runs", name), args.metadata)
+
+
 def stance(args: argparse.Namespace, judge: Judge) -> int:
     from toolkit.jobs.judge_jobs import stance_job
 
     if not args.topics:
         raise ToolkitError("no questions are named", "name them with --topics")
     job = stance_job(args.topics, judge, output=args.output, metadata=args.metadata)
+    place_output(args, job, f"stances.{job.topics.name}.{judge.spec.name}.tsv")
     if args.dry_run:
         print("\n".join(job.describe()))
         return 0

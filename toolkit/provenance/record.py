@@ -112,7 +112,7 @@ def agreed(provenances: Sequence[Provenance]) -> Provenance:
 class Recorded(Generic[T]):
     """The content of a file and its record.
 
-    source   the file as it was named; `-` is standard input
+    source   the file as it was named; `-` is standard input, empty what was in memory
     content  what was read: a run, qrels, topics
     what     what the record calls it: `run`, `qrels`
     """
@@ -148,7 +148,7 @@ class Recorded(Generic[T]):
         """What the record of a file made of this one says of it: name, digest and counts."""
         counts = counts_of(self.content)
         if not self.sha256:
-            return {"of": "standard input", **counts}
+            return {"of": "standard input" if self.source == "-" else self.source or "memory", **counts}
         return {"file": Path(self.source).name, "sha256": self.sha256, **counts}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from toolkit.shell import command, guard, note, run_output, topics_option
 
@@ -68,7 +69,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> int:
-    from toolkit.jobs import rerank_job
+    from toolkit.jobs import Output, rerank_job
+    from toolkit.jobs.run_jobs import FOLDER, rerank_name
     from toolkit.models import jvm
     from toolkit.registry.choice import choose_system
     from toolkit.rerank.rerank_step import Rerank, shown_prompt
@@ -90,6 +92,8 @@ def main(args: argparse.Namespace) -> int:
         tag=args.tag,
         instruction=args.instruction,
     )
+    if args.output is None:
+        job.output = Output.at(Path(FOLDER, rerank_name(job)), args.metadata)
     if args.dry_run:
         print("\n".join(job.describe()))
         return 0

@@ -1,0 +1,190 @@
+"""Making runs, and what they are made with: each call is the command of the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolkit.core.qrels import Qrels
+    from toolkit.core.runs import Run
+    from toolkit.core.topics import Topic
+    from toolkit.steps import Step
+
+
+def search(
+    topics: Any,
+    index: str | None = None,
+    system: str | Sequence[str] | Step = "bm25",
+    *,
+    hits: int = 1000,
+    fuse: str = "",
+    rerank: str | None = None,
+    depth: int | None = None,
+    instruction: str = "full",
+    candidates: str | Path | None = None,
+    output: str | Path | None = None,
+    tag: str | None = None,
+    **how: Any,
+) -> Run:
+    """Search topics with a system, and fuse or rerank what was found.
+
+    topics       a benchmark's name, a file, several of them, a DataFrame (query_id, query, instruction), {query_id: text}
+    index        a folder, a prebuilt index's name, or a benchmark; the topics' own corpora where none is named
+    system       a name of the registry, a folder or a Hugging Face id; several with `fuse` (`rrf`, `rrf:k=60`,
+                 `minmax:0.3,0.7`); or steps, as in `Retrieve("bm25") >> Rerank(...)`
+    hits         documents a query
+    rerank       a reranker for the best `depth` (100) documents of each query
+    instruction  `full`, `short`, `keywords`, `placebo` or `none`: what the topics' instructions become
+    candidates   a run's file, or `candidates` for the benchmark's own: only these documents may be found
+    output       a file for the run, its record beside it; nothing is written where none is named
+    how          `recipe`, `systems`, `query_template`, `plain_template`, `threads`, `device`, `precision`, `batch_size`,
+                 `trust_remote_code`, `language`, `docs`, and parameters of the system (`k1=1.2`, `rm3=True`)
+
+    Raises ToolkitError for what cannot be looked up or made.
+    """
+    from toolkit.jobs.run_jobs import pipeline_job, search_job
+    from toolkit.steps import Step
+
+    if isinstance(system, Step):
+        return pipeline_job(system, topics, instruction=instruction, output=output, tag=tag, **how).run()
+    named = {"hits": hits, "fuse": fuse, "rerank": rerank, "depth": depth, "instruction": instruction}
+    return search_job(topics, index, system, **named, candidates=candidates, output=output, tag=tag, **how).run()
+
+
+def rerank(
+    run: Any,
+    system: str,
+    *,
+    topics: Any = None,
+    depth: int | None = None,
+    index: str | None = None,
+    docs: str | None = None,
+    instruction: str = "full",
+    output: str | Path | None = None,
+    tag: str | None = None,
+    **how: Any,
+) -> Run:
+    """Rerank the best `depth` documents of each query of a run.
+
+    run          a file, a run in any form, or `candidates` for the benchmark's own
+    topics       as for `search`; those that the run's record names, where none are given
+    index, docs  where the texts of documents are; the topics' own corpora where nothing is named
+    how          `recipe`, `kind`, `systems`, `tail`, `scores`, `prompt`, `device`, `precision`, `batch_size`,
+                 `trust_remote_code`; of listwise ones `window`, `step`, `passes`, `shuffle`, `loader`, `concurrency`, `replay`
+
+    Raises ToolkitError.
+    """
+    from toolkit.jobs.run_jobs import rerank_job
+    from toolkit.rerank.rerank_step import Rerank
+
+    step = Rerank(system, depth=depth, **how)
+    where = {"topics": topics, "index": index, "docs": docs, "instruction": instruction}
+    return rerank_job(run, step, **where, output=output, tag=tag).run()
+
+
+def fuse(
+    runs: Sequence[Any], method: str = "rrf", *, hits: int = 1000, output: str | Path | None = None, tag: str | None = None
+) -> Run:
+    """Fuse two or more runs: `rrf`, `rrf:k=60`, `minmax`, `minmax:0.3,0.7`; see `toolkit.fuse.fuse`."""
+    from toolkit.jobs.run_jobs import fuse_job
+
+    return fuse_job(runs, method, hits=hits, output=output, tag=tag).run()
+
+
+def diversify(
+    run: Any, *, lam: float, topics: Any = None, output: str | Path | None = None, tag: str | None = None, **how: Any
+) -> Run:
+    """Maximal marginal relevance over a run's best documents.
+
+    lam     the weight of relevance, from 0 to 1
+    topics  the run's, whose corpora have the texts; or `index`, `docs`, or `vectors` of `encode`
+    how     `normalisation`, `depth`, `scale`, `tail`, `system`, `systems`, `recipe`, and of the encoder `device`, `precision`,
+            `batch_size`, `trust_remote_code`
+
+    Raises ToolkitError.
+    """
+    from toolkit.diversify.diversify_step import Diversify
+    from toolkit.jobs.given import given_run, given_topics
+    from toolkit.jobs.job import Output, RunJob
+    from toolkit.steps import Results
+
+    step = Diversify(lams=[lam], topics=[] if topics is None else [given_topics(topics)], **how)
+    return RunJob(Results(runs=(given_run(run),)), step, Output.at(output), tag or "").run()
+
+
+def expand(topics: Any, source: str, *, output: str | Path | None = None, **how: Any) -> list[Topic]:
+    """Topics with one query for each perspective, `<question>.<n>`.
+
+    source  `given` (the benchmark's own), `released`, a JSONL file with perspectives, or a system that writes them
+    how     `query`, `systems`, `attempts`, `prompt`, `loader`, `concurrency`, `replay`
+
+    Search them, and merge the lists: `(Retrieve("bm25") >> MergeLists())(topics)`. Raises ToolkitError.
+    """
+    from toolkit.jobs.expand_jobs import expand_job
+
+    return expand_job(topics, source, output=output, **how).make().topics
+
+
+def judge(
+    runs: Any,
+    system: str,
+    *,
+    topics: Any = None,
+    depth: int = 10,
+    index: str | None = None,
+    docs: str | None = None,
+    output: str | Path | None = None,
+    systems: Sequence[str | Path] = (),
+    recipe: str | None = None,
+    **how: Any,
+) -> Qrels:
+    """Which perspectives the best `depth` documents of each question hold: subtopic qrels (1 holds, 0 does not, -1 unjudged).
+
+    runs    one, or several in a list, whose best documents are judged together
+    topics  questions with perspectives; those that the first run's record names, where none are given
+    how     `prompt`, `shots`, `loader`, `concurrency`, `replay`, `device`, `precision`, `batch_size`, `trust_remote_code`
+
+    Raises ToolkitError.
+    """
+    from toolkit.formats.conversion import is_one
+    from toolkit.jobs.judge_jobs import emit_warnings, judge_job
+    from toolkit.models.judges import load_judge, read_shots
+    from toolkit.registry import choose_system
+
+    shots = read_shots(how.pop("shots")) if how.get("shots") else ()
+    loaded = load_judge(choose_system(system, files=systems, recipe=recipe, kind="judge"), shots=shots, **how)
+    several = runs if isinstance(runs, list | tuple) and not is_one(runs) else [runs]
+    job = judge_job(several, loaded, topics=topics, index=index, docs=docs, depth=depth, output=output)
+    judged = job.make()
+    emit_warnings(loaded)
+    return judged.qrels
+
+
+def index(corpus: str, output: str | Path, *, system: str | None = None, **how: Any) -> Path:
+    """Build an index of a corpus (a file or folder, a benchmark's, an id of ir_datasets, or vectors); its folder.
+
+    system  what encodes the documents; without one, Lucene indexes their words
+    how     `type`, `systems`, `recipe`, `pooling`, `language`, `split`, `per_question`, `skip_invalid`, `factory`, `tuning`,
+            `keep_vectors`, `threads`, and of the encoder `device`, `precision`, `batch_size`, `trust_remote_code`
+
+    Raises ToolkitError.
+    """
+    from toolkit.jobs.encode_jobs import index_job
+
+    index_job(str(corpus), output, system=system, **how).make()
+    return Path(output)
+
+
+def encode(corpus: str | None, system: str, output: str | Path, *, topics: Any = None, **how: Any) -> Path:
+    """Encode a corpus, or topics in its place, into a folder of vectors; an interrupted encoding resumes.
+
+    how  `systems`, `recipe`, `shard_size`, `device`, `precision`, `batch_size`, `trust_remote_code`
+
+    Raises ToolkitError.
+    """
+    from toolkit.jobs.encode_jobs import encode_job
+
+    encode_job(corpus, system, output, topics=topics, **how).make()
+    return Path(output)
