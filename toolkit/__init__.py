@@ -9,7 +9,7 @@ What the commands do is one call each in `tandem_ir`: `import tandem_ir as tande
 __version__ = "0.1.0"
 
 # what was here before, and what takes its place
-_SUCCESSORS = {"make_run": "tandem_ir.search"}
+_SUCCESSORS = {"evaluate": "tandem_ir.evaluate", "make_run": "tandem_ir.search"}
 
 
 def __getattr__(name: str):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from command import process, tandem
 
-import toolkit
+import tandem_ir
 from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
@@ -55,7 +55,7 @@ def command(folder, *words):
 def test_values_are_those_of_evaluate():
     a, b = random_run(1, "a", "infosearch-mini"), random_run(2, "b", "infosearch-mini")
     (pair,) = diff([a, b], benchmark="infosearch-mini", measures=["nDCG@10", "WISE"])
-    first, second = (toolkit.evaluate(run, benchmark="infosearch-mini", measures=["nDCG@10", "WISE"]) for run in (a, b))
+    first, second = (tandem_ir.evaluate(run, benchmark="infosearch-mini", measures=["nDCG@10", "WISE"]) for run in (a, b))
     assert {change.group for change in pair.comparison.changes} == {row.group for row in first.rows}
     for change in pair.comparison.changes:
         values = [scores.value(change.measure, mode=change.mode, group=change.group) for scores in (first, second)]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from command import tandem
 
-import toolkit
+import tandem_ir
 from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
@@ -40,7 +40,7 @@ ALIKE = run("alike", [2, 4] * 20)
 
 @pytest.fixture(scope="module")
 def scores():
-    return toolkit.evaluate([BASE, BETTER, ALIKE], qrels=QRELS, measures=["RR", "R@5"], baseline="base")
+    return tandem_ir.evaluate([BASE, BETTER, ALIKE], qrels=QRELS, measures=["RR", "R@5"], baseline="base")
 
 
 def test_changes_are_those_of_diff(scores):
@@ -56,12 +56,12 @@ def test_what_has_no_value_is_not_called_untested():
     first, second = (
         Run.from_dict({"q-ori": docs, "q-ins": docs}, tag=tag) for tag, docs in (("a", {"g": 1.0}), ("b", {"x": 1.0}))
     )
-    made = toolkit.evaluate([first, second], qrels=qrels, measures=["WISE", "RR"], baseline="a")
+    made = tandem_ir.evaluate([first, second], qrels=qrels, measures=["WISE", "RR"], baseline="a")
     assert not any("not tested" in note for note in made.notes)
 
 
 def test_the_baseline_itself_has_no_mark_and_neither_has_a_query():
-    scores = toolkit.evaluate([BASE, BETTER], qrels=QRELS, measures=["RR"], baseline="base", by_query=True)
+    scores = tandem_ir.evaluate([BASE, BETTER], qrels=QRELS, measures=["RR"], baseline="base", by_query=True)
     marked = [row for row in scores.rows if scores.change(row)]
     assert [(row.run, row.measure, row.query_id) for row in marked] == [("better", "RR", "")]
 
@@ -102,7 +102,7 @@ def test_json_and_csv_have_the_numbers_behind_the_marks(scores):
 
 
 def test_without_a_baseline_no_column_is_added():
-    plain = toolkit.evaluate([BASE, BETTER], qrels=QRELS, measures=["RR"])
+    plain = tandem_ir.evaluate([BASE, BETTER], qrels=QRELS, measures=["RR"])
     assert render(plain, "csv").splitlines()[0] == "run,group,mode,measure,value,queries"
     assert "[" not in render(plain, "table")
 
@@ -134,7 +134,7 @@ def test_a_groups_own_score_and_the_average_of_scores_are_tested_too(monkeypatch
 
 
 def test_kinds_of_questions_are_tested_like_groups():
-    benchmark = toolkit.benchmarks.load("berds-mini")
+    benchmark = tandem_ir.load("berds-mini")
     group = benchmark.spec.groups[-1]["name"]
     query_ids = [topic.query_id for topic in benchmark.topics(group)]
     doc_ids = [doc.doc_id for doc in benchmark.docs(group)]
@@ -145,7 +145,7 @@ def test_kinds_of_questions_are_tested_like_groups():
         rows = {query_id: {doc_id: 1 / rank for rank, doc_id in enumerate(its, 1)} for query_id, its in chosen.items()}
         runs.append(Run.from_dict(rows, tag=tag))
     name = group if group.startswith("berds") else f"berds-mini-{group}"
-    scores = toolkit.evaluate(runs, benchmark=name.replace("/", "-"), baseline="base", by_type=True)
+    scores = tandem_ir.evaluate(runs, benchmark=name.replace("/", "-"), baseline="base", by_type=True)
     of_types = [row for row in scores.rows if row.run == "other" and row.group.startswith("type ")]
     assert of_types
     for row in of_types:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-import toolkit
+import tandem_ir
 from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
@@ -29,7 +29,7 @@ FULL = " ".join(QRELS.query_ids)
 
 
 def test_the_package_is_the_function():
-    scores = toolkit.evaluate(run("1 2"), qrels=Qrels.from_rows([Qrel("1", "g", 1), Qrel("2", "x", 1)]), measures=["RR@10"])
+    scores = tandem_ir.evaluate(run("1 2"), qrels=Qrels.from_rows([Qrel("1", "g", 1), Qrel("2", "x", 1)]), measures=["RR@10"])
     assert scores.value("RR@10", mode="", group="all", run="mine") == (1 + 0.5) / 2
     assert list(scores.to_frame().columns) == ["run", "group", "mode", "measure", "value", "queries", "query_id"]
     assert scores.notes == ("mine: 2 queries judged, 2 in the run, 2 scored, 0 absent",)

@@ -11,7 +11,8 @@ import pytest
 from chromium import needs_chromium, wait
 from command import tandem
 
-import toolkit
+import tandem_ir
+from toolkit.core.documents import Doc
 from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
@@ -30,7 +31,7 @@ HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"
 def runs(tmp_path_factory):
     """Two runs of a mini's dimension: all documents of each query in two orders."""
     folder = tmp_path_factory.mktemp("runs")
-    own = toolkit.benchmarks.load("infosearch-mini")
+    own = tandem_ir.load("infosearch-mini")
     made = []
     for name, step in (("up", 1), ("down", -1)):
         rows = {}
@@ -55,7 +56,7 @@ def hostile_page(folder: Path) -> Path:
     run = Run.from_dict({"q1": {HOSTILE.replace(" ", "_"): 2.0, "d2": 1.0}}, tag=HOSTILE.replace(" ", "_"))
     judgments = Judgments("x", Modes(), (Part("all", Qrels.from_rows([Qrel("q1", "d2", 1)])),), ())
     topics = [Topic("q1", HOSTILE, query=HOSTILE)]
-    doc = toolkit.core.documents.Doc
+    doc = Doc
 
     def find(group, doc_ids):
         return {doc_id: doc(doc_id, HOSTILE, HOSTILE) for doc_id in doc_ids}
@@ -89,7 +90,7 @@ def test_the_numbers_are_those_of_evaluate(chrome, compared):
         mode = mode or "paired"
         shown = {row[0]: row[3:5] for row in rows_shown(chrome)}
         for place, run in enumerate(made):
-            scores = toolkit.evaluate(run, benchmark="infosearch-mini-audience", measures=[measure], by_query=True)
+            scores = tandem_ir.evaluate(run, benchmark="infosearch-mini-audience", measures=[measure], by_query=True)
             wanted = {row.query_id: f"{row.value:.4f}" for row in scores.rows if row.query_id and row.mode == mode}
             assert {query_id: values[place] for query_id, values in shown.items()} == wanted
 
@@ -116,7 +117,7 @@ def test_a_query_opens_its_rankings_in_all_modes_and_a_document_its_text(chrome,
     modes = wait(chrome, lambda: chrome.find_elements("css selector", ".mode"))
     assert [mode.find_element("tag name", "h3").text for mode in modes] == ["ori", "ins", "rev"]
     assert all(len(mode.find_elements("css selector", "ol")) == 2 for mode in modes)
-    own = toolkit.benchmarks.load("infosearch-mini")
+    own = tandem_ir.load("infosearch-mini")
     gold = "audience-021"
     rank = [doc.doc_id for doc in own.docs("audience")].index(gold) + 1
     assert f"{gold} gold, label 1: ranks {rank} / {48 - rank + 1}" in modes[1].text
@@ -213,7 +214,7 @@ def test_halves_of_characters_are_no_trouble():
     topics = [Topic("q1", "half \ud800", query="half \ud800")]
 
     def find(group, doc_ids):
-        return {doc_id: toolkit.core.documents.Doc(doc_id, "", "half \udc00") for doc_id in doc_ids}
+        return {doc_id: Doc(doc_id, "", "half \udc00") for doc_id in doc_ids}
 
     text = render(browse([run, run], ["a", "b"], judgments, ["RR"], topics=topics, find=find), title="a")
     assert '"text":"half ?"' in text.encode().decode()

@@ -7,7 +7,7 @@ import pytest
 from chromium import needs_chromium, wait
 from command import tandem
 
-import toolkit
+import tandem_ir
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.formats import write_run
@@ -200,7 +200,7 @@ def test_every_benchmark_that_is_shipped_has_a_usable_page(chrome, tmp_path, ben
     items[0].find_element("tag name", "button").click()
     assert len(items[0].find_element("css selector", ".text").text) > 50
     assert chrome.get_log("browser") == []
-    scores = toolkit.evaluate(paths, benchmark=benchmark, measures=MINIS[benchmark])
+    scores = tandem_ir.evaluate(paths, benchmark=benchmark, measures=MINIS[benchmark])
     overall = [row for row in scores.rows if row.group in ("all", "average")]
     main = next(
         its
@@ -212,7 +212,7 @@ def test_every_benchmark_that_is_shipped_has_a_usable_page(chrome, tmp_path, ben
 
 def hostile(folder):
     """A run whose tag, documents and metadata are hostile, with all that a benchmark of modes has in a page."""
-    own = toolkit.benchmarks.load("infosearch-mini")
+    own = tandem_ir.load("infosearch-mini")
     tag = HOSTILE.replace(" ", "_")
     rows = {}
     for mode in own.spec.modes:

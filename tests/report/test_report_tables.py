@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-import toolkit
+import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
@@ -115,7 +115,7 @@ def test_coverage_counts_queries_and_judged_documents(compared):
 def test_of_several_benchmarks_each_run_goes_to_its_own_and_a_system_has_one_row(tmp_path):
     paths = []
     for name, relevant in (("instructir-mini", 1), ("berds-mini", 2)):
-        own = toolkit.benchmarks.load(name)
+        own = tandem_ir.load(name)
         rows = {}
         for group in own.groups:
             docs = [doc.doc_id for doc in own.docs(group)][:relevant]
@@ -131,7 +131,7 @@ def test_of_several_benchmarks_each_run_goes_to_its_own_and_a_system_has_one_row
     overview = report(gathered).overview
     assert list(cells(overview)) == ["bm25"]
     for each in gathered:
-        scores = toolkit.evaluate([path for path in paths if each.name in path.name], benchmark=each.name)
+        scores = tandem_ir.evaluate([path for path in paths if each.name in path.name], benchmark=each.name)
         wanted = {f"{each.name} {row.measure}": row.value for row in scores.rows if row.group == each.overall}
         shown = {title: cell.value for title, cell in cells(overview)["bm25"].items() if title.startswith(each.name)}
         assert shown
@@ -140,7 +140,7 @@ def test_of_several_benchmarks_each_run_goes_to_its_own_and_a_system_has_one_row
 
 
 def test_a_run_that_fits_no_benchmark_or_two_is_refused():
-    own = toolkit.benchmarks.load("instructir-mini")
+    own = tandem_ir.load("instructir-mini")
     run = Run.from_dict({topic.query_id: {"d": 1.0} for topic in own.topics("all")}, tag="x", source="x.trec")
     with pytest.raises(ToolkitError, match=r"x\.trec has no query of berds-mini, infosearch-mini"):
         gather([run], ["berds-mini", "infosearch-mini"])
@@ -187,18 +187,18 @@ def test_signs_of_the_formats_stay_text():
 
 
 def test_csv_has_the_numbers_of_evaluate_at_full_precision():
-    own = toolkit.benchmarks.load("instructir-mini")
+    own = tandem_ir.load("instructir-mini")
     docs = [doc.doc_id for doc in own.docs("all")]
     run = Run.from_dict(
         {topic.query_id: {doc: 1 / rank for rank, doc in enumerate(docs, 1)} for topic in own.topics("all")}, tag="x"
     )
     rows = list(csv.DictReader(io.StringIO(to_text(report(gather([run], ["instructir-mini"])), "csv"))))
     shown = {row["column"]: float(row["value"]) for row in rows if row["table"] == "instructir-mini.all"}
-    assert shown == {row.measure: row.value for row in toolkit.evaluate(run, benchmark="instructir-mini").rows}
+    assert shown == {row.measure: row.value for row in tandem_ir.evaluate(run, benchmark="instructir-mini").rows}
 
 
 def test_a_page_without_texts_says_why(monkeypatch):
-    own = toolkit.benchmarks.load("instructir-mini")
+    own = tandem_ir.load("instructir-mini")
     run = Run.from_dict({topic.query_id: {"d": 1.0} for topic in own.topics("all")}, tag="x")
 
     def absent(*args, **options):
@@ -215,7 +215,7 @@ def test_a_page_without_texts_says_why(monkeypatch):
 
 
 def test_runs_with_published_ids_are_told_by_ours():
-    own = toolkit.benchmarks.load("instructir-mini")
+    own = tandem_ir.load("instructir-mini")
     topics = own.topics("all")
     run = Run.from_dict({topic.original_id: {"d": 1.0} for topic in topics}, tag="x")
     (gathered,) = gather([run], ["instructir-mini"], measures=["RR"], ids="published")

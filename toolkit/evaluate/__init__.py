@@ -1,8 +1,4 @@
-"""Evaluation: runs and judgments in, scores out.
-
-The package itself can be called: `toolkit.evaluate(...)` is `toolkit.evaluate.evaluate(...)`. (The function cannot take
-the package's place as an attribute of `toolkit`: importing any module of the package would put the package back.)
-"""
+"""Evaluation: runs and judgments in, scores out."""
 
 from __future__ import annotations
 
@@ -68,8 +64,10 @@ def evaluate(
 
 
 class _Callable(ModuleType):
+    """The package could be called once."""
+
     def __call__(self, *args, **options) -> Scores:
-        return evaluate(*args, **options)
+        raise TypeError("toolkit.evaluate(...) is gone: call tandem_ir.evaluate(...)")
 
 
 sys.modules[__name__].__class__ = _Callable

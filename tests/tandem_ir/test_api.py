@@ -1,0 +1,108 @@
+"""`import tandem_ir as tandem`: what is listed, what importing loads, and that calls are the commands."""
+
+import inspect
+import json
+import subprocess
+import sys
+
+import pandas
+import pytest
+from tiny import tiny_bert
+
+import tandem_ir as tandem
+from toolkit.formats import read_run
+
+NOTHING_HEAVY = {"numpy", "pandas", "pyarrow", "torch", "ir_measures", "ir_datasets", "jnius", "yaml", "toolkit.jobs"}
+
+
+def test_every_name_is_listed_documented_and_has_a_signature():
+    assert dir(tandem) == tandem.__all__ == sorted(tandem.__all__)
+    for name in tandem.__all__:
+        found = getattr(tandem, name)
+        if name != "__version__":
+            assert inspect.getdoc(found), name
+        if inspect.isfunction(found):
+            inspect.signature(found)
+    with pytest.raises(AttributeError, match="no attribute 'serach'"):
+        _ = tandem.serach
+
+
+@pytest.mark.process
+def test_importing_loads_nothing_heavy():
+    code = "import json, sys, tandem_ir; print(json.dumps(sorted(sys.modules)))"
+    loaded = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    assert NOTHING_HEAVY.isdisjoint(loaded)
+
+
+def test_names_that_are_gone_say_what_takes_their_place():
+    import toolkit.evaluate
+
+    with pytest.raises(AttributeError, match=r"toolkit.make_run is gone: call tandem_ir.search"):
+        _ = toolkit.make_run
+    with pytest.raises(TypeError, match=r"toolkit.evaluate\(...\) is gone: call tandem_ir.evaluate"):
+        toolkit.evaluate({"q": {"d": 1.0}}, qrels=[("q", "d", 1)])
+
+
+@pytest.mark.parametrize("value", [5, [], [5], object()])
+def test_what_is_no_topics_is_one_line(value):
+    with pytest.raises(tandem.ToolkitError):
+        tandem.read_topics(value)
+
+
+@pytest.mark.parametrize(
+    "topics",
+    [
+        {"1": "jet lag"},
+        [tandem.Topic("1", "jet lag", query="jet lag")],
+        [{"qid": "1", "query": "jet lag"}],
+        pandas.DataFrame([{"query_id": "1", "query": "jet lag"}]),
+    ],
+)
+def test_topics_are_taken_as_users_have_them(topics):
+    assert tandem.read_topics(topics) == [tandem.Topic("1", "jet lag", query="jet lag")]
+
+
+def test_an_id_that_comes_twice_is_refused_with_its_rows():
+    with pytest.raises(tandem.ToolkitError) as error:
+        tandem.read_topics([{"id": "1", "query": "a"}, {"id": "2", "query": "b"}, {"id": "1", "query": "c"}])
+    assert "topic 1 again, first in row 1" in str(error.value.lines())
+
+
+def test_evaluate_and_diff_take_and_give_what_notebooks_have():
+    better, worse, qrels = {"q": {"d": 2.0, "e": 1.0}}, {"q": {"d": 1.0, "e": 2.0}}, [("q", "d", 1)]
+    assert tandem.evaluate(worse, qrels=qrels, measures=["RR"])["RR"] == 0.5
+    rows = tandem.diff([worse, better], qrels=qrels, measures=["RR"], samples=100)
+    assert rows[["measure", "a", "b", "difference"]].values.tolist() == [["RR", 0.5, 1.0, 0.5]]
+
+
+def test_runs_are_fused_without_files():
+    runs = [tandem.Run.from_dict({"q": {"d": 2.0, "e": 1.0}}, tag="a"), {"q": {"e": 9.0}}]
+    fused = tandem.fuse(runs, "rrf:k=60", tag="both")
+    assert fused.tag == "both"
+    assert fused.to_dict() == {"q": {"e": pytest.approx(1 / 62 + 1 / 61), "d": pytest.approx(1 / 61)}}
+
+
+def test_a_run_in_memory_does_not_know_its_topics():
+    with pytest.raises(tandem.ToolkitError, match="nothing says which topics the run is of"):
+        tandem.rerank({"q": {"d": 1.0}}, "bge-reranker-v2-m3")
+
+
+@pytest.mark.model
+def test_steps_give_what_the_calls_give(tmp_path):
+    checkpoint = str(tiny_bert(tmp_path / "cross", "BertForSequenceClassification", num_labels=1))
+    topics, how = "infosearch-mini-language-ins", {"kind": "cross-encoder", "depth": 3}
+    written = tandem.search(topics, hits=10, output=tmp_path / "bm25.trec")
+    steps = (tandem.Retrieve("bm25", hits=10) >> tandem.Rerank(checkpoint, **how))(topics)
+    called = tandem.rerank(tmp_path / "bm25.trec", checkpoint, **how)
+    in_memory = tandem.rerank(written, checkpoint, topics=topics, **how)
+    assert steps.to_dict() == called.to_dict() == in_memory.to_dict() != written.to_dict()
+    ranked = read_run(tmp_path / "bm25.trec").to_dict()  # scores are rounded as Anserini's are
+    assert {query: list(docs) for query, docs in ranked.items()} == {q: list(docs) for q, docs in written.to_dict().items()}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bm25.trec", "bm25.trec.yaml", "cross"]
+
+
+@pytest.mark.lucene
+def test_an_index_of_ones_own_is_searched(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text('{"id": "d1", "text": "red apples"}\n{"id": "d2", "text": "green pears"}\n')
+    folder = tandem.index(tmp_path / "corpus.jsonl", tmp_path / "index")
+    assert tandem.search({"q": "pears"}, str(folder)).to_dict().keys() == {"q"}
