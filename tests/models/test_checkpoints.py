@@ -1,19 +1,22 @@
 """Where checkpoints come from, and what is refused before anything is loaded."""
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from unittest.mock import patch
 
 import pytest
 import tiny
 from serving import Files, serving
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
 from toolkit.models.checkpoints import (
     base_of,
@@ -63,8 +66,24 @@ def hub_files(folder, commit=COMMIT, repository="org/tiny", siblings=None):
     return Files(content, headers={"X-Repo-Commit": commit})
 
 
-def located(base, *arguments, **env):
-    """What a process prints that looks for org/tiny on the hub at `base`."""
+def located(base, revision, trust="", **env):
+    """The folder of org/tiny on the hub at `base`, or the lines of the error; and what is said meanwhile."""
+    from huggingface_hub import constants
+
+    env = {"HF_ENDPOINT": base, "HF_HUB_OFFLINE": "0"} | env
+    read = {"ENDPOINT": base, "HUGGINGFACE_CO_URL_TEMPLATE": f"{base}/{{repo_id}}/resolve/{{revision}}/{{filename}}"}
+    read["HF_HUB_OFFLINE"] = env["HF_HUB_OFFLINE"] == "1"  # its client reads the environment when it is imported
+    spec = SystemSpec(name="tiny", description="", kind="dense", checkpoint="org/tiny", revision=revision)
+    with patch.dict(os.environ, env), patch.multiple(constants, **read), redirect_stderr(io.StringIO()) as said:
+        try:
+            found = [str(locate(spec, trust_remote_code=bool(trust)))]
+        except ToolkitError as error:
+            found = error.lines()
+    return found, said.getvalue().splitlines()
+
+
+def located_by_a_process(base, *arguments, **env):
+    """The same in a process of its own, which is told by its environment alone."""
     env = os.environ | {"HF_ENDPOINT": base, "HF_HUB_OFFLINE": "0"} | env
     done = subprocess.run([sys.executable, "-c", LOCATE, *arguments], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -219,7 +238,7 @@ def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, bert, tmp_path):
     for name in ("pytorch_model.bin", "consolidated.safetensors", "onnx/config.json", "modeling.py", "1_Pooling/config.json"):
         tiny.write_json(folder / name, {})
     with serving(hub_files(folder)) as files:
-        out, err = located(files.base, COMMIT)
+        out, err = located_by_a_process(files.base, COMMIT)
         kept = home / "models" / "org--tiny" / COMMIT
         assert (out, err) == ([str(kept)], ["fetching org/tiny"])
         found = {str(path.relative_to(kept)) for path in kept.rglob("*") if path.is_file()}
@@ -232,7 +251,7 @@ def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, bert, tmp_path):
         out, _ = located(files.base, COMMIT, "trust")
         assert out == [f"{kept}.code"]
         assert (home / "models" / "org--tiny" / f"{COMMIT}.code" / "modeling.py").exists()
-    assert located("http://127.0.0.1:1", COMMIT, HF_HUB_OFFLINE="1")[0] == [str(kept)]
+    assert located_by_a_process("http://127.0.0.1:1", COMMIT, HF_HUB_OFFLINE="1")[0] == [str(kept)]
 
 
 def test_a_revision_that_is_not_pinned_is_named(home, bert):
