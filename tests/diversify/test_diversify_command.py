@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import yaml
 from command import process, tandem
-from toolkit.diversify.plan import plan_diversify
 
 from toolkit.core.errors import ToolkitError
 from toolkit.formats import read_run
 from toolkit.formats.vectors import VectorStore
+from toolkit.jobs.diversify_job import diversify_job
 
 # a and b are one text; d holds the second perspective
 RUN = "q1 Q0 a 1 4 bm25\nq1 Q0 b 2 3 bm25\nq1 Q0 c 3 2 bm25\nq2 Q0 a 1 8 bm25\n"
@@ -105,7 +105,7 @@ def test_wrong_usage_writes_nothing(place):
 def test_what_is_refused_before_anything_is_encoded(place, monkeypatch, given, message):
     monkeypatch.chdir(place)
     with pytest.raises(ToolkitError, match=message):
-        plan_diversify(["run.trec"], **{"vectors": "vectors", **given})
+        diversify_job(["run.trec"], **{"vectors": "vectors", **given})
 
 
 @pytest.mark.model

@@ -1,8 +1,7 @@
-"""Vectors of documents: made once for each text, kept, and read of a folder."""
+"""Vectors of documents: made once for each text, cached, and read of a folder."""
 
 import numpy as np
 import pytest
-from toolkit.diversify.kept import KeptVectors
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -39,7 +38,7 @@ def wanted(query_ids, **texts):
     return Wanted(query_ids, list(texts), {name: Doc(name, *text) for name, text in texts.items()}, "the test")
 
 
-def test_equal_texts_are_encoded_once_and_kept(home):
+def test_equal_texts_are_encoded_once_and_cached(home):
     encoder = FakeEncoder()
     one = wanted(["q"], a=("t", "xx"), b=("t", "xx"), c=("", "x"))
     embedded = source(encoder).embed([one])
@@ -60,7 +59,7 @@ def test_groups_may_have_different_documents_of_one_id(home):
     assert embedded("r", ["a", "b"])[0, 1] < 1
 
 
-def test_what_was_interrupted_goes_on(home, monkeypatch):
+def test_what_was_interrupted_resumes(home, monkeypatch):
     monkeypatch.setattr("toolkit.diversify.embeddings.AT_ONCE", 2)
     texts = wanted(["q"], **{f"d{n}": ("", "x" * n) for n in range(1, 6)})
     first, second = FakeEncoder(fails_after=4), FakeEncoder()
@@ -80,10 +79,12 @@ def test_another_kind_of_system_has_no_vectors():
         SystemVectors(SystemSpec("bm25", "", "bm25"))
 
 
-def test_a_file_of_something_else_is_not_used(tmp_path):
-    (tmp_path / "x.sqlite").write_bytes(b"no database" * 100)
-    with pytest.raises(ToolkitError, match=r"x.sqlite: cannot be used \(file is not a database\)"):
-        KeptVectors(tmp_path / "x.sqlite")
+def test_a_damaged_cache_is_not_used(home):
+    made = source(FakeEncoder())
+    made.cache.path.parent.mkdir(parents=True)
+    made.cache.path.write_bytes(b"no database" * 100)
+    with pytest.raises(ToolkitError, match=r"sqlite: the cache is damaged \(file is not a database\)"):
+        made.embed([wanted(["q"], a=("", "x"))])
 
 
 def test_vectors_of_a_folder_in_several_shards(tmp_path):

@@ -12,7 +12,7 @@ from toolkit.core.runs import Run
 from toolkit.diff.job import diff
 from toolkit.evaluate import evaluate
 from toolkit.formats import write_run
-from toolkit.provenance import metadata_of, topics_facts, write_record
+from toolkit.provenance import file_digest, topics_facts, write_record
 from toolkit.report.gather import gather
 
 pytestmark = pytest.mark.unit
@@ -121,14 +121,14 @@ def test_a_run_that_found_nothing_in_a_mode_is_scored_where_its_metadata_say_wha
     with pytest.raises(ToolkitError, match="has no query in mode og"):
         evaluate(file, benchmark=name)
     data = {"topics": topics_facts(name, resolve_topics(name).topics)}
-    write_record(file, metadata_of(run("1"), tag="mine", method={}, data=data, file=file, seconds=0))
+    write_record(file, {"tag": "mine", "data": {**data, "run": {"sha256": file_digest(file)}}})
     scores = evaluate(file, benchmark=name)
     assert scores.value("nDCG@20", mode="og") == 0
     assert "mine: 10 queries judged, 1 in the run, 10 scored, 9 absent" in scores.notes
     write_run(run("cross-lingual-fas-02-changed"), file)  # another run, of which the metadata say nothing
     with pytest.raises(ToolkitError, match="has no query in mode og"):
         evaluate(file, benchmark=name)
-    assert "is not of this run" in capsys.readouterr().err
+    assert f"warning: {file}.yaml is the record of another file: left out" in capsys.readouterr().err
 
 
 def test_a_part_of_a_run_is_refused_where_its_metadata_are_a_copy_of_the_whole_runs(tmp_path):
@@ -138,10 +138,11 @@ def test_a_part_of_a_run_is_refused_where_its_metadata_are_a_copy_of_the_whole_r
     part = whole.select(query_id for query_id in whole.query_ids if query_id.endswith("-ori"))
 
     def written(own, file):
+        write_run(own, file)
+        origin = {"file": "whole.trec", "queries": len(whole.query_ids)}
         data = {"topics": topics_facts(name, topics)}
-        metadata = metadata_of(own, tag="mine", method={}, data=data, file=write_run(own, file) or file, seconds=0)
-        metadata["data"]["run"]["converted from"] = {"file": "whole.trec", "queries": len(whole.query_ids)}
-        write_record(file, metadata)
+        made = {"sha256": file_digest(file), "queries": len(own.query_ids), "converted from": origin}
+        write_record(file, {"tag": "mine", "data": {**data, "run": made}})
         return file
 
     # all queries of the run that was searched for three modes: nothing was found for rev

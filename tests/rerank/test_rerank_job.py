@@ -3,18 +3,21 @@
 from dataclasses import replace
 
 import pytest
-from toolkit.rerank.method import Reranking, reranking, shown_prompt
 
 from toolkit import registry
-from toolkit.benchmarks import TopicPart, TopicSet, recorded
+from toolkit.benchmarks import TopicPart, TopicSet, recorded_topics
+from toolkit.benchmarks.candidates import benchmark_candidates
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.formats import write_run
+from toolkit.jobs import rerank_job, run_jobs
 from toolkit.provenance import file_digest, read_record, topics_facts, write_record
-from toolkit.rerank import job
+from toolkit.rerank import Rerank
+from toolkit.rerank.rerank_step import shown_prompt
+from toolkit.steps import Made, Results, Tools
 
 pytestmark = pytest.mark.unit
 
@@ -47,7 +50,7 @@ def topic_set(*modes, benchmark=None):
 def found(monkeypatch):
     """Whatever topics are asked for, these are found."""
     topics = topic_set("ori", "ins")
-    for place in (job, recorded):
+    for place in (run_jobs, recorded_topics):
         monkeypatch.setattr(place, "resolve_topics", lambda name: topics)
     return topics
 
@@ -78,101 +81,124 @@ def recipe(name, its):
     ],
 )
 def test_the_user_goes_before_the_recipe_and_the_recipe_before_what_is_usual(spec, given, expected, name):
-    method = reranking(spec, **given)
+    method = Rerank(spec, **given)
     assert (method.depth, method.tail, method.scores) == expected
     assert method.name == name
 
 
 def test_a_retriever_is_no_reranker():
     with pytest.raises(ToolkitError, match="all-minilm-l6-v2 is of kind dense, no reranker"):
-        reranking(registry.system("all-minilm-l6-v2"))
+        Rerank(registry.system("all-minilm-l6-v2"))
 
 
 def test_what_is_wrong_with_an_entry_or_prompt_is_said_before_anything_is_loaded():
     spec = registry.system("followir-7b")
     with pytest.raises(ToolkitError, match=r"no prompt 'asked\.yaml'"):
-        reranking(spec, prompt="asked.yaml")
+        Rerank(spec, prompt="asked.yaml")
     with pytest.raises(ToolkitError, match="kind yes-no has no parameter 'lenght'"):
-        reranking(replace(spec, parameters={**spec.parameters, "lenght": 512}))
+        Rerank(replace(spec, parameters={**spec.parameters, "lenght": 512}))
 
 
 def test_the_candidates_are_those_of_the_topics_and_no_others():
-    assert job.benchmark_candidates(topic_set("ins")).to_dict() == {"q1-ins": {"ins": 1.0}, "q2-ins": {"ins": 1.0}}
-    assert set(job.benchmark_candidates(topic_set("ori", "ins")).query_ids) == {"q1-ori", "q2-ori", "q1-ins", "q2-ins"}
+    assert benchmark_candidates(topic_set("ins")).to_dict() == {"q1-ins": {"ins": 1.0}, "q2-ins": {"ins": 1.0}}
+    assert set(benchmark_candidates(topic_set("ori", "ins")).query_ids) == {"q1-ori", "q2-ori", "q1-ins", "q2-ins"}
 
 
 def test_candidates_that_are_not_there_are_named():
     with pytest.raises(ToolkitError, match="made-up has no candidates on this machine for all ins"):
-        job.benchmark_candidates(topic_set("ori", "ins", benchmark=Collection(modes=("ori",))))
+        benchmark_candidates(topic_set("ori", "ins", benchmark=Collection(modes=("ori",))))
 
 
 def test_a_recipe_takes_the_candidates_where_no_run_is_named(found):
-    method = reranking(recipe("followir-7b", "infosearch"))
-    planned = job.plan_rerank(None, method, topics="made-up")
-    assert planned.source == "candidates"
-    assert len(planned.run) == 4
-    assert str(planned.output) == "runs/run.made-up.candidates.rerank-followir-7b.infosearch.trec"
-    assert planned.metadata == planned.output
+    method = Rerank(recipe("followir-7b", "infosearch"))
+    planned = rerank_job(None, method, topics="made-up")
+    assert planned.inputs.one.source == "candidates"
+    assert len(planned.inputs.one.run) == 4
+    assert str(planned.output.path) == "runs/run.made-up.candidates.rerank-followir-7b.infosearch.trec"
+    assert planned.output.beside is None
     with pytest.raises(ToolkitError, match="no run to rerank"):
-        job.plan_rerank(None, reranking(registry.system("followir-7b")), topics="made-up")
+        rerank_job(None, Rerank(registry.system("followir-7b")), topics="made-up")
+
+
+def described(path, **record):
+    """A record of the run that lies there."""
+    data = {"run": {"sha256": file_digest(path)}, **record.pop("data", {})}
+    return write_record(path, {**record, "data": data})
 
 
 def test_the_topics_are_those_that_the_runs_metadata_name(found, tmp_path):
     path = tmp_path / "run.x.bm25.trec.gz"
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
-    method = reranking(registry.system("ms-marco-minilm-l6-v2"))
+    method = Rerank(registry.system("ms-marco-minilm-l6-v2"))
     with pytest.raises(ToolkitError, match="nothing says which topics"):
-        job.plan_rerank(str(path), method)
-    write_record(path, {"data": {"topics": topics_facts("made-up", found.topics)}})
-    planned = job.plan_rerank(str(path), method)
-    assert planned.topics is found
-    assert planned.output.name == "run.x.bm25.rerank-ms-marco-minilm-l6-v2.trec"
-    write_record(path, {"data": {"topics": topics_facts("made-up", found.topics[:1])}})
+        rerank_job(str(path), method)
+    described(path, data={"topics": topics_facts("made-up", found.topics)})
+    planned = rerank_job(str(path), method)
+    assert planned.inputs.topics is found
+    assert planned.output.path.name == "run.x.bm25.rerank-ms-marco-minilm-l6-v2.trec"
+    described(path, data={"topics": topics_facts("made-up", found.topics[:1])})
     with pytest.raises(ToolkitError, match="was made with other topics than made-up has now"):
-        job.plan_rerank(str(path), method)
+        rerank_job(str(path), method)
 
 
 def test_a_run_of_another_tool_may_say_whatever_it_likes_beside_itself(found, tmp_path):
     path = tmp_path / "run.trec"
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
-    method = reranking(registry.system("ms-marco-minilm-l6-v2"))
+    method = Rerank(registry.system("ms-marco-minilm-l6-v2"))
     for theirs in ({"tag": "x"}, {"method": "by hand", "data": ["unknown"]}, {"data": {"topics": "made-up"}}):
         write_record(path, theirs)
         with pytest.raises(ToolkitError, match="nothing says which topics"):
-            job.plan_rerank(str(path), method)
-        assert job.plan_rerank(str(path), method, topics="made-up").first.method == {}
+            rerank_job(str(path), method)
+        assert rerank_job(str(path), method, topics="made-up").inputs.one.provenance.method == {}
 
 
 @pytest.fixture
 def as_it_was(monkeypatch):
     """No model: the run stays as it was."""
-    monkeypatch.setattr(Reranking, "apply", lambda self, run, *given, **how: (run, {"name": "second"}))
+    stays = lambda self, parts, tools: ([part.run for part in parts], {"name": "second"})  # noqa: E731
+    monkeypatch.setattr(Rerank, "_pointwise", stays)
 
 
 def made(path, **how):
-    planned = job.plan_rerank(str(path), reranking(registry.system("ms-marco-minilm-l6-v2")), topics="made-up", **how)
-    planned.make()
-    return read_record(planned.metadata)
+    output = how.setdefault("output", path)
+    rerank_job(str(path), Rerank(registry.system("ms-marco-minilm-l6-v2")), topics="made-up", **how).make()
+    return read_record(output)
 
 
-def test_the_metadata_have_the_digest_of_the_candidates_and_all_steps_before(found, as_it_was, tmp_path):
+STEPS = {"retrieval": [{"name": "bm25"}], "reranking": [{"name": "first"}]}
+
+
+def test_the_record_has_the_digest_of_the_candidates_and_all_steps_before(found, as_it_was, tmp_path):
     path = tmp_path / "run.trec"
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path, tag="theirs")
     before = file_digest(path)
-    write_record(path, {"method": {"retrieval": [{"name": "bm25"}], "reranking": [{"name": "first"}]}})
-    metadata = made(path, output=path)  # over the candidates themselves
-    assert metadata["data"]["candidates"] == {"file": "run.trec", "sha256": before, "queries": 1, "lines": 1}
-    assert metadata["data"]["run"]["sha256"] == file_digest(path) != before
-    assert metadata["method"]["retrieval"] == [{"name": "bm25"}]
-    assert [step["name"] for step in metadata["method"]["reranking"]] == ["first", "second"]
+    described(path, method=STEPS)
+    record = made(path)  # over the candidates themselves
+    candidates = {"file": "run.trec", "sha256": before, "tag": "theirs", "queries": 1, "lines": 1}
+    assert record["data"]["candidates"] == candidates
+    assert record["data"]["run"]["sha256"] == file_digest(path) != before
+    assert record["method"]["retrieval"] == [{"name": "bm25"}]
+    assert [step["name"] for step in record["method"]["reranking"]] == ["first", "second"]
 
 
-def test_what_is_odd_about_the_candidates_is_said(found, as_it_was, tmp_path, capsys):
+def test_the_steps_of_another_runs_record_are_left_out(found, as_it_was, tmp_path, capsys):
     path = tmp_path / "run.trec"
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
-    write_record(path, {"method": {"instruction": "placebo"}})
-    metadata = made(path, output=tmp_path / "new.trec")
-    assert metadata["data"]["candidates"]["instruction"] == "placebo"
+    described(path, method=STEPS)
+    write_run(Run.from_dict({"q1-ori": {"ori": 2.0}}), path)
+    record = made(path, output=tmp_path / "new.trec")
+    assert [*record["method"]] == ["automatic", "reranking"]
+    assert [step["name"] for step in record["method"]["reranking"]] == ["second"]
+    assert capsys.readouterr().err.splitlines()[0] == f"warning: {path}.yaml is the record of another file: left out"
+
+
+def test_what_a_user_should_know_of_the_candidates_is_said(found, as_it_was, tmp_path, capsys):
+    path = tmp_path / "run.trec"
+    write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
+    described(path, method={"instruction": "placebo"})
+    record = made(path, output=tmp_path / "new.trec")
+    assert record["data"]["candidates"]["instruction"] == "placebo"
+    assert "instruction" not in record["method"]  # the topics were reranked with their own
     assert capsys.readouterr().err.splitlines() == [
         f"note: {path} has no documents for 3 of 4 topics (q1-ins, q2-ins, q2-ori)",
         f"note: {path} was searched with instruction placebo; the topics are reranked with their own",
@@ -180,39 +206,41 @@ def test_what_is_odd_about_the_candidates_is_said(found, as_it_was, tmp_path, ca
 
 
 def test_the_recipes_candidates_are_not_claimed_of_another_run():
-    facts = reranking(recipe("followir-7b", "infosearch")).facts()
+    facts = Rerank(recipe("followir-7b", "infosearch")).facts()
     assert "run" not in facts
     assert (facts["cut"], facts["rank_only"]) == ("prompt", False)
-    assert reranking(registry.system("followir-7b"), scores="rank").facts()["rank_only"]
+    assert Rerank(registry.system("followir-7b"), scores="rank").facts()["rank_only"]
 
 
 def test_a_dry_run_tells_what_is_done_and_not_what_the_recipe_would_do(found, tmp_path):
     path = tmp_path / "run.trec"
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
     spec = replace(recipe("followir-7b", "infosearch"), parameters={"run": "candidates", "tail": "drop", "cut": "prompt"})
-    lines = job.plan_rerank(str(path), reranking(spec, tail="keep"), topics="made-up").describe()
+    lines = rerank_job(str(path), Rerank(spec, tail="keep"), topics="made-up").describe()
     assert lines[0] == f"rerank the best 100 of each of 1 queries of {path}, keep the tail"
     assert lines[2] == ("system followir-7b, recipe infosearch (yes-no, 7.11B parameters, cut prompt): 1 pairs; scores: own")
 
 
 def test_ties_of_taken_scores_are_counted_over_all_parts(monkeypatch):
     parts = [Run.from_dict({f"q{number}-ori": {"a": 1.0, "b": 1.0}}) for number in (1, 2)]
-    monkeypatch.setattr(Reranking, "parts", lambda *given: [])
-    monkeypatch.setattr(Reranking, "_pointwise", lambda *given: (parts, {}))
-    method = reranking(registry.system("ms-marco-minilm-l6-v2"), scores="candidates")
-    assert method.apply(parts[0], topic_set("ori"), None)[1]["tied"] == 2
+    monkeypatch.setattr(Rerank, "_parts", lambda *given: [])
+    monkeypatch.setattr(Rerank, "_pointwise", lambda *given: (parts, {}))
+    method = Rerank(registry.system("ms-marco-minilm-l6-v2"), scores="candidates")
+    topics = topic_set("ori")
+    [done] = method.apply(Results(topics, topics, runs=(Made(parts[0]),)), Tools()).runs
+    assert done.provenance.method["reranking"][0]["tied"] == 2
 
 
 @pytest.mark.parametrize("given", [{"depth": 0}, {"batch_size": 0}, {"batch_size": -2}])
 def test_counts_below_one_are_refused(given):
     with pytest.raises(ToolkitError, match=r"is (0|-2)"):
-        reranking(registry.system("ms-marco-minilm-l6-v2"), **given)
+        Rerank(registry.system("ms-marco-minilm-l6-v2"), **given)
 
 
 def test_queries_that_no_part_has_are_refused(found, tmp_path):
     path = tmp_path / "run.trec"
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}, "q3-ori": {"ori": 1.0}}), path)
-    planned = job.plan_rerank(str(path), reranking(registry.system("ms-marco-minilm-l6-v2")), topics="made-up")
+    planned = rerank_job(str(path), Rerank(registry.system("ms-marco-minilm-l6-v2")), topics="made-up")
     with pytest.raises(ToolkitError, match=r"1 of 2 queries are not among the topics \(q3-ori\)"):
         planned.describe()
 
@@ -226,15 +254,10 @@ def test_prompts_are_shown_for_language_models_alone():
 
 def test_a_dry_run_downloads_no_index(tmp_path, home):
     """The texts of a prebuilt index are not here: the plan says so, with the size."""
-    from toolkit.rerank.job import plan_rerank
-    from toolkit.rerank.method import reranking
-
-    from toolkit.registry import choose_system
-
     (tmp_path / "topics.tsv").write_text("1\twind power\n")
     (tmp_path / "run.trec").write_text("1 Q0 a 1 2.0 x\n1 Q0 b 2 1.0 x\n")
-    method = reranking(choose_system("ms-marco-minilm-l6-v2"))
-    job = plan_rerank(str(tmp_path / "run.trec"), method, topics=str(tmp_path / "topics.tsv"), index="msmarco", output="-")
+    method = Rerank("ms-marco-minilm-l6-v2")
+    job = rerank_job(str(tmp_path / "run.trec"), method, topics=str(tmp_path / "topics.tsv"), index="msmarco", output="-")
     texts = job.describe()[1]
     assert texts.startswith("texts of 2 documents from msmarco-v1-passage, downloaded first (")
     assert not (home / "downloads").exists()
@@ -243,27 +266,27 @@ def test_a_dry_run_downloads_no_index(tmp_path, home):
 def test_another_wording_of_the_instructions_is_sent_named_and_recorded(tmp_path, monkeypatch):
     topics = [Topic("q1-ori", "red No blue.", "red", "No blue.", mode="ori", wordings={"keywords": "blue"})]
     its = TopicSet("made-up", [TopicPart("all", topics)], Collection())
-    monkeypatch.setattr(job, "resolve_topics", lambda name: its)
+    monkeypatch.setattr(run_jobs, "resolve_topics", lambda name: its)
     path = tmp_path / "run.trec"
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
-    method = reranking(registry.system("ms-marco-minilm-l6-v2"))
-    planned = job.plan_rerank(str(path), method, topics="made-up", instruction="keywords")
-    assert [topic.text for topic in planned.asked.topics] == ["red blue"]
-    assert planned.topics is its
-    assert planned.output.name == "run.rerank-ms-marco-minilm-l6-v2.keywords.trec"
+    method = Rerank(registry.system("ms-marco-minilm-l6-v2"))
+    planned = rerank_job(str(path), method, topics="made-up", instruction="keywords")
+    assert [topic.text for topic in planned.inputs.asked.topics] == ["red blue"]
+    assert planned.inputs.topics is its
+    assert planned.output.path.name == "run.rerank-ms-marco-minilm-l6-v2.keywords.trec"
     assert "instructions: keywords" in planned.describe()
     sent = {}
 
-    def remember(self, run, topics, texts, **options):
-        sent["texts"] = [topic.text for topic in topics.topics]
-        return run, {"name": "made up"}
+    def remember(self, parts, tools):
+        sent["texts"] = [topic.text for part in parts for topic in part.topics]
+        return [part.run for part in parts], {"name": "made up"}
 
-    monkeypatch.setattr(Reranking, "apply", remember)
-    replace(planned, output=tmp_path / "out.trec", metadata=tmp_path / "out.trec").make()
+    monkeypatch.setattr(Rerank, "_pointwise", remember)
+    rerank_job(str(path), method, topics="made-up", instruction="keywords", output=tmp_path / "out.trec").make()
     assert sent["texts"] == ["red blue"]
     metadata = read_record(tmp_path / "out.trec")
     assert metadata["method"]["instruction"] == "keywords"
     recorded_topics = metadata["data"]["topics"]
     assert recorded_topics["sha256"] == topics_facts("made-up", topics)["sha256"] != recorded_topics["keywords"]["sha256"]
     with pytest.raises(ToolkitError, match="have no wording 'short'"):
-        job.plan_rerank(str(path), method, topics="made-up", instruction="short")
+        rerank_job(str(path), method, topics="made-up", instruction="short")

@@ -1,20 +1,19 @@
-"""What reranking does with a model's scores: order, tail, ties, what is scored once, what is kept, what is refused."""
-
-import sqlite3
-from pathlib import Path
+"""What reranking does with a model's scores: order, tail, ties, what is scored once, what is cached, what is refused."""
 
 import numpy as np
 import pytest
 import tiny
-from toolkit.rerank.kept import KeptScores, identity, place_beside
 
+from toolkit.benchmarks import TopicPart, TopicSet
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
-from toolkit.rerank import rerank
+from toolkit.rerank import Rerank, rerank
 from toolkit.rerank.candidates import count_tied
-from toolkit.rerank.pointwise import Part, below, rerank_parts
+from toolkit.rerank.pointwise import Part, below, pair_key, rerank_parts
+from toolkit.steps import Made, Results, Tools
+from toolkit.store.keyed_cache import KeyedCache
 
 pytestmark = pytest.mark.unit
 
@@ -127,67 +126,62 @@ def test_the_order_of_lines_in_the_run_changes_nothing():
     assert first == second
 
 
-def test_an_interrupted_reranking_goes_on_where_it_was(tmp_path):
+def test_an_interrupted_reranking_resumes_with_the_scores_cached(tmp_path, capsys):
     whole = rerank(RUN, TOPICS, TEXTS, Told(SCORES))
-    store = KeptScores(tmp_path / "kept", "model")
     with pytest.raises(RuntimeError):
-        rerank(RUN, TOPICS, TEXTS, Told(SCORES, fails_after=4), kept=store)
-    store.close()
+        rerank(RUN, TOPICS, TEXTS, Told(SCORES, fails_after=4), cache=KeyedCache(tmp_path / "partial", "scores", "model"))
     again = Told(SCORES)
-    resumed = rerank(RUN, TOPICS, TEXTS, again, kept=KeptScores(tmp_path / "kept", "model"))
-    assert again.asked == [("red!", "five"), ("blue!", "five"), ("blue!", "one")]  # four of seven pairs were kept
+    resumed = rerank(RUN, TOPICS, TEXTS, again, cache=KeyedCache(tmp_path / "partial", "scores", "model"))
+    assert again.asked == [("red!", "five"), ("blue!", "five"), ("blue!", "one")]  # four of seven pairs were cached
     assert resumed.to_dict() == whole.to_dict()
+    assert "resuming: 4 of 7 scores are cached" in capsys.readouterr().err
 
 
-def test_scores_of_another_model_are_not_taken(tmp_path, capsys):
-    KeptScores(tmp_path / "kept", "one").add([b"pair"], np.array([1.0]))
-    assert KeptScores(tmp_path / "kept", "one").known([b"other", b"pair"]) == {1: 1.0}
-    assert KeptScores(tmp_path / "kept", "another").known([b"pair"]) == {}
-    assert capsys.readouterr().err == f"note: the scores kept in {tmp_path}/kept were made otherwise; they are made anew\n"
+def test_scores_of_another_model_are_not_taken(tmp_path):
+    """Nor are those of the same one asked otherwise: see what the identity of a step's scores is."""
+    whole = rerank(RUN, TOPICS, TEXTS, Told(SCORES), cache=KeyedCache(tmp_path / "partial", "scores", "one"))
+    other = Told(dict.fromkeys(SCORES, 1.0))
+    done = rerank(RUN, TOPICS, TEXTS, other, cache=KeyedCache(tmp_path / "partial", "scores", "another"))
+    assert len(other.asked) == 7
+    assert set(done.scores.tolist()) == {1.0} != set(whole.scores.tolist())
 
 
-def test_a_place_where_no_scores_can_be_kept_is_refused(tmp_path):
-    (tmp_path / "text").write_text("something else, and long enough to be looked at" * 3)
-    (tmp_path / "folder").mkdir()
-    for name in ("text", "folder"):
-        with pytest.raises(ToolkitError, match="the scores kept there cannot be opened"):
-            KeptScores(tmp_path / name, "one")
-        assert (tmp_path / name).exists()
-
-
-def test_scores_that_cannot_be_written_are_a_failure_in_one_line(tmp_path):
-    store = KeptScores(tmp_path / "kept", "one")
-    with sqlite3.connect(tmp_path / "kept") as other:
-        other.execute("drop table scores")
-    with pytest.raises(ToolkitError, match="the scores kept there cannot be written") as caught:
-        store.add([b"pair"], np.array([1.0]))
-    assert caught.value.status == 1
-
-
-@pytest.mark.parametrize("change", ["weights", "precision", "prompt", "length", "template"])
-def test_whatever_else_makes_a_score_is_part_of_its_makers_identity(tmp_path, change):
-    """A file of the checkpoint (in a folder of its own too), how it is run, what is sent."""
-    (tmp_path / "2_Dense").mkdir()
-    (tmp_path / "2_Dense" / "model.safetensors").write_bytes(b"one")
+@pytest.mark.parametrize("change", ["weights", "precision", "prompt", "length", "template", "base", "commits"])
+def test_whatever_else_makes_a_score_is_part_of_its_makers_identity(tmp_path, monkeypatch, change):
+    """A file of the checkpoint (in a folder of its own too) or of its base, how it is run, what is sent."""
+    for name in ("checkpoint", "base"):
+        (tmp_path / name / "2_Dense").mkdir(parents=True)
+        (tmp_path / name / "2_Dense" / "model.safetensors").write_bytes(b"one")
 
     def its(**changed):
-        model = Told(SCORES)
-        model.facts = {name: changed.get(name, "x") for name in ("precision", "prompt", "length")}
-        model.spec = tiny.tiny_spec(tmp_path, "cross-encoder", templates={"query": changed.get("template", "{query}")})
-        return identity(model)
+        """The identity that a step names when it asks for its cache."""
+        model, asked = Told(SCORES), []
+        model.facts = {name: changed.get(name, "x") for name in ("precision", "prompt", "length", "commits")}
+        template = {"query": changed.get("template", "{query}")}
+        spec = tiny.tiny_spec(tmp_path / "checkpoint", "cross-encoder", templates=template, base=str(tmp_path / "base"))
+        monkeypatch.setattr("toolkit.rerank.rerank_step.load_reranker", lambda *given, **how: model)
+
+        def remember(identity):
+            asked.append(identity)
+            return KeyedCache(tmp_path / "partial", "scores", identity)
+
+        monkeypatch.setattr(Rerank, "_parts", lambda *given: [Part(RUN, TOPICS, TEXTS, "here")])
+        topics = TopicSet("made-up", [TopicPart("all", TOPICS)], None)
+        Rerank(spec).apply(Results(topics, topics, runs=(Made(RUN),)), Tools(remember))
+        return asked
 
     before = its()
+    assert len(before) == 1
     assert its() == before
-    if change == "weights":
-        (tmp_path / "2_Dense" / "model.safetensors").write_bytes(b"three")
+    if change in ("weights", "base"):
+        (tmp_path / {"weights": "checkpoint"}.get(change, change) / "2_Dense" / "model.safetensors").write_bytes(b"two")
         assert its() != before
     else:
         assert its(**{change: "other"}) != before
 
 
-def test_scores_are_kept_beside_files_alone(tmp_path):
-    assert place_beside(tmp_path / "a.trec") == tmp_path / ".a.trec.scores"
-    assert [place_beside(place) for place in (None, Path("-"), Path("/dev/null"))] == [None] * 3
+def test_a_pairs_key_tells_query_from_document():
+    assert pair_key((("", "ab"), ("", "c"))) != pair_key((("", "a"), ("", "bc"))) != pair_key((("a", ""), ("", "bc")))
 
 
 @pytest.mark.parametrize(

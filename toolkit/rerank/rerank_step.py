@@ -157,10 +157,13 @@ class Rerank(Step):
         tag = f"{made.run.tag}.{self.tag}" if made.run.tag else self.tag
         topics = topics_facts(results.topics.name, results.topics.topics)
         provenance = made.provenance.inherited().step("reranking", self.facts())
+        method, candidates = dict(provenance.method), dict(made.facts)
+        if (searched := method.pop("instruction", None)) and candidates:
+            candidates["instruction"] = searched  # of the run, not of what is sent here
         if results.instruction != "full":
-            provenance = replace(provenance, method={**provenance.method, "instruction": results.instruction})
+            method["instruction"] = results.instruction
             topics[results.instruction] = {"sha256": topics_digest(results.asked.topics)}
-        provenance = provenance.having(topics=topics, candidates=dict(made.facts))
+        provenance = replace(provenance, method=method).having(topics=topics, candidates=candidates)
         return results.with_run(replace(joined, tag=tag), provenance)
 
     def _parts(self, run: Run, topics: TopicSet, texts: Texts) -> list[Part]:
