@@ -254,7 +254,7 @@ def test_the_metadata_of_a_run_that_is_written_over_do_not_stay(folder):
 def test_metadata_of_another_run_do_not_go_on(folder):
     about(folder / "clean.trec", sha256="0" * 64)
     _, errors = runs(folder, "convert", "clean.trec", "--to", "trec", "--output", "other.trec")
-    assert errors.splitlines()[0] == "note: clean.trec.yaml is not of this run: left out"
+    assert errors.splitlines()[0] == "warning: clean.trec.yaml is the record of another file: left out"
     assert "method" not in read_record(folder / "other.trec")
 
 

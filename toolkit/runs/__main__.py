@@ -131,15 +131,17 @@ def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
 
 def _repair(path: str, is_qrels: bool, output: str) -> list[Problem]:
     """Repair a file, a run with its metadata; the problems it has."""
+    from toolkit.core.files import is_stream
     from toolkit.formats import read_run
-    from toolkit.runs import is_repaired, keeps_metadata, origin, repair_qrels, repair_run, write_origin
+    from toolkit.provenance import Recorded
+    from toolkit.runs import converted_record, is_repaired, repair_qrels, repair_run, write_converted_record
 
     if is_qrels:
         return repair_qrels(path, output)
-    metadata = origin(path)
+    record = converted_record(Recorded(path, None))  # it may be no run yet
     problems = repair_run(path, output)
-    if is_repaired(problems) and keeps_metadata(output):
-        write_origin(metadata, read_run(output), output)
+    if is_repaired(problems) and not is_stream(output):
+        write_converted_record(record, read_run(output), output)
     return problems
 
 

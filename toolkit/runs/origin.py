@@ -10,12 +10,13 @@ from toolkit.core.runs import Run
 from toolkit.provenance import Recorded, file_digest, part, write_record
 
 
-def converted_record(recorded: Recorded[Run]) -> dict[str, Any]:
+def converted_record(recorded: Recorded[Any]) -> dict[str, Any]:
     """The record that a run's file goes on having in another form; call it before that is written, perhaps in its place."""
-    facts = recorded.facts
-    origin = {**part(recorded.record, "data", "run"), **{name: facts[name] for name in ("file", "sha256") if name in facts}}
-    data = {**part(recorded.record, "data"), "run": {"converted from": origin}}
-    return {**recorded.record, "data": data} if recorded.sha256 else {}
+    if not recorded.sha256:
+        return {}
+    facts = {"file": Path(recorded.source).name, "sha256": recorded.sha256}
+    data = {**part(recorded.record, "data"), "run": {"converted from": {**part(recorded.record, "data", "run"), **facts}}}
+    return {**recorded.record, "data": data}
 
 
 def write_converted_record(record: dict[str, Any], run: Run, output: str | Path) -> None:
