@@ -4,6 +4,7 @@ A process of its own is started where it is killed.
 """
 
 import gzip
+import hashlib
 import json
 import os
 import random
@@ -117,7 +118,9 @@ def test_a_run_becomes_subtopic_qrels_with_metadata_and_a_repeat_asks_nothing(fo
     assert report["judgments"] == {"pairs": ASKED, "positive": ASKED // 2, "unjudged": 0, "unclear": 0, "shortened": 0}
     assert report["usage"]["asked"] == ASKED
     assert metadata["data"]["qrels"]["lines"] == ASKED
-    assert metadata["data"]["judged runs"][0]["name"] == "run.trec"
+    run = (folder / "run.trec").read_bytes()
+    facts = {"sha256": hashlib.sha256(run).hexdigest(), "tag": "first", "queries": QUESTIONS, "lines": QUESTIONS * DOCS}
+    assert metadata["data"]["judged runs"] == [{"file": "run.trec", **facts}]
     replayed = judge("--output", "replayed.txt", "--replay")
     assert replayed.returncode == 0, replayed.stderr
     assert labels(folder / "replayed.txt") == EXPECTED
@@ -168,7 +171,7 @@ def test_with_answers_failing_nothing_is_lost_and_none_asked_twice_after_success
         assert sorted(found) == sorted(EXPECTED)
         assert sum(label == -1 for label in found.values()) == refused
         assert all(label in (-1, EXPECTED[pair]) for pair, label in found.items())
-        assert f"{refused} of {ASKED} pairs were asked in vain" in done.stderr
+        assert f"warning: {refused} of {ASKED} requests failed, their pairs are unjudged (-1)" in done.stderr
         assert sorted(script.good) == sorted(set(script.good))
         assert script.most <= 8
         again = judge(*options, base=script.base)
@@ -201,7 +204,7 @@ def test_killed_at_a_random_moment_it_goes_on_with_at_most_the_requests_in_fligh
         assert len(set(asked(script))) == ASKED
 
 
-def test_a_server_that_is_gone_ends_it_and_what_was_answered_is_kept(folder, judge):
+def test_a_server_that_is_gone_ends_it_and_what_was_answered_is_cached(folder, judge):
     with serving(Script(said)) as script:
         many = ("--output", "out.txt", "--concurrency", "2", "--retries", "0")
         stop = threading.Event()
@@ -217,8 +220,8 @@ def test_a_server_that_is_gone_ends_it_and_what_was_answered_is_kept(folder, jud
         assert "no answer in 1 attempts: status 503" in done.stderr
         assert len(script.bodies) < 70
     assert not (folder / "out.txt").exists()
-    with sqlite3.connect(folder / "home" / "llm" / "answers.sqlite") as kept:
-        assert kept.execute("select count(*) from answers").fetchone()[0] >= 49
+    with sqlite3.connect(folder / "home" / "llm" / "answers.sqlite") as cache:
+        assert cache.execute("select count(*) from entries").fetchone()[0] >= 49
 
 
 def test_a_refused_key_ends_it_at_once(folder, judge):
