@@ -24,6 +24,7 @@ llm.complete([Request([{"role": "user", "content": str(number)}], {"max_tokens":
 print(llm.usage.cached, llm.usage.asked)
 """
 
+
 def ask(text="hello", **options):
     return Request([{"role": "user", "content": text}], {"max_tokens": 5, **options})
 
