@@ -80,7 +80,7 @@ def diff(runs: Sequence[Any], *, benchmark: str | None = None, qrels: Any = None
     import pandas
 
     from toolkit.core.scores import Change
-    from toolkit.diff.job import diff as compared
+    from toolkit.diff.compare_runs import diff as compared
 
     columns = ["first", "second", *Change.__dataclass_fields__]
     rows = [
@@ -115,9 +115,9 @@ def report(
     Raises ToolkitError.
     """
     from toolkit.core.files import open_output
-    from toolkit.report.gather import gather
-    from toolkit.report.job import report as made_of
-    from toolkit.report.job import to_html, to_text
+    from toolkit.report.collect import gather
+    from toolkit.report.make_report import report as made_of
+    from toolkit.report.make_report import to_html, to_text
 
     names = [benchmark] if isinstance(benchmark, str) else list(benchmark)
     made = made_of(gather(runs, names, missing=missing, **how), missing=missing, published=published, claims=claims)

@@ -106,8 +106,8 @@ def diversify(
     Raises ToolkitError.
     """
     from toolkit.diversify.diversify_step import Diversify
+    from toolkit.jobs.file_job import Output, RunJob
     from toolkit.jobs.given import given_run, given_topics
-    from toolkit.jobs.job import Output, RunJob
     from toolkit.steps import Results
 
     step = Diversify(lams=[lam], topics=[] if topics is None else [given_topics(topics)], **how)

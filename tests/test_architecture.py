@@ -212,3 +212,34 @@ def environment_variables(path: Path) -> set[str]:
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in ASKING and node.args:
             found.append(node.args[0])
     return {node.value if isinstance(node, ast.Constant) else ast.unparse(node) for node in found}
+
+
+GENERIC = set(
+    [
+        "job",
+        "plan",
+        "method",
+        "facts",
+        "kept",
+        "kinds",
+        "output",
+        "inputs",
+        "sources",
+        "settings",
+        "page",
+        "table",
+        "tables",
+        "metadata",
+        "published",
+        "foreign",
+        "moved",
+        "questions",
+        "records",
+        "parts",
+    ]
+)
+
+
+def test_no_file_has_a_name_that_says_nothing():
+    """The name of a file says what is in it without its folder."""
+    assert [str(path.relative_to(ROOT)) for path in SOURCES if path.stem in GENERIC] == []

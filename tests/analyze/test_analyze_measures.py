@@ -8,8 +8,8 @@ from command import tandem
 from toolkit.analyze.measures import measures
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.resources import shipped
 from toolkit.core.runs import Run
-from toolkit.core.shipped import shipped
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.registry import benchmark
 

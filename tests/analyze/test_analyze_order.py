@@ -10,8 +10,8 @@ from command import tandem
 
 from toolkit.analyze.order import order
 from toolkit.core.errors import ToolkitError
-from toolkit.evaluate.inputs import as_sources
 from toolkit.evaluate.judgments import from_files
+from toolkit.evaluate.run_inputs import as_sources
 from toolkit.formats import read_run
 
 pytestmark = pytest.mark.unit

@@ -12,8 +12,8 @@ from toolkit.analyze.instances import Instances
 from toolkit.analyze.overlap import REPEATS, _kept, _random_kept, overlap
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.evaluate.inputs import as_sources
 from toolkit.evaluate.judgments import from_files
+from toolkit.evaluate.run_inputs import as_sources
 from toolkit.formats import read_run
 
 pytestmark = pytest.mark.unit

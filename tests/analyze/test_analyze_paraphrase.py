@@ -8,8 +8,8 @@ from command import tandem
 
 from toolkit.analyze.paraphrase import paraphrase
 from toolkit.core.errors import ToolkitError
-from toolkit.evaluate.inputs import as_sources
 from toolkit.evaluate.judgments import from_files
+from toolkit.evaluate.run_inputs import as_sources
 from toolkit.formats import read_run
 
 pytestmark = pytest.mark.unit

@@ -12,9 +12,9 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.evaluate.inputs import as_sources
 from toolkit.evaluate.judgments import Judgments, Part, from_files
-from toolkit.evaluate.sides import by_side, read_stances
+from toolkit.evaluate.run_inputs import as_sources
+from toolkit.evaluate.stance import by_side, read_stances
 from toolkit.formats import read_run
 
 pytestmark = pytest.mark.unit

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from toolkit.core import shipped as shipped_module
+from toolkit.core import resources as shipped_module
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import atomic_path, open_input, open_output
 from toolkit.core.progress import progress
-from toolkit.core.shipped import shipped
+from toolkit.core.resources import shipped
 
 pytestmark = pytest.mark.unit
 

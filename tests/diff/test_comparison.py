@@ -13,8 +13,8 @@ import tandem_ir
 from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.diff.job import diff
-from toolkit.diff.output import summaries, to_table
+from toolkit.diff.compare_runs import diff
+from toolkit.diff.diff_output import summaries, to_table
 from toolkit.diff.rankings import identical, likeness
 from toolkit.formats import write_run
 

@@ -13,8 +13,8 @@ import tandem_ir
 from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.diff.job import diff
-from toolkit.evaluate.output import render
+from toolkit.diff.compare_runs import diff
+from toolkit.evaluate.score_output import render
 from toolkit.formats import write_run
 
 pytestmark = pytest.mark.unit

@@ -10,7 +10,7 @@ from toolkit import benchmarks
 from toolkit.benchmarks.candidates import benchmark_candidates
 from toolkit.core.runs import join_runs
 from toolkit.evaluate import evaluate
-from toolkit.evaluate.output import render
+from toolkit.evaluate.score_output import render
 from toolkit.formats import write_run
 from toolkit.instructions import as_asked
 

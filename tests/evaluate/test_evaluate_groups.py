@@ -9,7 +9,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate
-from toolkit.evaluate.output import render
+from toolkit.evaluate.score_output import render
 from toolkit.registry.loader import FOLDER, read_yaml
 
 pytestmark = pytest.mark.unit

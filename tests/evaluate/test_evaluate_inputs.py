@@ -6,7 +6,7 @@ import pytest
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.evaluate.inputs import Source, as_sources, load_qrels, load_runs, parse_source
+from toolkit.evaluate.run_inputs import Source, as_sources, load_qrels, load_runs, parse_source
 
 pytestmark = pytest.mark.unit
 

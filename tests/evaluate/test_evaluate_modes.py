@@ -11,12 +11,12 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.diff.job import diff
+from toolkit.diff.compare_runs import diff
 from toolkit.evaluate import evaluate
 from toolkit.evaluate.__main__ import main, parser
 from toolkit.evaluate.evaluation import prepare
 from toolkit.formats import write_run
-from toolkit.report.gather import gather
+from toolkit.report.collect import gather
 from toolkit.shell import guard
 
 pytestmark = pytest.mark.unit

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from toolkit.core.scores import Score, Scores
-from toolkit.evaluate.output import render
+from toolkit.evaluate.score_output import render
 
 pytestmark = pytest.mark.unit
 

@@ -9,11 +9,11 @@ from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.diff.job import diff
+from toolkit.diff.compare_runs import diff
 from toolkit.evaluate import evaluate
 from toolkit.formats import write_run
 from toolkit.provenance import file_digest, topics_facts, write_record
-from toolkit.report.gather import gather
+from toolkit.report.collect import gather
 
 pytestmark = pytest.mark.unit
 

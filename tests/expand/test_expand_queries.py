@@ -8,8 +8,8 @@ import pytest
 from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
+from toolkit.expand.perspective_sources import read_given, read_perspectives
 from toolkit.expand.queries import expand_topics, given_perspectives, sizes
-from toolkit.expand.sources import read_given, read_perspectives
 
 pytestmark = pytest.mark.unit
 

@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 from toolkit.core.documents import Doc
+from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError
-from toolkit.core.seen import SeenIds
 from toolkit.formats.documents import ContentDigest
 from toolkit.index import build_index, corpus_from_docs, corpus_from_files, is_index, read_index_metadata, verify_index
 from toolkit.index.build import check_output

@@ -14,11 +14,11 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import join_runs
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import corpus_from_docs, corpus_from_files
-from toolkit.formats.questions import Question, indexes_of, read_questions, write_questions
+from toolkit.formats.per_query_corpus import Question, indexes_of, read_questions, write_questions
 from toolkit.index import build_index, build_per_question, read_index_metadata, verify_index
 from toolkit.models.stored_texts import stored_docs
 from toolkit.search import search
-from toolkit.search.questions import check_own, search_own
+from toolkit.search.per_query_search import check_own, search_own
 
 pytestmark = pytest.mark.lucene
 

@@ -14,8 +14,8 @@ from toolkit.core.runs import Run
 from toolkit.core.specs import MeasureSpec
 from toolkit.evaluate import evaluate
 from toolkit.measures import definitions, paired, perspectives
-from toolkit.report.gathered import Key
-from toolkit.report.standing import best
+from toolkit.report.model import Key
+from toolkit.report.significance import best
 
 pytestmark = pytest.mark.unit
 

@@ -17,7 +17,7 @@ from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
-from toolkit.diff.job import load, page
+from toolkit.diff.compare_runs import load, page
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.pages import Browsed, Question, browse, render
 

@@ -12,7 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.published.inconsistencies import picks
 from toolkit.published.paper_tables import PUBLISHED, SCALES, Place, is_of, kind_of, papers, rows_named, unmapped
-from toolkit.systems.facts import overview
+from toolkit.systems.system_facts import overview
 
 pytestmark = pytest.mark.unit
 

@@ -10,7 +10,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
-from toolkit.registry.kinds import check_system
+from toolkit.registry.system_kinds import check_system
 from toolkit.systems.prompts import PROMPTED, asked
 
 pytestmark = pytest.mark.unit

@@ -6,7 +6,7 @@ import pytest
 
 from toolkit.core.runs import Run
 from toolkit.regress.checks import Check, near, worst
-from toolkit.regress.moved import moved
+from toolkit.regress.run_diff import moved
 
 pytestmark = pytest.mark.unit
 

@@ -13,7 +13,7 @@ import pytrec_eval
 from toolkit import registry
 from toolkit.benchmarks import load
 from toolkit.regress import ours
-from toolkit.regress.facts import run_lines
+from toolkit.regress.digests import run_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = [group["name"] for group in registry.benchmark("infosearch-mini").groups]

@@ -17,14 +17,14 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate
 from toolkit.evaluate.judgments import Judgments, Part, from_benchmark
-from toolkit.evaluate.sides import by_side
+from toolkit.evaluate.stance import by_side
 from toolkit.measures.paired import VARIANTS, wise_of_ranks
-from toolkit.report.facts import Cost
+from toolkit.report.collect import gather
 from toolkit.report.figures import drawn, to_svg
-from toolkit.report.gather import gather
-from toolkit.report.gathered import Key, QueryValues, RunFacts
+from toolkit.report.model import Key, QueryValues, RunFacts
 from toolkit.report.plots import PLOTS, intervals, surface
 from toolkit.report.plots.size import short
+from toolkit.report.run_facts import Cost
 
 pytestmark = pytest.mark.unit
 

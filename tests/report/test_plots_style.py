@@ -61,7 +61,7 @@ DRAWN = """
 import hashlib, sys
 from pathlib import Path
 from toolkit.report.figures import applying, save, to_svg
-from toolkit.report.gather import gather
+from toolkit.report.collect import gather
 for name in ("infosearch-mini-audience", "mfollowir-mini", "berds-mini"):
     run = Path(sys.argv[1]) / f"{name.removesuffix('-audience')}.bm25.v1.trec.gz"
     (gathered,) = gather([run], [name])

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.report import figures
-from toolkit.report.gather import gather
+from toolkit.report.collect import gather
 from toolkit.report.plots import Drawn, Plot
 
 pytestmark = pytest.mark.unit

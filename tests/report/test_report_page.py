@@ -12,9 +12,9 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.formats import write_run
 from toolkit.provenance import write_record
-from toolkit.report.gather import gather
-from toolkit.report.job import report, to_html
-from toolkit.report.table import ALIKE, BEST
+from toolkit.report.collect import gather
+from toolkit.report.make_report import report, to_html
+from toolkit.report.text_table import ALIKE, BEST
 
 pytestmark = pytest.mark.unit
 

@@ -10,10 +10,10 @@ from toolkit import benchmarks, published
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.published.comparison import Beside
-from toolkit.report.facts import find_system, heading_of
-from toolkit.report.gather import gather
-from toolkit.report.job import report
+from toolkit.report.collect import gather
+from toolkit.report.make_report import report
 from toolkit.report.paper_section import _row, claims_table, published_table
+from toolkit.report.run_facts import find_system, heading_of
 
 pytestmark = pytest.mark.unit
 

@@ -11,12 +11,12 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.formats import write_run
 from toolkit.provenance import write_record
-from toolkit.report import job
-from toolkit.report.facts import parse_size
-from toolkit.report.gather import gather
-from toolkit.report.job import report, to_text
-from toolkit.report.output import latex, markdown
-from toolkit.report.table import ALIKE, BEST, Block, Cell, Head, Table
+from toolkit.report import make_report as job
+from toolkit.report.collect import gather
+from toolkit.report.make_report import report, to_text
+from toolkit.report.run_facts import parse_size
+from toolkit.report.table_output import latex, markdown
+from toolkit.report.text_table import ALIKE, BEST, Block, Cell, Head, Table
 from toolkit.texts import TextSource
 
 pytestmark = pytest.mark.unit
@@ -160,7 +160,7 @@ ONE = Table(
 
 
 def test_latex_marks_groups_and_escapes():
-    from toolkit.report.output import to_latex
+    from toolkit.report.table_output import to_latex
 
     assert to_latex([ONE]) == (
         "\\begin{table}\n\\centering\n\\begin{tabular}{lrrr}\n\\toprule\n"
@@ -173,7 +173,7 @@ def test_latex_marks_groups_and_escapes():
 
 
 def test_markdown_marks_groups_and_escapes():
-    from toolkit.report.output import to_markdown
+    from toolkit.report.table_output import to_markdown
 
     assert to_markdown([ONE]) == (
         "## x\\_1\n\n| system | RR ori | RR ins | WISE |\n| --- | ---: | ---: | ---: |\n"

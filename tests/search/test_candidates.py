@@ -10,8 +10,8 @@ from command import tandem
 import tandem_ir
 from toolkit.benchmarks import load, resolve_topics
 from toolkit.core.errors import ToolkitError
+from toolkit.core.resources import shipped
 from toolkit.core.runs import Run
-from toolkit.core.shipped import shipped
 from toolkit.core.topics import Topic
 from toolkit.formats import read_run, write_run
 from toolkit.jobs.run_jobs import search_job

@@ -18,9 +18,9 @@ from toolkit.models.listwise import ListwiseRanker
 from toolkit.models.llm import load_prompt
 from toolkit.rerank.listwise import rerank_listwise
 from toolkit.systems import explain
-from toolkit.systems.facts import listing, overview, weights
-from toolkit.systems.page import page
 from toolkit.systems.prompts import around
+from toolkit.systems.system_facts import listing, overview, weights
+from toolkit.systems.systems_page import page
 
 pytestmark = pytest.mark.unit
 

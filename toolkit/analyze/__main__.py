@@ -66,8 +66,8 @@ def numbers(sub: argparse.ArgumentParser) -> None:
 
 def judgments(benchmark: str, qrels: list[str] | None) -> Judgments:
     """What judges a run: qrels files where they are named, else the benchmark."""
-    from toolkit.evaluate.inputs import as_sources
     from toolkit.evaluate.judgments import from_benchmark, from_files
+    from toolkit.evaluate.run_inputs import as_sources
 
     return from_files(as_sources(qrels)) if qrels else from_benchmark(benchmark)
 
@@ -94,7 +94,7 @@ def write(scores: Scores, args: argparse.Namespace, *, by_query: bool = False, b
 
     below  what a table has under it
     """
-    from toolkit.analyze.output import render
+    from toolkit.analyze.analysis_output import render
     from toolkit.core.files import open_output
 
     if args.format == "csv":
@@ -194,8 +194,8 @@ def perspectives_judged_by(sub: argparse.ArgumentParser) -> None:
 
 def perspective_judgments(args: argparse.Namespace) -> Judgments:
     """What `--qrels`, `--benchmark` or both name."""
-    from toolkit.evaluate.inputs import as_sources
     from toolkit.evaluate.judgments import from_benchmark, from_files
+    from toolkit.evaluate.run_inputs import as_sources
 
     if not args.qrels and not args.benchmark:
         raise ToolkitError("nothing judges the runs", "name --qrels, --benchmark, or both")
@@ -302,7 +302,7 @@ def stance_options(add: Add) -> None:
 
 def run_stance(args: argparse.Namespace) -> None:
     from toolkit.analyze.stance import stance
-    from toolkit.evaluate.sides import FORMS, by_side, read_stances
+    from toolkit.evaluate.stance import FORMS, by_side, read_stances
     from toolkit.formats import read_run
 
     if args.perspectives and (args.supporting or args.opposing):

@@ -12,7 +12,7 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluate.evaluation import Evaluation
 from toolkit.evaluate.judgments import Judgments, check, from_benchmark
-from toolkit.evaluate.table import PAIRED
+from toolkit.evaluate.score_table import PAIRED
 
 MULTI, CROSS = SETTINGS = ("multilingual", "cross-lingual")
 DIFFERENCE = "difference"

@@ -13,7 +13,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluate.judgments import Judgments
-from toolkit.evaluate.sides import CUTOFF, FORMS, Sides, Stances, Tally, tally, two_sides
+from toolkit.evaluate.stance import CUTOFF, FORMS, Sides, Stances, Tally, tally, two_sides
 from toolkit.evaluate.subtopics import unjudged_notes, unlined_note
 
 

@@ -13,7 +13,7 @@ from toolkit.benchmarks.export import write_topics_and_qrels
 from toolkit.benchmarks.group_data import Part, counts
 from toolkit.benchmarks.statistics import printed_statistics
 from toolkit.core.errors import ToolkitError
-from toolkit.core.shipped import shipped
+from toolkit.core.resources import shipped
 
 
 class Finding(NamedTuple):

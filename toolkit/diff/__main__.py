@@ -52,7 +52,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _compared(args: argparse.Namespace) -> list:
-    from toolkit.diff.job import diff, load, page
+    from toolkit.diff.compare_runs import diff, load, page
 
     modes = args.modes and dict(args.modes)
     against = {"benchmark": args.benchmark, "qrels": args.qrels, "modes": modes, "ids": args.ids, "unjudged": args.unjudged}
@@ -70,7 +70,7 @@ def _compared(args: argparse.Namespace) -> list:
 
 
 def _write(pairs: list, args: argparse.Namespace) -> None:
-    from toolkit.diff.output import to_csv, to_json, to_table
+    from toolkit.diff.diff_output import to_csv, to_json, to_table
 
     width = shutil.get_terminal_size().columns if args.output == "-" and sys.stdout.isatty() else None
     if args.format == "table":

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from toolkit import __version__, registry, store
 from toolkit.benchmarks import Benchmark
 from toolkit.core.errors import MissingExtra, ToolkitError
-from toolkit.registry.kinds import check_system
 from toolkit.registry.loader import Unread
+from toolkit.registry.system_kinds import check_system
 
 KEYS = ("OPENAI_API_KEY", "HF_TOKEN")
 SETTINGS = ("TANDEM_HOME", "TANDEM_INDEX_MIRROR", "OPENAI_BASE_URL", "HF_ENDPOINT", "HF_HUB_OFFLINE", "JAVA_HOME")

@@ -16,7 +16,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress, say
 from toolkit.core.templates import Input, doc_input
-from toolkit.encode.facts import encoding_facts, implementation
+from toolkit.encode.vector_facts import encoding_facts, implementation
 from toolkit.formats.documents import Corpus, content, is_empty
 from toolkit.formats.vectors import Shard, VectorStore
 from toolkit.steps import Executor, LocalExecutor

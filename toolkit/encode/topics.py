@@ -13,7 +13,7 @@ from toolkit.core.progress import progress
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
 from toolkit.encode.corpus import encode_in_steps, lock_name, say_cut
-from toolkit.encode.facts import encoding_facts, implementation
+from toolkit.encode.vector_facts import encoding_facts, implementation
 from toolkit.formats.vectors import VectorStore
 from toolkit.provenance import topics_digest
 from toolkit.store import lock

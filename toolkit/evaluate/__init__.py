@@ -11,7 +11,7 @@ from toolkit.core.scores import Scores
 
 if TYPE_CHECKING:
     from toolkit.evaluate.baseline import Baseline
-    from toolkit.evaluate.inputs import Given
+    from toolkit.evaluate.run_inputs import Given
 
 
 def evaluate(

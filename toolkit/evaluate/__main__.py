@@ -84,7 +84,7 @@ def main(args: argparse.Namespace) -> None:
     if args.published is not None:
         write(_published(prepared, args), args.output)
         return
-    from toolkit.evaluate.output import render
+    from toolkit.evaluate.score_output import render
 
     more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references}
     scores = prepared.scores(args.measures, missing=args.missing, baseline=_baseline(args), **more)

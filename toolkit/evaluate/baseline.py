@@ -11,8 +11,8 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Change, Place, Score
 from toolkit.evaluate.comparison import LEVEL, compare
 from toolkit.evaluate.judgments import Judgments, Part
+from toolkit.evaluate.score_table import SIGNIFICANT
 from toolkit.evaluate.scoring import AVERAGE, SCORE, Asked
-from toolkit.evaluate.table import SIGNIFICANT
 
 NAMES = {"randomisation": "Fisher's randomisation", "wilcoxon": "Wilcoxon's signed ranks", "t": "paired t"}
 

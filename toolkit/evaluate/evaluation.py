@@ -14,10 +14,10 @@ from toolkit.core.scores import Change, Place, Scores
 from toolkit.evaluate import subtopics
 from toolkit.evaluate.baseline import Baseline, against, untested
 from toolkit.evaluate.explain import to_lines
-from toolkit.evaluate.inputs import as_sources, load_each, load_runs
 from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files, modes_of_benchmark
-from toolkit.evaluate.kinds import by_type as types_of
 from toolkit.evaluate.notes import run_notes
+from toolkit.evaluate.query_types import by_type as types_of
+from toolkit.evaluate.run_inputs import as_sources, load_each, load_runs
 from toolkit.evaluate.scoring import Asked, score, score_references
 
 if TYPE_CHECKING:

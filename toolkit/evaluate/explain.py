@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolkit.evaluate.table import Panel, Table, number, to_text
+from toolkit.evaluate.score_table import Panel, Table, number, to_text
 from toolkit.measures import Explanation
 from toolkit.measures.explanation import GoldDocument, NegativeDocument
 

@@ -13,7 +13,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import REVERSED, Modes
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.evaluate import subtopics
-from toolkit.evaluate.inputs import Source, load_qrels, of_queries, sorted_by_query
+from toolkit.evaluate.run_inputs import Source, load_qrels, of_queries, sorted_by_query
 from toolkit.provenance import Recorded, part, read_record
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.documents import Doc
+from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError
-from toolkit.core.seen import SeenIds
 from toolkit.formats.corpus import BATCH, Batch, Entry, corpus_files, read_corpus
 from toolkit.formats.pages import page_reader
 

@@ -96,7 +96,7 @@ def _build(name: str, args: argparse.Namespace) -> int:
 def _say(output: Path, counts: Counts, corpus: Corpus | None = None) -> int:
     from toolkit.formats.pages import EMPTY, LONG, PAGES
     from toolkit.formats.passages import CUT, SPLIT
-    from toolkit.formats.questions import has_questions, read_questions
+    from toolkit.formats.per_query_corpus import has_questions, read_questions
 
     about, questions = corpus.about if corpus else {}, len(read_questions(output)) if has_questions(output) else 0
     each = lambda number: f", {number / questions:.1f} a question" if questions else ""  # noqa: E731

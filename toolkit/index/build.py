@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit import __version__
+from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
 from toolkit.core.progress import progress, say
-from toolkit.core.seen import SeenIds
 from toolkit.formats.corpus import Entry
 from toolkit.formats.documents import Corpus, is_empty
-from toolkit.index.kinds import is_index
-from toolkit.index.metadata import write_index_metadata
+from toolkit.index.index_metadata import write_index_metadata
+from toolkit.index.index_types import is_index
 from toolkit.store import new_folder
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from toolkit import __version__
+from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError
-from toolkit.core.seen import SeenIds
 from toolkit.formats.indexes import read_index_metadata
 from toolkit.formats.vectors import KIND, Vectors, open_vectors
 from toolkit.index.build import Counts, check_output
-from toolkit.index.kinds import FAISS
-from toolkit.index.metadata import write_index_metadata
+from toolkit.index.index_metadata import write_index_metadata
+from toolkit.index.index_types import FAISS
 from toolkit.models.docids import DOCID
 from toolkit.models.vectors import INDEX, build_faiss, faiss_module, write_faiss
 from toolkit.store import new_folder

@@ -15,9 +15,9 @@ from toolkit.core.templates import doc_input
 from toolkit.formats.documents import Corpus
 from toolkit.formats.indexes import system_facts
 from toolkit.index.build import Counts, check_output
-from toolkit.index.kinds import IMPACT
+from toolkit.index.index_metadata import write_index_metadata
+from toolkit.index.index_types import IMPACT
 from toolkit.index.late import say_cut, shards
-from toolkit.index.metadata import write_index_metadata
 from toolkit.store import new_folder
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from toolkit.core.templates import doc_input
 from toolkit.formats.documents import Corpus, is_empty
 from toolkit.formats.indexes import system_facts
 from toolkit.index.build import Counts, check_output
-from toolkit.index.kinds import MULTIVECTOR
-from toolkit.index.metadata import write_index_metadata
+from toolkit.index.index_metadata import write_index_metadata
+from toolkit.index.index_types import MULTIVECTOR
 from toolkit.store import new_folder
 
 if TYPE_CHECKING:

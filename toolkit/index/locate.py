@@ -12,12 +12,12 @@ from toolkit.benchmarks import Benchmark, Collection, find, load, open_collectio
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
 from toolkit.core.progress import say
-from toolkit.core.shipped import shipped
+from toolkit.core.resources import shipped
 from toolkit.core.specs import IndexSpec, SystemSpec
 from toolkit.formats.documents import ContentDigest, Corpus, corpus_from_docs, corpus_from_files
 from toolkit.formats.indexes import made_with, read_index_metadata
 from toolkit.index.build import build_index
-from toolkit.index.kinds import LUCENE, check_kind, index_kind, kind_for
+from toolkit.index.index_types import LUCENE, check_kind, index_kind, kind_for
 from toolkit.registry.loader import did_you_mean
 from toolkit.store import fetch_index, index_folder, lock
 
@@ -35,7 +35,7 @@ class Index:
 
     language  its analyzer's; None where nobody has recorded it, and where there is none
     metadata  what `tandem.yaml` says; None for an index made elsewhere
-    kind      one of `toolkit.index.kinds.KINDS`
+    kind      one of `toolkit.index.index_types.KINDS`
     """
 
     name: str

@@ -8,9 +8,9 @@ from typing import Any
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.documents import ContentDigest
 from toolkit.formats.indexes import NAME, read_index_metadata
-from toolkit.formats.questions import has_questions, read_questions
-from toolkit.index.kinds import FAISS, LUCENE, index_kind
-from toolkit.index.metadata import verify_files
+from toolkit.formats.per_query_corpus import has_questions, read_questions
+from toolkit.index.index_metadata import verify_files
+from toolkit.index.index_types import FAISS, LUCENE, index_kind
 
 
 def verify_index(folder: Path) -> list[str]:

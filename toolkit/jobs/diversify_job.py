@@ -11,8 +11,8 @@ from toolkit.benchmarks import join_topics, resolve_topics
 from toolkit.core.errors import ToolkitError, three
 from toolkit.diversify.diversify_step import Diversify
 from toolkit.formats import read_qrels, read_run
+from toolkit.jobs.file_job import Output, RunJob, stem_of
 from toolkit.jobs.given import given_run
-from toolkit.jobs.job import Output, RunJob, stem_of
 from toolkit.steps import Made, Results
 
 OUTPUT = "runs/{run}.{method}.trec"

@@ -23,9 +23,9 @@ from toolkit.index import Counts, build_dense_index, build_index, build_per_ques
 from toolkit.index.build import check_output
 from toolkit.index.dense import holds_vectors
 from toolkit.index.encoded_index import build_encoded
-from toolkit.index.kinds import FAISS, IMPACT, KINDS, LUCENE
+from toolkit.index.index_types import FAISS, IMPACT, KINDS, LUCENE
+from toolkit.jobs.file_job import Job, Output
 from toolkit.jobs.given import given_topics
-from toolkit.jobs.job import Job, Output
 from toolkit.models.checkpoints import check_usable
 from toolkit.models.encoders import load_encoder, load_for
 from toolkit.models.jvm import check_installed
@@ -115,7 +115,7 @@ class IndexJob(FolderJob):
     """A corpus, or vectors, to an index.
 
     corpus    None where `vectors`, a folder of `tandem encode`, is indexed
-    kind      one of `toolkit.index.kinds.KINDS`
+    kind      one of `toolkit.index.index_types.KINDS`
     spec      what encodes the documents; None for Lucene and for vectors
     per_question  an index for each question that the documents name
     how       of the encoder

@@ -14,11 +14,11 @@ from toolkit.core.files import open_output
 from toolkit.core.topics import Topic
 from toolkit.expand.generate import ATTEMPTS, Expander, load_expander
 from toolkit.expand.merge import DEPTH, MergeLists, merge
+from toolkit.expand.perspective_sources import is_given, read_given
 from toolkit.expand.queries import FORMS, expand_topics, sizes
-from toolkit.expand.sources import is_given, read_given
 from toolkit.formats import write_topics
+from toolkit.jobs.file_job import Job, Output, RunJob
 from toolkit.jobs.given import given_run, given_topics
-from toolkit.jobs.job import Job, Output, RunJob
 from toolkit.models.checkpoints import check_usable
 from toolkit.provenance import Provenance, part, read_recorded, topics_digest, topics_facts
 from toolkit.registry import choose_system

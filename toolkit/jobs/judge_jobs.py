@@ -14,8 +14,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.formats import write_qrels
+from toolkit.jobs.file_job import Job, Output
 from toolkit.jobs.given import given_topics, recorded_run
-from toolkit.jobs.job import Job, Output
 from toolkit.judge.judging import Judged, judge_run
 from toolkit.judge.pool import Row, pool, rows_of
 from toolkit.judge.stance import Stances, pairs_of, stances, write_stances

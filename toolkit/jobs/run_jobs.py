@@ -15,8 +15,8 @@ from toolkit.core.runs import Run
 from toolkit.fuse import Fuse
 from toolkit.index import own_name
 from toolkit.instructions import as_asked
+from toolkit.jobs.file_job import Output, RunJob, stem_of
 from toolkit.jobs.given import given_run, given_topics, made_of, recorded_run
-from toolkit.jobs.job import Output, RunJob, stem_of
 from toolkit.rerank import Rerank
 from toolkit.runs.pool import SIZE as POOL_SIZE
 from toolkit.runs.pool import Pool

@@ -236,7 +236,7 @@ def say_plan(judge: Judge, labels) -> int:
 
 def correct(args: argparse.Namespace, job: JudgeJob) -> int:
     from toolkit.jobs.judge_jobs import emit_warnings
-    from toolkit.judge.correction import MEASURES, check_labelled, correct, parse_measures
+    from toolkit.judge.corrected_measures import MEASURES, check_labelled, correct, parse_measures
     from toolkit.judge.judging import judge_run
     from toolkit.judge.labelled import read_labels
 

@@ -10,7 +10,7 @@ from typing import Any
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
-from toolkit.formats.questions import has_questions, indexes_of, read_questions
+from toolkit.formats.per_query_corpus import has_questions, indexes_of, read_questions
 from toolkit.models.anserini import open_reader
 from toolkit.models.jvm import java_class
 

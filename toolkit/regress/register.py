@@ -18,10 +18,10 @@ from toolkit.index import own_name
 from toolkit.jobs import search_job
 from toolkit.provenance import read_record, record_path, write_record
 from toolkit.regress.commands import commands
-from toolkit.regress.facts import benchmark_facts, run_lines, selection_of, sha256
-from toolkit.regress.method import MAKE_IT, call_of, check_again, is_deterministic, system_of
+from toolkit.regress.digests import benchmark_facts, run_lines, selection_of, sha256
 from toolkit.regress.numbers import asked_for, nested
-from toolkit.regress.places import Places, to_text
+from toolkit.regress.paths import Places, to_text
+from toolkit.regress.recorded_method import MAKE_IT, call_of, check_again, is_deterministic, system_of
 
 
 def add(path: Path, places: Places, *, name: str = "", each_mode: bool = False, replace: bool = False) -> list[Path]:

@@ -21,11 +21,11 @@ from toolkit.index import verify_index
 from toolkit.jobs import RunJob, search_job
 from toolkit.jobs.run_jobs import retrievals
 from toolkit.regress.checks import FAIL, MISSING, Check, near, same, worst
-from toolkit.regress.facts import benchmark_facts, run_lines, sha256
-from toolkit.regress.method import call_of
-from toolkit.regress.moved import moved
+from toolkit.regress.digests import benchmark_facts, run_lines, sha256
 from toolkit.regress.numbers import flat, published_numbers
-from toolkit.regress.places import Places, places_of, to_text
+from toolkit.regress.paths import Places, places_of, to_text
+from toolkit.regress.recorded_method import call_of
+from toolkit.regress.run_diff import moved
 from toolkit.search.lexical_engines import CORPUS
 
 GIVEN = ("benchmarks", "registry")  # what a fresh TANDEM_HOME still has of the user's: published data, own entries

@@ -68,8 +68,8 @@ def parser() -> argparse.ArgumentParser:
 def main(args: argparse.Namespace) -> None:
     if not args.benchmark and not args.qrels:
         raise ToolkitError("a report needs a benchmark, or qrels", "--benchmark ID, or --qrels F")
-    from toolkit.report.gather import gather
-    from toolkit.report.job import report, to_html, to_text
+    from toolkit.report.collect import gather
+    from toolkit.report.make_report import report, to_html, to_text
 
     names = ("qrels", "measures", "depth", "ids", "x", "perspectives", "stances")
     given = {name: getattr(args, name) for name in names}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from toolkit.core.files import atomic_path, open_output
-from toolkit.report.gathered import Gathered
+from toolkit.report.model import Gathered
 from toolkit.report.plots import PLOTS, Drawn, Plot
 
 if TYPE_CHECKING:

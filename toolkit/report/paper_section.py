@@ -10,8 +10,8 @@ from toolkit.core.scores import Score
 from toolkit.evaluate.evaluation import Evaluation
 from toolkit.evaluate.paper_comparison import check_made_for, paper_of
 from toolkit.published.comparison import Beside, beside, claims_over, measures_of
-from toolkit.report.gathered import Gathered
-from toolkit.report.table import Block, Cell, Head, Table, figure, score, words
+from toolkit.report.model import Gathered
+from toolkit.report.text_table import Block, Cell, Head, Table, figure, score, words
 
 ANSWERS = {True: "holds", False: "does not hold", None: "-"}
 

@@ -19,7 +19,7 @@ from toolkit.models.listwise.ranker import DEFAULT_PROMPT
 from toolkit.models.llm import load_prompt
 from toolkit.models.rerankers import KINDS as POINTWISE
 from toolkit.models.rerankers import check_reranker, load_reranker
-from toolkit.models.rerankers.settings import PROMPTED, parameters
+from toolkit.models.rerankers.reranker_settings import PROMPTED, parameters
 from toolkit.provenance import model_identity, topics_digest, topics_facts
 from toolkit.registry.choice import choose_system
 from toolkit.rerank.candidates import check_queries, check_repeats, count_tied, wanted_ids

@@ -2,8 +2,8 @@
 
 from toolkit.runs.check import against_benchmark, against_metadata, describe_digest, verify_run
 from toolkit.runs.convert import benchmark_texts, convert, file_texts
+from toolkit.runs.converted_record import converted_record, write_converted_record
 from toolkit.runs.ids import with_ids
-from toolkit.runs.origin import converted_record, write_converted_record
 from toolkit.runs.pool import Pool, pool
 from toolkit.runs.repair import is_repaired, repair_qrels, repair_run
 from toolkit.runs.summary import summarise

@@ -75,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> int:
-    from toolkit.jobs.job import Output
+    from toolkit.jobs.file_job import Output
     from toolkit.jobs.run_jobs import FOLDER, say_unjudged, search_job, search_name
     from toolkit.models import jvm
 

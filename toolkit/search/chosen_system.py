@@ -12,8 +12,8 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
 from toolkit.provenance import model_identity
 from toolkit.registry.choice import choose_system
-from toolkit.registry.kinds import check_system, kinds
 from toolkit.registry.loader import did_you_mean
+from toolkit.registry.system_kinds import check_system, kinds
 
 RULES = "+rules"
 

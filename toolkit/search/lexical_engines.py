@@ -20,7 +20,7 @@ from toolkit.index import Index, Source, find_index, own_name
 from toolkit.models.jvm import check_installed
 from toolkit.search import check_parameters, search
 from toolkit.search.chosen_system import Chosen
-from toolkit.search.questions import check_own, search_own
+from toolkit.search.per_query_search import check_own, search_own
 from toolkit.search.search_options import SearchOptions
 
 CORPUS = "corpus"  # the kind of what is searched without an index

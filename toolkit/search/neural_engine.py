@@ -24,7 +24,7 @@ from toolkit.search.chosen_system import Chosen
 from toolkit.search.dense import search_dense
 from toolkit.search.impact import search_impact
 from toolkit.search.late import search_late
-from toolkit.search.questions import check_own, search_own
+from toolkit.search.per_query_search import check_own, search_own
 from toolkit.search.search_options import SearchOptions
 
 SEARCHES = {"dense": search_dense, "multivector": search_late, "impact": search_impact}

@@ -60,7 +60,7 @@ def main(args: argparse.Namespace) -> int | None:
 
 def list_all(args: argparse.Namespace) -> None:
     from toolkit.registry.choice import known_systems
-    from toolkit.systems.facts import COLUMNS, listing
+    from toolkit.systems.system_facts import COLUMNS, listing
 
     known, unread, broken = known_systems(args.systems)
     known = known.values()
@@ -78,7 +78,7 @@ def list_all(args: argparse.Namespace) -> None:
 
 
 def show(args: argparse.Namespace) -> None:
-    from toolkit.systems.facts import overview
+    from toolkit.systems.system_facts import overview
 
     spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind)
     print("\n".join(overview(spec)))
@@ -133,7 +133,7 @@ def _doc(found: TopicSet, part: TopicPart, doc_id: str, files: str | None) -> Do
 
 def _lines(sent: Sent) -> Iterator[str]:
     """Texts are quoted, so that every blank is to be seen."""
-    from toolkit.systems.facts import quoted
+    from toolkit.systems.system_facts import quoted
 
     if sent.template:
         yield f"  {sent.part:<9}{quoted(sent.template)}"

@@ -10,7 +10,7 @@ from toolkit.core.templates import DEFAULTS, Input
 def _pointwise(spec: SystemSpec, query: Input, passage: Input) -> str:
     """The prompt with both filled in; without the chat template, which is the checkpoint's."""
     from toolkit.models.rerankers.prompts import DOCUMENT, QUERY, pointwise_prompt, skeleton
-    from toolkit.models.rerankers.settings import PromptParameters, YesNoParameters, parameters
+    from toolkit.models.rerankers.reranker_settings import PromptParameters, YesNoParameters, parameters
 
     settings = parameters({"monot5": PromptParameters, "yes-no": YesNoParameters}[spec.kind], spec)
     before, after = skeleton(pointwise_prompt(settings.prompt)).split(DOCUMENT)

@@ -11,7 +11,7 @@ from toolkit.benchmarks.group_data import Group, Part, Row, assemble
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
-from toolkit.core.shipped import corpora
+from toolkit.core.resources import corpora
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.registry.loader import read_yaml
 

@@ -14,7 +14,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import join_mode
 from toolkit.core.qrels import Qrel, Qrels
-from toolkit.core.shipped import corpora
+from toolkit.core.resources import corpora
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.registry.loader import read_yaml

@@ -10,7 +10,7 @@ from typing import Any
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.core.shipped import corpora
+from toolkit.core.resources import corpora
 from toolkit.registry.loader import read_yaml
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.models.judges.settings import Settings
+from toolkit.models.judges.judge_settings import Settings
 from toolkit.models.llm import LLM, Answer, Prompt, Request
 from toolkit.models.llm.estimate import Estimate
 from toolkit.models.llm.messages import Message

@@ -10,7 +10,7 @@ from typing import Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models.judges.judge import NO, YES, Judge
-from toolkit.models.judges.settings import ENTAILMENT, Settings, settings_of
+from toolkit.models.judges.judge_settings import ENTAILMENT, Settings, settings_of
 from toolkit.models.judges.shots import Shot
 from toolkit.models.llm import LLM, AnswerCache, Prompt, default_cache, load_llm, load_prompt
 

@@ -13,7 +13,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models import checkpoints
-from toolkit.models.judges.settings import ENTAILMENT, Settings
+from toolkit.models.judges.judge_settings import ENTAILMENT, Settings
 from toolkit.models.llm.estimate import estimate_tokens
 from toolkit.models.llm.local import is_at_hand
 from toolkit.models.llm.messages import Answer, Message, Request

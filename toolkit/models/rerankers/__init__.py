@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
 from toolkit.models.rerankers.prompts import pointwise_prompt
-from toolkit.models.rerankers.settings import PROMPTED, SETTINGS, PromptParameters, parameters
+from toolkit.models.rerankers.reranker_settings import PROMPTED, SETTINGS, PromptParameters, parameters
 
 if TYPE_CHECKING:
     from toolkit.models.rerankers.base import Reranker

@@ -12,7 +12,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models.batches import inference
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
-from toolkit.models.rerankers.settings import CrossEncoderParameters, parameters
+from toolkit.models.rerankers.reranker_settings import CrossEncoderParameters, parameters
 
 
 class CrossEncoder(BatchedReranker):

@@ -13,7 +13,7 @@ from toolkit.models.batches import inference
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import Row
 from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
-from toolkit.models.rerankers.settings import PromptParameters, parameters
+from toolkit.models.rerankers.reranker_settings import PromptParameters, parameters
 from toolkit.models.rerankers.token_logits import TokenLogitsReranker
 
 

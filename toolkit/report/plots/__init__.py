@@ -9,8 +9,8 @@ from toolkit.report.plots.intervals import INTERVALS
 from toolkit.report.plots.paraphrases import PARAPHRASES
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.radar import RADAR
-from toolkit.report.plots.sides import LEANS, STANCES
 from toolkit.report.plots.size import SIZE
+from toolkit.report.plots.stance_bars import LEANS, STANCES
 from toolkit.report.plots.surface import WISE_REWARD, WISE_SURFACE
 
 __all__ = ["PLOTS", "Drawn", "Plot"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from toolkit import registry
 from toolkit.evaluate.scoring import AVERAGE
-from toolkit.report.gathered import Gathered, Key
-from toolkit.report.standing import is_ranked
+from toolkit.report.model import Gathered, Key
+from toolkit.report.significance import is_ranked
 
 Column = tuple[str, str]  # measure, mode
 

@@ -13,7 +13,7 @@ from toolkit.core.runs import Run
 from toolkit.evaluate.scoring import own_queries
 from toolkit.evaluate.subtopics import has_subtopics
 from toolkit.measures.join import positions
-from toolkit.report.gathered import Gathered
+from toolkit.report.model import Gathered
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import looks, panels, run_legend
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from toolkit import registry
 from toolkit.evaluate.scoring import AVERAGE
-from toolkit.report.gathered import Gathered
+from toolkit.report.model import Gathered
 from toolkit.report.plots.columns import Column, own_groups
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import NEAR_BLACK, WHITE, axis_name, labels, name_rows, panels
-from toolkit.report.tables import headline
+from toolkit.report.report_tables import headline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.scoring import own_queries
 from toolkit.measures.pairs import ROLES, Pairs, pairs
-from toolkit.report.gathered import Gathered
+from toolkit.report.model import Gathered
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import labels, legend, look, panels
 

@@ -10,11 +10,11 @@ import numpy as np
 from toolkit.evaluate.comparison import LEVEL
 from toolkit.evaluate.judgments import Judgments
 from toolkit.measures.significance import resampled_means
-from toolkit.report.gathered import Gathered, Key, RunFacts
+from toolkit.report.model import Gathered, Key, RunFacts
 from toolkit.report.plots.columns import Column, by_query, keys, over
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY, axis_name, look, name_rows, panels
-from toolkit.report.standing import is_ranked
+from toolkit.report.significance import is_ranked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

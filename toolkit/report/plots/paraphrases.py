@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toolkit.report.gathered import Gathered, RunFacts
+from toolkit.report.model import Gathered, RunFacts
 from toolkit.report.plots.intervals import SAMPLES, SEED, bounds, means_of, whiskers
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import legend, look, name_rows, panels

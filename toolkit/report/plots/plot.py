@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolkit.report.gathered import Gathered
+from toolkit.report.model import Gathered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

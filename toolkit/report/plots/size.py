@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from toolkit.report.gathered import Gathered
+from toolkit.report.model import Gathered
 from toolkit.report.plots.columns import Column
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import axis_name, looks, panels, run_legend
-from toolkit.report.tables import headline
+from toolkit.report.report_tables import headline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ import numpy as np
 
 from toolkit import registry
 from toolkit.measures.evaluation import PAIRED
-from toolkit.report.gathered import Gathered
+from toolkit.report.model import Gathered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

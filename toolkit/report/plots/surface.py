@@ -13,7 +13,7 @@ from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.evaluate.scoring import own_queries
 from toolkit.measures.paired import VARIANTS, wise_of_ranks
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, pairs
-from toolkit.report.gathered import Gathered
+from toolkit.report.model import Gathered
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY, legend, look, looks, panels, run_legend
 

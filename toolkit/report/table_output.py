@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 
-from toolkit.report.table import ALIKE, BEST, Cell, Head, Table
+from toolkit.report.text_table import ALIKE, BEST, Cell, Head, Table
 
 COLUMNS = ("table", "block", "row", "column", "value", "mark")
 LATEX = {

@@ -12,14 +12,14 @@ from toolkit import registry
 from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run
-from toolkit.diff.moved import most_moved, to_lines
-from toolkit.diff.output import Pair
+from toolkit.diff.diff_output import Pair
+from toolkit.diff.moved_queries import most_moved, to_lines
 from toolkit.diff.rankings import identical, likeness
 from toolkit.evaluate.comparison import Comparison, compare
 from toolkit.evaluate.evaluation import Evaluation, cut, prepare
-from toolkit.evaluate.inputs import as_sources, load_each
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
+from toolkit.evaluate.run_inputs import as_sources, load_each
 from toolkit.pages import browse, finder, render
 from toolkit.texts import texts_from
 

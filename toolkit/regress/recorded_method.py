@@ -12,7 +12,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.jobs import RunJob
 from toolkit.jobs.run_jobs import rerankers, retrievals
 from toolkit.provenance import record_path
-from toolkit.registry.kinds import kinds
+from toolkit.registry.system_kinds import kinds
 
 DETERMINISTIC = ("bm25", "bm25-fields")  # kinds of systems whose runs are the same bytes on every machine
 MAKE_IT = "make the run again with `tandem search`, and register that"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from toolkit.core.scores import Score, Scores
-from toolkit.evaluate.output import render as long_table
-from toolkit.evaluate.table import number
+from toolkit.evaluate.score_output import render as long_table
+from toolkit.evaluate.score_table import number
 
 FORMATS = ("table", "json", "csv")
 HEADS = ("run", "group", "query", "measure")

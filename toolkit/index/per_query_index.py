@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from toolkit import __version__
+from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import progress, say, silenced
-from toolkit.core.seen import SeenIds
 from toolkit.formats.corpus import Entry
 from toolkit.formats.documents import Corpus, content, corpus_from_docs, corpus_from_files, is_empty
 from toolkit.formats.indexes import read_index_metadata
-from toolkit.formats.questions import IDS, Question, write_questions
+from toolkit.formats.per_query_corpus import IDS, Question, write_questions
 from toolkit.index.build import Counts, check_output, refuse
-from toolkit.index.metadata import write_index_metadata
+from toolkit.index.index_metadata import write_index_metadata
 from toolkit.store import new_folder
 
 HELD = 1 << 16  # documents in memory until they are written to the files of their questions

@@ -8,7 +8,7 @@ from pathlib import Path
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.formats.indexes import NAME, check_made_with, read_index_metadata
-from toolkit.formats.questions import has_questions
+from toolkit.formats.per_query_corpus import has_questions
 from toolkit.models.docids import has_ids, id_file
 from toolkit.models.late import VECTORS
 from toolkit.models.vectors import index_file

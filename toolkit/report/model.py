@@ -14,7 +14,7 @@ from toolkit.core.specs import BenchmarkSpec, SystemSpec
 from toolkit.core.topics import Topic
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.scoring import AVERAGE
-from toolkit.report.facts import Cost
+from toolkit.report.run_facts import Cost
 
 
 class Key(NamedTuple):
@@ -45,7 +45,7 @@ class RunFacts:
     run         itself, cut to the depth that is looked at
     system      the entry of the registry; None for a system that is not there
     called      what its metadata call the system (`bm25+rules`); the name where nobody says
-    heading     the kind of system it stands under (`toolkit.report.facts.headings`)
+    heading     the kind of system it stands under (`toolkit.report.run_facts.headings`)
     cost        what it took
     metadata    the records of its files (`toolkit.provenance`); none of a file without
     scores      its own aggregate rows
@@ -53,7 +53,7 @@ class RunFacts:
     references  name of the reference (`blind`, `random`, `random 2.5%`, ...) -> its aggregate rows; empty without modes
     values      group, measure, mode -> the values of each query
     sides       the system's runs of perspectives as queries, under the questions' ids: `supporting`, `opposing`; empty where
-                none are given (`toolkit.evaluate.sides`)
+                none are given (`toolkit.evaluate.stance`)
     """
 
     name: str

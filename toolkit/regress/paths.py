@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.home import home
-from toolkit.core.shipped import shipped
+from toolkit.core.resources import shipped
 from toolkit.core.specs import RegressionSpec
 from toolkit.registry.loader import FOLDER, read_yaml, to_spec
 

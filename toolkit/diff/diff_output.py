@@ -15,7 +15,7 @@ from toolkit.core.modes import Modes
 from toolkit.core.scores import Change
 from toolkit.diff.rankings import Likeness
 from toolkit.evaluate.comparison import Comparison
-from toolkit.evaluate.table import PAIRED, SIGNIFICANT, Panel, Table, number, to_text
+from toolkit.evaluate.score_table import PAIRED, SIGNIFICANT, Panel, Table, number, to_text
 
 SCHEMA = 1
 FORMATS = ("table", "json", "csv")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from toolkit import registry
 from toolkit.evaluate.scoring import INTERVAL
 from toolkit.measures.evaluation import PAIRED
-from toolkit.report.facts import headings
-from toolkit.report.gathered import Gathered, Key, RunFacts
+from toolkit.report.model import Gathered, Key, RunFacts
 from toolkit.report.paper_section import claims_table, published_table
-from toolkit.report.standing import by_heading, is_ranked, marks
-from toolkit.report.table import Block, Cell, Head, Table, figure, score, words
+from toolkit.report.run_facts import headings
+from toolkit.report.significance import by_heading, is_ranked, marks
+from toolkit.report.text_table import Block, Cell, Head, Table, figure, score, words
 
 MARKED = "Bold: the best of its kind"
 TESTED = (

@@ -10,12 +10,12 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.pages import Browsed, browse, finder
 from toolkit.provenance import command_line
-from toolkit.report.gather import JUDGED
-from toolkit.report.gathered import Gathered
-from toolkit.report.output import FORMATS
-from toolkit.report.page import render
-from toolkit.report.table import Table
-from toolkit.report.tables import Section, overview, section
+from toolkit.report.collect import JUDGED
+from toolkit.report.model import Gathered
+from toolkit.report.report_page import render
+from toolkit.report.report_tables import Section, overview, section
+from toolkit.report.table_output import FORMATS
+from toolkit.report.text_table import Table
 from toolkit.texts import texts_from
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from toolkit.core.modes import join_mode
 from toolkit.core.scores import Score, Scores
-from toolkit.evaluate.table import PAIRED, lay_out, to_latex, to_text
+from toolkit.evaluate.score_table import PAIRED, lay_out, to_latex, to_text
 
 SCHEMA = 1
 COLUMNS = ("run", "group", "mode", "measure", "value", "queries")

@@ -10,7 +10,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import progress, say, say_first, silenced
 from toolkit.core.runs import Run, join_runs
 from toolkit.core.topics import Topic
-from toolkit.formats.questions import has_questions, read_questions
+from toolkit.formats.per_query_corpus import has_questions, read_questions
 
 _NUMBER = re.compile(r"\.\d+$")  # of an expanded query: `<question>.<n>`
 

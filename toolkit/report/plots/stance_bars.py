@@ -10,8 +10,8 @@ import numpy as np
 
 from toolkit.core.qrels import Qrels
 from toolkit.evaluate.scoring import own_queries
-from toolkit.evaluate.sides import CUTOFF, FORMS, Tally, tally, two_sides
-from toolkit.report.gathered import Gathered, RunFacts
+from toolkit.evaluate.stance import CUTOFF, FORMS, Tally, tally, two_sides
+from toolkit.report.model import Gathered, RunFacts
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY, HATCHES, legend, look, looks, name_rows, panels, run_legend
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from toolkit.core.errors import ToolkitError
-from toolkit.evaluate.inputs import of_queries
 from toolkit.evaluate.judgments import Judgments, Part
+from toolkit.evaluate.run_inputs import of_queries
 from toolkit.evaluate.subtopics import has_subtopics, perspectives
 
 MANY = 3  # perspectives from which on questions are of one kind

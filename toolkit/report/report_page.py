@@ -9,10 +9,10 @@ from typing import Any
 from toolkit import __version__, pages
 from toolkit.provenance import part
 from toolkit.report.figures import applying, to_svg
-from toolkit.report.gathered import Gathered, RunFacts
+from toolkit.report.model import Gathered, RunFacts
 from toolkit.report.plots import Plot
-from toolkit.report.table import ALIKE, BEST, Table
-from toolkit.report.tables import Section, warning
+from toolkit.report.report_tables import Section, warning
+from toolkit.report.text_table import ALIKE, BEST, Table
 
 FOLDER = Path(__file__).parent
 MOST = 600  # numbers of a figure that a page holds beside it

@@ -17,13 +17,13 @@ from toolkit.core.modes import Modes
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.evaluate.evaluation import Evaluation, prepare
-from toolkit.evaluate.inputs import Source, as_sources, load_runs
 from toolkit.evaluate.judgments import from_benchmark
 from toolkit.evaluate.references import is_reference
-from toolkit.evaluate.sides import by_side, read_stances, two_sides
+from toolkit.evaluate.run_inputs import Source, as_sources, load_runs
+from toolkit.evaluate.stance import by_side, read_stances, two_sides
 from toolkit.provenance import Recorded, system_name
-from toolkit.report.facts import cost_of, find_system, heading_of, headings
-from toolkit.report.gathered import Gathered, Key, QueryValues, RunFacts
+from toolkit.report.model import Gathered, Key, QueryValues, RunFacts
+from toolkit.report.run_facts import cost_of, find_system, heading_of, headings
 
 JUDGED = "Judged@10"
 X = ("parameters", "seconds", "tokens", "memory")  # what quality is drawn against

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import DEFAULTS
-from toolkit.registry.kinds import kinds, values
-from toolkit.systems.facts import VERIFIED, quoted
+from toolkit.registry.system_kinds import kinds, values
+from toolkit.systems.system_facts import VERIFIED, quoted
 
 HEAD = """\
 # Systems

@@ -6,7 +6,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Scores
 from toolkit.core.specs import RegressionSpec
-from toolkit.evaluate.table import lay_out, to_text
+from toolkit.evaluate.score_table import lay_out, to_text
 from toolkit.regress.numbers import registered_scores
 
 BIBTEX = """\

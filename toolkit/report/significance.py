@@ -10,8 +10,8 @@ from toolkit import registry
 from toolkit.core.progress import progress
 from toolkit.evaluate.comparison import compare
 from toolkit.measures.significance import holm
-from toolkit.report.gathered import Gathered, Key, RunFacts
-from toolkit.report.table import ALIKE, BEST
+from toolkit.report.model import Gathered, Key, RunFacts
+from toolkit.report.text_table import ALIKE, BEST
 
 SIGNIFICANT = 0.05
 
