@@ -230,7 +230,7 @@ def test_equal_rankings_are_counted_whatever_their_scores(depth):
     (pair,) = diff(
         [Run.from_dict({"q": {doc: scale * score for doc, score in rows.items()}}, tag=str(scale)) for scale in (1, 2)]
     )
-    assert [row["same ranking"] for row in summaries(pair.likeness)] == [1]
+    assert [row["same ranking"] for row in summaries(pair)] == [1]
 
 
 def test_published_ids_are_read(files):

@@ -98,7 +98,7 @@ def test_a_run_of_a_mini_is_known_by_its_metadata_where_the_ids_are_the_benchmar
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["no.trec"], "error: a report needs a benchmark, or qrels"),
+        (["no.trec"], "error: evaluation needs a benchmark, or qrels"),
         (["no.trec", "--benchmark", "infosearch-mini"], "error: no file no.trec"),
         (["no.trec", "--benchmark", "infosearch-minis"], "error: no topics 'infosearch-minis'"),
     ],

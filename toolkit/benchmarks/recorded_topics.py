@@ -1,14 +1,16 @@
-"""The topics that a run was made with, as its record says."""
+"""The topics that a run was made with, and the benchmark that they are of, as its record says."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from toolkit.benchmarks.names import TopicSet, find, resolve_topics
+from toolkit.benchmarks.names import TopicSet, find, open_collection, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.provenance import Recorded, part, topics_digest
 
 HINT = "name them with --topics"
+NAME_IT = "--benchmark ID, or --qrels F"
 
 
 def recorded_topics(recorded: Recorded[Any]) -> TopicSet:
@@ -28,3 +30,29 @@ def recorded_topics(recorded: Recorded[Any]) -> TopicSet:
     if topics_digest(found.topics) != known.get("sha256"):
         raise ToolkitError(f"{source} was made with other topics than {known['name']} has now", HINT)
     return found
+
+
+def recorded_benchmark(sources: Sequence[str]) -> str:
+    """The benchmark, or the part of one, that the records of run files name, alike for all; runs of each mode are of all modes.
+
+    Raises ToolkitError where a run has no record that names one, and where they differ.
+    """
+    named = {source: part(Recorded(source, None).record, "data", "topics").get("name", "") for source in sources}
+    if not named:
+        raise ToolkitError("the runs are no files", NAME_IT)
+    if unnamed := [source for source, name in named.items() if not name]:
+        raise ToolkitError(f"nothing says which benchmark {unnamed[0]} is of", NAME_IT)
+    names = list(
+        dict.fromkeys(name for recorded in named.values() for name in ([recorded] if find(recorded) else recorded.split("+")))
+    )
+    selections = [find(name) for name in names]
+    if len(names) > 1 and all(selections):
+        wholes = {selection.name.removesuffix(f"-{'-'.join(selection.modes)}") for selection in selections}
+        modes = {mode for selection in selections for mode in selection.modes}
+        names = list(wholes) if len(wholes) == 1 and modes == set(find(min(wholes)).modes) else names
+    if len(names) > 1:
+        differing = ", ".join(f"{source} of {name}" for source, name in named.items())
+        raise ToolkitError(f"the runs are of several benchmarks: {differing}", NAME_IT)
+    if not selections[0]:
+        open_collection(names[0])  # a file of topics is no benchmark
+    return names[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -103,6 +102,8 @@ class Scores:
 
     def _repr_html_(self) -> str:
         """For notebooks: the wide table, and the notes below it."""
+        import html
+
         heads, rows = self._wide()
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         return to_html(heads, rows) + (f"<ul>{notes}</ul>" if notes else "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import json
 import math
@@ -35,6 +34,7 @@ def to_json(records: Iterable[Mapping[str, Any]], notes: Sequence[str] = ()) -> 
 
 def to_html(heads: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
     """A plain table for a notebook; every text escaped, floats with four decimals."""
+    import html
 
     def cells(tag: str, values: Iterable[object]) -> str:
         shown = (f"{value:.4f}" if isinstance(value, float) else str(value) for value in values)

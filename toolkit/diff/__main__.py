@@ -16,7 +16,8 @@ examples:
   tandem diff a.trec b.trec c.trec --qrels qrels.txt -m nDCG@10 -m AP --relative
   tandem diff a.trec b.trec
 
-Each run is compared with the first; without a benchmark or qrels, rankings alone are. Exit status: 0 where all are identical,
+Each run is compared with the first, by the benchmark that their records name where none is. Without a benchmark or qrels, and
+with --rankings, rankings alone are compared. Exit status: 0 where all are identical,
 1 where one differs, 2 for anything else, as diff has it."""
 
 
@@ -24,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
     made = command("diff", __doc__, EPILOG)
     made.add_argument("runs", nargs="+", metavar="RUN", help="TREC run files, two at least")
     judgment_options(made)
+    made.add_argument("--rankings", action="store_true", help="compare rankings alone, whatever benchmark the records name")
     made.add_argument("--relative", action="store_true", help="also changes in per cent of the first run's values")
     made.add_argument("--missing", choices=("worst", "skip", "error"), default="worst", help="queries that a run lacks")
     significance_options(made.add_argument_group("is it chance?"))
@@ -56,7 +58,7 @@ def _compared(args: argparse.Namespace) -> list:
 
     modes = args.modes and dict(args.modes)
     against = {"benchmark": args.benchmark, "qrels": args.qrels, "modes": modes, "ids": args.ids, "unjudged": args.unjudged}
-    given = load(args.runs, depth=args.depth, **against)
+    given = load(args.runs, depth=args.depth, rankings=args.rankings, **against)
     how = {"missing": args.missing, "test": args.test, "samples": args.samples, "seed": args.seed}
     pairs = diff(given, measures=args.measures, top=args.top, by=args.by, **how)
     where = {"topics": args.topics, "index": args.index, "docs": args.docs}

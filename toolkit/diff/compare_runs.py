@@ -16,7 +16,7 @@ from toolkit.diff.diff_output import Pair
 from toolkit.diff.moved_queries import most_moved, to_lines
 from toolkit.diff.rankings import identical, likeness
 from toolkit.evaluate.comparison import Comparison, compare
-from toolkit.evaluate.evaluation import Evaluation, cut, prepare
+from toolkit.evaluate.evaluation import Evaluation, benchmark_of, cut, prepare
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.run_inputs import as_sources, load_each
@@ -48,20 +48,32 @@ def load(
     depth: int | None = None,
     ids: str = "tandem",
     unjudged: str = "refuse",
+    rankings: bool = False,
 ) -> Given:
     """Read runs (paths, Runs or DataFrames, each one run) and judgments, as `toolkit.evaluate` does.
+
+    rankings  without judgments, also where the records of the runs name a benchmark
 
     Raises ToolkitError for fewer than two runs and for what cannot be read or judged.
     """
     if len(runs) < 2:
         raise ToolkitError(f"{len(runs)} run, nothing to compare it with", "tandem diff A B")
-    if benchmark or qrels is not None:
+    if rankings and (benchmark or qrels is not None):
+        raise ToolkitError("rankings alone need no judgments", "leave --rankings out, or --benchmark and --qrels")
+    if benchmark or qrels is not None or (not rankings and _has_benchmark(runs)):
         prepared = prepare(list(runs), benchmark, qrels, depth, ids, unjudged, modes=modes, apart=True)
         return Given(prepared.runs, _names(prepared.runs), prepared)
     if ids != "tandem":
         raise ToolkitError(f"--ids {ids} needs a benchmark", "name --benchmark")
     loaded = tuple(cut(run, depth) for run in load_each(as_sources(list(runs))))
     return Given(loaded, _names(loaded), None)
+
+
+def _has_benchmark(runs: Sequence[Any]) -> bool:
+    try:
+        return bool(benchmark_of(list(runs)))
+    except ToolkitError:
+        return False
 
 
 def diff(
@@ -166,6 +178,7 @@ def page(
     """
     if given.evaluation is None:
         raise ToolkitError("a page shows values, and nothing judges these runs", "name --benchmark or --qrels")
+    benchmark = benchmark or given.evaluation.benchmark
     asked = resolve_topics(topics or benchmark) if topics or benchmark else None
     has_texts = asked and (index or docs or asked.benchmark)
     browsed = browse(

@@ -35,7 +35,8 @@ def evaluate(
     runs        whatever `toolkit.formats.conversion.as_run` takes, several of them in a list, or a mapping from modes to
                 them; the path "ins=F" is file F of mode ins. Those of one tag with disjoint query ids are parts of one
                 run, otherwise each is a run
-    benchmark   one of ours (`infosearch`, `infosearch-audience`, `infosearch-audience-ins`) or an id of ir_datasets
+    benchmark   one of ours (`infosearch`, `infosearch-audience`, `infosearch-audience-ins`) or an id of ir_datasets;
+                where neither it nor qrels are named, the one that the records of the runs name
     qrels       given as runs are, as `as_qrels` takes them. Beside a benchmark they take the place of its own judgments
     modes       name -> role (`base`, `instructed`, `reversed`) of the modes that ids of qrels carry, where they are no
                 benchmark's: {"plain": "base", "pos": "instructed", "neg": "reversed"}

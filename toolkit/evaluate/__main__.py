@@ -74,6 +74,7 @@ def main(args: argparse.Namespace) -> None:
     every_mode, args.missing = args.missing != "worst", args.missing or "worst"
     how = {"modes": args.modes and dict(args.modes), "every_mode": every_mode}
     prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids, args.unjudged, **how)
+    args.benchmark = prepared.benchmark
     on_terminal = args.output == "-" and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if on_terminal else None
     if args.baseline and (args.explain or args.published is not None):

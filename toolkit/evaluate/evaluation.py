@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from toolkit import measures as tandem
+from toolkit.benchmarks.recorded_topics import recorded_benchmark
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import BASE, Modes
 from toolkit.core.runs import Run
@@ -32,11 +34,13 @@ class Evaluation:
     """Runs that fit their judgments.
 
     published  where query ids are read and written as the benchmark published them
+    benchmark  its name, or that of an id of ir_datasets; None where qrels alone judge
     """
 
     runs: tuple[Run, ...]
     judgments: Judgments
     published: PublishedIds | None = None
+    benchmark: str | None = None
 
     @property
     def has_references(self) -> bool:
@@ -123,27 +127,39 @@ def prepare(
 ) -> Evaluation:
     """Read everything, and check that it fits; parameters as in `toolkit.evaluate.evaluate`.
 
+    Without benchmark and qrels, the benchmark is the one that the records of the runs name, which a note says.
+
     modes       name -> role, for qrels alone
     apart       each file is a run by itself, and they stay in the order given
     every_mode  a run that has no query of a mode is refused, unless its metadata say that it was searched
     """
     one_of("ids", ids, IDS)
     one_of("unjudged", unjudged, subtopics.CHOICES)
-    if benchmark is None and qrels is None:
-        raise ToolkitError("evaluation needs a benchmark, or qrels", "--benchmark ID, or --qrels F")
+    known = benchmark is not None or qrels is not None
+    benchmark = benchmark if known else benchmark_of(runs)
     if benchmark and modes:
         raise ToolkitError(f"the modes of {benchmark} are known", "leave --modes out")
     named = Modes.declared(modes, "--modes") if modes else modes_of_benchmark(benchmark)
     sources = [] if qrels is None else as_sources(qrels, named)
     judgments = from_benchmark(benchmark, sources) if benchmark else from_files(sources, named)
-    judgments = replace(judgments, notes=(*judgments.notes, *subtopics.unjudged_notes(judgments.qrels, unjudged)))
+    notes = judgments.notes if known else (f"judged by {benchmark}, as the records of the runs say", *judgments.notes)
+    judgments = replace(judgments, notes=(*notes, *subtopics.unjudged_notes(judgments.qrels, unjudged)))
     published = judgments.published if ids == "published" else None
     if ids == "published" and not published:
         raise ToolkitError(f"{judgments.name} has no published ids", "--ids published needs one of our benchmarks")
     loaded = (load_each if apart else load_runs)(as_sources(runs, named), published.rename if published else None)
     for run in loaded:
         check(run, run.tag, judgments, every_mode=every_mode)
-    return Evaluation(tuple(cut(run, depth) for run in loaded), judgments, published)
+    return Evaluation(tuple(cut(run, depth) for run in loaded), judgments, published, benchmark)
+
+
+def benchmark_of(runs: Any) -> str:
+    """The benchmark that the records beside the runs' files name. Raises ToolkitError where there is none, or several."""
+    files = [source.name for source in as_sources(runs) if isinstance(source.given, str | Path)]
+    try:
+        return recorded_benchmark(files)
+    except ToolkitError as error:
+        raise ToolkitError(f"evaluation needs a benchmark, or qrels: {error.message}", error.hint) from error
 
 
 def cut(run: Run, depth: int | None) -> Run:

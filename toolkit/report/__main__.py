@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.shell import command, guard, mode_option, note
 
@@ -66,8 +65,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> None:
-    if not args.benchmark and not args.qrels:
-        raise ToolkitError("a report needs a benchmark, or qrels", "--benchmark ID, or --qrels F")
     from toolkit.report.collect import gather
     from toolkit.report.make_report import report, to_html, to_text
 

@@ -63,7 +63,7 @@ def gather(
     for name, own in given:
         # published ids are for reading runs: plots and queries know ours
         evaluation = replace(prepare(own, name, qrels, depth, ids, modes=modes), published=None)
-        gathered.append(_gathered(evaluation, name, own, measures, missing, x))
+        gathered.append(_gathered(evaluation, evaluation.benchmark, own, measures, missing, x))
     if perspectives or stances:
         if len(gathered) > 1:
             raise ToolkitError("runs of perspectives are of one benchmark", "make a report of each benchmark")
