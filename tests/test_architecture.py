@@ -214,30 +214,28 @@ def environment_variables(path: Path) -> set[str]:
     return {node.value if isinstance(node, ast.Constant) else ast.unparse(node) for node in found}
 
 
-GENERIC = set(
-    [
-        "job",
-        "plan",
-        "method",
-        "facts",
-        "kept",
-        "kinds",
-        "output",
-        "inputs",
-        "sources",
-        "settings",
-        "page",
-        "table",
-        "tables",
-        "metadata",
-        "published",
-        "foreign",
-        "moved",
-        "questions",
-        "records",
-        "parts",
-    ]
-)
+GENERIC = {
+    "job",
+    "plan",
+    "method",
+    "facts",
+    "kept",
+    "kinds",
+    "output",
+    "inputs",
+    "sources",
+    "settings",
+    "page",
+    "table",
+    "tables",
+    "metadata",
+    "published",
+    "foreign",
+    "moved",
+    "questions",
+    "records",
+    "parts",
+}
 
 
 def test_no_file_has_a_name_that_says_nothing():

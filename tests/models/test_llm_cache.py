@@ -154,7 +154,7 @@ def test_the_first_answer_stays(path):
 
 def test_an_entry_that_is_no_answer_is_one_line(path):
     KeyedCache(path, "answers").put({b"key": b'{"txet": "fine"}'})
-    with pytest.raises(ToolkitError, match="answers.sqlite: the cache is damaged") as caught:
+    with pytest.raises(ToolkitError, match=r"answers\.sqlite: the cache is damaged") as caught:
         AnswerCache(path).get("key")
     assert len(caught.value.lines()) == 2
     assert caught.value.status == 1
