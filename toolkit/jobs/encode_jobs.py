@@ -223,7 +223,7 @@ def index_job(
     Raises ToolkitError for what does not fit together.
     """
     threads = (os.cpu_count() or 1) if threads is None else threads
-    batch_size = how.get("batch_size") or 1
+    batch_size = 1 if how.get("batch_size") is None else how["batch_size"]
     if threads < 1 or batch_size < 1:
         numbers = f"threads is {threads}, batch size is {batch_size}"
         raise ToolkitError(numbers, "both are whole numbers from 1 on")
