@@ -36,8 +36,6 @@ HEAVY = {"torch", "transformers", "sentence_transformers", "peft", "jnius", "sel
 def pytest_collection_modifyitems(items):
     """A test that is marked as nothing else is of the tier `unit`."""
     for item in items:
-        for node in item.listchain():
-            node.own_markers[:] = [mark for mark in node.own_markers if mark.name != "unit"]
         if TIERS.isdisjoint(mark.name for mark in item.iter_markers()):
             item.add_marker("unit")
 

@@ -10,8 +10,6 @@ import pytest
 from toolkit import shell
 from toolkit.core.errors import ToolkitError
 
-pytestmark = pytest.mark.unit
-
 
 def parser():
     made = shell.command("example", "An example.")

@@ -11,8 +11,6 @@ from toolkit.formats.documents import corpus_from_files
 from toolkit.index import build_index
 from toolkit.texts import texts_from
 
-pytestmark = pytest.mark.unit
-
 OWN = TopicSet("topics", [], None)
 DOCS = [{"id": "a", "title": "T", "text": "red"}, {"id": "b", "text": "red pear"}, {"id": "c", "text": "plum"}]
 FOUND = {"a": Doc("a", "T", "red"), "b": Doc("b", "", "red pear")}

@@ -12,8 +12,6 @@ from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate
 from toolkit.formats import write_run
 
-pytestmark = pytest.mark.unit
-
 LANGUAGES = ("fas", "zho", "rus")
 
 

@@ -14,8 +14,6 @@ from toolkit.benchmarks import load
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 
-pytestmark = pytest.mark.unit
-
 NAMES = ("audience", "keyword", "format", "language", "length", "source")
 
 

@@ -14,8 +14,6 @@ from toolkit.benchmarks import load, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 
-pytestmark = pytest.mark.unit
-
 INSTRUCTIR = Path(__file__).resolve().parents[3] / "shared" / "data" / "instructir"
 
 

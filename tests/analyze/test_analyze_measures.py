@@ -13,8 +13,6 @@ from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.registry import benchmark
 
-pytestmark = pytest.mark.unit
-
 WANTED = ("nDCG@10", "WISE@20", "GoldRank")
 
 

@@ -14,8 +14,6 @@ from toolkit.evaluate.judgments import from_files
 from toolkit.evaluate.run_inputs import as_sources
 from toolkit.formats import read_run
 
-pytestmark = pytest.mark.unit
-
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "instructed"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text())["order"]
 MEASURES = ("nDCG@10", "Robustness@10")

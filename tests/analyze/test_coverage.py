@@ -17,8 +17,6 @@ from toolkit.evaluate.judgments import Judgments, Part, from_files
 from toolkit.evaluate.run_inputs import as_sources
 from toolkit.formats import read_run
 
-pytestmark = pytest.mark.unit
-
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "coverage"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text())
 

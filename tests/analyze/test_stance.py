@@ -17,8 +17,6 @@ from toolkit.evaluate.run_inputs import as_sources
 from toolkit.evaluate.stance import by_side, read_stances
 from toolkit.formats import read_run
 
-pytestmark = pytest.mark.unit
-
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "stance"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text())
 CLASSES = {"supporting": "SupportingOnly@5", "opposing": "OpposingOnly@5", "both": "Both@5", "neither": "Neither@5"}

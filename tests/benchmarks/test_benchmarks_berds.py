@@ -16,8 +16,6 @@ from toolkit.benchmarks.layouts import berds
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel
 
-pytestmark = pytest.mark.unit
-
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "berds"
 ROWS = [
     {"id": "774", "question": "Cats?", "perspectives": ["Cats are good.", "Cats are bad."]},

@@ -9,8 +9,6 @@ from published_layout import write_infosearch
 from toolkit import registry
 from toolkit.formats import read_qrels, read_run, read_topics
 
-pytestmark = pytest.mark.unit
-
 
 def run(*arguments):
     return tandem("benchmarks", *arguments)

@@ -25,8 +25,6 @@ from toolkit.benchmarks.layouts import followir
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel
 
-pytestmark = pytest.mark.unit
-
 SPEC = registry.benchmark("followir")
 
 

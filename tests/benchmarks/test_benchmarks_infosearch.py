@@ -18,8 +18,6 @@ from toolkit.benchmarks.layouts import infosearch
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel
 
-pytestmark = pytest.mark.unit
-
 
 def read_dimension(folder, name):
     return infosearch.read(folder, registry.benchmark("infosearch"), {"name": name})

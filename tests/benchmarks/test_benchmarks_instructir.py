@@ -22,8 +22,6 @@ from toolkit.core.templates import topic_input
 from toolkit.evaluate import evaluate
 from toolkit.registry import system
 
-pytestmark = pytest.mark.unit
-
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "instructir"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data beside the checkout")
 # core query -> its instructions

@@ -12,8 +12,6 @@ from toolkit.benchmarks.minis.infosearch import read_source
 from toolkit.core.errors import ToolkitError
 from toolkit.formats import read_qrels, read_topics
 
-pytestmark = pytest.mark.unit
-
 ROOT = Path(__file__).resolve().parents[2]
 MODES = ("ori", "ins", "rev")
 SOURCE = """\

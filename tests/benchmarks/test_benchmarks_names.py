@@ -10,8 +10,6 @@ from toolkit import benchmarks, registry
 from toolkit.benchmarks import find, load, resolve_topics
 from toolkit.core.errors import ToolkitError
 
-pytestmark = pytest.mark.unit
-
 GROUPS = ("audience", "keyword", "format", "language", "length", "source")
 MODES = ("ori", "ins", "rev")
 

@@ -11,8 +11,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate
 
-pytestmark = pytest.mark.unit
-
 PAIRS = ("10-2", "11-2", "12-3")
 README = "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: test\n    path: qrels/test.jsonl\n---\n"
 

@@ -14,8 +14,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.published import inconsistencies
 
-pytestmark = pytest.mark.unit
-
 ROOT = Path(__file__).resolve().parents[2]
 OURS = sorted(path.stem for path in (ROOT / "toolkit" / "registry" / "benchmarks").glob("*.yaml"))
 PUBLISHED = [name for name in OURS if not registry.benchmark(name).mini]

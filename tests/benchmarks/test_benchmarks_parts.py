@@ -10,8 +10,6 @@ from toolkit.benchmarks.export import export
 from toolkit.core.errors import ToolkitError
 from toolkit.index.locate import find_index, named_corpus, own_name
 
-pytestmark = pytest.mark.unit
-
 
 def test_groups_that_share_a_corpus_share_its_index():
     mini = load("mfollowir-mini")

@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.process
 def test_an_import_registers_every_id_and_reads_no_benchmark():

@@ -18,8 +18,6 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.topics import Topic
 from toolkit.published import Printed, statistics
 
-pytestmark = pytest.mark.unit
-
 
 class Small(Benchmark):
     """Two instructed queries of one core query, three documents, and a question with two perspectives."""

@@ -6,8 +6,6 @@ from published_layout import write_infosearch
 
 from toolkit import benchmarks, cache
 
-pytestmark = pytest.mark.unit
-
 
 def run(*arguments):
     return tandem("cache", *arguments)

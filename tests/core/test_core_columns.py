@@ -9,8 +9,6 @@ import pytest
 
 from toolkit.core.columns import encode, lookup, merge, text_order, to_arrow, to_numpy
 
-pytestmark = pytest.mark.unit
-
 
 def test_texts_and_numbers_come_back_as_they_were():
     texts = ["", "a", "né", "长", "a"]

@@ -13,8 +13,6 @@ from toolkit.core.files import atomic_path, open_input, open_output
 from toolkit.core.progress import progress
 from toolkit.core.resources import shipped
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.parametrize("name", ["run.txt", "run.txt.gz", "run.txt.zst"])
 def test_what_is_written_is_read_again(tmp_path, name):

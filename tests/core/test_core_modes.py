@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import ROLES, Modes, join_mode
 
-pytestmark = pytest.mark.unit
-
 INFOSEARCH = Modes({"ori": "base", "ins": "instructed", "rev": "reversed"})
 NAMES = st.text("abcdefgh_.0", min_size=1, max_size=4)
 

@@ -9,8 +9,6 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 
-pytestmark = pytest.mark.unit
-
 RUN = Run.from_dict({f"q{n}": {f"<d{m}>": m / 2 for m in range(7)} for n in range(4)}, tag="bm25")
 ONE = Scores((Score("bm25", "all", "", "RR", 0.25, 4), Score("bm25", "all", "", "RR", 1.0, 1, "q1")), ("a < b",))
 MANY = Scores(

@@ -1,11 +1,7 @@
 import json
 import math
 
-import pytest
-
 from toolkit.core.tabular import aligned, to_csv, to_json
-
-pytestmark = pytest.mark.unit
 
 RECORDS = [{"name": "é, x", "value": 0.5}, {"name": "y", "value": math.nan}]
 

@@ -20,8 +20,6 @@ from toolkit.core.templates import (
 )
 from toolkit.core.topics import Topic
 
-pytestmark = pytest.mark.unit
-
 INS = Topic("1-ins", "wind power For experts.", query="wind power", instruction="For experts.")
 ORI = Topic("1-ori", "wind power", query="wind power", released="Find pages.")
 BARE = Topic("1", "wind power?")  # of a file that knows no instructions

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-pytestmark = pytest.mark.unit
-
 SOURCES = sorted((Path(__file__).resolve().parents[2] / "toolkit" / "corpora" / "infosearch-mini").glob("*.yaml"))
 DIMENSIONS = {path.stem: yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) for path in SOURCES}
 HAN = re.compile(r"[\u4e00-\u9fff]")

@@ -12,8 +12,6 @@ from toolkit.benchmarks import load
 from toolkit.benchmarks.minis import instructir, yaml_files
 from toolkit.core.errors import ToolkitError
 
-pytestmark = pytest.mark.unit
-
 FOLDER = Path(__file__).resolve().parents[2] / "toolkit" / "corpora" / "instructir-mini"
 SOURCES = [yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) for path in sorted(FOLDER.glob("*.yaml"))]
 QUERIES = [query for source in SOURCES for query in source["queries"]]

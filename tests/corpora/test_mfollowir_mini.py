@@ -13,8 +13,6 @@ from toolkit.benchmarks import load
 from toolkit.benchmarks.minis import mfollowir
 from toolkit.core.errors import ToolkitError
 
-pytestmark = pytest.mark.unit
-
 LANGUAGES = ("fas", "rus", "zho")
 FOLDER = Path(__file__).resolve().parents[2] / "toolkit" / "corpora" / "mfollowir-mini"
 SOURCES = {name: yaml.load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader) for name in LANGUAGES}

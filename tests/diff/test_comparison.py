@@ -18,8 +18,6 @@ from toolkit.diff.diff_output import summaries, to_table
 from toolkit.diff.rankings import identical, likeness
 from toolkit.formats import write_run
 
-pytestmark = pytest.mark.unit
-
 MINI = "infosearch-mini-language"
 MODES = ("ori", "ins", "rev")
 

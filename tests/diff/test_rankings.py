@@ -13,8 +13,6 @@ from scipy import stats
 
 from toolkit.diff.rankings import discordant, kendall_tau, rbo, taus_of_ranks
 
-pytestmark = pytest.mark.unit
-
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "stats"
 INPUTS, EXPECTED = (json.loads((GOLDEN / f"{name}.json").read_text()) for name in ("inputs", "expected"))
 

@@ -38,7 +38,6 @@ def place(tmp_path):
     return tmp_path
 
 
-@pytest.mark.unit
 def test_a_run_for_each_lambda(place):
     done = diversify("run.trec", "--vectors", "vectors", "--lam", 0.5, 1, folder=place)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
@@ -53,7 +52,6 @@ def test_a_run_for_each_lambda(place):
     assert metadata["data"]["made of"]["file"] == "run.trec"
 
 
-@pytest.mark.unit
 def test_lambda_is_tuned_on_development_runs_and_applied(place):
     # only with lambda 0.5 the second perspective of p1 comes into the top 5
     arguments = ("run.trec", "--tune", "dev.trec", "--qrels", "dev.qrels", "--vectors", "vectors")
@@ -66,7 +64,6 @@ def test_lambda_is_tuned_on_development_runs_and_applied(place):
     assert step["tuned"]["values"] == [{"lambda": 0.99, "value": 0.0}, {"lambda": 0.5, "value": 1.0}]
 
 
-@pytest.mark.unit
 def test_release_is_named_in_file_and_tag(place):
     arguments = ("run.trec", "--vectors", "vectors", "--lam", 0.5, "--normalisation", "release", "--tail", "drop", "--depth", 2)
     done = diversify(*arguments, "--scale", "wikipedia/bm25", folder=place)
@@ -84,7 +81,6 @@ def test_wrong_usage_writes_nothing(place):
     assert not (place / "runs").exists()
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -9,8 +9,6 @@ from toolkit.core.specs import SystemSpec
 from toolkit.diversify.embeddings import StoredVectors, SystemVectors, Wanted
 from toolkit.formats.vectors import VectorStore
 
-pytestmark = pytest.mark.unit
-
 SPEC = SystemSpec("fake", "of the test", "dense", checkpoint="a/b", revision="0" * 40, templates={"passage": "{text} {title}"})
 
 

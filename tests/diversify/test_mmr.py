@@ -15,8 +15,6 @@ from toolkit.diversify import cosines, mmr
 from toolkit.diversify.mmr import pick
 from toolkit.formats import read_run, write_run
 
-pytestmark = pytest.mark.unit
-
 GOLDEN = Path(__file__).parent.parent / "golden" / "mmr"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text())
 LAMBDAS = [float(lam) for lam in EXPECTED["paper"]]

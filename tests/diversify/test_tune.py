@@ -8,8 +8,6 @@ from toolkit.core.runs import Run
 from toolkit.diversify.tune import best_lambda, check_judged, macro_mrecall, tune
 from toolkit.jobs.diversify_job import diversify_job
 
-pytestmark = pytest.mark.unit
-
 
 def judged(source, **questions):
     """question -> the documents that hold perspectives 1, 2, ..."""

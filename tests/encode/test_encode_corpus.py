@@ -20,8 +20,6 @@ from toolkit.encode import encode_corpus, encode_topics, write_topics_vectors
 from toolkit.formats.documents import corpus_from_docs, corpus_from_files
 from toolkit.formats.vectors import open_vectors, read_vectors_metadata, verify_vectors
 
-pytestmark = pytest.mark.unit
-
 SPEC = SystemSpec(
     name="fake",
     description="",

@@ -17,8 +17,6 @@ from toolkit.diff.compare_runs import diff
 from toolkit.evaluate.score_output import render
 from toolkit.formats import write_run
 
-pytestmark = pytest.mark.unit
-
 QUERIES = [f"q{number}" for number in range(40)]
 QRELS = Qrels.from_rows([Qrel(query_id, "gold", 1) for query_id in QUERIES], "qrels.txt")
 

@@ -14,8 +14,6 @@ from toolkit import benchmarks
 from toolkit.core.runs import Run
 from toolkit.formats import write_run
 
-pytestmark = pytest.mark.unit
-
 MODES = ("ori", "ins", "rev")
 
 

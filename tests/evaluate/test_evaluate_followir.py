@@ -14,8 +14,6 @@ from toolkit.evaluate.score_output import render
 from toolkit.formats import write_run
 from toolkit.instructions import as_asked
 
-pytestmark = pytest.mark.unit
-
 # candidates d2 d1 d3 d5 d4; 310: d1 2, d2 1; 325: d3 1, d4 1 (in og)
 AP = (1 + (1 / 3 + 2 / 5) / 2) / 2
 GAIN = ((1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3)), (1 / 2 + 1 / math.log2(6)) / (1 + 1 / math.log2(3)))

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from command import tandem
 
-pytestmark = pytest.mark.unit
-
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 CASES = sorted(folder.name for folder in GOLDEN.glob("paired-*"))
 TIES = {"trec": "ties_by_docid_descending", "file": "ties_by_file_order"}

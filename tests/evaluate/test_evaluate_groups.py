@@ -12,8 +12,6 @@ from toolkit.evaluate import evaluate
 from toolkit.evaluate.score_output import render
 from toolkit.registry.loader import FOLDER, read_yaml
 
-pytestmark = pytest.mark.unit
-
 MINI = "infosearch-mini-audience"
 
 

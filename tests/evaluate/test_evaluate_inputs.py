@@ -8,8 +8,6 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate.run_inputs import Source, as_sources, load_qrels, load_runs, parse_source
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.fixture
 def write(tmp_path, monkeypatch):

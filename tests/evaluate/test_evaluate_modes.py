@@ -19,8 +19,6 @@ from toolkit.formats import write_run
 from toolkit.report.collect import gather
 from toolkit.shell import guard
 
-pytestmark = pytest.mark.unit
-
 USUAL = ("ori", "ins", "rev")
 OWN = {"plain": "base", "pos": "instructed", "neg": "reversed"}
 RENAMED = dict(zip(USUAL, OWN, strict=True))

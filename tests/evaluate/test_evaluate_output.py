@@ -5,12 +5,8 @@ import io
 import json
 import math
 
-import pytest
-
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluate.score_output import render
-
-pytestmark = pytest.mark.unit
 
 ROWS = (
     Score("bm25", "audience", "ori", "nDCG@10", 0.5, 2),

@@ -13,8 +13,6 @@ from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate
 from toolkit.formats import read_qrels, read_run
 
-pytestmark = pytest.mark.unit
-
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "perspectives"
 NAMES = {"MRecall": "MRecall", "PerspectiveP": "Precision"}
 

@@ -18,8 +18,6 @@ from toolkit.published import cells
 from toolkit.published.comparison import as_cells, beside, claims_over
 from toolkit.published.paper_tables import is_of
 
-pytestmark = pytest.mark.unit
-
 DIMENSIONS = ("audience", "keyword", "format", "language", "length", "source")
 MODES = ("ori", "ins", "rev")
 

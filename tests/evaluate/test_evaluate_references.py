@@ -11,8 +11,6 @@ from toolkit.evaluate import evaluate
 from toolkit.evaluate.references import PERMUTATIONS, is_reference, reference_runs
 from toolkit.registry import benchmark
 
-pytestmark = pytest.mark.unit
-
 MODES = benchmark("infosearch").modes
 # gold g is third; n is relevant too, until the instruction excludes it; x, y, z are judged nowhere
 LISTS = {"q-1-ori": "xngyz", "q-1-ins": "gxnyz", "q-1-rev": "xngyz"}

@@ -15,8 +15,6 @@ from toolkit.formats import write_run
 from toolkit.provenance import file_digest, topics_facts, write_record
 from toolkit.report.collect import gather
 
-pytestmark = pytest.mark.unit
-
 MODES = ("ori", "ins", "rev")
 QRELS = Qrels.from_rows([Qrel(f"c-{n}-{mode}", "g", int(mode != "rev")) for n in (1, 2) for mode in MODES], source="the qrels")
 

@@ -31,7 +31,6 @@ def place(tmp_path):
     return tmp_path
 
 
-@pytest.mark.unit
 def test_topics_report_number_and_length_of_perspectives(place):
     done = expand("topics", "--topics", "t.tsv", "--from", "p.jsonl", "--output", "q.jsonl", folder=place)
     assert (done.returncode, done.stdout) == (0, "")
@@ -45,7 +44,6 @@ def test_topics_report_number_and_length_of_perspectives(place):
     assert (expansion["from"], expansion["query"], expansion["perspectives"]) == ("p.jsonl", "perspective", 1.5)
 
 
-@pytest.mark.unit
 def test_topics_of_the_release_as_tsv_on_standard_output(place):
     arguments = ("--from", "p.jsonl", "--query", "question+perspective", "--output")
     done = expand("topics", "--topics", "t.tsv", *arguments, "q.tsv", folder=place)
@@ -55,7 +53,6 @@ def test_topics_of_the_release_as_tsv_on_standard_output(place):
     assert json.loads(done.stdout.splitlines()[2])["text"] == "Are pears? pears are good"
 
 
-@pytest.mark.unit
 def test_a_server_writes_perspectives_once(place, tmp_path):
     arguments = ("topics", "--topics", "t.tsv", "--from", "gpt-4-0613-expander", "--output", "q.jsonl")
     home = {"TANDEM_HOME": str(tmp_path / "home"), "OPENAI_API_KEY": "sk-of-nobody-else"}
@@ -73,7 +70,6 @@ def test_a_server_writes_perspectives_once(place, tmp_path):
     assert "sk-of-nobody-else" not in (place / "q.jsonl.yaml").read_text()
 
 
-@pytest.mark.unit
 def test_a_server_that_writes_something_else(place, tmp_path):
     with serving(Script(lambda messages: "no")) as script:
         done = expand(
@@ -89,7 +85,6 @@ def test_a_server_that_writes_something_else(place, tmp_path):
     assert not (place / "q.jsonl").exists()
 
 
-@pytest.mark.unit
 def test_merge_skips_doubled_documents(place):
     done = expand("merge", "lists.trec", "--output", "m.trec", folder=place)
     assert done.stderr == "m.trec: 1 questions, 3 documents\n"
@@ -102,7 +97,6 @@ def test_merge_skips_doubled_documents(place):
     assert method["merging"] == [{"name": "bm25.expanded", "method": "round-robin", "depth": 100, "duplicates": "skipped"}]
 
 
-@pytest.mark.unit
 def test_merge_keeps_doubled_documents_as_json_unless_told(place):
     arguments = ("merge", "lists.trec", "--keep-duplicates", "--depth", 4, "--output")
     assert expand(*arguments, "m.json", folder=place).returncode == 0
@@ -112,7 +106,6 @@ def test_merge_keeps_doubled_documents_as_json_unless_told(place):
     assert not (place / "m.json.yaml").exists()
 
 
-@pytest.mark.unit
 def test_merge_says_which_questions_the_release_stops_at(place):
     done = expand("merge", "lists.trec", "--keep-duplicates", "--depth", 5, "--output", "m.json", folder=place)
     assert done.returncode == 2
@@ -150,7 +143,6 @@ def test_all_of_it_is_what_its_steps_give(place):
     assert (metadata["data"]["topics"]["name"], metadata["data"]["queries"]["name"]) == ("t", "all.queries")
 
 
-@pytest.mark.unit
 def test_questions_without_a_corpus_need_an_index(place):
     done = expand("run", "--topics", "t.tsv", "--from", "p.jsonl", "--output", "all.trec", folder=place)
     assert done.returncode == 2

@@ -11,8 +11,6 @@ from toolkit.core.topics import Topic
 from toolkit.expand.perspective_sources import read_given, read_perspectives
 from toolkit.expand.queries import expand_topics, given_perspectives, sizes
 
-pytestmark = pytest.mark.unit
-
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "berds"
 
 TOPICS = [

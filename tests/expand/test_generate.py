@@ -11,8 +11,6 @@ from toolkit.expand.generate import load_expander, read_answer
 from toolkit.models.llm import Answer
 from toolkit.registry import choose_system
 
-pytestmark = pytest.mark.unit
-
 TOPICS = [Topic(f"q{n}", f"Question {n}?") for n in range(4)]
 GOOD = json.dumps({"For": "It is good.", "Against": "It is\nbad."})
 

@@ -12,8 +12,6 @@ from toolkit.core.runs import Run
 from toolkit.expand.merge import merge, merged_run, question_lists, round_robin
 from toolkit.formats import read_run, write_run
 
-pytestmark = pytest.mark.unit
-
 GOLDEN = Path(__file__).parent.parent / "golden" / "round-robin"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text())
 

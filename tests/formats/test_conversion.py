@@ -14,8 +14,6 @@ from toolkit.evaluate import evaluate
 from toolkit.formats import write_qrels, write_run
 from toolkit.formats.conversion import as_qrels, as_run
 
-pytestmark = pytest.mark.unit
-
 ROWS = [("7", "a", 2.0), ("7", "007", 1.0), ("8", "a", 0.5)]
 SCORES = {"7": {"a": 2.0, "007": 1.0}, "8": {"a": 0.5}}
 LABELS = [("7", "007", 1), ("8", "a", 2)]

@@ -9,8 +9,6 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.corpus import Entry, corpus_files, read_corpus, ready_ids
 
-pytestmark = pytest.mark.unit
-
 
 def docs(tmp_path, content: str | bytes, name="corpus"):
     path = tmp_path / name

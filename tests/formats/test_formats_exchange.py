@@ -13,8 +13,6 @@ from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.formats import FORMS, read_requests, read_run, write_requests
 
-pytestmark = pytest.mark.unit
-
 RUN = Run.from_dict({"q2-ins": {"007": 0.1, "d2": 2.5}, "q1-ins": {"d2": -1e-9}}, tag="bm25")
 EXPECTED = {"q2-ins": {"d2": 2.5, "007": 0.1}, "q1-ins": {"d2": -1e-9}}
 REQUESTS = [

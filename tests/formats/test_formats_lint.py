@@ -5,8 +5,6 @@ import pytest
 from toolkit.formats import lint_qrels, lint_run, read_run
 from toolkit.formats.problems import codes
 
-pytestmark = pytest.mark.unit
-
 
 def found(tmp_path, content, lint=lint_run):
     path = tmp_path / "file.txt"

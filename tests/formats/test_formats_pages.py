@@ -13,8 +13,6 @@ from toolkit.formats.documents import corpus_from_docs, corpus_from_files
 from toolkit.formats.pages import page_text
 from toolkit.formats.passages import passages, split_corpus
 
-pytestmark = pytest.mark.unit
-
 STORY = "<p>" + "A tax on carbon lowers emissions, and it is paid by all. " * 6 + "</p>"
 PAGE = (
     "<html><head><title>Carbon &amp; tax</title><script>var hidden = '<p>nothing</p>';</script>"

@@ -19,8 +19,6 @@ from toolkit.core.qrels import Qrels
 from toolkit.evaluate import evaluate
 from toolkit.formats import pickled, read_run
 
-pytestmark = pytest.mark.unit
-
 RUN = {"1_1": {"d1": 1.5, "d2": 2, "d3": -7, "d4": 70000, "d5": 2.0**40}, "é\n2": {"Д": 1e-300}}
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data" / "instructir" / "eval/model_pred/bm25/results.pickle.gz"
 

@@ -10,8 +10,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.formats import read_qrels, write_qrels
 
-pytestmark = pytest.mark.unit
-
 INSTRUCTIR = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "instructir" / "qrels"
 
 

@@ -13,8 +13,6 @@ from toolkit.formats import read_run
 from toolkit.formats.lint import run_from_lines, scan_run
 from toolkit.formats.runs import parse_run
 
-pytestmark = pytest.mark.unit
-
 LINES = ("q2 Q0 d1 1 2.5 bm25", "q2 Q0 d2 2 1.25 bm25", "q1 Q0 d1 1 0.5 bm25")
 PLAIN = "\n".join(LINES) + "\n"
 COLUMNS = (["q2", "q2", "q1"], ["d1", "d2", "d1"], [2.5, 1.25, 0.5], [1, 2, 1], "bm25")

@@ -13,8 +13,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 from toolkit.formats import read_topics, write_topics
 
-pytestmark = pytest.mark.unit
-
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 TOPIC = Topic(
     "audience-012-1-ins",

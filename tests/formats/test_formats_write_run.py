@@ -10,8 +10,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.formats import read_run, write_run
 
-pytestmark = pytest.mark.unit
-
 
 def test_lines_are_written_best_first_with_ranks_from_one(tmp_path):
     run = Run.from_dict({"q2": {"a": 1.0, "b": 2.5}, "q1": {"c": -0.125}}, tag="bm25")

@@ -22,8 +22,6 @@ from toolkit.runs.__main__ import main as runs_main
 from toolkit.runs.__main__ import parser as runs_parser
 from toolkit.shell import guard
 
-pytestmark = pytest.mark.unit
-
 SCORES = {"7": {"d1": 2.5, "007": 1.5}, "8": {"d1": 0.25}}
 ROWS = [(q, d, s) for q, docs in SCORES.items() for d, s in docs.items()]
 FRAME = pandas.DataFrame(ROWS, columns=["qid", "docno", "score"])

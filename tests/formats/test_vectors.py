@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.vectors import VectorStore, open_vectors, read_vectors_metadata, verify_vectors
 
-pytestmark = pytest.mark.unit
-
 FACTS = {"system": "s", "side": "passage", "dimension": 2}
 FIRST = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
 SECOND = np.array([[7, 8]], np.float32)

@@ -11,8 +11,6 @@ from command import tandem
 from toolkit.formats import read_run
 from toolkit.provenance import write_record
 
-pytestmark = pytest.mark.unit
-
 A = "1 Q0 x 1 9.5 a\n1 Q0 y 2 1.5 a\n"
 B = "1 Q0 y 1 0.5 b\n2 Q0 z 1 0.5 b\n"
 

@@ -12,8 +12,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run, ScoredDoc
 from toolkit.fuse import fuse, parse_method
 
-pytestmark = pytest.mark.unit
-
 A = Run.from_dict({"q1": {"x": 9.0, "y": 5.0, "z": 1.0}, "q2": {"x": 2.0}}, tag="a", source="a.trec")
 B = Run.from_dict({"q1": {"y": 0.9, "w": 0.5}, "q2": {"y": 0.1, "x": 0.1}}, tag="b", source="b.trec")
 

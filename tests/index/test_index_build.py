@@ -21,7 +21,6 @@ def jsonl(path, *rows):
     return path
 
 
-@pytest.mark.unit
 def test_seen_ids_finds_every_second_one_across_batches():
     seen = SeenIds()
     assert seen.add(["a", "b", "a", "a"]) == [2, 3]
@@ -31,14 +30,12 @@ def test_seen_ids_finds_every_second_one_across_batches():
     assert seen.add(["57", "d", "c"]) == [0, 2]
 
 
-@pytest.mark.unit
 def test_content_digest_does_not_depend_on_order_and_sees_every_field():
     assert ContentDigest(DOCS).hexdigest() == ContentDigest(reversed(DOCS)).hexdigest()
     variants = [[], DOCS[:1], [Doc("1", "", "Fruit red apple")], [Doc("1", "Fruit", "red apples")], [DOCS[0], DOCS[0]]]
     assert len({ContentDigest(docs).hexdigest() for docs in variants}) == len(variants)
 
 
-@pytest.mark.unit
 def test_only_an_index_or_an_empty_folder_is_replaced(tmp_path):
     check_output(tmp_path / "new")
     check_output(tmp_path)

@@ -10,7 +10,6 @@ def index(*arguments, stdin=None):
     return tandem("index", *arguments, input=stdin)
 
 
-@pytest.mark.unit
 def test_list_names_prebuilt_indexes_with_kind_size_and_documents():
     done = index("list", "msmarco-v1-passage-slim")
     name, kind, size, documents, _ = done.stdout.splitlines()[0].split("\t")
@@ -18,7 +17,6 @@ def test_list_names_prebuilt_indexes_with_kind_size_and_documents():
     assert size.endswith(" GB")
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [

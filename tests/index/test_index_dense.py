@@ -20,8 +20,6 @@ from toolkit.index import build_dense_index, find_index, index_kind, is_current,
 from toolkit.index.locate import in_folder, prebuilt
 from toolkit.store import index_folder
 
-pytestmark = pytest.mark.unit
-
 SPEC = SystemSpec("small", "a system", "dense", revision="1", parameters={"similarity": "cos"}, templates={"query": "{query}"})
 VECTORS = np.eye(4, dtype=np.float32)
 

@@ -31,7 +31,6 @@ def place(tmp_path_factory):
     return folder
 
 
-@pytest.mark.unit
 def test_vectors_are_indexed_and_verified_with_nothing_on_standard_output(place):
     done = index("vectors", "--type", "faiss", "--factory", "HNSW8", "--output", "made", folder=place)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "made: 3 documents\n")
@@ -44,7 +43,6 @@ def test_vectors_are_indexed_and_verified_with_nothing_on_standard_output(place)
     assert (done.returncode, done.stdout) == (1, "made: docid: changed\n")
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -72,14 +70,12 @@ def test_wrong_usage_is_one_error_line_and_leaves_nothing(place, arguments, erro
     assert not list(place.glob("*never*"))
 
 
-@pytest.mark.unit
 def test_dry_run_says_what_would_be_done_and_does_nothing(place):
     done = index("c.jsonl", "--system", "all-minilm-l6-v2", "--factory", "SQ8", "--output", "never", "--dry-run", folder=place)
     assert done.stdout == "encode c.jsonl with all-minilm-l6-v2; index it (faiss, SQ8) into never\n"
     assert not list(place.glob("*never*"))
 
 
-@pytest.mark.unit
 def test_fetch_of_a_prebuilt_faiss_index_says_its_size(place):
     done = index("fetch", "beir-v1.0.0-bioasq.contriever", "--dry-run", folder=place)
     assert done.stdout == "the prebuilt index beir-v1.0.0-bioasq.contriever, downloaded first (42.4 GB)\n"

@@ -10,8 +10,6 @@ from toolkit.instructions.placebo import neutral_text, placebo
 from toolkit.models.language_id import script
 from toolkit.search.rules import understand
 
-pytestmark = pytest.mark.unit
-
 TOPICS = resolve_topics("infosearch-mini").topics
 INSTRUCTED = [topic for topic in TOPICS if topic.instruction]
 

@@ -6,8 +6,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 from toolkit.instructions import with_instructions
 
-pytestmark = pytest.mark.unit
-
 WORDINGS = {"short": "Persian only.", "keywords": "persian"}
 FULL = Topic("1-og", "wind Pages in Persian, no others.", "wind", "Pages in Persian, no others.", wordings=WORDINGS)
 FIRST = Topic("2-og", "Pages in Persian. wind", "wind", "Pages in Persian.", wordings=WORDINGS)

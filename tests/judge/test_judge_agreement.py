@@ -10,8 +10,6 @@ from toolkit.judge.agreement import agreement, guesses
 from toolkit.judge.labelled import read_labels
 from toolkit.judge.scoring import score_judge, score_labels
 
-pytestmark = pytest.mark.unit
-
 PEOPLE = Path(__file__).resolve().parents[2].parent / "shared/data/berds/perspective_detection.test.jsonl"
 
 

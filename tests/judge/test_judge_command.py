@@ -20,8 +20,6 @@ import yaml
 from command import tandem
 from endpoint import Script, serving
 
-pytestmark = pytest.mark.unit
-
 KEY = "sk-not-for-any-file-9876543210"
 ENTRY = """
 name: scripted

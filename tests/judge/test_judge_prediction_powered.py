@@ -7,8 +7,6 @@ import pytest
 
 from toolkit.judge.prediction_powered import Answers, Confusion, corrected_mean, corrected_mrecall, covered
 
-pytestmark = pytest.mark.unit
-
 
 def test_the_corrected_mean_is_the_judges_less_its_mean_error():
     # the judge says 0.75 of all; on four labelled units it says 1, 1, 0, 1 where people say 1, 0, 0, 0

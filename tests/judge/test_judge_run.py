@@ -19,8 +19,6 @@ from toolkit.models.judges import Judge, Pair, load_judge
 from toolkit.models.llm import LLM, Answer, AnswerCache
 from toolkit.texts import TextSource
 
-pytestmark = pytest.mark.unit
-
 DOCS = {
     name: Doc(name, title, text) for name, title, text in (("d1", "T", "cats good"), ("d2", "", "cats bad"), ("d3", "", "x"))
 }

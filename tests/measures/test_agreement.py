@@ -10,8 +10,6 @@ from toolkit.measures.agreement import MOVEMENT, Graded, agreement, orders, rend
 from toolkit.published.paper_tables import graded
 from toolkit.registry import benchmark
 
-pytestmark = pytest.mark.unit
-
 
 def published(paper, table=None):
     return [Graded(*row) for row in graded(paper, table)], benchmark(paper).modes

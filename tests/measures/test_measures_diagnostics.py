@@ -7,8 +7,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 
-pytestmark = pytest.mark.unit
-
 MODES = ("ori", "ins", "rev")
 # of `g` and `n` both are relevant in the original, `g` alone under the instruction
 LABELS = {"ori": {"g": 1, "n": 1}, "ins": {"g": 1, "n": 0}, "rev": {"g": 0, "n": 1}}

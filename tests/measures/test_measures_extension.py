@@ -13,8 +13,6 @@ from toolkit import measures
 from toolkit.core.errors import ToolkitError
 from toolkit.measures import MEASURES, SICR, WISE, GoldRank, MRecall, NegativeRank, PerspectiveP, Robustness, WISE_ideal, pMRR
 
-pytestmark = pytest.mark.unit
-
 # q-1: the gold document `a` goes 2, 1, 3 and the negative `b` 1, 2, 1; q-2: `a` is the negative, `b` the gold document
 QRELS = [
     *(

@@ -8,8 +8,6 @@ from ir_measures import AP, RR, Judged, P, Qrel, R, ScoredDoc, Success, nDCG
 
 from toolkit.measures.providers import FAST
 
-pytestmark = pytest.mark.unit
-
 # pytrec_eval has no RR with a cutoff and no Judged: these two are compared further below
 PLAIN = [
     nDCG, nDCG @ 1, nDCG @ 3, nDCG @ 10, P @ 1, P @ 3, P @ 10, P(rel=2) @ 3, R @ 1, R @ 3, R(rel=2) @ 5, RR, RR(rel=2),

@@ -10,8 +10,6 @@ from toolkit.core.modes import join_mode
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run, ScoredDoc
 
-pytestmark = pytest.mark.unit
-
 MODES = ("ori", "ins", "rev")
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 PAIRED = sorted(path.name for path in GOLDEN.glob("paired-*"))

@@ -9,8 +9,6 @@ import pytest
 from toolkit import registry
 from toolkit.measures.paired import VARIANTS, wise_of_ranks
 
-pytestmark = pytest.mark.unit
-
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
 OVER = {

@@ -19,8 +19,6 @@ from toolkit.measures.paired import (
     wise_of_ranks,
 )
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.parametrize(
     ("ranks", "paper", "release", "source"),

@@ -10,8 +10,6 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.measures.paired import ideal_wise_of_ranks, wise_of_ranks
 
-pytestmark = pytest.mark.unit
-
 # the first example pays for imports; other work on the machine must not fail a test
 quick = settings(deadline=None, max_examples=60)
 

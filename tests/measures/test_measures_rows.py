@@ -17,8 +17,6 @@ from toolkit.measures import definitions, paired, perspectives
 from toolkit.report.model import Key
 from toolkit.report.significance import best
 
-pytestmark = pytest.mark.unit
-
 ROW = {"title": "A toy", "text": "A toy.", "source": "this test"}
 CUTOFF = {"cutoff": {"type": "int", "default": 2, "text": "k"}, "ties": {"type": "str", "default": "trec", "text": "order"}}
 

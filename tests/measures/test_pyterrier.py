@@ -10,8 +10,6 @@ from ir_measures import AP, Qrel, ScoredDoc, nDCG
 
 from toolkit.measures import SICR, WISE, GoldRank, MRecall, PerspectiveP, Robustness, WISE_ideal, pMRR
 
-pytestmark = pytest.mark.unit
-
 MODES = {"ori": (1, 1), "ins": (1, 0), "rev": (0, 1)}
 # two instructions each of core queries q and r; of documents a and b the first stays relevant under the instruction
 QRELS = [

@@ -13,8 +13,6 @@ from scipy import stats
 
 from toolkit.measures.significance import draws, effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
 
-pytestmark = pytest.mark.unit
-
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "stats"
 INPUTS, EXPECTED = (json.loads((GOLDEN / f"{name}.json").read_text()) for name in ("inputs", "expected"))
 SETS = ("n8", "n40", "n40_ties")

@@ -1,11 +1,8 @@
 """Scores as Anserini's ScoreTiesAdjusterReranker makes them."""
 
 import numpy as np
-import pytest
 
 from toolkit.models.anserini import strict_scores
-
-pytestmark = pytest.mark.unit
 
 
 def literal(ranking):

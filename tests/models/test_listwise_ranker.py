@@ -7,8 +7,6 @@ from toolkit.models.listwise import ListwiseRanker, Window, load_ranker
 from toolkit.models.listwise.passages import longest_that_fits, passage, plain
 from toolkit.models.llm import LLM, Answer, load_prompt
 
-pytestmark = pytest.mark.unit
-
 
 class Fake:
     """A backend that gives one answer and counts a token for each word."""

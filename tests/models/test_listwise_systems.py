@@ -8,8 +8,6 @@ from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
 from toolkit.models.listwise import load_ranker
 
-pytestmark = pytest.mark.unit
-
 # name -> checkpoint, revision, loader, prompt, system turn
 LISTWISE = {
     "rank-zephyr-7b": ("castorini/rank_zephyr_7b_v1_full", "", "transformers", "listwise.v1", "keep"),

@@ -12,8 +12,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.models.llm import LLM, Answer, AnswerCache, Endpoint, Request, default_cache
 from toolkit.store.keyed_cache import KeyedCache
 
-pytestmark = pytest.mark.unit
-
 ROOT = Path(__file__).resolve().parent.parent.parent
 ASK_FORTY = """
 import sys

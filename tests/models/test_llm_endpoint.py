@@ -14,8 +14,6 @@ from toolkit.models.llm import endpoint as module
 from toolkit.models.llm.endpoint import pause, server_of
 from toolkit.models.llm.estimate import estimate_tokens
 
-pytestmark = pytest.mark.unit
-
 KEY = "sk-not-for-any-file-0123456789"
 
 

@@ -9,8 +9,6 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models.llm import load_prompt
 from toolkit.models.llm.prompts import PROMPTS
 
-pytestmark = pytest.mark.unit
-
 SHORT = """
 kind: listwise
 turns:

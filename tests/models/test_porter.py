@@ -9,8 +9,6 @@ from nltk.stem.porter import PorterStemmer
 import toolkit
 from toolkit.models.porter import stem
 
-pytestmark = pytest.mark.unit
-
 CORPORA = Path(toolkit.__file__).parent / "corpora"
 # of Porter's steps 1 to 5 and of NLTK's departures
 SUFFIXES = [

@@ -9,8 +9,6 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.models.stored_texts import to_doc
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.parametrize(
     ("raw", "contents", "doc"),

@@ -16,8 +16,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.models.docids import DocIds
 from toolkit.models.vectors import FaissIndex, build_faiss, write_faiss
 
-pytestmark = pytest.mark.unit
-
 DIMENSION = 24
 
 

@@ -21,8 +21,6 @@ from toolkit.diff.compare_runs import load, page
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.pages import Browsed, Question, browse, render
 
-pytestmark = pytest.mark.unit
-
 MODES = ("ori", "ins", "rev")
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">&amp;\u2028'\""
 

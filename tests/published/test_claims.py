@@ -7,8 +7,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.published.claim_functions import FUNCTIONS, Missing, Numbers, above, all_above, leads, mean
 from toolkit.published.paper_tables import Cell, papers
 
-pytestmark = pytest.mark.unit
-
 OUTCOMES = [outcome for paper in papers() for outcome in published.outcomes(paper, published.cells(paper))]
 
 

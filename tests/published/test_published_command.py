@@ -11,8 +11,6 @@ from toolkit.published import claims
 from toolkit.published.paper_tables import cells_of, papers
 from toolkit.published.tables_as_text import render
 
-pytestmark = pytest.mark.unit
-
 
 def published(*arguments, status=0):
     done = tandem("benchmarks", "published", *arguments)

@@ -14,8 +14,6 @@ from toolkit.published.inconsistencies import picks
 from toolkit.published.paper_tables import PUBLISHED, SCALES, Place, is_of, kind_of, papers, rows_named, unmapped
 from toolkit.systems.system_facts import overview
 
-pytestmark = pytest.mark.unit
-
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "published"
 PAPERS = ("infosearch", "mfollowir", "instructir", "berds")
 # nobody knows which of the two the paper ran; the judge of BERDS comes whole and as an adapter

@@ -13,8 +13,6 @@ from toolkit.core.topics import Topic
 from toolkit.registry.system_kinds import check_system
 from toolkit.systems.prompts import PROMPTED, asked
 
-pytestmark = pytest.mark.unit
-
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "systems"
 RETRIEVERS, RERANKERS = (yaml.safe_load((GOLDEN / f"{name}.yaml").read_text()) for name in ("retrievers", "rerankers"))
 EXAMPLE = RETRIEVERS["example"]

@@ -7,8 +7,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import IndexSpec
 from toolkit.registry import choose_system
 
-pytestmark = pytest.mark.unit
-
 INDEX = """\
 name: mine
 description: an index of mine

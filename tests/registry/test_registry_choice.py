@@ -8,8 +8,6 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.registry import choose_system
 
-pytestmark = pytest.mark.unit
-
 MINE = """\
 - name: mine
   description: a model of mine

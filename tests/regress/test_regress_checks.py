@@ -8,8 +8,6 @@ from toolkit.core.runs import Run
 from toolkit.regress.checks import Check, near, worst
 from toolkit.regress.run_diff import moved
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.parametrize(
     ("got", "tolerance", "deterministic", "outcome"),

@@ -89,7 +89,6 @@ def trec_eval(system, group, mode, *measures):
     return pytrec_eval.RelevanceEvaluator(dict(qrels), set(measures)).evaluate(dict(run))
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize("system", ["bm25", "all-minilm-l6-v2"])
 @pytest.mark.parametrize("mode", MODES)
 def test_trec_eval_has_the_same_numbers(mode, system):

@@ -18,8 +18,6 @@ from toolkit.regress import regression_pages as page
 from toolkit.regress.digests import run_lines
 from toolkit.regress.paths import to_text
 
-pytestmark = pytest.mark.unit
-
 ROOT = Path(__file__).resolve().parents[2]
 SPECS = ours().load()
 RUNS = [spec for spec in SPECS if spec.run]

@@ -26,8 +26,6 @@ from toolkit.report.plots import PLOTS, intervals, surface
 from toolkit.report.plots.size import short
 from toolkit.report.run_facts import Cost
 
-pytestmark = pytest.mark.unit
-
 PLOT = {plot.name: plot for plot in PLOTS}
 HOSTILE = ("_$\\frac{1$<b>&\"'", "x" * 60 + "1" + "x" * 60)
 BENCHMARKS = {

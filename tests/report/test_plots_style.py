@@ -10,8 +10,6 @@ import pytest
 
 from toolkit.report.plots.style import COLOURS, GREY, WIDEST, labels, look
 
-pytestmark = pytest.mark.unit
-
 ROOT = Path(__file__).resolve().parents[2]
 WHITE, DARK = "#ffffff", "#121212"  # Chromium's canvas in a dark scheme
 

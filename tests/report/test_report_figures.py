@@ -14,8 +14,6 @@ from toolkit.report import figures
 from toolkit.report.collect import gather
 from toolkit.report.plots import Drawn, Plot
 
-pytestmark = pytest.mark.unit
-
 SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -16,8 +16,6 @@ from toolkit.report.collect import gather
 from toolkit.report.make_report import report, to_html
 from toolkit.report.text_table import ALIKE, BEST
 
-pytestmark = pytest.mark.unit
-
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
 # the table of infosearch-mini is read whole in other tests
 MINIS = {"infosearch-mini": ["nDCG@10", "WISE"], "instructir-mini": None, "mfollowir-mini": None, "berds-mini": None}
@@ -196,7 +194,7 @@ def test_every_benchmark_that_is_shipped_has_a_usable_page(chrome, tmp_path, ben
     button.click()
     items = wait(chrome, lambda: chrome.find_elements("css selector", ".mode:first-of-type ol li"))
     mode = chrome.find_element("css selector", ".mode h3").text
-    own = toolkit.benchmarks.load(benchmark)
+    own = tandem_ir.load(benchmark)
     judged = {row.doc_id for row in rows_of(own) if row.query_id in (query, f"{query}-{mode}")}
     lines = [item.text.split() for item in items]
     assert judged

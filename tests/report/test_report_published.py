@@ -15,8 +15,6 @@ from toolkit.report.make_report import report
 from toolkit.report.paper_section import _row, claims_table, published_table
 from toolkit.report.run_facts import find_system, heading_of
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.fixture
 def gathered(home, tmp_path):

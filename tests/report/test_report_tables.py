@@ -19,8 +19,6 @@ from toolkit.report.table_output import latex, markdown
 from toolkit.report.text_table import ALIKE, BEST, Block, Cell, Head, Table
 from toolkit.texts import TextSource
 
-pytestmark = pytest.mark.unit
-
 QUERIES = [f"q{number:02}" for number in range(20)]
 QRELS = Qrels.from_rows([Qrel(query_id, "good", 1) for query_id in QUERIES])
 

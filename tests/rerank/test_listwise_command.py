@@ -11,8 +11,6 @@ import yaml
 from command import process, tandem
 from endpoint import Script, oracle, serving
 
-pytestmark = pytest.mark.unit
-
 KEY = "sk-not-for-any-file-9876543210"
 SYSTEM = """
 name: scripted

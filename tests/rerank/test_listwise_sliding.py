@@ -11,8 +11,6 @@ from toolkit.core.topics import Topic
 from toolkit.models.listwise import load_ranker
 from toolkit.rerank.listwise import passage_text, plan_listwise, rerank_listwise, spans
 
-pytestmark = pytest.mark.unit
-
 SPEC = SystemSpec(name="tiny", description="", kind="listwise", loader="endpoint", parameters={"model": "m"})
 TOPIC = Topic("q", "cats")
 

@@ -19,8 +19,6 @@ from toolkit.rerank import Rerank
 from toolkit.rerank.rerank_step import shown_prompt
 from toolkit.steps import Made, Results, Tools
 
-pytestmark = pytest.mark.unit
-
 TOPICS = {mode: [Topic(f"q{number}-{mode}", "red", mode=mode) for number in (1, 2)] for mode in ("ori", "ins")}
 SPEC = BenchmarkSpec("made-up", "", "", {"ori": "base", "ins": "instructed"}, (), (), {})
 

@@ -15,8 +15,6 @@ from toolkit.rerank.pointwise import Part, below, pair_key, rerank_parts
 from toolkit.steps import Made, Results, Tools
 from toolkit.store.keyed_cache import KeyedCache
 
-pytestmark = pytest.mark.unit
-
 TEXTS = {
     name: Doc(name, "", text) for name, text in {"a": "one", "b": "two two", "c": "three", "d": "four", "e": "five"}.items()
 }

@@ -13,8 +13,6 @@ from toolkit.core.runs import Run, ScoredDoc
 from toolkit.provenance import read_record, write_record
 from toolkit.runs import against_benchmark
 
-pytestmark = pytest.mark.unit
-
 CLEAN = "q1-ori Q0 a 1 2.25 bm25\nq1-ori Q0 b 2 1.5 bm25\nq1-ins Q0 a 1 1 bm25\n"
 SHA256 = hashlib.sha256(CLEAN.encode()).hexdigest()
 FACTS = {"sha256": SHA256, "lines": 3, "queries": 2}

@@ -10,8 +10,6 @@ from command import tandem
 
 from toolkit.provenance import write_record
 
-pytestmark = pytest.mark.unit
-
 CLEAN = "q1-ori Q0 a 1 2.25 bm25\nq1-ori Q0 b 2 1.5 bm25\nq1-ins Q0 a 1 1 bm25\n"
 FIXABLE = "\ufeff# made by hand\r\nq1 Q0  a 7 1.50 t\r\nq2 Q0 c 1 3 t\nq1 Q0  a 7 1.50 t\n\nq1\tQ0\tb\tx\t2.5e0\tt\n"
 FIXED = "# made by hand\nq1 Q0 b 1 2.5e0 t\nq1 Q0 a 2 1.50 t\nq2 Q0 c 1 3 t\n"

@@ -9,8 +9,6 @@ from toolkit.core.runs import Run
 from toolkit.formats import read_run
 from toolkit.runs import pool
 
-pytestmark = pytest.mark.unit
-
 
 def ranked(tag, **lists):
     return Run.from_dict({q: {doc: -float(place) for place, doc in enumerate(docs)} for q, docs in lists.items()}, tag=tag)

@@ -50,7 +50,6 @@ def literal_scores(documents, query, k1, b, epsilon):
     return scores
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(("k1", "b", "epsilon"), [(1.5, 0.75, 0.25), (0.9, 0.4, 0.0), (2.0, 1.0, 1.0)])
 def test_scores_are_those_of_the_formulas_bit_for_bit(k1, b, epsilon):
     documents = [words(doc.contents) for doc in DOCS]
@@ -60,7 +59,6 @@ def test_scores_are_those_of_the_formulas_bit_for_bit(k1, b, epsilon):
     assert expected[0] > 0 == expected[1]
 
 
-@pytest.mark.unit
 def test_a_word_of_most_documents_weighs_epsilon_times_the_mean_idf():
     # wind is in 3 of 4: ln 1.5 - ln 3.5 < 0; the others have ln 3.5 - ln 1.5 = 0.8473: mean (3 * 0.8473 - 0.8473) / 4
     documents = [["wind"], ["wind"], ["wind"], ["cat", "dog", "eel"]]
@@ -68,7 +66,6 @@ def test_a_word_of_most_documents_weighs_epsilon_times_the_mean_idf():
     assert scores == pytest.approx([0.5 * math.log(3.5 / 1.5) / 2] * 3 + [0])
 
 
-@pytest.mark.unit
 def test_words_are_made_in_the_order_of_the_released_code():
     # "the," is no stop word with its comma; "running," keeps -ing, as its last letter is the comma; - alone goes
     assert words("The cats, THE running, of - and\tto Ponies") == ["cats", "running", "and\tto", "poni"]
@@ -76,14 +73,12 @@ def test_words_are_made_in_the_order_of_the_released_code():
     assert words("") == []
 
 
-@pytest.mark.unit
 def test_the_stop_words_are_the_179_of_2024():
     assert len(stop_words()) == 179
     assert {"the", "don't", "wouldn"} <= stop_words()
     assert "i'm" not in stop_words()  # one of the 19 that came in February 2025
 
 
-@pytest.mark.unit
 def test_stems_are_those_that_nltk_documents():
     plurals = (
         "caresses flies dies mules denied died agreed owned humbled sized meeting stating siezing itemization sensational "
@@ -93,7 +88,6 @@ def test_stems_are_those_that_nltk_documents():
     assert " ".join(map(stem, plurals.split())) == stems
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
@@ -118,7 +112,6 @@ def test_nltk_departs_from_porter_here(word, expected):
     assert stem(word) == expected
 
 
-@pytest.mark.unit
 def test_every_document_has_a_line_and_hits_cuts_them():
     topics = [Topic("1", "wind power", "wind power"), Topic("2", "nothing known", "nothing known")]
     run = search_okapi(topics, DOCS, tag="okapi")
@@ -131,7 +124,6 @@ def test_every_document_has_a_line_and_hits_cuts_them():
     assert best == {query: dict(list(docs.items())[:2]) for query, docs in run.to_dict().items()}
 
 
-@pytest.mark.unit
 def test_the_recipe_sends_the_released_instruction_where_there_is_none():
     spec = registry.system("bm25").with_recipe("infosearch")
     assert (spec.kind, spec.parameters["k1"], spec.parameters["b"], spec.parameters["epsilon"]) == ("okapi", 1.5, 0.75, 0.25)
@@ -145,7 +137,6 @@ def test_the_recipe_sends_the_released_instruction_where_there_is_none():
     assert run["1-ori"]["d"] > 0 == run["2-ori"]["d"]
 
 
-@pytest.mark.unit
 def test_no_documents_and_odd_parameters_are_refused():
     topic = Topic("1", "wind", "wind")
     with pytest.raises(ToolkitError, match="no documents"):

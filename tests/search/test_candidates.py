@@ -75,7 +75,6 @@ def test_candidates_that_the_index_lacks_are_counted(capsys):
     assert capsys.readouterr().err == f"note: {INDEX} lacks 20 of 30 candidates\n"
 
 
-@pytest.mark.unit
 def test_what_a_search_of_everything_has_of_the_candidates(capsys):
     run = Run.from_dict({"a": {"d1": 3.0, "d2": 2.0, "d3": 1.0}, "b": {"d1": 1.0}})
     left = among(run, {"a": ["d3", "d1", "gone"], "b": ["d2"]})
@@ -98,7 +97,6 @@ def test_the_command_takes_the_benchmarks_candidates_and_says_so(tmp_path):
     assert {query: [doc.doc_id for doc in docs] for query, docs in run.rankings()} == wanted
 
 
-@pytest.mark.unit
 def test_topics_without_candidates_are_named(tmp_path):
     first = TOPICS[0].query_id
     write_run(Run.from_dict({first: {"rus-d01": 1.0}}, tag="few"), tmp_path / "few.trec")
@@ -109,7 +107,6 @@ def test_topics_without_candidates_are_named(tmp_path):
         search_job("infosearch-mini", candidates="candidates")
 
 
-@pytest.mark.unit
 def test_a_dry_run_and_the_name_say_which_candidates(tmp_path):
     write_run(Run.from_dict({topic.query_id: {"rus-d01": 1.0} for topic in TOPICS}, tag="few"), tmp_path / "few.trec.gz")
     job = search_job("mfollowir-mini-rus", candidates=tmp_path / "few.trec.gz")

@@ -16,8 +16,6 @@ from toolkit.index import build_dense_index
 from toolkit.models.vectors import FaissIndex
 from toolkit.search.dense import search_dense
 
-pytestmark = pytest.mark.unit
-
 WORDS = ("red", "green", "apple", "pear")
 DOCS = {"a": "red apple", "b": "green apple", "c": "green pear", "d": "red red pear", "e": "red apple"}
 SPEC = SystemSpec(

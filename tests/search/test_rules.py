@@ -19,7 +19,6 @@ from toolkit.search.rules import Restriction, apply_rules, code_share, fits, len
 DIMENSIONS = ("language", "keyword", "length")
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -38,7 +37,6 @@ def test_the_script_of_most_words_is_the_script_of_a_text(text, expected):
     assert script(text) == expected
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("instruction", "expected"),
     [
@@ -72,7 +70,6 @@ def test_instructions_are_read_by_their_words(instruction, expected):
     assert understand(instruction) == expected
 
 
-@pytest.mark.unit
 def test_documents_are_told_apart():
     chinese, english = Doc("zh", "", "风能是可再生能源。"), Doc("en", "", "Wind is renewable.")
     assert fits(chinese, Restriction("language", "Chinese"))
@@ -85,7 +82,6 @@ def test_documents_are_told_apart():
     assert fits(chinese, Restriction("keyword", "再生"))
 
 
-@pytest.mark.unit
 def test_length_is_counted_in_words_sentences_and_paragraphs():
     sentence = "The wind, says Dr. who, turned at 3.5 knots."
     assert length_class(sentence) == "sentence"
@@ -98,7 +94,6 @@ def test_length_is_counted_in_words_sentences_and_paragraphs():
     assert length_class("风。" * 334) == "article"  # 334 characters are 200.4 words
 
 
-@pytest.mark.unit
 def test_code_is_told_from_prose_about_code():
     python = "import csv\n\n\ndef rows(path):\n    with open(path) as file:\n        return list(csv.reader(file))\n"
     shell = "#!/bin/sh\nfor f in *.csv; do\n  sort -u $f\ndone\n"
@@ -111,13 +106,11 @@ def test_code_is_told_from_prose_about_code():
     assert code_share("") == 0
 
 
-@pytest.mark.unit
 def test_a_keyword_of_signs_alone_is_in_no_document():
     assert not fits(Doc("d", "", "one & two"), Restriction("keyword", "&&"))
     assert fits(Doc("d", "", "one & two"), Restriction("keyword", "&&", True))
 
 
-@pytest.mark.unit
 def test_only_the_words_of_the_instruction_are_read():
     run = Run.from_rows([ScoredDoc("1-ins", "a", 2.0), ScoredDoc("1-ins", "b", 1.0)], tag="t")
     docs = {"a": Doc("a", "", "风力发电"), "b": Doc("b", "", "wind power")}
@@ -130,7 +123,6 @@ def test_only_the_words_of_the_instruction_are_read():
         assert list(apply_rules(run, [topic], docs).to_dict()["1-ins"]) == ranking
 
 
-@pytest.mark.unit
 def test_what_violates_goes_behind_in_its_old_order_and_what_fits_keeps_its_score():
     docs = {name: Doc(name, "", "文字" if name in "bd" else "words") for name in "abcde"}
     scores = {"a": 5.0, "b": 4.5, "c": 4.25, "d": 4.0, "e": 3.0}
@@ -151,7 +143,6 @@ def test_what_violates_goes_behind_in_its_old_order_and_what_fits_keeps_its_scor
     }
 
 
-@pytest.mark.unit
 def test_where_nothing_fits_the_ranking_stays():
     run = Run.from_dict({"1": {"a": 2.0, "b": 1.0}})
     docs = {name: Doc(name, "", "words") for name in "ab"}
@@ -159,7 +150,6 @@ def test_where_nothing_fits_the_ranking_stays():
     assert apply_rules(run, [topic], docs).to_dict() == run.to_dict()
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize("best", [0.9, 12.345678, 30000.0, -3.0])
 def test_scores_stay_strictly_apart_and_survive_the_file(best, tmp_path):
     ids = [f"d{number:03d}" for number in range(300)]
@@ -176,7 +166,6 @@ def test_scores_stay_strictly_apart_and_survive_the_file(best, tmp_path):
     assert read_run(tmp_path / "run.trec").to_dict() == ruled.to_dict()
 
 
-@pytest.mark.unit
 def test_how_many_were_understood_is_said(capsys):
     topics = [
         Topic("1", "q Only Chinese.", "q", "Only Chinese."),
@@ -189,14 +178,12 @@ def test_how_many_were_understood_is_said(capsys):
     assert "no rule understands the instructions of 1 queries (2)" in said
 
 
-@pytest.mark.unit
 def test_a_document_without_text_is_named():
     topic = Topic("1", "q Only Chinese.", "q", "Only Chinese.")
     with pytest.raises(ToolkitError, match="document 'a' of query 1 has no text"):
         apply_rules(Run.from_dict({"1": {"a": 1.0}}), [topic], {})
 
 
-@pytest.mark.unit
 def test_the_instructions_of_the_mini_are_read_rightly_or_not_at_all():
     benchmark = load("infosearch-mini")
     understood = {}
@@ -225,7 +212,6 @@ def okapi():
     return join_runs(runs), join_runs(ruled)
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_rules_raise_wise_on_the_mini(okapi, dimension):
     benchmark = load("infosearch-mini")

@@ -11,8 +11,6 @@ import pytest
 from toolkit.core.errors import ToolkitError
 from toolkit.store import unpack
 
-pytestmark = pytest.mark.unit
-
 
 def tar(path, *members, mode="w:gz"):
     """members: (name, content) or a TarInfo."""

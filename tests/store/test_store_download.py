@@ -12,8 +12,6 @@ from serving import Files, serving
 from toolkit.core.errors import ToolkitError
 from toolkit.store import download, with_mirror, without_secrets
 
-pytestmark = pytest.mark.unit
-
 DATA = bytes(range(256)) * 8192  # 2 MiB: two chunks
 MD5 = hashlib.md5(DATA).hexdigest()
 HALF = len(DATA) // 2

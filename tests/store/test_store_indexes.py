@@ -15,8 +15,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import IndexSpec
 from toolkit.store import fetch_index, home, index_folder, lock, new_folder
 
-pytestmark = pytest.mark.unit
-
 
 def archive(*names):
     data = io.BytesIO()

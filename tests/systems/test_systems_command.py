@@ -22,8 +22,6 @@ from toolkit.systems.prompts import around
 from toolkit.systems.system_facts import listing, overview, weights
 from toolkit.systems.systems_page import page
 
-pytestmark = pytest.mark.unit
-
 ROOT = Path(__file__).resolve().parents[2]
 
 MINE = """\
