@@ -121,7 +121,7 @@ def headline(gathered: Gathered) -> list[tuple[str, str]]:
     return [
         column
         for column in columns
-        if is_ranked(gathered, *column)
+        if is_ranked(*column, gathered.judgments.modes)
         and (column[0] == columns[0][0] or registry.measure(column[0]).over in ("paired", "group"))
     ]
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from toolkit import registry
+from toolkit.core.modes import Modes
 from toolkit.core.progress import progress
 from toolkit.evaluate.comparison import compare
 from toolkit.measures.significance import holm
@@ -16,10 +17,10 @@ from toolkit.report.text_table import ALIKE, BEST
 SIGNIFICANT = 0.05
 
 
-def is_ranked(gathered: Gathered, measure: str, mode: str) -> bool:
+def is_ranked(measure: str, mode: str, modes: Modes) -> bool:
     """Whether somebody can be best: an ideal is no achievement, and reversed instructions want gold documents to fall."""
     spec = registry.measure(measure)
-    return spec.direction != "none" and (not spec.ranked_in or mode in gathered.judgments.modes.of(*spec.ranked_in))
+    return spec.direction != "none" and (not spec.ranked_in or mode in modes.of(*spec.ranked_in))
 
 
 def by_heading(gathered: Gathered) -> dict[str, list[RunFacts]]:
@@ -34,7 +35,7 @@ def best(gathered: Gathered, runs: Sequence[RunFacts], key: Key) -> list[RunFact
     """Those with the best value; several where they are equal, none where all are or where nobody can be best."""
     values = {facts.name: facts.value(key.measure, key.mode, key.group) for facts in runs}
     known = {value for value in values.values() if value is not None and not math.isnan(value)}
-    if len(known) < 2 or not is_ranked(gathered, key.measure, key.mode):
+    if len(known) < 2 or not is_ranked(key.measure, key.mode, gathered.judgments.modes):
         return []
     top = (min if registry.measure(key.measure).direction == "lower" else max)(known)
     return [facts for facts in runs if values[facts.name] == top]

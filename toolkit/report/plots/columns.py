@@ -22,7 +22,9 @@ def over(measure: str) -> str:
 
 def paired(gathered: Gathered) -> list[Column]:
     """Measures over pairs of modes, whose values are means over queries: WISE, SICR, p-MRR."""
-    return [column for column in gathered.columns() if over(column[0]) == "paired" and is_ranked(gathered, *column)]
+    return [
+        column for column in gathered.columns() if over(column[0]) == "paired" and is_ranked(*column, gathered.judgments.modes)
+    ]
 
 
 def by_query(gathered: Gathered, column: Column) -> bool:

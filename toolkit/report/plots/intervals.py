@@ -29,7 +29,7 @@ ACROSS = 3  # panels side by side
 def columns(gathered: Gathered) -> list[Column]:
     """p-MRR, WISE, SICR and Robustness in each of its modes: what is a mean over queries or core queries."""
     found = (column for column in gathered.columns(gathered.overall) if over(column[0]) in ("paired", "group"))
-    return [column for column in found if is_ranked(gathered, *column) and by_query(gathered, column)]
+    return [column for column in found if is_ranked(*column, gathered.judgments.modes) and by_query(gathered, column)]
 
 
 def applies(gathered: Gathered) -> bool:
