@@ -174,3 +174,16 @@ if PUBLISHED.is_file():  # the authors' own BM25 run
         scores = evaluate(read_run(PUBLISHED), qrels=qrels, measures=["Robustness@10", "nDCG@10"])
         assert round(100 * scores.value("Robustness@10", mode=""), 2) == 26.92
         assert round(100 * scores.value("nDCG@10", mode=""), 2) == 76.01
+
+
+@pytest.mark.parametrize("opcode", ["GLOBAL", "STACK_GLOBAL", "BINPERSID"])
+def test_the_unpickler_refuses_what_is_looked_up_by_name(tmp_path, opcode):
+    content = {
+        "GLOBAL": b"\x80\x02}" + text("q") + b"cposix\nsystem\n" + b"s.",
+        "STACK_GLOBAL": b"\x80\x04}" + text("q") + text("posix") + text("system") + pickle.STACK_GLOBAL + b"s.",
+        "BINPERSID": b"\x80\x02}" + text("q") + text("x") + pickle.BINPERSID + b"s.",
+    }[opcode]
+    (tmp_path / "run.pickle").write_bytes(content)
+    named = "a persistent id" if opcode == "BINPERSID" else r"posix\.system"
+    with pytest.raises(ToolkitError, match=f"{named} is something else than dict, str, int or float"):
+        read_run(tmp_path / "run.pickle")

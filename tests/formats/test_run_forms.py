@@ -3,6 +3,7 @@
 import gzip
 import json
 import pickle
+import sys
 from pathlib import Path
 
 import cbor2
@@ -205,3 +206,13 @@ def test_what_is_written_is_read_back(tmp_path_factory, name, scores, tag):
     again = read_run(path)
     assert list(again.rankings()) == list(run.rankings())
     assert again.tag == ("" if name == "json" else tag)
+
+
+def test_what_reads_lz4_is_an_extra(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "cbor2", None)
+    (tmp_path / "ranx.lz4").write_bytes(FILES["ranx.lz4"][1])
+    assert guard(runs_parser, runs_main, ["show", str(tmp_path / "ranx.lz4")]) == 1
+    assert capsys.readouterr().err == (
+        f"error: {tmp_path / 'ranx.lz4'}: ranx's compressed form needs packages that are not installed\n"
+        "hint:  pip install 'tandem-ir[ranx]'\n"
+    )

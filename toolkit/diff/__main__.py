@@ -23,7 +23,7 @@ with --rankings, rankings alone are compared. Exit status: 0 where all are ident
 
 def parser() -> argparse.ArgumentParser:
     made = command("diff", __doc__, EPILOG)
-    made.add_argument("runs", nargs="+", metavar="RUN", help="TREC run files, two at least")
+    made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any form, two at least")
     judgment_options(made)
     made.add_argument("--rankings", action="store_true", help="compare rankings alone, whatever benchmark the records name")
     made.add_argument("--relative", action="store_true", help="also changes in per cent of the first run's values")

@@ -33,7 +33,7 @@ query ids are parts of one run, otherwise each file is a run. Scores are fractio
 
 def parser() -> argparse.ArgumentParser:
     made = command("evaluate", __doc__, EPILOG)
-    made.add_argument("runs", nargs="*", metavar="RUN", help="TREC run files: [MODE=]F")
+    made.add_argument("runs", nargs="*", metavar="RUN", help="run files in any form: [MODE=]F")
     made.add_argument("--run", nargs="+", action="extend", default=[], metavar="RUN", help="the same, as an option")
     judgment_options(made)
     made.add_argument("--by-query", action="store_true", help="also the values of each query")

@@ -20,7 +20,7 @@ Of several benchmarks, each run is judged by the one whose queries it has. With 
 
 def parser() -> argparse.ArgumentParser:
     made = command("report", __doc__, EPILOG)
-    made.add_argument("runs", nargs="+", metavar="RUN", help="TREC run files: [MODE=]F")
+    made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any form: [MODE=]F")
     made.add_argument(
         "--benchmark",
         nargs="+",
