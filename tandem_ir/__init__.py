@@ -91,7 +91,7 @@ def __getattr__(name: str):
     if name not in CLASSES:
         raise AttributeError(f"module 'tandem_ir' has no attribute {name!r}")
     if name in STEPS:
-        import_module("toolkit.jobs")  # which lets steps be called with topics
+        import_module("toolkit.jobs.search_jobs")  # which lets steps be called with topics
     found = getattr(import_module(CLASSES[name]), name)
     globals()[name] = found
     return found

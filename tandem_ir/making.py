@@ -44,7 +44,7 @@ def search(
 
     Raises ToolkitError for what cannot be looked up or made.
     """
-    from toolkit.jobs.run_jobs import pipeline_job, search_job
+    from toolkit.jobs.search_jobs import pipeline_job, search_job
     from toolkit.steps import Step
 
     if isinstance(system, Step):

@@ -13,7 +13,7 @@ from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.formats import read_run
 from toolkit.instructions import with_instructions
-from toolkit.jobs.run_jobs import search_job, search_name
+from toolkit.jobs.search_jobs import search_job, search_name
 
 pytestmark = pytest.mark.model
 

@@ -10,8 +10,6 @@ from toolkit import registry
 from toolkit.benchmarks import Collection, TopicSet, find, load
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, three
-from toolkit.formats.documents import corpus_from_files
-from toolkit.models.stored_texts import stored_docs, stores_texts
 from toolkit.registry.loader import did_you_mean
 from toolkit.store import fetch_index, index_folder
 
@@ -46,7 +44,7 @@ def texts_from(topics: TopicSet, *, index: str | None = None, docs: str | None =
     if docs is not None:
         if not Path(docs).exists():
             raise ToolkitError(f"no file {docs}", "check the path")
-        return lambda group: TextSource(docs, lambda ids: _pick(corpus_from_files(docs).documents(), ids))
+        return lambda group: TextSource(docs, lambda ids: _pick(_read(docs), ids))
     if index is not None:
         return _indexed(index)
     if topics.benchmark is None:
@@ -61,7 +59,15 @@ def check_texts(wanted: Sequence[str], texts: Mapping[str, Doc], place: str) -> 
         raise ToolkitError(message, "name the index or the file that has their texts with --index or --docs")
 
 
+def _read(files: str) -> Iterable[Doc]:
+    from toolkit.formats.documents import corpus_from_files
+
+    return corpus_from_files(files).documents()
+
+
 def _indexed(name: str) -> Texts:
+    from toolkit.models.stored_texts import stored_docs, stores_texts
+
     if Path(name).is_dir():
         if not stores_texts(Path(name)):
             raise ToolkitError(f"{name} stores no texts: it is no Lucene index", "name the texts with --docs")

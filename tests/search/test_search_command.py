@@ -238,3 +238,20 @@ def test_an_own_corpus_that_changed_is_indexed_again(home, monkeypatch):
     assert source.open(1).metadata["documents"] == len(changed)
     assert first.metadata["documents"] == len(changed) - 1
     assert "built first" not in own(benchmark, "audience").plan
+
+
+@pytest.mark.lucene
+@pytest.mark.process
+def test_a_bm25_search_loads_few_of_our_modules(tmp_path):
+    code = (
+        "import runpy, sys\n"
+        "sys.argv = ['tandem search', '--topics', 'infosearch-mini-audience-ins', '--output', 'run.trec']\n"
+        "try:\n"
+        "    runpy.run_module('toolkit.search', run_name='__main__')\n"
+        "except SystemExit as end:\n"
+        "    assert not end.code\n"
+        "print(sum(name.split('.')[0] == 'toolkit' for name in sys.modules))"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= 90

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from toolkit import registry
 from toolkit.benchmarks import local_copies
 from toolkit.benchmarks.group_data import Part, part_name
-from toolkit.benchmarks.layouts import LAYOUTS
 from toolkit.benchmarks.minis import MINIS
+from toolkit.benchmarks.readers import layout_of
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
@@ -49,10 +49,7 @@ class Benchmark:
     """
 
     def __init__(self, spec: BenchmarkSpec):
-        known = LAYOUTS | MINIS
-        if spec.layout not in known:
-            raise ToolkitError(f"benchmark {spec.name}: unknown layout {spec.layout!r}", f"known: {', '.join(known)}")
-        self._layout = known[spec.layout]
+        self._layout = layout_of(spec.layout, spec.name)
         for group in spec.groups:
             if missing := [key for key in self._layout.NEEDED if not isinstance(group.get(key), str)]:
                 raise ToolkitError(f"benchmark {spec.name}: a group lacks {', '.join(missing)} (text)", f"its entry: {group}")

@@ -21,8 +21,8 @@ from toolkit import registry
 from toolkit.benchmarks import hub
 from toolkit.benchmarks.data_files import has_table, read_table
 from toolkit.benchmarks.group_data import Group, Part, counts, part_name
-from toolkit.benchmarks.layouts import LAYOUTS
 from toolkit.benchmarks.lazy_documents import unchanged
+from toolkit.benchmarks.readers import layout_of
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.formats import read_run, write_run
@@ -61,7 +61,7 @@ def _lock(spec: BenchmarkSpec, group: Group) -> AbstractContextManager[None]:
 
 
 def _layout(spec: BenchmarkSpec) -> ModuleType:
-    return LAYOUTS[spec.layout]
+    return layout_of(spec.layout)
 
 
 def _candidates(folder: Path, mode: str) -> Path:

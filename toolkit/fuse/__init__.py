@@ -1,6 +1,7 @@
 """Fusion: several runs of the same topics as one."""
 
-from toolkit.fuse.fuse_step import Fuse
-from toolkit.fuse.fusion import METHODS, check_method, fuse, parse_method
+from toolkit.core.lazy_names import lazy_names
 
-__all__ = ["METHODS", "Fuse", "check_method", "fuse", "parse_method"]
+__getattr__, __all__ = lazy_names(
+    __name__, {"fuse_step": ("Fuse",), "fusion": ("METHODS", "check_method", "fuse", "parse_method")}
+)

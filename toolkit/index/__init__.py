@@ -1,34 +1,30 @@
 """Building, finding and checking indexes: Lucene's, FAISS's, impact indexes and those of late interaction."""
 
-from toolkit.formats.documents import Corpus, corpus_from_docs, corpus_from_files
-from toolkit.formats.indexes import read_index_metadata
-from toolkit.index.build import Counts, build_index
-from toolkit.index.dense import build_dense_index
-from toolkit.index.index_types import index_kind, is_index, kind_for
-from toolkit.index.locate import Index, Source, build_own, download_of, find_index, is_current, named_corpus, own, own_name
-from toolkit.index.per_query_index import build_per_question
-from toolkit.index.verify import verify_index
+from toolkit.core.lazy_names import lazy_names
 
-__all__ = [
-    "Corpus",
-    "Counts",
-    "Index",
-    "Source",
-    "build_dense_index",
-    "build_index",
-    "build_own",
-    "build_per_question",
-    "corpus_from_docs",
-    "corpus_from_files",
-    "download_of",
-    "find_index",
-    "index_kind",
-    "is_current",
-    "is_index",
-    "kind_for",
-    "named_corpus",
-    "own",
-    "own_name",
-    "read_index_metadata",
-    "verify_index",
-]
+__getattr__, __all__ = lazy_names(
+    __name__,
+    {
+        "toolkit.formats.documents": ("Corpus", "corpus_from_docs", "corpus_from_files"),
+        "toolkit.formats.indexes": ("read_index_metadata",),
+        "build": ("Counts", "build_index"),
+        "dense": ("build_dense_index",),
+        "index_types": ("index_kind", "is_index", "kind_for"),
+        "locate": (
+            *("Index", "Source", "build_own", "download_of", "find_index", "is_current"),
+            *("named_corpus", "own", "own_name"),
+        ),
+            "Index",
+            "Source",
+            "build_own",
+            "download_of",
+            "find_index",
+            "is_current",
+            "named_corpus",
+            "own",
+            "own_name",
+        ),
+        "per_query_index": ("build_per_question",),
+        "verify": ("verify_index",),
+    },
+)

@@ -16,7 +16,6 @@ from toolkit.core.resources import shipped
 from toolkit.core.specs import IndexSpec, SystemSpec
 from toolkit.formats.documents import ContentDigest, Corpus, corpus_from_docs, corpus_from_files
 from toolkit.formats.indexes import made_with, read_index_metadata
-from toolkit.index.build import build_index
 from toolkit.index.index_types import LUCENE, check_kind, index_kind, kind_for
 from toolkit.registry.loader import did_you_mean
 from toolkit.store import fetch_index, index_folder, lock
@@ -172,6 +171,8 @@ def own_name(collection: Collection, group: str, system: SystemSpec | None = Non
 
 def build_own(collection: Collection, group: str, folder: Path, threads: int = 1, command: str = "") -> None:
     """Index a group's own corpus into `folder`, with the language that the registry states for it."""
+    from toolkit.index.build import build_index
+
     corpus = corpus_from_docs(own_name(collection, group), collection.docs(group))
     build_index(corpus, folder, language=_language(collection, group), threads=threads, command=command)
 

@@ -1,6 +1,12 @@
 """Jobs: inputs with their records, steps, an output with its record. What a command and a call from Python both make."""
 
-from toolkit.jobs.file_job import Job, Output, RunJob
-from toolkit.jobs.run_jobs import fuse_job, pipeline_job, rerank_job, search_job
+from toolkit.core.lazy_names import lazy_names
 
-__all__ = ["Job", "Output", "RunJob", "fuse_job", "pipeline_job", "rerank_job", "search_job"]
+__getattr__, __all__ = lazy_names(
+    __name__,
+    {
+        "file_job": ("Job", "Output", "RunJob"),
+        "search_jobs": ("pipeline_job", "search_job"),
+        "run_jobs": ("fuse_job", "pool_job", "rerank_job"),
+    },
+)

@@ -21,6 +21,7 @@ from toolkit.steps import Executor, LocalExecutor, Made, Results, Step, Tools
 from toolkit.store.keyed_cache import KeyedCache
 
 Product = TypeVar("Product")
+FOLDER = "runs"  # where runs go whose file nobody names
 SUFFIXES = (".gz", ".zst", ".trec", ".txt", ".run", ".res", ".json", ".jsonl", ".parquet")
 
 

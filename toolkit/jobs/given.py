@@ -8,9 +8,6 @@ from typing import Any
 
 from toolkit.benchmarks import TopicPart, TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError
-from toolkit.formats import read_run
-from toolkit.formats.conversion import as_run
-from toolkit.formats.topics import topics_from_rows
 from toolkit.provenance import Recorded, read_recorded
 from toolkit.steps import Made
 
@@ -36,6 +33,8 @@ def given_topics(value: Any) -> TopicSet:
         raise ToolkitError(f"no topics: {type(value).__name__}", TOPICS)
     if all(isinstance(one, str | Path) for one in value):
         return resolve_topics([str(one) for one in value])
+    from toolkit.formats.topics import topics_from_rows
+
     return TopicSet("topics", [TopicPart("all", topics_from_rows(value))], None)
 
 
@@ -48,10 +47,9 @@ def given_run(value: Any) -> Made:
 
 def recorded_run(value: Any) -> Recorded:
     """The same as a file's content with its record; a run in memory has none."""
-    if isinstance(value, str | Path):
-        return read_recorded(value, read_run)
-    run = as_run(value)
-    return Recorded("", run)
+    from toolkit.formats.conversion import as_run, read_run
+
+    return read_recorded(value, read_run) if isinstance(value, str | Path) else Recorded("", as_run(value))
 
 
 def made_of(recorded: Recorded) -> Made:

@@ -1,4 +1,4 @@
-"""Jobs that make a run: searching, reranking, fusing. What a user says becomes steps, inputs and an output."""
+"""Jobs that make a run of runs: reranking, fusing, pooling."""
 
 from __future__ import annotations
 
@@ -10,140 +10,16 @@ from toolkit.benchmarks import TopicSet
 from toolkit.benchmarks.candidates import CANDIDATES, benchmark_candidates
 from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import say
-from toolkit.core.runs import Run
 from toolkit.fuse import Fuse
-from toolkit.index import own_name
 from toolkit.instructions import as_asked
 from toolkit.jobs.file_job import Output, RunJob, stem_of
 from toolkit.jobs.given import given_run, given_topics, made_of, recorded_run
 from toolkit.rerank import Rerank
 from toolkit.runs.pool import SIZE as POOL_SIZE
 from toolkit.runs.pool import Pool
-from toolkit.search.chosen_system import shared_parameters
-from toolkit.search.retrieve import DEFAULT_HITS, Retrieve
-from toolkit.steps import Made, Pipeline, Results, Step
-from toolkit.texts import Texts, texts_from
-
-FOLDER = "runs"  # where runs go whose file nobody names
-
-
-def search_job(
-    topics: Any,
-    index: str | None = None,
-    system: str | Sequence[str] = "bm25",
-    *,
-    fuse: str = "",
-    hits: int = DEFAULT_HITS,
-    instruction: str = "full",
-    rerank: str | None = None,
-    rerank_recipe: str | None = None,
-    rerank_kind: str | None = None,
-    depth: int | None = None,
-    docs: str | None = None,
-    output: str | Path | None = None,
-    metadata: str | Path | None = None,
-    tag: str | None = None,
-    **how: Any,
-) -> RunJob:
-    """Search topics with one system or the fusion of several, and rerank what was found where a reranker is named.
-
-    topics       a name or file, or several
-    fuse         how the runs of several systems become one: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`
-    instruction  what the topics' instructions become, see `toolkit.instructions`
-    rerank       a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched;
-                 `rerank_kind` says what a checkpoint is that no entry knows
-    output       None writes nothing; `metadata` is the record's file where it is not to stand beside the run
-    how          as for `Retrieve`
-
-    Raises ToolkitError for what cannot be looked up or made.
-    """
-    names = [system] if isinstance(system, str) else list(system)
-    models = {name: how.get(name) for name in ("device", "precision", "batch_size")}
-    models |= {"trust_remote_code": how.get("trust_remote_code") or None, "systems": how.get("systems", ())}
-    reranker = None
-    if rerank is not None:
-        reranker = Rerank(rerank, recipe=rerank_recipe, kind=rerank_kind, depth=depth, **models)
-    elif depth is not None or rerank_recipe or rerank_kind:
-        raise ToolkitError("a depth, recipe or kind of reranking without a reranker", "name one with --rerank")
-    step = _retrieval(names, fuse, {**how, "index": index, "hits": hits}, reranker)
-    step = step >> reranker if reranker else step
-    if docs is not None and not step.reads_texts:
-        raise ToolkitError("texts of documents without anything that reads them", "--docs is for --rerank and for +rules")
-    found = given_topics(topics)
-    texts = None
-    if step.reads_texts:
-        texts = texts_from(found, index=index) if docs is None else texts_from(found, docs=docs)
-    inputs = Results(found, as_asked(found, instruction), instruction, texts)
-    return RunJob(inputs, step, Output.at(output, metadata), tag or "")
-
-
-def _retrieval(names: Sequence[str], fuse: str, how: dict[str, Any], reranker: Rerank | None) -> Step:
-    """One system, or the fusion of several. Parameters go to each that has them, the precision to every model."""
-    if len(names) > 1 and how.get("recipe"):
-        raise ToolkitError(f"one recipe for {len(names)} systems", "make a run of each, and `tandem fuse` them")
-    if len(names) > 1 and not fuse:
-        raise ToolkitError(f"{len(names)} systems ({', '.join(names)}) make one run", "say how with --fuse rrf")
-    if fuse and len(names) < 2:
-        raise ToolkitError(f"nothing to fuse with {names[0]}", "name a second --system")
-    common = {name: how.pop(name, None) for name in RETRIEVE_OPTIONS}
-    precision = common.pop("precision")
-    common = {name: value for name, value in common.items() if value is not None}
-    own = shared_parameters(names, how, files=common.get("systems", ()), recipe=common.get("recipe"))
-    steps = [Retrieve(name, **common, **parameters) for name, parameters in zip(names, own, strict=True)]
-    models = [step.chosen.spec.checkpoint for step in steps] + ([reranker.spec.checkpoint] if reranker else [])
-    if precision:
-        if not any(models):
-            raise ToolkitError(f"{'+'.join(names)} has no precision", "models have; leave --precision out")
-        steps = [step.in_precision(precision) for step in steps]
-    step = steps[0] if len(steps) == 1 else Fuse(*steps, method=fuse, hits=common["hits"])
-    kinds, index = {one.chosen.spec.kind for one in steps}, common.get("index")
-    if index and len(kinds) > 1 and Path(index).is_dir():
-        hint = "search the index of each alone, and `tandem fuse` the runs"
-        raise ToolkitError(f"{step.tag} searches indexes of {len(kinds)} kinds, {index} is one", hint)
-    return step
-
-
-RETRIEVE_OPTIONS = (
-    *("index", "hits", "candidates", "threads", "recipe", "systems", "query_template", "plain_template", "language"),
-    *("device", "precision", "batch_size", "trust_remote_code"),
-)
-
-
-def retrievals(step: Step) -> list[Retrieve]:
-    """The steps of a job that search."""
-    if isinstance(step, Pipeline):
-        return [one for part in step.steps for one in retrievals(part)]
-    if isinstance(step, Fuse):
-        return [one for source in step.sources for one in retrievals(source)]
-    return [step] if isinstance(step, Retrieve) else []
-
-
-def rerankers(step: Step) -> list[Rerank]:
-    """The steps of a job that rerank."""
-    return [one for one in (step.steps if isinstance(step, Pipeline) else [step]) if isinstance(one, Rerank)]
-
-
-def search_name(job: RunJob) -> str:
-    """`run.<topics>.<index>.<system>.trec`; the system is its name, then what differs from its defaults."""
-    first, *others = job.step.steps if isinstance(job.step, Pipeline) else (job.step,)
-    [searched, *_] = retrievals(first)
-    name, instruction = searched.index_name, job.inputs.instruction
-    index = Path(name).resolve().name if Path(name).is_dir() else name.replace("/", "-")
-    changed = [instruction] if instruction != "full" else []
-    system = ".".join([first.name, *changed, *searched.limits, *(step.name for step in others)])
-    return f"run.{job.inputs.topics.name}.{index}.{system}.trec"
-
-
-def say_unjudged(job: RunJob) -> None:
-    """Say where a benchmark's topics are searched in a corpus whose documents it has no judgments for."""
-    own = job.inputs.topics.benchmark
-    searched = retrievals(job.step)
-    names = {source.name for step in searched for source in step.engine.sources}
-    if own and names.isdisjoint(own_name(own, group) for group in own.groups):
-        index = searched[0].index_name
-        index = Path(index).resolve().name if Path(index).is_dir() else index.replace("/", "-")
-        say(f"note: {own.spec.name} has no judgments for the documents of {index}: compare its runs with one another")
+from toolkit.search.retrieve import DEFAULT_HITS
+from toolkit.steps import Made, Results
+from toolkit.texts import texts_from
 
 
 def rerank_job(
@@ -216,30 +92,3 @@ def pool_job(
     """Pool the runs of some files; see `toolkit.runs.pool`."""
     step = Pool(depth=depth, size=size)
     return RunJob(Results(runs=tuple(map(given_run, runs))), step, Output.at(output), tag or "")
-
-
-def pipeline_job(
-    step: Step,
-    topics: Any,
-    *,
-    instruction: str = "full",
-    docs: str | None = None,
-    output: str | Path | None = None,
-    tag: str | None = None,
-) -> RunJob:
-    """Any steps that begin with a search, over topics."""
-    found = given_topics(topics)
-    texts: Texts | None = None
-    if step.reads_texts:
-        index = next((one.index for one in retrievals(step)), None)
-        texts = texts_from(found, docs=docs) if docs is not None else texts_from(found, index=index)
-    inputs = Results(found, as_asked(found, instruction), instruction, texts)
-    return RunJob(inputs, step, Output.at(output), tag or "")
-
-
-def run_steps(step: Step, topics: Any, **how: Any) -> Run:
-    """`(Retrieve("bm25") >> Rerank("NAME"))("infosearch-mini")`: the run that steps make of topics, see `pipeline_job`."""
-    return pipeline_job(step, topics, **how).run()
-
-
-Step.__call__ = run_steps  # steps lie below jobs, which read topics and write runs

@@ -10,7 +10,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.jobs import RunJob
-from toolkit.jobs.run_jobs import rerankers, retrievals
+from toolkit.jobs.search_jobs import rerankers, retrievals
 from toolkit.provenance import record_path
 from toolkit.registry.system_kinds import kinds
 

@@ -19,7 +19,7 @@ from toolkit.evaluate import evaluate
 from toolkit.formats import read_run
 from toolkit.index import verify_index
 from toolkit.jobs import RunJob, search_job
-from toolkit.jobs.run_jobs import retrievals
+from toolkit.jobs.search_jobs import retrievals
 from toolkit.regress.checks import FAIL, MISSING, Check, near, same, worst
 from toolkit.regress.digests import benchmark_facts, run_lines, sha256
 from toolkit.regress.numbers import flat, published_numbers

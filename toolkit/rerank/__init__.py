@@ -1,6 +1,5 @@
-"""Reranking: the best documents of each query are read again, by a model that sees query and document together."""
+"""Reranking: the best documents of each query are read by a model that sees query and document together."""
 
-from toolkit.rerank.pointwise import rerank
-from toolkit.rerank.rerank_step import Rerank
+from toolkit.core.lazy_names import lazy_names
 
-__all__ = ["Rerank", "rerank"]
+__getattr__, __all__ = lazy_names(__name__, {"pointwise": ("rerank",), "rerank_step": ("Rerank",)})

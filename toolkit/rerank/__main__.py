@@ -70,7 +70,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> int:
     from toolkit.jobs import Output, rerank_job
-    from toolkit.jobs.run_jobs import FOLDER, rerank_name
+    from toolkit.jobs.file_job import FOLDER
+    from toolkit.jobs.run_jobs import rerank_name
     from toolkit.models import jvm
     from toolkit.registry.choice import choose_system
     from toolkit.rerank.rerank_step import Rerank, shown_prompt

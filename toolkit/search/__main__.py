@@ -75,8 +75,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> int:
-    from toolkit.jobs.file_job import Output
-    from toolkit.jobs.run_jobs import FOLDER, say_unjudged, search_job, search_name
+    from toolkit.jobs.file_job import FOLDER, Output
+    from toolkit.jobs.search_jobs import say_unjudged, search_job, search_name
     from toolkit.models import jvm
 
     jvm.set_debug(args.debug)

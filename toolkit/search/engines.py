@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Protocol
 
 from toolkit.benchmarks import TopicSet
@@ -11,8 +12,6 @@ from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.index import Index, Source
 from toolkit.search.chosen_system import Chosen
-from toolkit.search.lexical_engines import Fields, Lucene, Okapi
-from toolkit.search.neural_engine import SEARCHES, Neural
 from toolkit.search.search_options import SearchOptions
 
 
@@ -35,11 +34,13 @@ class Engine(Protocol):
         """What a run's metadata say of how it was searched, known since it was."""
 
 
-ENGINES: dict[str, type[Engine]] = {
-    "bm25": Lucene,
-    "okapi": Okapi,
-    "bm25-fields": Fields,
-    **dict.fromkeys(SEARCHES, Neural),
+NEURAL = ("dense", "multivector", "impact")
+# kind -> module and class, loaded with the first system of the kind
+ENGINES = {
+    "bm25": ("lexical_engines", "Lucene"),
+    "okapi": ("lexical_engines", "Okapi"),
+    "bm25-fields": ("lexical_engines", "Fields"),
+    **dict.fromkeys(NEURAL, ("neural_engine", "Neural")),
 }
 
 
@@ -49,4 +50,5 @@ def engine(chosen: Chosen, topics: TopicSet, index: str, options: SearchOptions)
     if kind not in ENGINES:
         hint = f"kinds that can: {', '.join(ENGINES)}; `tandem rerank` takes rerankers"
         raise ToolkitError(f"system {chosen.spec.name} is of kind {kind}, which cannot search an index", hint)
-    return ENGINES[kind](chosen, topics, index, options)
+    module, name = ENGINES[kind]
+    return getattr(import_module(f"toolkit.search.{module}"), name)(chosen, topics, index, options)

@@ -8,19 +8,20 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import join_runs
 from toolkit.index import Index
 from toolkit.provenance import Provenance, topics_digest, topics_facts
-from toolkit.search.candidate_sets import CandidateSets, find_candidates
 from toolkit.search.chosen_system import RULES, choose
 from toolkit.search.engines import Engine, engine
-from toolkit.search.rules import apply_rules
 from toolkit.search.search_options import SearchOptions
 from toolkit.steps import Made, Results, Step, Tools
+
+if TYPE_CHECKING:
+    from toolkit.search.candidate_sets import CandidateSets
 
 DEFAULT_HITS = 1000
 BM25_DECIMALS = 6  # as Anserini writes them: 4 decimals, ties made strict in the 6th
@@ -113,6 +114,8 @@ class Retrieve(Step):
     @cached_property
     def candidate_sets(self) -> CandidateSets:
         """The only documents that each of the topics may find."""
+        from toolkit.search.candidate_sets import find_candidates
+
         return find_candidates(self.candidates, self.topics)
 
     @cached_property
@@ -164,6 +167,8 @@ class Retrieve(Step):
             if part.topics:
                 run = self.engine.search(asked.topics, index)
                 if self.chosen.rules:
+                    from toolkit.search.rules import apply_rules
+
                     # rules read the instructions themselves, whatever the system was given in their place
                     run = apply_rules(run, part.topics, results.texts(part.group).find(run.doc_ids.to_pylist()))
                 runs.append(run)
@@ -200,6 +205,8 @@ class FilterByRules(Step):
 
     def apply(self, results: Results, tools: Tools) -> Results:
         """Part after part: rules read the instructions themselves, whatever a system was given in their place."""
+        from toolkit.search.rules import apply_rules
+
         made, runs = results.one, []
         for part in results.topics.parts:
             run = made.run.select(topic.query_id for topic in part.topics)

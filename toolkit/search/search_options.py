@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.search.candidate_sets import CandidateSets
+
+if TYPE_CHECKING:
+    from toolkit.search.candidate_sets import CandidateSets
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,4 @@ and, where the layout has something of the kind,
     checks(part, group)             what `benchmarks verify` checks: pairs of a check's name and the problem ("" for none)
 """
 
-from types import ModuleType
-
-from toolkit.benchmarks.layouts import berds, followir, infosearch, instructir, nevir
-
-LAYOUTS: dict[str, ModuleType] = {
-    "berds": berds,
-    "followir": followir,
-    "infosearch": infosearch,
-    "instructir": instructir,
-    "nevir": nevir,
-}
+LAYOUTS = ("berds", "followir", "infosearch", "instructir", "nevir")

@@ -4,13 +4,5 @@ A module has `NEEDED` (keys of a group's entry, texts) and `read(spec, group) ->
 line here makes it known. It may have `checks(part, group)`, as a published layout may (see `layouts`).
 """
 
-from types import ModuleType
-
-from toolkit.benchmarks.minis import berds, infosearch, instructir, mfollowir
-
-MINIS: dict[str, ModuleType] = {
-    "berds-mini": berds,
-    "infosearch-mini": infosearch,
-    "instructir-mini": instructir,
-    "mfollowir-mini": mfollowir,
-}
+# layout -> module
+MINIS = {"berds-mini": "berds", "infosearch-mini": "infosearch", "instructir-mini": "instructir", "mfollowir-mini": "mfollowir"}

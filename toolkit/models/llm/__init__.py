@@ -1,10 +1,15 @@
 """Language models that write: a server behind OPENAI_BASE_URL or a checkpoint on this machine, with a cache of answers."""
 
-from toolkit.models.llm.cache import AnswerCache, default_cache
-from toolkit.models.llm.client import LLM
-from toolkit.models.llm.endpoint import Endpoint
-from toolkit.models.llm.load import load_llm
-from toolkit.models.llm.messages import Answer, Request, Usage
-from toolkit.models.llm.prompts import Prompt, load_prompt
+from toolkit.core.lazy_names import lazy_names
 
-__all__ = ["LLM", "Answer", "AnswerCache", "Endpoint", "Prompt", "Request", "Usage", "default_cache", "load_llm", "load_prompt"]
+__getattr__, __all__ = lazy_names(
+    __name__,
+    {
+        "cache": ("AnswerCache", "default_cache"),
+        "client": ("LLM",),
+        "endpoint": ("Endpoint",),
+        "load": ("load_llm",),
+        "messages": ("Answer", "Request", "Usage"),
+        "prompts": ("Prompt", "load_prompt"),
+    },
+)
