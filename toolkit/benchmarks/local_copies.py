@@ -25,7 +25,6 @@ from toolkit.benchmarks.lazy_documents import unchanged
 from toolkit.benchmarks.readers import layout_of
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
-from toolkit.formats import read_run, write_run
 from toolkit.registry.loader import read_yaml
 from toolkit.store import home, lock, new_folder
 
@@ -52,6 +51,8 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
     layout = _layout(spec)
     with unchanged(folder):
         part = getattr(layout, "read_copy", layout.read)(folder, spec, group)
+        from toolkit.formats import read_run
+
         runs = {mode: read_run(path) for mode in part.topics if (path := _candidates(folder, mode)).exists()}
     return replace(part, scoreddocs={**part.scoreddocs, **runs})
 
@@ -127,6 +128,8 @@ def _repository(group: Group) -> str:
 
 def _keep(spec: BenchmarkSpec, group: Group, source: Path, origin: dict[str, str], candidates_in: Path | None = None) -> Part:
     """Check a group and write its copy, complete or not at all."""
+    from toolkit.formats import write_run
+
     layout = _layout(spec)
     part = layout.read(source, spec, group)
     runs = layout.candidates(candidates_in, spec, group, part) if candidates_in and hasattr(layout, "candidates") else {}
