@@ -140,7 +140,7 @@ def test_an_index_without_judgments_is_said(place):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["--topics", "topics.tsv"], "error: topics.tsv names no corpus to search"),
+        (["--topics", "topics.tsv"], "error: topics names no corpus to search"),
         (["--topics", "topics.tsv", "--index", "."], "error: . holds no Lucene index"),
         (["--topics", "topics.tsv", "--index", "msmarco-v1-pasage"], "error: no index 'msmarco-v1-pasage'"),
         (["--topics", "no-topics.tsv", "--index", "fruit"], "error: no topics 'no-topics.tsv'"),
@@ -188,7 +188,7 @@ def test_help_loads_nothing_that_takes_long():
 @pytest.mark.lucene
 def test_the_search_path_loads_neither_pandas_nor_torch_nor_ir_datasets(place):
     code = (
-        "import json, sys, toolkit\n"
+        "import json, sys, tandem_ir\n"
         "tandem_ir.search('topics.tsv', 'fruit', output='light.trec')\n"
         "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
     )
