@@ -1,4 +1,4 @@
-"""`make_run`: what a user types as one call."""
+"""`tandem_ir.search`: what a user types as one call."""
 
 import os
 from pathlib import Path

@@ -10,7 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.formats import write_run
-from toolkit.provenance import write_record
+from toolkit.provenance import file_digest, write_record
 from toolkit.report import make_report as job
 from toolkit.report.collect import gather
 from toolkit.report.make_report import report, to_text
@@ -32,7 +32,8 @@ def ranked(tag, second=()):
 def with_method(folder, run, method, **executable):
     path = folder / f"{run.tag}.trec"
     write_run(run, path)
-    write_record(path, {"tag": run.tag, "method": method, "implementation": {"executable": executable}})
+    data = {"run": {"sha256": file_digest(path)}}
+    write_record(path, {"tag": run.tag, "method": method, "data": data, "implementation": {"executable": executable}})
     return path
 
 

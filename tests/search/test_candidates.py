@@ -111,7 +111,7 @@ def test_a_dry_run_and_the_name_say_which_candidates(tmp_path):
     write_run(Run.from_dict({topic.query_id: {"rus-d01": 1.0} for topic in TOPICS}, tag="few"), tmp_path / "few.trec.gz")
     job = search_job("mfollowir-mini-rus", candidates=tmp_path / "few.trec.gz")
     assert "only the 10 candidates-few of 10 queries are searched" in job.describe()
-    assert job.method.name == "bm25.candidates-few"
+    assert search_name(job) == "run.mfollowir-mini-rus.mfollowir-mini.bm25.candidates-few.trec"
 
 
 @pytest.mark.lucene

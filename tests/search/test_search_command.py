@@ -1,4 +1,4 @@
-"""`python -m toolkit.search` as a user calls it, and `toolkit.make_run`."""
+"""`python -m toolkit.search` as a user calls it, and `tandem_ir.search`."""
 
 import hashlib
 import json
@@ -213,7 +213,7 @@ def test_ctrl_c_ends_it_with_130_and_leaves_no_file(place):
 
 
 @pytest.mark.lucene
-def test_make_run_returns_the_run_and_writes_it_where_it_is_asked_to(place, monkeypatch):
+def test_the_call_from_python_returns_the_run_and_writes_it_where_it_is_asked_to(place, monkeypatch):
     monkeypatch.chdir(place)
     run = tandem_ir.search("topics.tsv", "fruit", hits=1)
     assert {query_id: list(docs) for query_id, docs in run.to_dict().items()} == {"1": ["b"], "2": ["c"]}
