@@ -13,7 +13,9 @@ from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.formats import write_run
-from toolkit.jobs import rerank_job, run_jobs
+from toolkit.jobs import given as what_is_given
+from toolkit.jobs import rerank_job
+from toolkit.jobs.run_jobs import rerank_name
 from toolkit.provenance import file_digest, read_record, topics_facts, write_record
 from toolkit.rerank import Rerank
 from toolkit.rerank.rerank_step import shown_prompt
@@ -48,7 +50,7 @@ def topic_set(*modes, benchmark=None):
 def found(monkeypatch):
     """Whatever topics are asked for, these are found."""
     topics = topic_set("ori", "ins")
-    for place in (run_jobs, recorded_topics):
+    for place in (what_is_given, recorded_topics):
         monkeypatch.setattr(place, "resolve_topics", lambda name: topics)
     return topics
 
@@ -112,8 +114,8 @@ def test_a_recipe_takes_the_candidates_where_no_run_is_named(found):
     planned = rerank_job(None, method, topics="made-up")
     assert planned.inputs.one.source == "candidates"
     assert len(planned.inputs.one.run) == 4
-    assert str(planned.output.path) == "runs/run.made-up.candidates.rerank-followir-7b.infosearch.trec"
-    assert planned.output.beside is None
+    assert rerank_name(planned) == "run.made-up.candidates.rerank-followir-7b.infosearch.trec"
+    assert planned.describe()[-1] == "write nothing"
     with pytest.raises(ToolkitError, match="no run to rerank"):
         rerank_job(None, Rerank(registry.system("followir-7b")), topics="made-up")
 
@@ -133,7 +135,7 @@ def test_the_topics_are_those_that_the_runs_metadata_name(found, tmp_path):
     described(path, data={"topics": topics_facts("made-up", found.topics)})
     planned = rerank_job(str(path), method)
     assert planned.inputs.topics is found
-    assert planned.output.path.name == "run.x.bm25.rerank-ms-marco-minilm-l6-v2.trec"
+    assert rerank_name(planned) == "run.x.bm25.rerank-ms-marco-minilm-l6-v2.trec"
     described(path, data={"topics": topics_facts("made-up", found.topics[:1])})
     with pytest.raises(ToolkitError, match="was made with other topics than made-up has now"):
         rerank_job(str(path), method)
@@ -264,14 +266,14 @@ def test_a_dry_run_downloads_no_index(tmp_path, home):
 def test_another_wording_of_the_instructions_is_sent_named_and_recorded(tmp_path, monkeypatch):
     topics = [Topic("q1-ori", "red No blue.", "red", "No blue.", mode="ori", wordings={"keywords": "blue"})]
     its = TopicSet("made-up", [TopicPart("all", topics)], Collection())
-    monkeypatch.setattr(run_jobs, "resolve_topics", lambda name: its)
+    monkeypatch.setattr(what_is_given, "resolve_topics", lambda name: its)
     path = tmp_path / "run.trec"
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
     method = Rerank(registry.system("ms-marco-minilm-l6-v2"))
     planned = rerank_job(str(path), method, topics="made-up", instruction="keywords")
     assert [topic.text for topic in planned.inputs.asked.topics] == ["red blue"]
     assert planned.inputs.topics is its
-    assert planned.output.path.name == "run.rerank-ms-marco-minilm-l6-v2.keywords.trec"
+    assert rerank_name(planned) == "run.rerank-ms-marco-minilm-l6-v2.keywords.trec"
     assert "instructions: keywords" in planned.describe()
     sent = {}
 
