@@ -176,7 +176,7 @@ def test_looking_does_not_ask_the_hub_for_a_newer_commit_of_what_is_here(folder,
     offline = load_ranker(spec, replay=True)
     offline.check()
     assert offline.peek(window)[0] is None
-    assert offline.llm.facts()["revision"] == "a" * 40
+    assert offline.llm.facts()["commits"] == {"castorini/rank_zephyr_7b_v1_full": "a" * 40}
 
 
 def test_a_window_is_ranked_within_the_models_tokens(folder, tmp_path, home):

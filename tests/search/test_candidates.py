@@ -14,7 +14,7 @@ from toolkit.core.resources import shipped
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.formats import read_run, write_run
-from toolkit.jobs.search_jobs import search_job
+from toolkit.jobs.search_jobs import search_job, search_name
 from toolkit.models import anserini
 from toolkit.search.candidates import among
 
