@@ -62,7 +62,7 @@ class JudgeJob(Job[Judged]):
 
     def work(self, tools: Tools) -> Judged:
         """Judge."""
-        return judge_run(self.runs, self.topics, self.texts, self.judge, self.depth)
+        return judge_run(self.runs, self.topics, self.texts, self.judge, self.depth, tools.executor)
 
     def write(self, product: Judged, started: float) -> None:
         """The qrels with their record."""

@@ -12,9 +12,11 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.judge.pool import Row, pool, rows_of
 from toolkit.models.judges import Judge, Pair, Verdict
+from toolkit.steps import Executor, LocalExecutor, units_of
 from toolkit.texts import Texts
 
 HOLDS, LACKS, UNJUDGED = 1, 0, -1
+UNIT = 4096  # pairs
 
 
 class Judged(NamedTuple):
@@ -24,7 +26,14 @@ class Judged(NamedTuple):
     report: dict[str, Any]
 
 
-def judge_run(runs: Run | Sequence[Run], topics: TopicSet, texts: Texts, judge: Judge, depth: int = 10) -> Judged:
+def judge_run(
+    runs: Run | Sequence[Run],
+    topics: TopicSet,
+    texts: Texts,
+    judge: Judge,
+    depth: int = 10,
+    executor: Executor | None = None,
+) -> Judged:
     """Which perspectives the best `depth` documents of each question hold, as subtopic qrels.
 
     runs    one, or several, whose best documents are judged together
@@ -36,26 +45,27 @@ def judge_run(runs: Run | Sequence[Run], topics: TopicSet, texts: Texts, judge: 
     missing, before anything is asked, and where not one pair was answered.
     """
     rows = rows_of(pool([runs] if isinstance(runs, Run) else runs, depth), topics, texts, judge.spec)
-    qrels = qrels_of(rows, verdicts_of(judge, rows))
+    qrels = qrels_of(rows, verdicts_of(judge, rows, executor))
     questions = len({row.query_id for row in rows})
     without = len({row.query_id for row in rows if row.pair is None})
     counts = {"depth": depth, "questions": questions, "questions without documents": without}
     return Judged(qrels, {"name": judge.spec.name, **judge.facts(), **counts})
 
 
-def verdicts_of(judge: Judge, rows: Sequence[Row]) -> list[Verdict]:
+def verdicts_of(judge: Judge, rows: Sequence[Row], executor: Executor | None = None) -> list[Verdict]:
     """The verdict of each row; a row without a pair is negative and not asked."""
-    found = iter(ask(judge, [row.pair for row in rows if row.pair]))
+    found = iter(ask(judge, [row.pair for row in rows if row.pair], executor))
     return [next(found) if row.pair else Verdict(False) for row in rows]
 
 
-def ask(judge: Judge, pairs: Sequence[Pair]) -> list[Verdict]:
-    """The verdicts, with progress. ToolkitError where not one pair was answered: that is no result."""
+def ask(judge: Judge, pairs: Sequence[Pair], executor: Executor | None = None) -> list[Verdict]:
+    """The verdicts, with progress, in units of UNIT pairs. ToolkitError where not one pair was answered: that is no result."""
     if not pairs:
         return []
     judge.check()
     with progress(f"judging with {judge.spec.name}", len(pairs), "pairs") as advance:
-        verdicts = judge.judge(pairs, advance)
+        units = (executor or LocalExecutor()).map(lambda unit: judge.judge(unit, advance), units_of(pairs, UNIT))
+        verdicts = [verdict for unit in units for verdict in unit]
     if all(verdict.holds is None for verdict in verdicts):
         message = f"{judge.spec.name} answered none of {len(pairs)} pairs: {verdicts[0].said}"
         raise ToolkitError(message, "see to the server, and run again", status=1)

@@ -10,9 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.benchmarks import TopicSet
+from toolkit.benchmarks import TopicPart, TopicSet
 from toolkit.core.errors import ToolkitError
-from toolkit.core.runs import join_runs
+from toolkit.core.runs import Run, join_runs
 from toolkit.index import Index
 from toolkit.provenance import Provenance, topics_digest, topics_facts
 from toolkit.search.chosen_system import RULES, choose
@@ -162,16 +162,20 @@ class Retrieve(Step):
         indexes = self.open(results)
         if not any(part.topics for part in self.topics.parts):
             raise ToolkitError(f"{self.topics.name} has no topics", "check the file")
-        runs = []
-        for asked, part, index in zip(results.asked.parts, self.topics.parts, indexes, strict=True):
-            if part.topics:
-                run = self.engine.search(asked.topics, index)
-                if self.chosen.rules:
-                    from toolkit.search.rules import apply_rules
 
-                    # rules read the instructions themselves, whatever the system was given in their place
-                    run = apply_rules(run, part.topics, results.texts(part.group).find(run.doc_ids.to_pylist()))
-                runs.append(run)
+        def search(unit: tuple[TopicPart, TopicPart, Index]) -> Run:
+            """The run of one part of the topics, which is a unit."""
+            asked, part, index = unit
+            run = self.engine.search(asked.topics, index)
+            if not self.chosen.rules:
+                return run
+            from toolkit.search.rules import apply_rules
+
+            # rules read the instructions themselves, whatever the system was given in their place
+            return apply_rules(run, part.topics, results.texts(part.group).find(run.doc_ids.to_pylist()))
+
+        units = zip(results.asked.parts, self.topics.parts, indexes, strict=True)
+        runs = tools.executor.map(search, (unit for unit in units if unit[1].topics))
         run, self._found = join_runs(runs, tag=self.tag, source=self.topics.name), self.engine.facts()
         return replace(results, runs=(Made(replace(run, tag=self.tag), self._provenance(results, indexes)),))
 
