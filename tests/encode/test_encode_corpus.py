@@ -222,7 +222,7 @@ def test_other_weights_in_the_same_folder_are_refused(tmp_path):
     encode(tmp_path / "v", spec=spec)
     encode(tmp_path / "v", spec=spec)
     (model / "model.safetensors").write_bytes(b"2")
-    with pytest.raises(ToolkitError, match="holds vectors of weights "):
+    with pytest.raises(ToolkitError, match="holds vectors of files "):
         encode(tmp_path / "v", spec=spec)
 
 

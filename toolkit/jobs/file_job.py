@@ -31,23 +31,20 @@ class Output:
 
     path    `-` is standard output; None where nothing is written
     beside  the record's file without `.yaml`, where it does not stand beside the file
-
-    Raises ToolkitError for a folder.
     """
 
     path: Path | None = None
     beside: Path | None = None
 
-    def __post_init__(self):
-        for place in (self.path, self.beside):
-            if place and str(place) != "-" and place.is_dir():
-                raise ToolkitError(f"{place} is a folder, not a file", "name a file in it")
-
     @classmethod
     def at(cls, path: str | Path | None, record: str | Path | None = None) -> Output:
-        """From what a user names: the record's file with or without `.yaml`."""
+        """Files that a user names, the record's with or without `.yaml`. ToolkitError for a folder."""
         beside = None if record is None else Path(str(record).removesuffix(".yaml"))
-        return cls(None if path is None else Path(path), beside)
+        output = cls(None if path is None else Path(path), beside)
+        for place in (output.path, output.beside):
+            if place and str(place) != "-" and place.is_dir():
+                raise ToolkitError(f"{place} is a folder, not a file", "name a file in it")
+        return output
 
     @property
     def plan(self) -> str:
