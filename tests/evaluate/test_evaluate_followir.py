@@ -73,5 +73,7 @@ def test_candidates_are_reranked_and_searched_with_shorter_instructions(home, tm
     words = ["--run", "candidates", "--topics", "followir-core17", "--dry-run"]
     done = tandem("rerank", *words, "--system", "ms-marco-minilm-l6-v2", "--instruction", "short", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0] == "rerank the best 100 of each of 4 queries of candidates, keep the tail"
-    assert "instructions: short" in done.stdout.splitlines()
+    assert done.stdout.splitlines()[:2] == [
+        "instructions: short",
+        "rerank the best 100 of each of 4 queries of candidates, keep the tail",
+    ]

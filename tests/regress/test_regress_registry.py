@@ -13,8 +13,7 @@ from toolkit.core.specs import RegressionSpec
 from toolkit.formats import lint_run
 from toolkit.provenance import read_record
 from toolkit.registry.loader import read_yaml, to_spec
-from toolkit.regress import cite, ours
-from toolkit.regress import regression_pages as page
+from toolkit.regress import cite, ours, page
 from toolkit.regress.digests import run_lines
 from toolkit.regress.paths import to_text
 

@@ -52,7 +52,7 @@ def run_list(args: argparse.Namespace) -> None:
 
 def run_show(args: argparse.Namespace) -> None:
     from toolkit import registry
-    from toolkit.regress import regression_pages as page
+    from toolkit.regress import page
 
     print(page(registry.regression(args.id)), end="")
 
