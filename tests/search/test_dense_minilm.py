@@ -17,7 +17,7 @@ from toolkit.search.dense import search_dense
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 SEEDS, GOLDEN = SHARED / "data" / "msmarco-seeds", SHARED / "golden" / "systems" / "msmarco-seeds.minilm.top5.trec"
 
-pytestmark = [pytest.mark.model, pytest.mark.skipif(not GOLDEN.exists(), reason="needs the shared data")]
+pytestmark = [pytest.mark.model, pytest.mark.slow, pytest.mark.skipif(not GOLDEN.exists(), reason="needs the shared data")]
 
 
 @pytest.fixture(scope="module")
