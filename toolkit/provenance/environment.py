@@ -8,7 +8,6 @@ import resource
 import shlex
 import sys
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +54,8 @@ def peak_memory() -> int:
 
 def versions(libraries: Iterable[str]) -> dict[str, str]:
     """Library -> version, for those of the libraries that are installed."""
+    from importlib.metadata import PackageNotFoundError, version  # which loads the email package
+
     found = {}
     for library in libraries:
         try:
