@@ -2,68 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from toolkit.evaluate import evaluate
 
 if TYPE_CHECKING:
     import pandas
 
-    from toolkit.core.scores import Scores
-
-
-def evaluate(
-    runs: Any,
-    *,
-    benchmark: str | None = None,
-    qrels: Any = None,
-    modes: Mapping[str, str] | None = None,
-    measures: Sequence[str] | None = None,
-    by_query: bool = False,
-    by_type: bool = False,
-    references: bool = False,
-    depth: int | None = None,
-    missing: str | None = None,
-    ids: str = "tandem",
-    unjudged: str = "refuse",
-    baseline: Any = None,
-) -> Scores:
-    """Score runs against a benchmark, against qrels, or against qrels of a benchmark's queries.
-
-    runs        one, several in a list, or a mapping from modes to them
-    benchmark   one of ours (`infosearch`, `infosearch-audience-ins`) or an id of ir_datasets; what the runs' records say, where
-                neither it nor qrels are given
-    qrels       given as runs are; beside a benchmark they take the place of its own judgments
-    modes       name -> role (`base`, `instructed`, `reversed`) of modes that are no benchmark's
-    measures    as ir_measures writes them; without, those of the benchmark's own table
-    by_query, by_type  also a row for each query, or for each kind of question
-    references  also what blind, random, obedient and disobedient orders of the run's own lists would score
-    depth       look only at the best so many documents of each query
-    missing     a query that the run lacks counts its `worst` value, is left out (`skip`), or is an `error`
-    ids         `published`: query ids are the benchmark's own
-    unjudged    pairs that a judge did not answer are refused (`refuse`), or count as `negative`
-    baseline    the tag of the run that the others are compared with (`Scores.changes`)
-
-    `scores["WISE@20"]` is a number, `scores.to_frame()` a DataFrame, `scores.notes` what to know before trusting a number.
-    Raises ToolkitError.
-    """
-    from toolkit.evaluate import evaluate
-
-    return evaluate(
-        runs,
-        benchmark=benchmark,
-        qrels=qrels,
-        modes=modes,
-        measures=measures,
-        by_query=by_query,
-        by_type=by_type,
-        references=references,
-        depth=depth,
-        missing=missing,
-        ids=ids,
-        unjudged=unjudged,
-        baseline=baseline,
-    )
+__all__ = ["diff", "evaluate", "report"]
 
 
 def diff(runs: Sequence[Any], *, benchmark: str | None = None, qrels: Any = None, **how: Any) -> pandas.DataFrame:

@@ -69,6 +69,7 @@ class Retrieve(Step):
         threads = (os.cpu_count() or 1) if threads is None else threads
         self.options = SearchOptions(hits, threads, language, device, precision, batch_size, trust_remote_code)
         self.index, self.candidates = index, candidates
+        self.topics: TopicSet | None = None  # those that it was prepared for
         self._found: dict[str, Any] = {}  # of the engine, once it has searched
 
     @property
@@ -107,11 +108,6 @@ class Retrieve(Step):
         return {"decimals": BM25_DECIMALS, "ties": "file"} if anserinis else {}
 
     @cached_property
-    def topics(self) -> TopicSet:
-        """Those that it was prepared for."""
-        raise ToolkitError("no topics to search for", "name them")
-
-    @cached_property
     def candidate_sets(self) -> CandidateSets:
         """The only documents that each of the topics may find."""
         from toolkit.search.candidate_sets import find_candidates
@@ -135,7 +131,9 @@ class Retrieve(Step):
 
     def prepare(self, results: Results) -> None:
         """Look up what searching these topics needs: index, candidates; nothing is opened."""
-        if results.topics is not self.__dict__.get("topics"):
+        if results.topics is None:
+            raise ToolkitError("no topics to search for", "name them")
+        if results.topics is not self.topics:
             for name in ("engine", "candidate_sets"):
                 self.__dict__.pop(name, None)
             self.topics = results.topics
