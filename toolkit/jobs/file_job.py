@@ -111,8 +111,9 @@ def partial_results(output: Path | None) -> Iterator[Callable[[str], KeyedCache]
     opened: list[KeyedCache] = []
 
     def open_cache(identity: str) -> KeyedCache:
-        """A cache for what `identity` computes."""
-        opened.append(KeyedCache(output.with_name(f".{output.name}.partial"), "partial results", identity))
+        """A cache for what `identity` computes: a file for each step, which would remove one another's entries in one."""
+        place = output.with_name(f".{output.name}.partial{len(opened) or ''}")
+        opened.append(KeyedCache(place, "partial results", identity))
         return opened[-1]
 
     try:
