@@ -58,17 +58,17 @@ def report(
     output       a file to write it to as well
     index, docs  where the texts of documents are; the benchmarks' corpora where nothing is named
     published, claims  also what the benchmarks' papers print and claim
-    how          `qrels`, `measures`, `modes`, `depth`, `ids`, `x`, `perspectives`, `stances`
+    how          `qrels`, `measures`, `modes`, `depth`, `ids`, `unjudged`, `x`, `perspectives`, `stances`
 
     Raises ToolkitError.
     """
     from toolkit.core.files import open_output
-    from toolkit.report.collect import gather
+    from toolkit.report.collect import collect
     from toolkit.report.make_report import report as made_of
     from toolkit.report.make_report import to_html, to_text
 
     names = [benchmark] if isinstance(benchmark, str) else list(benchmark)
-    made = made_of(gather(runs, names, missing=missing, **how), missing=missing, published=published, claims=claims)
+    made = made_of(collect(runs, names, missing=missing, **how), missing=missing, published=published, claims=claims)
     text = to_html(made, index=index, docs=docs, missing=missing) if format == "html" else to_text(made, format)
     if output is not None:
         with open_output(output) as file:

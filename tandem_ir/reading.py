@@ -26,7 +26,7 @@ def load(benchmark: str) -> Collection:
 
 
 def read_run(path: str | Path, form: str = "") -> Run:
-    """A run from a file of any form (TREC, JSON, JSONL, Parquet, MTEB, PyTerrier, MS MARCO, ranx, ...), told by its content.
+    """A run from a file of any form (TREC, JSON, JSONL, Parquet, MTEB, PyTerrier, MS MARCO, ranx), recognised by its content.
 
     form  which one it is, for a file that fits two
 

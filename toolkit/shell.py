@@ -51,9 +51,11 @@ def encoding_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--trust-remote-code", action="store_true", help="run the code that the checkpoint's repository brings")
 
 
-def judgment_options(parser: argparse.ArgumentParser) -> None:
-    """What runs are held against, and how much of them is looked at: the same words for evaluate and diff."""
-    parser.add_argument("--benchmark", metavar="ID", help="a benchmark, one of its groups or modes, or an ir_datasets id")
+def judgment_options(parser: argparse.ArgumentParser, *, benchmarks: bool = False) -> None:
+    """What runs are evaluated against, and to which depth: evaluate, diff and report; `benchmarks`: one or more of them."""
+    several = {"nargs": "+", "action": "extend"} if benchmarks else {}
+    which = "a benchmark, one of its groups or modes, or an ir_datasets id"
+    parser.add_argument("--benchmark", metavar="ID", help=f"{which}; one or more" if benchmarks else which, **several)
     qrels = "TREC qrels files: [MODE=]F; also of a benchmark's queries"
     parser.add_argument("--qrels", nargs="+", action="extend", metavar="QRELS", help=qrels)
     mode_option(parser)

@@ -72,7 +72,7 @@ class Results:
 
 
 class Executor(Protocol):
-    """Who computes the units that the work of a step is cut into; the result of a unit depends on the unit alone."""
+    """Who computes the units that the work of a step is divided into; the result of a unit depends on the unit alone."""
 
     def map(self, compute: Callable[[Unit], Result], units: Iterable[Unit]) -> Iterator[Result]:
         """The results, in the order of the units."""

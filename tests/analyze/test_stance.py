@@ -14,7 +14,7 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments, Part, from_files
 from toolkit.evaluate.run_inputs import as_sources
-from toolkit.evaluate.stance import by_side, read_stances
+from toolkit.evaluate.stance import by_stance, read_stances
 from toolkit.formats import read_run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "stance"
@@ -129,13 +129,13 @@ def test_pairs_without_a_line_are_told_of_the_questions_that_count():
 
 def test_lists_of_perspectives_are_divided_by_the_side_they_take():
     lists = Run.from_dict({f"{name}": {f"d{name}": 1.0} for name in ("q.1", "q.2", "r.9", "r.10", "other.1")}, tag="x")
-    divided = by_side(lists, JUDGED, {"q": "2", "r": "9"})
+    divided = by_stance(lists, JUDGED, {"q": "2", "r": "9"})
     assert {form: run.to_dict() for form, run in divided.items()} == {
         "supporting": {"q": {"dq.2": 1.0}, "r": {"dr.9": 1.0}},
         "opposing": {"q": {"dq.1": 1.0}, "r": {"dr.10": 1.0}},
     }
     with pytest.raises(ToolkitError, match="no list of the supporting perspective"):
-        by_side(lists.select(["q.2"]), JUDGED)
+        by_stance(lists.select(["q.2"]), JUDGED)
 
 
 def test_stances_are_read(tmp_path):

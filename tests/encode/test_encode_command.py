@@ -52,7 +52,7 @@ def test_an_interrupted_one_goes_on_in_another_process_to_the_same_bytes(place, 
     (tmp_path / "v" / "tandem.yaml").write_text(yaml.safe_dump(metadata))
     (tmp_path / "v" / "vectors-00001.npy").unlink()
     done = process("encode", "c.jsonl", *SYSTEM, "--output", tmp_path / "v", "--shard-size", 2, cwd=place)
-    assert done.stderr.splitlines()[0] == f"{tmp_path / 'v'}: 2 documents are encoded already, going on"
+    assert done.stderr.splitlines()[0] == f"{tmp_path / 'v'}: 2 documents are encoded already, resuming"
     for name in ("vectors-00000.npy", "vectors-00001.npy", "ids-00001.txt"):
         assert (tmp_path / "v" / name).read_bytes() == (place / "v" / name).read_bytes()
     assert open_vectors(tmp_path / "v").digest == open_vectors(place / "v").digest

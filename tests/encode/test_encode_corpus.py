@@ -1,4 +1,4 @@
-"""A corpus to vectors on disk: what is encoded, what goes on, and what is refused. The encoder is a small fake."""
+"""A corpus to vectors on disk: what is encoded, what is resumed, and what is refused. The encoder is a small fake."""
 
 import gc
 import hashlib

@@ -1,4 +1,4 @@
-"""Runs held against one of them: the numbers of diff, markers and intervals in every format, and what is refused."""
+"""Runs compared with one of them: the numbers of diff, markers and intervals in every format, and what is refused."""
 
 import csv
 import io

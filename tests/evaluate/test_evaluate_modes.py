@@ -16,7 +16,7 @@ from toolkit.evaluate import evaluate
 from toolkit.evaluate.__main__ import main, parser
 from toolkit.evaluate.evaluation import prepare
 from toolkit.formats import write_run
-from toolkit.report.collect import gather
+from toolkit.report.collect import collect
 from toolkit.shell import guard
 
 USUAL = ("ori", "ins", "rev")
@@ -160,8 +160,8 @@ def test_a_benchmark_declares_its_modes_and_everything_follows(mine, tmp_path):
     first = run.head(1)
     (pair,) = diff([run, Run.from_dict(first.to_dict(), tag="first")], benchmark="mine")
     assert {change.mode for change in pair.comparison.changes} == {*OWN, "paired"}
-    (gathered,) = gather([str(tmp_path / "run.trec")], ["mine"])
-    assert gathered.judgments.modes == OWN
-    assert {"blind", "oracle"} <= gathered.runs[0].references.keys()
+    (model,) = collect([str(tmp_path / "run.trec")], ["mine"])
+    assert model.judgments.modes == OWN
+    assert {"blind", "oracle"} <= model.runs[0].references.keys()
     with pytest.raises(ToolkitError, match="has no query in mode neg"):
         prepare([run.select(q for q in run.query_ids if not q.endswith("-neg"))], "mine", None, None, "tandem")

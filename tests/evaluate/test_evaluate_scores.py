@@ -13,7 +13,7 @@ from toolkit.diff.compare_runs import diff
 from toolkit.evaluate import evaluate
 from toolkit.formats import write_run
 from toolkit.provenance import file_digest, topics_facts, write_record
-from toolkit.report.collect import gather
+from toolkit.report.collect import collect
 
 MODES = ("ori", "ins", "rev")
 QRELS = Qrels.from_rows([Qrel(f"c-{n}-{mode}", "g", int(mode != "rev")) for n in (1, 2) for mode in MODES], source="the qrels")
@@ -149,7 +149,7 @@ def test_a_part_of_a_run_is_refused_where_its_metadata_are_a_copy_of_the_whole_r
     for refused in (
         evaluate,
         lambda file, benchmark: diff([file, file], benchmark=benchmark),
-        lambda *_, **__: gather([file], [name]),
+        lambda *_, **__: collect([file], [name]),
     ):
         with pytest.raises(ToolkitError, match="mine has no query in mode ins"):
             refused(file, benchmark=name)

@@ -18,7 +18,7 @@ from toolkit.formats.per_query_corpus import Question, indexes_of, read_question
 from toolkit.index import build_index, build_per_question, read_index_metadata, verify_index
 from toolkit.models.stored_texts import stored_docs
 from toolkit.search import search
-from toolkit.search.per_query_search import check_own, search_own
+from toolkit.search.per_query_search import check_per_query, search_per_query
 
 pytestmark = pytest.mark.lucene
 
@@ -65,7 +65,7 @@ def lucene(tmp_path_factory):
 
 @pytest.mark.parametrize("how", [{}, {"k1": 1.7, "b": 0.9, "hits": 7}, {"rm3": True}])
 def test_bm25_is_that_of_separately_built_indexes_digit_by_digit(lucene, tmp_path, how):
-    found = search_own(TOPICS, lucene, partial(search, **how), "bm25")
+    found = search_per_query(TOPICS, lucene, partial(search, **how), "bm25")
     apart = []
     for topic in TOPICS:
         build_index(corpus_from_docs(topic.query_id, corpora()[topic.query_id]), tmp_path / topic.query_id)
@@ -76,7 +76,7 @@ def test_bm25_is_that_of_separately_built_indexes_digit_by_digit(lucene, tmp_pat
 def test_bm25_is_not_that_of_the_union(lucene, tmp_path):
     union = [doc for docs in corpora().values() for doc in docs if doc.doc_id != "everywhere"]
     build_index(corpus_from_docs("union", [*union, corpora()["kialo-1"][-1]]), tmp_path / "union")
-    own = lines(search_own(TOPICS, lucene, search, "bm25"), QUESTIONS)
+    own = lines(search_per_query(TOPICS, lucene, search, "bm25"), QUESTIONS)
     scores = {name: dict(ranking) for name, ranking in lines(search(TOPICS, tmp_path / "union"), QUESTIONS).items()}
     for question, ranking in own.items():
         assert {doc_id for doc_id, _ in ranking} <= {doc.doc_id for doc in corpora()[question]}
@@ -106,7 +106,7 @@ def test_what_a_model_encodes_is_searched_as_in_separately_built_indexes(tmp_pat
     file = write(tmp_path / "web.jsonl", rows(corpora()))
     build_per_question(corpus_from_files(file), tmp_path / "index", build)
     ask = partial(SEARCHES[kind], spec=spec, encoder=encoder)
-    found, apart = search_own(TOPICS, tmp_path / "index", ask, "tiny"), []
+    found, apart = search_per_query(TOPICS, tmp_path / "index", ask, "tiny"), []
     for topic in TOPICS:
         # in the order of the file, which decides what stands in one batch
         own = [Doc(row["id"], row["title"], row["text"]) for row in rows(corpora()) if row["query_id"] == topic.query_id]
@@ -125,7 +125,7 @@ def test_a_corpus_is_found_by_id_core_query_and_published_id(lucene):
         Topic("other", "cat", group_id="kialo-1"),
         Topic("x", "cat", original_id="kialo-1"),
     ]
-    found = lines(search_own(topics, lucene, search, "bm25"), [topic.query_id for topic in topics])
+    found = lines(search_per_query(topics, lucene, search, "bm25"), [topic.query_id for topic in topics])
     assert len({str(ranking) for ranking in found.values()}) == 1
 
 
@@ -135,7 +135,7 @@ def test_notes_on_many_corpora_are_not_said_one_by_one(tmp_path, capsys):
     build_per_question(corpus_from_files(file), tmp_path / "index", build_index)
     wanted = {name: (name, "elsewhere") for name in names}
     ask = partial(search, candidates=wanted)
-    assert search_own([Topic(name, "cat") for name in names], tmp_path / "index", ask, "bm25").query_ids == tuple(names)
+    assert search_per_query([Topic(name, "cat") for name in names], tmp_path / "index", ask, "bm25").query_ids == tuple(names)
     said = capsys.readouterr().err.splitlines()
     assert said[0].endswith("q00001 lacks 1 of 2 candidates")
     assert said[3:] == ["... and 2 more such notes"]
@@ -143,28 +143,28 @@ def test_notes_on_many_corpora_are_not_said_one_by_one(tmp_path, capsys):
 
 def test_topics_without_a_corpus_are_said_and_have_no_lines(lucene, capsys):
     topics = [Topic("kialo-1", "cat")], [Topic("kialo-77", "cat")]
-    assert search_own([*topics[0], *topics[1]], lucene, search, "bm25").query_ids == ("kialo-1",)
-    assert search_own(topics[1], lucene, search, "bm25").query_ids == ()
-    check_own((part, lucene) for part in topics)
+    assert search_per_query([*topics[0], *topics[1]], lucene, search, "bm25").query_ids == ("kialo-1",)
+    assert search_per_query(topics[1], lucene, search, "bm25").query_ids == ()
+    check_per_query((part, lucene) for part in topics)
     assert "has no corpus for 1 of 2 topics (kialo-77); they have no lines in the run" in capsys.readouterr().err
     with pytest.raises(ToolkitError, match=r"has no corpus for 1 of 1 topics \(kialo-77\)"):
-        check_own([(topics[1], lucene)])
+        check_per_query([(topics[1], lucene)])
 
 
 def test_a_published_id_of_two_data_sets_is_refused(tmp_path):
     file = write(tmp_path / "web.jsonl", [{"question_id": 774, "id": 1, "text": "cat"}])
     build_per_question(corpus_from_files(file), tmp_path / "index", build_index)
     topics = [Topic(f"{name}-774", "cat", group_id=f"{name}-774", original_id="774") for name in ("kialo", "arguana")]
-    assert search_own(topics[:1], tmp_path / "index", search, "bm25").query_ids == ("kialo-774",)
+    assert search_per_query(topics[:1], tmp_path / "index", search, "bm25").query_ids == ("kialo-774",)
     with pytest.raises(ToolkitError, match=r"is that of 2 topics \(arguana-774, kialo-774\)"):
-        check_own([(topics[:1], tmp_path / "index"), (topics[1:], tmp_path / "index")])
+        check_per_query([(topics[:1], tmp_path / "index"), (topics[1:], tmp_path / "index")])
 
 
 def test_the_whole_way_searches_by_the_indexs_metadata(lucene, tmp_path, capsys):
     asked = [*TOPICS, Topic("kialo-77", "cat")]
     write(tmp_path / "topics.jsonl", [{"query_id": topic.query_id, "text": topic.text} for topic in asked])
     run = tandem_ir.search(str(tmp_path / "topics.jsonl"), str(lucene), output=tmp_path / "run.trec")
-    assert lines(run, QUESTIONS) == lines(search_own(TOPICS, lucene, search, "bm25"), QUESTIONS)
+    assert lines(run, QUESTIONS) == lines(search_per_query(TOPICS, lucene, search, "bm25"), QUESTIONS)
     metadata = (tmp_path / "run.trec.yaml").read_text(encoding="utf-8")
     assert "questions: 3" in metadata
     assert "has no corpus for 1 of 4 topics (kialo-77)" in capsys.readouterr().err
@@ -221,7 +221,7 @@ def test_the_command_cuts_pages_and_reports_them_a_question(tmp_path):
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.splitlines()[1:] == [
         "5 pages, 2.5 a question; 1 without text left out, 0 read in part",
-        "4 documents cut into passages of 100 words",
+        "4 documents split into passages of 100 words",
         f"{tmp_path / 'index'}: 2 questions, 8 documents, 4.0 a question",
     ]
     docs = stored_docs(tmp_path / "index", ["q1-3#0", "q1-3#1", "q2-1#1"])

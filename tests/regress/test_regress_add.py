@@ -10,7 +10,7 @@ from tiny import tiny_bert
 import tandem_ir
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.provenance import read_record, write_record
-from toolkit.regress import Places, add, replay
+from toolkit.regress import RegressionPaths, add, replay
 
 pytestmark = pytest.mark.lucene
 
@@ -31,7 +31,7 @@ def run(made, tmp_path):
 
 @pytest.fixture
 def places(tmp_path):
-    return Places(tmp_path / "entries", tmp_path / "baselines")
+    return RegressionPaths(tmp_path / "entries", tmp_path / "baselines")
 
 
 def outcomes(places):

@@ -6,7 +6,7 @@ import pytest
 
 from toolkit.core.runs import Run
 from toolkit.regress.checks import Check, near, worst
-from toolkit.regress.run_diff import moved
+from toolkit.regress.run_diff import changed_queries
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_the_worst_outcome_is_that_of_the_whole(outcomes, whole):
 def test_each_query_that_moved_is_told_with_its_first_rank():
     before = Run.from_dict({"q1": {"a": 3, "b": 2}, "q2": {"a": 1}, "q3": {"a": 2, "b": 1}, "q4": {"a": 1}})
     after = Run.from_dict({"q5": {"a": 1}, "q3": {"a": 2}, "q2": {"a": 1}, "q1": {"b": 3, "a": 2}})
-    assert moved(before, after) == [
+    assert changed_queries(before, after) == [
         "q1: 2 of 2 ranks differ, first rank 1: a 3.0 -> b 3.0",
         "q3: 1 of 2 ranks differ, first rank 2: b 1.0 -> nothing",
         "q4: is not in the new run",
@@ -57,4 +57,4 @@ def test_each_query_that_moved_is_told_with_its_first_rank():
 
 def test_equal_runs_moved_nothing_whatever_the_order_of_queries():
     run = Run.from_dict({"q1": {"a": 2, "b": 1}, "q2": {"a": 1}})
-    assert moved(run, Run.from_dict({"q2": {"a": 1}, "q1": {"a": 2, "b": 1}})) == []
+    assert changed_queries(run, Run.from_dict({"q2": {"a": 1}, "q1": {"a": 2, "b": 1}})) == []

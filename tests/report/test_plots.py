@@ -17,9 +17,9 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate
 from toolkit.evaluate.judgments import Judgments, Part, from_benchmark
-from toolkit.evaluate.stance import by_side
+from toolkit.evaluate.stance import by_stance
 from toolkit.measures.paired import VARIANTS, wise_of_ranks
-from toolkit.report.collect import gather
+from toolkit.report.collect import collect
 from toolkit.report.figures import drawn, to_svg
 from toolkit.report.model import Key, QueryValues, RunFacts
 from toolkit.report.plots import PLOTS, intervals, surface
@@ -56,31 +56,31 @@ def _chance(*words: str) -> float:
 
 
 @pytest.fixture(scope="module")
-def gathered():
+def model():
     """Name -> two runs of it; both forms of instructir-mini are in one report."""
     forms = ["instructir-mini", "instructir-mini-paraphrases"]
     alone = [[name] for name in BENCHMARKS if name not in forms]
-    made = [gather([run_of(name, tag) for name in names for tag in HOSTILE], names) for names in [*alone, forms]]
+    made = [collect([run_of(name, tag) for name in names for tag in HOSTILE], names) for names in [*alone, forms]]
     return {each.name: each for its in made for each in its}
 
 
-def evaluated(gathered, **options):
+def evaluated(model, **options):
     """(measure, mode, run, group) -> value."""
-    return {(row.measure, row.mode, row.run, row.group): row.value for row in evaluated_rows(gathered, **options)}
+    return {(row.measure, row.mode, row.run, row.group): row.value for row in evaluated_rows(model, **options)}
 
 
-def evaluated_rows(gathered, **options):
-    return evaluate([facts.run for facts in gathered.runs], benchmark=gathered.name, **options).rows
+def evaluated_rows(model, **options):
+    return evaluate([facts.run for facts in model.runs], benchmark=model.name, **options).rows
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_plots_apply_where_their_data_are(gathered, name):
-    assert {plot.name for plot in PLOTS if plot.applies(gathered[name])} == BENCHMARKS[name]
+def test_plots_apply_where_their_data_are(model, name):
+    assert {plot.name for plot in PLOTS if plot.applies(model[name])} == BENCHMARKS[name]
 
 
 @pytest.mark.parametrize(("name", "plot"), [(name, plot) for name, plots in BENCHMARKS.items() for plot in sorted(plots)])
-def test_figures_are_xml_with_title_units_and_names_of_runs_as_text(gathered, name, plot):
-    root = ElementTree.fromstring(to_svg(PLOT[plot], gathered[name], "a-"))
+def test_figures_are_xml_with_title_units_and_names_of_runs_as_text(model, name, plot):
+    root = ElementTree.fromstring(to_svg(PLOT[plot], model[name], "a-"))
     texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
     if plot != "wise-reward":  # it is of variants
         assert HOSTILE[0] in texts
@@ -90,26 +90,26 @@ def test_figures_are_xml_with_title_units_and_names_of_runs_as_text(gathered, na
     assert not list(root.iter("{http://www.w3.org/2000/svg}image"))  # pages allow none
 
 
-def test_radar_and_heatmap_show_the_values_of_evaluate(gathered):
-    expected = evaluated(gathered["mfollowir-mini"])
-    radar = {("paired", *row[1:3], row[0]): row[3] for row in PLOT["radar"].drawn(gathered["mfollowir-mini"]).rows}
+def test_radar_and_heatmap_show_the_values_of_evaluate(model):
+    expected = evaluated(model["mfollowir-mini"])
+    radar = {("paired", *row[1:3], row[0]): row[3] for row in PLOT["radar"].drawn(model["mfollowir-mini"]).rows}
     assert radar == {
         (mode, run, group, measure): value
         for (measure, mode, run, group), value in expected.items()
         if measure == "pMRR" and group != "average"
     }
-    heatmap = {row[:4]: row[4] for row in PLOT["heatmap"].drawn(gathered["mfollowir-mini"]).rows}
+    heatmap = {row[:4]: row[4] for row in PLOT["heatmap"].drawn(model["mfollowir-mini"]).rows}
     assert heatmap == expected
 
 
-def test_bars_show_the_values_of_evaluate_within_their_intervals(gathered):
+def test_bars_show_the_values_of_evaluate_within_their_intervals(model):
     for name in ("infosearch-mini-audience", "mfollowir-mini", "instructir-mini"):
-        expected = evaluated(gathered[name])
-        rows = PLOT["intervals"].drawn(gathered[name]).rows
+        expected = evaluated(model[name])
+        rows = PLOT["intervals"].drawn(model[name]).rows
         assert {row[:3]: row[3] for row in rows} == {
             key[:3]: value
             for key, value in expected.items()
-            if key[0] in ("pMRR", "SICR", "WISE@20", "Robustness@10") and key[3] == gathered[name].overall
+            if key[0] in ("pMRR", "SICR", "WISE@20", "Robustness@10") and key[3] == model[name].overall
         }
         assert all(low <= value <= high for *_, value, low, high in rows)
         assert all(low < high for measure, *_, low, high in rows if measure == "pMRR")
@@ -141,7 +141,7 @@ def test_intervals_of_an_average_are_over_all_groups():
 def test_groups_that_a_run_lacks_are_left_out_where_absent_queries_are():
     whole = run_of("mfollowir-mini", "whole")
     part = replace(run_of("mfollowir-mini", "part").select(q for q in whole.query_ids if q.startswith("fas")), tag="part")
-    (own,) = gather([whole, part], ["mfollowir-mini"], missing="skip")
+    (own,) = collect([whole, part], ["mfollowir-mini"], missing="skip")
     expected = {(row.run, row.measure): row.value for row in evaluated_rows(own, missing="skip") if row.group == "average"}
     found = {row[2]: row[3:] for row in PLOT["intervals"].drawn(own).rows}
     assert {name: value for name, (value, *_) in found.items()} == {name: expected[name, "pMRR"] for name in ("whole", "part")}
@@ -152,15 +152,15 @@ def test_groups_that_a_run_lacks_are_left_out_where_absent_queries_are():
 
 
 def test_one_mode_alone_has_neither_pairs_nor_surfaces():
-    (own,) = gather([run_of("infosearch-mini-audience-rev", "mine")], ["infosearch-mini-audience-rev"])
+    (own,) = collect([run_of("infosearch-mini-audience-rev", "mine")], ["infosearch-mini-audience-rev"])
     assert {plot.name for plot in PLOTS if plot.applies(own)} == {"intervals"}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_documents_of_the_surface_have_the_wise_of_evaluate(gathered, variant):
+def test_documents_of_the_surface_have_the_wise_of_evaluate(model, variant):
     measure = f"WISE(variant='{variant}')@20"
-    expected = {key[2]: value for key, value in evaluated(gathered["infosearch-mini-audience"], measures=[measure]).items()}
-    found = PLOT["wise-surface"].drawn(gathered["infosearch-mini-audience"])
+    expected = {key[2]: value for key, value in evaluated(model["infosearch-mini-audience"], measures=[measure]).items()}
+    found = PLOT["wise-surface"].drawn(model["infosearch-mini-audience"])
     values: dict = {}
     for row in found.rows:
         values.setdefault(row[0], {}).setdefault(row[1], []).append(row[found.columns.index(variant)])
@@ -194,9 +194,9 @@ def test_cells_of_ranks_cover_every_rank_once(deepest):
     assert np.all((sides[:-1] < surface.centres(deepest)) & (surface.centres(deepest) < sides[1:]))
 
 
-def test_rewards_are_those_of_the_definition(gathered):
-    found = {row[:3]: row[3] for row in PLOT["wise-reward"].drawn(gathered["infosearch-mini-audience"]).rows}
-    assert surface.usual_n(PLOT["wise-surface"].drawn(gathered["infosearch-mini-audience"]).rows) == 2
+def test_rewards_are_those_of_the_definition(model):
+    found = {row[:3]: row[3] for row in PLOT["wise-reward"].drawn(model["infosearch-mini-audience"]).rows}
+    assert surface.usual_n(PLOT["wise-surface"].drawn(model["infosearch-mini-audience"]).rows) == 2
     # METRICS: (2, 1, 3, N = 2) is 1 / 0.95 / 0.95 and (5, 1, 9, 2) is 0.90 / 0.80 / 0.90
     assert [found[variant, "rises to rank 1", 2] for variant in VARIANTS] == pytest.approx([1, 0.95, 0.95])
     assert [found[variant, "rises to rank 1", 5] for variant in VARIANTS] == pytest.approx([0.9, 0.8, 0.9])
@@ -207,7 +207,7 @@ def test_bins_count_gold_documents_negatives_and_others():
     qrels = [Qrel(f"q-1-{mode}", doc, 1) for mode, docs in (("ori", "gn"), ("ins", "g"), ("rev", "n")) for doc in docs]
     scores = {"ori": {"g": 3.0, "n": 3.0, "x": 0.0}, "ins": {"g": 3.0, "n": 0.0}, "rev": {"n": 3.0, "x": 0.0, "y": 0.0}}
     run = Run.from_dict({f"q-1-{mode}": its for mode, its in scores.items()}, tag="mine")
-    (made,) = gather([run], qrels=Qrels.from_rows(qrels))
+    (made,) = collect([run], qrels=Qrels.from_rows(qrels))
     found = PLOT["histograms"].drawn(made)
     assert found.columns == ("run", "mode", "kind", "from score", "to score", "documents", "share")
     full = [(mode, kind, low, high, count, share) for _, mode, kind, low, high, count, share in found.rows if count]
@@ -223,8 +223,8 @@ def test_bins_count_gold_documents_negatives_and_others():
     ]
 
 
-def test_curves_are_mrecall_and_coverage(gathered):
-    own = gathered["berds-mini"]
+def test_curves_are_mrecall_and_coverage(model):
+    own = model["berds-mini"]
     measures = [f"MRecall@{k}" for k in (1, 2, 3, 5, 10, 40, 100)]
     expected = evaluated(own, measures=measures)
     found = {row[:2]: row[2] for row in PLOT["mrecall"].drawn(own).rows}
@@ -246,8 +246,8 @@ def test_sides_have_the_values_of_their_analysis(tmp_path):
     for stances in ({}, dict.fromkeys(questions.query_ids[::2], "2")):
         path = tmp_path / "stances.tsv"
         path.write_text("".join(f"{query_id}\t{n}\n" for query_id, n in stances.items()))
-        (own,) = gather([questions], ["berds-mini"], perspectives=[given], stances=path if stances else None)
-        forms = {"question": questions, **by_side(given, own.judgments, stances or None)}
+        (own,) = collect([questions], ["berds-mini"], perspectives=[given], stances=path if stances else None)
+        forms = {"question": questions, **by_stance(given, own.judgments, stances or None)}
         rows = stance(forms, own.judgments, stances or None).rows
         values = {(row.mode, row.measure.removesuffix("@5")): pytest.approx(row.value) for row in rows}
         expected = {key: value for key, value in values.items() if key[0] in forms}
@@ -263,14 +263,14 @@ def test_sides_have_the_values_of_their_analysis(tmp_path):
 def test_runs_of_perspectives_stand_beside_one_run_of_their_system():
     given = Run.from_dict({"mini-007.1": {"d": 1.0}, "mini-007.2": {"d": 1.0}}, tag="strange")
     with pytest.raises(ToolkitError, match="0 of the runs of questions are of its system, strange"):
-        gather([run_of("berds-mini", "mine")], ["berds-mini"], perspectives=[given])
+        collect([run_of("berds-mini", "mine")], ["berds-mini"], perspectives=[given])
     names = ["instructir-mini", "berds-mini"]
     with pytest.raises(ToolkitError, match="of one benchmark"):
-        gather([run_of(name, "mine") for name in names], names, perspectives=[given])
+        collect([run_of(name, "mine") for name in names], names, perspectives=[given])
 
 
-def test_quality_stands_against_the_cost_that_is_known(gathered):
-    own = gathered["mfollowir-mini"]
+def test_quality_stands_against_the_cost_that_is_known(model):
+    own = model["mfollowir-mini"]
     first, second = own.runs
     known = replace(own, runs=(replace(first, cost=Cost(parameters=3e8)), replace(second, cost=Cost(parameters=7e9))))
     expected = evaluated(own)
@@ -288,8 +288,8 @@ def test_sizes_are_written_as_those_of_models():
     assert [short(number) for number in (3e8, 7.11e9, 22_700_000, 1e3, 12.5)] == ["300M", "7.11B", "22.7M", "1k", "12.5"]
 
 
-def test_paraphrases_have_the_values_of_their_analysis(gathered):
-    own, others = gathered["instructir-mini"], gathered["instructir-mini-paraphrases"]
+def test_paraphrases_have_the_values_of_their_analysis(model):
+    own, others = model["instructir-mini"], model["instructir-mini-paraphrases"]
     found = {row[:2]: (row[2], row[5]) for row in PLOT["paraphrases"].drawn(own).rows}
     assert {name for name, _ in found} == set(HOSTILE)
     for first, second in zip(own.runs, others.runs, strict=True):
@@ -299,8 +299,8 @@ def test_paraphrases_have_the_values_of_their_analysis(gathered):
         assert found[first.name, "worst paraphrase"] == values["worst"]
 
 
-def test_runs_of_paraphrases_are_found_by_system_where_names_differ(gathered):
-    own, others = gathered["instructir-mini"], gathered["instructir-mini-paraphrases"]
+def test_runs_of_paraphrases_are_found_by_system_where_names_differ(model):
+    own, others = model["instructir-mini"], model["instructir-mini-paraphrases"]
     alone = replace(own, runs=own.runs[:1])
     other = replace(others.runs[1], name="reworded", called=own.runs[0].called)
     assert PLOT["paraphrases"].applies(replace(alone, beside=(replace(others, runs=(other,)),)))

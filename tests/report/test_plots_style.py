@@ -59,13 +59,13 @@ DRAWN = """
 import hashlib, sys
 from pathlib import Path
 from toolkit.report.figures import applying, save, to_svg
-from toolkit.report.collect import gather
+from toolkit.report.collect import collect
 for name in ("infosearch-mini-audience", "mfollowir-mini", "berds-mini"):
     run = Path(sys.argv[1]) / f"{name.removesuffix('-audience')}.bm25.v1.trec.gz"
-    (gathered,) = gather([run], [name])
-    for plot in applying(gathered):
-        print(name, plot.name, hashlib.sha256(to_svg(plot, gathered, "a-").encode()).hexdigest())
-for path in save([gathered], Path(sys.argv[2])):
+    (model,) = collect([run], [name])
+    for plot in applying(model):
+        print(name, plot.name, hashlib.sha256(to_svg(plot, model, "a-").encode()).hexdigest())
+for path in save([model], Path(sys.argv[2])):
     print(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
 """
 

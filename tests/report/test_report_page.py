@@ -12,7 +12,7 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.formats import write_run
 from toolkit.provenance import write_record
-from toolkit.report.collect import gather
+from toolkit.report.collect import collect
 from toolkit.report.make_report import report, to_html
 from toolkit.report.text_table import ALIKE, BEST
 
@@ -117,7 +117,7 @@ def test_marks_are_seen_without_colours_and_heard(chrome, tmp_path):
     ]
     qrels = Qrels.from_rows([Qrel(f"q{place}", "good", 1) for place in range(3)])
     path = tmp_path / "marks.html"
-    path.write_text(to_html(report(gather(runs, qrels=qrels, measures=["RR"]))), encoding="utf-8")
+    path.write_text(to_html(report(collect(runs, qrels=qrels, measures=["RR"]))), encoding="utf-8")
     chrome.get(path.as_uri())
     best = chrome.find_element("css selector", f".{BEST}")
     assert int(best.value_of_css_property("font-weight")) >= 700
@@ -185,7 +185,7 @@ def test_where_it_comes_from_stands_in_the_page(chrome, shown):
 def test_every_benchmark_that_is_shipped_has_a_usable_page(chrome, tmp_path, benchmark):
     paths = sorted(BASELINES.glob(f"{benchmark}.*.trec.gz"))[:2]
     (tmp_path / "page.html").write_text(
-        to_html(report(gather(paths, [benchmark], measures=MINIS[benchmark]))), encoding="utf-8"
+        to_html(report(collect(paths, [benchmark], measures=MINIS[benchmark]))), encoding="utf-8"
     )
     chrome.get((tmp_path / "page.html").as_uri())
     chrome.find_element("css selector", ".by-query summary").click()
@@ -231,7 +231,7 @@ def hostile(folder):
     method = {"retrieval": [{"name": HOSTILE, "method": HOSTILE}]}
     executable = {"cmd": HOSTILE, "wall time": 1.0}
     write_record(folder / "hostile.trec", {"tag": HOSTILE, "method": method, "implementation": {"executable": executable}})
-    return to_html(report(gather([folder / "hostile.trec"], ["infosearch-mini-audience"])))
+    return to_html(report(collect([folder / "hostile.trec"], ["infosearch-mini-audience"])))
 
 
 @needs_chromium

@@ -10,14 +10,14 @@ from toolkit import benchmarks, published
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.published.comparison import Beside
-from toolkit.report.collect import gather
+from toolkit.report.collect import collect
 from toolkit.report.make_report import report
 from toolkit.report.paper_section import _row, claims_table, published_table
 from toolkit.report.run_facts import find_system, heading_of
 
 
 @pytest.fixture
-def gathered(home, tmp_path):
+def model(home, tmp_path):
     """Two runs of a tiny InfoSearch, of a system that the paper reports and of one that it does not."""
     benchmarks.take("infosearch", write_infosearch(tmp_path / "copy"))
     own = benchmarks.load("infosearch")
@@ -26,11 +26,11 @@ def gathered(home, tmp_path):
         docs = sorted(doc.doc_id for doc in own.docs(group))
         for mode in own.spec.modes:
             lists |= {topic.query_id: {doc: -float(i) for i, doc in enumerate(docs)} for topic in own.topics(group, mode)}
-    return gather([Run.from_dict(lists, tag="bm25"), Run.from_dict(lists, tag="nobody")], ["infosearch"])[0]
+    return collect([Run.from_dict(lists, tag="bm25"), Run.from_dict(lists, tag="nobody")], ["infosearch"])[0]
 
 
-def test_a_run_stands_beside_what_the_paper_prints_of_its_system(gathered):
-    table = published_table(gathered)
+def test_a_run_stands_beside_what_the_paper_prints_of_its_system(model):
+    table = published_table(model)
     (block,) = table.blocks
     assert block.heading == "bm25 beside BM25 (sparse)"
     rows = {row[0].text: row[1:] for row in block.rows}
@@ -41,7 +41,7 @@ def test_a_run_stands_beside_what_the_paper_prints_of_its_system(gathered):
         for cell in published.cells("infosearch")
         if (cell.table, cell.system, cell.kind, cell.mode, cell.measure) == ("1", "BM25", "sparse", "ins", "nDCG@10")
     )
-    (facts,) = (facts for facts in gathered.runs if facts.name == "bm25")
+    (facts,) = (facts for facts in model.runs if facts.name == "bm25")
     assert theirs.value == cell.value == 0.391
     assert ours.value == facts.value("nDCG@10", "ins", "average")
     assert difference.value == pytest.approx(ours.value - 0.391)
@@ -49,7 +49,7 @@ def test_a_run_stands_beside_what_the_paper_prints_of_its_system(gathered):
     assert "does not report nobody" in table.caption
 
 
-def test_a_run_with_rules_is_not_the_system_that_the_paper_reports(gathered):
+def test_a_run_with_rules_is_not_the_system_that_the_paper_reports(model):
     assert find_system("bm25").printed
     assert find_system("bm25+rules") is None
     assert heading_of({}, "bm25+rules") == heading_of({}, "bm25") == "sparse"
@@ -65,32 +65,32 @@ def test_rows_of_one_group_that_the_paper_prints_over_several_corpora_are_told_a
     assert {row[1].text.split()[0] for row in rows} == {"kialo/sphere", "kialo/google", "kialo/wikipedia"}
 
 
-def test_claims_are_answered_where_the_runs_have_what_they_are_about(gathered):
-    table = claims_table(gathered)
+def test_claims_are_answered_where_the_runs_have_what_they_are_about(model):
+    table = claims_table(model)
     wanted = [claim.claim for claim in published.claims("infosearch") if claim.general]
     assert [row[0].text for row in table.blocks[0].rows] == wanted
     assert {row[2].text for row in table.blocks[0].rows} <= {"holds", "does not hold", "-"}
 
 
-def test_both_are_in_a_report_that_asks_for_them(gathered):
-    names = [table.name for table in report([gathered], published=True, claims=True).tables]
+def test_both_are_in_a_report_that_asks_for_them(model):
+    names = [table.name for table in report([model], published=True, claims=True).tables]
     assert {"infosearch.published", "infosearch.claims"} <= set(names)
-    assert {"infosearch.published", "infosearch.claims"}.isdisjoint(table.name for table in report([gathered]).tables)
+    assert {"infosearch.published", "infosearch.claims"}.isdisjoint(table.name for table in report([model]).tables)
 
 
 def test_a_mini_never_stands_beside_its_paper():
     own = benchmarks.load("infosearch-mini")
     run = Run.from_dict({t.query_id: {"d": 1.0} for mode in own.spec.modes for t in own.topics("audience", mode)}, tag="bm25")
     with pytest.raises(ToolkitError, match="never set beside published"):
-        report(gather([run], ["infosearch-mini-audience"]), published=True)
+        report(collect([run], ["infosearch-mini-audience"]), published=True)
 
 
-def test_a_run_of_a_mini_is_known_by_its_metadata_where_the_ids_are_the_benchmarks(gathered):
-    first, *others = gathered.runs
+def test_a_run_of_a_mini_is_known_by_its_metadata_where_the_ids_are_the_benchmarks(model):
+    first, *others = model.runs
     of_a_mini = replace(first, metadata=({"data": {"topics": {"name": "infosearch-mini"}}},))
     for table in (published_table, claims_table):
         with pytest.raises(ToolkitError, match="never set beside published"):
-            table(replace(gathered, runs=(of_a_mini, *others)))
+            table(replace(model, runs=(of_a_mini, *others)))
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,18 @@ def test_wrong_words_are_one_line(words, message, tmp_path):
     assert done.stderr.startswith(message)
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_unanswered_pairs_are_refused_or_do_not_hold(tmp_path):
+    (tmp_path / "run.trec").write_text("q Q0 a 1 1 mine\n")
+    (tmp_path / "judged.qrels").write_text("q 1 a 1\nq 2 a -1\n")
+    words = ["report", "run.trec", "--qrels", "judged.qrels", "-m", "MRecall@2", "--format", "csv"]
+    refused = tandem(*words, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "--unjudged negative" in refused.stderr
+    done = tandem(*words, "--unjudged", "negative", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert ",mine,MRecall@2,0.0," in done.stdout  # one of two perspectives
 
 
 def test_other_judgments_than_the_papers_are_not_set_beside_it(home, tmp_path):

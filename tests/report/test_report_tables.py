@@ -12,7 +12,7 @@ from toolkit.core.runs import Run
 from toolkit.formats import write_run
 from toolkit.provenance import file_digest, write_record
 from toolkit.report import make_report as job
-from toolkit.report.collect import gather
+from toolkit.report.collect import collect
 from toolkit.report.make_report import report, to_text
 from toolkit.report.run_facts import parse_size
 from toolkit.report.table_output import latex, markdown
@@ -39,7 +39,7 @@ def with_method(folder, run, method, **executable):
 
 @pytest.fixture(scope="module")
 def compared():
-    return gather([ranked("a"), ranked("b", QUERIES), ranked("c", QUERIES[:1])], qrels=QRELS, measures=["RR", "P@2"])
+    return collect([ranked("a"), ranked("b", QUERIES), ranked("c", QUERIES[:1])], qrels=QRELS, measures=["RR", "P@2"])
 
 
 def cells(table):
@@ -72,8 +72,8 @@ def test_systems_stand_under_their_kind_and_each_kind_has_its_best(tmp_path):
         (ranked("sixth"), {"retrieval": [{"name": "a"}, {"name": "x", "interpolates": ["a", "b"]}]}),
         (ranked("seventh"), "somebody else's"),
     ]
-    gathered = gather([with_method(tmp_path, run, method) for run, method in made], qrels=QRELS, measures=["RR"])
-    (table, *_) = report(gathered).tables
+    model = collect([with_method(tmp_path, run, method) for run, method in made], qrels=QRELS, measures=["RR"])
+    (table, *_) = report(model).tables
     shown = [(block.heading, [row[0].text for row in block.rows]) for block in table.blocks]
     assert shown == [
         ("sparse", ["fifth", "first"]),
@@ -93,7 +93,7 @@ def test_cost_is_what_metadata_and_registry_say(tmp_path):
         with_method(tmp_path, ranked("a"), reranked, **{"wall time": 40.0, "peak memory": 1_500_000_000}),
         with_method(tmp_path, ranked("b"), dense, **{"wall time": "long"}),
     ]
-    made = report(gather(paths, qrels=QRELS, measures=["RR"]))
+    made = report(collect(paths, qrels=QRELS, measures=["RR"]))
     table = next(table for table in made.tables if table.name.endswith(".cost"))
     shown = {name: [its[title].text for title in list(its)[2:]] for name, its in cells(table).items()}
     assert shown == {"a": ["40.0", "2,000.0", "1,000", "1.50", "-"], "b": ["-", "-", "-", "-", "22.7"]}
@@ -122,14 +122,14 @@ def test_of_several_benchmarks_each_run_goes_to_its_own_and_a_system_has_one_row
         path = tmp_path / f"{name}.trec"
         write_run(Run.from_dict(rows, tag="bm25"), path)
         paths.append(path)
-    gathered = gather(paths, ["instructir-mini", "berds-mini"])
-    assert [(each.name, [facts.name for facts in each.runs]) for each in gathered] == [
+    model = collect(paths, ["instructir-mini", "berds-mini"])
+    assert [(each.name, [facts.name for facts in each.runs]) for each in model] == [
         ("instructir-mini", ["bm25"]),
         ("berds-mini", ["bm25"]),
     ]
-    overview = report(gathered).overview
+    overview = report(model).overview
     assert list(cells(overview)) == ["bm25"]
-    for each in gathered:
+    for each in model:
         scores = tandem_ir.evaluate([path for path in paths if each.name in path.name], benchmark=each.name)
         wanted = {f"{each.name} {row.measure}": row.value for row in scores.rows if row.group == each.overall}
         shown = {title: cell.value for title, cell in cells(overview)["bm25"].items() if title.startswith(each.name)}
@@ -142,11 +142,11 @@ def test_a_run_that_fits_no_benchmark_or_two_is_refused():
     own = tandem_ir.load("instructir-mini")
     run = Run.from_dict({topic.query_id: {"d": 1.0} for topic in own.topics("all")}, tag="x", source="x.trec")
     with pytest.raises(ToolkitError, match=r"x\.trec has no query of berds-mini, infosearch-mini"):
-        gather([run], ["berds-mini", "infosearch-mini"])
+        collect([run], ["berds-mini", "infosearch-mini"])
     with pytest.raises(ToolkitError, match=r"x\.trec has queries of instructir-mini and of instructir-mini-all"):
-        gather([run], ["instructir-mini", "instructir-mini-all"])
+        collect([run], ["instructir-mini", "instructir-mini-all"])
     with pytest.raises(ToolkitError, match="no run has queries of berds-mini"):
-        gather([run], ["instructir-mini", "berds-mini"])
+        collect([run], ["instructir-mini", "berds-mini"])
 
 
 ONE = Table(
@@ -191,7 +191,7 @@ def test_csv_has_the_numbers_of_evaluate_at_full_precision():
     run = Run.from_dict(
         {topic.query_id: {doc: 1 / rank for rank, doc in enumerate(docs, 1)} for topic in own.topics("all")}, tag="x"
     )
-    rows = list(csv.DictReader(io.StringIO(to_text(report(gather([run], ["instructir-mini"])), "csv"))))
+    rows = list(csv.DictReader(io.StringIO(to_text(report(collect([run], ["instructir-mini"])), "csv"))))
     shown = {row["column"]: float(row["value"]) for row in rows if row["table"] == "instructir-mini.all"}
     assert shown == {row.measure: row.value for row in tandem_ir.evaluate(run, benchmark="instructir-mini").rows}
 
@@ -207,7 +207,7 @@ def test_a_page_without_texts_says_why(monkeypatch):
         return lambda group: TextSource("nowhere", find)
 
     monkeypatch.setattr(job, "texts_from", absent)
-    made = report(gather([run], ["instructir-mini"], measures=["RR"]))
+    made = report(collect([run], ["instructir-mini"], measures=["RR"]))
     assert "texts of documents are not in this page: the documents are not here" in job.to_html(made)
     with pytest.raises(ToolkitError, match="the documents are not here"):  # a place that is named has to have them
         job.to_html(made, docs="nowhere")
@@ -217,5 +217,5 @@ def test_runs_with_published_ids_are_told_by_ours():
     own = tandem_ir.load("instructir-mini")
     topics = own.topics("all")
     run = Run.from_dict({topic.original_id: {"d": 1.0} for topic in topics}, tag="x")
-    (gathered,) = gather([run], ["instructir-mini"], measures=["RR"], ids="published")
-    assert set(gathered.runs[0].values[("all", "RR", "")].query_ids) == {topic.query_id for topic in topics}
+    (model,) = collect([run], ["instructir-mini"], measures=["RR"], ids="published")
+    assert set(model.runs[0].values[("all", "RR", "")].query_ids) == {topic.query_id for topic in topics}

@@ -1,4 +1,4 @@
-"""A run is held against its metadata and its benchmark; what is made of it says where it comes from."""
+"""A run is compared with its metadata and its benchmark; what is made of it says where it comes from."""
 
 import hashlib
 import os

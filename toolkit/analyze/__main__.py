@@ -219,9 +219,9 @@ def run_dimensions(args: argparse.Namespace) -> None:
 
     sets = [resolve_topics(name) for name in args.benchmark]
     holds = asked_of(args.judge, args.systems) if args.judge else None
-    found = [dimensions(its.name, its.topics, holds=holds, by_query=args.by_query) for its in sets]
-    rows = tuple(row for its in found for row in its.rows)
-    notes = tuple(line for its in found for line in its.notes)
+    results = [dimensions(part.name, part.topics, holds=holds, by_query=args.by_query) for part in sets]
+    rows = tuple(row for result in results for row in result.rows)
+    notes = tuple(line for result in results for line in result.notes)
     write(Scores(rows, notes), args, by_query=args.by_query)
 
 
@@ -302,7 +302,7 @@ def stance_options(add: Add) -> None:
 
 def run_stance(args: argparse.Namespace) -> None:
     from toolkit.analyze.stance import stance
-    from toolkit.evaluate.stance import FORMS, by_side, read_stances
+    from toolkit.evaluate.stance import FORMS, by_stance, read_stances
     from toolkit.formats import read_run
 
     if args.perspectives and (args.supporting or args.opposing):
@@ -312,7 +312,7 @@ def run_stance(args: argparse.Namespace) -> None:
     forms = [form for form in FORMS if getattr(args, form)]
     runs = dict(zip(forms, read_runs([getattr(args, form) for form in forms], judged), strict=True))
     if args.perspectives:
-        runs |= by_side(read_run(args.perspectives), judged, stances)
+        runs |= by_stance(read_run(args.perspectives), judged, stances)
     write(stance(runs, judged, stances, cutoff=args.cutoff, by_query=args.by_query), args, by_query=args.by_query)
 
 

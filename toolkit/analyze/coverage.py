@@ -107,8 +107,8 @@ def _averages(rows: Sequence[Score]) -> list[Score]:
         if not row.query_id:
             found.setdefault((row.run, row.measure), []).append(row)
     return [
-        Score(name, "average", "", measure, math.fsum(row.value for row in its) / len(its), sum(row.queries for row in its))
-        for (name, measure), its in found.items()
+        Score(name, "average", "", measure, math.fsum(row.value for row in rows) / len(rows), sum(row.queries for row in rows))
+        for (name, measure), rows in found.items()
     ]
 
 

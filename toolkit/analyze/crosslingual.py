@@ -24,18 +24,18 @@ def both_settings(benchmark: str) -> tuple[Judgments, Judgments]:
     Groups are called by their language. Raises ToolkitError for a benchmark without a cross-lingual setting, and where no
     language has both.
     """
-    sides = []
+    settings = []
     for name in (benchmark, f"{benchmark}-{CROSS}"):
         selection = find(name)
         if selection is None:
             raise ToolkitError(f"{benchmark} is not searched across languages: there is no {name}", "mfollowir is")
         judged, groups = from_benchmark(selection.name), [group.removeprefix(f"{CROSS}/") for group in selection.groups]
         parts = tuple(replace(part, group=group) for part, group in zip(judged.parts, groups, strict=True))
-        sides.append(replace(judged, parts=parts))
-    shared = {part.group for part in sides[0].parts} & {part.group for part in sides[1].parts}
+        settings.append(replace(judged, parts=parts))
+    shared = {part.group for part in settings[0].parts} & {part.group for part in settings[1].parts}
     if not shared:
         raise ToolkitError(f"no language of {benchmark} is here in both settings", f"`tandem benchmarks fetch {benchmark}`")
-    return _of_groups(sides[0], shared), _of_groups(sides[1], shared)
+    return _of_groups(settings[0], shared), _of_groups(settings[1], shared)
 
 
 def _of_groups(judgments: Judgments, groups: Collection[str]) -> Judgments:
@@ -54,9 +54,9 @@ def crosslingual(multi: Run, cross: Run, judgments: tuple[Judgments, Judgments])
     Measures of one mode are of the base mode (`og`). Raises ToolkitError for a run of other queries.
     """
     found = []
-    for run, its in zip((multi, cross), judgments, strict=True):
-        check(run, run.source or run.tag, its)
-        found.append(Evaluation((run,), its).scores(None))
+    for run, judged in zip((multi, cross), judgments, strict=True):
+        check(run, run.source or run.tag, judged)
+        found.append(Evaluation((run,), judged).scores(None))
     name = multi.tag if multi.tag == cross.tag else f"{multi.tag} / {cross.tag}"
     notes = dict.fromkeys(_notes(found))
     shown = (*judgments[0].modes.of(BASE), PAIRED)

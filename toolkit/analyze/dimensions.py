@@ -70,7 +70,7 @@ def judged(labels: Mapping[str, tuple[str, ...]], holds: Holds) -> tuple[dict[st
 
 
 def asked_of(judge: str, systems: Sequence[str] = ()) -> Holds:
-    """A judge of the registry (or of a user's own files), asked whether an instruction supports a statement; answers are kept.
+    """A judge of the registry (or of a user's own files), asked whether an instruction supports a statement (answers cached).
 
     Raises ToolkitError for what is no judge, and where nothing could be asked.
     """
@@ -101,7 +101,7 @@ def dimensions(name: str, topics: Sequence[Topic], *, holds: Holds | None = None
     if holds is not None:
         asked = sum(not names for names in labels.values())
         labels, silent = judged(labels, holds)
-        notes.append(f"{name}: {asked:,} instructions without a rule's label were judged, {silent:,} of them in vain")
+        notes.append(f"{name}: {asked:,} instructions without a rule's label were judged, {silent:,} of them unanswered")
     rows = []
     for dimension in (*(known.name for known in known_dimensions()), NONE):
         number = sum(dimension in labels[text] or (dimension == NONE and not labels[text]) for text in own.values())

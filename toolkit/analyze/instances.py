@@ -65,9 +65,9 @@ class Instances:
         """(n,) float64: a plain measure of each instance; 0 where the run lacks it."""
         found = {}
         for part in judgments.parts:
-            for its in tandem.evaluate([measure], own_queries(run, part), part.qrels):
-                ids = (join_mode(query_id, its.mode) for query_id in its.query_ids)
-                found |= zip(ids, its.values.tolist(), strict=True)
+            for measured in tandem.evaluate([measure], own_queries(run, part), part.qrels):
+                ids = (join_mode(query_id, measured.mode) for query_id in measured.query_ids)
+                found |= zip(ids, measured.values.tolist(), strict=True)
         return np.array([found[query_id] for query_id in self.query_ids])
 
     def worst(self, values: np.ndarray, kept: np.ndarray | None = None) -> dict[int, float]:

@@ -41,7 +41,7 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, se
                 Score(name, "all", "gap", measure, float(values[code]), int(sizes[code]), group)
                 for measure, values in zip(measures, per_group, strict=True)
             ]
-    notes = [*judgments.notes, *_sides(pair), *_absences((first, second), judgments, measures[0])]
+    notes = [*judgments.notes, *_orders(pair), *_absences((first, second), judgments, measures[0])]
     return Scores(tuple(rows), tuple(notes))
 
 
@@ -51,7 +51,7 @@ def _rows(name: str, measure: str, pair: Sequence[np.ndarray], interval: Sequenc
     return [Score(name, "all", mode, measure, value, len(pair[0])) for mode, value in zip(MODES, numbers, strict=True)]
 
 
-def _sides(pair: Sequence[np.ndarray]) -> Iterator[str]:
+def _orders(pair: Sequence[np.ndarray]) -> Iterator[str]:
     gap = pair[1] - pair[0]
     higher, lower = int((gap > 0).sum()), int((gap < 0).sum())
     equal = len(gap) - higher - lower

@@ -111,7 +111,7 @@ def _of_measure(
     low, high = np.percentile(by_chance, INTERVAL)
     random_gap = mean(by_chance.tolist())
     numbers = (before, after, gap, *bootstrap(sums[1], seed, minus=sums[0]), random_gap, low, high, gap - random_gap)
-    counts = [int(its.sizes.sum()) for its in sums]
+    counts = [int(each.sizes.sum()) for each in sums]
     return [
         Score(name, "all", mode, measure, float(value), counts[mode != "before"])
         for mode, value in zip(MODES, numbers, strict=True)

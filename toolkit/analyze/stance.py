@@ -13,7 +13,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluate.judgments import Judgments
-from toolkit.evaluate.stance import CUTOFF, FORMS, Sides, Stances, Tally, tally, two_sides
+from toolkit.evaluate.stance import CUTOFF, FORMS, Contested, Stances, Tally, contested_questions, tally
 from toolkit.evaluate.subtopics import unjudged_notes, unlined_note
 
 
@@ -43,26 +43,28 @@ def stance(
     notes = [*judgments.notes, *unjudged_notes(judgments.qrels, "negative")]
     for part in judgments.parts:
         check_perspectives(part.qrels)
-        sides = two_sides(part.qrels, stances)
-        if not len(sides.queries):
+        stance = contested_questions(part.qrels, stances)
+        if not len(stance.queries):
             raise ToolkitError(f"{part.qrels.source or part.group}: no question has two sides", "stance is of such questions")
-        tallies = {form: tally(run, part.qrels, sides, cutoff) for form, run in runs.items()}
-        numbers = {form: _numbers(its) for form, its in tallies.items()}
-        for form, its in _with_differences(numbers).items():
-            rows += [Score(name, part.group, form, f"{what}@{cutoff}", *value) for what, value in its.items()]
-        for form, its in tallies.items() if by_query else ():
-            rows += _rows_by_query(name, part.group, form, its, [part.qrels.query_ids[code] for code in sides.queries], cutoff)
+        tallies = {form: tally(run, part.qrels, stance, cutoff) for form, run in runs.items()}
+        numbers = {form: _numbers(counts) for form, counts in tallies.items()}
+        for form, measured in _with_differences(numbers).items():
+            rows += [Score(name, part.group, form, f"{what}@{cutoff}", *value) for what, value in measured.items()]
+        for form, counts in tallies.items() if by_query else ():
+            rows += _rows_by_query(
+                name, part.group, form, counts, [part.qrels.query_ids[code] for code in stance.queries], cutoff
+            )
         prefix = f"{part.group}: " if len(judgments.parts) > 1 else ""
-        notes += [f"{prefix}{line}" for line in _notes(runs, part.qrels, sides, tallies, cutoff)]
+        notes += [f"{prefix}{line}" for line in _notes(runs, part.qrels, stance, tallies, cutoff)]
     return Scores(tuple(rows), tuple(notes))
 
 
-def _numbers(its: Tally) -> dict[str, tuple[float, int]]:
+def _numbers(counts: Tally) -> dict[str, tuple[float, int]]:
     """What is measured -> the value and over how many questions it is."""
-    questions, bounded = len(its.documents), its.bounded[~np.isnan(its.bounded)]
-    shares = {what: (float(which.mean()), questions) for what, which in its.stances().items()}
+    questions, bounded = len(counts.documents), counts.bounded[~np.isnan(counts.bounded)]
+    shares = {what: (float(which.mean()), questions) for what, which in counts.stances().items()}
     mean = math.fsum(bounded.tolist()) / len(bounded) if len(bounded) else math.nan
-    leans = {"P": its.p, "N": its.n, "Lean": its.lean}
+    leans = {"P": counts.p, "N": counts.n, "Lean": counts.lean}
     return {**shares, **{what: (value, questions) for what, value in leans.items()}, "BoundedLean": (mean, len(bounded))}
 
 
@@ -77,25 +79,27 @@ def _with_differences(numbers: Mapping[str, dict[str, tuple[float, int]]]) -> di
     return found
 
 
-def _rows_by_query(name: str, group: str, form: str, its: Tally, query_ids: Sequence[str], cutoff: int) -> Iterator[Score]:
+def _rows_by_query(name: str, group: str, form: str, counts: Tally, query_ids: Sequence[str], cutoff: int) -> Iterator[Score]:
     counted: dict[str, np.ndarray] = {
-        **{what: which.astype(int) for what, which in its.stances().items()},
-        "SupportingDocuments": its.supporting,
-        "OpposingDocuments": its.opposing,
-        "Documents": its.documents,
-        "BoundedLean": its.bounded,
+        **{what: which.astype(int) for what, which in counts.stances().items()},
+        "SupportingDocuments": counts.supporting,
+        "OpposingDocuments": counts.opposing,
+        "Documents": counts.documents,
+        "BoundedLean": counts.bounded,
     }
     for what, values in counted.items():
         for query_id, value in zip(query_ids, values.tolist(), strict=True):
             yield Score(name, group, form, f"{what}@{cutoff}", value, 1, query_id)
 
 
-def _notes(runs: Mapping[str, Run], qrels: Qrels, sides: Sides, tallies: Mapping[str, Tally], cutoff: int) -> Iterator[str]:
-    others = f"{len(sides.left_out):,} have another number of perspectives and are left out"
-    yield f"{len(sides.queries):,} of {len(qrels.query_ids):,} questions count; {others}"
-    if sides.unknown:
-        yield f"nobody says which perspective supports in {len(sides.unknown):,} more: left out ({three(sides.unknown)})"
-    asked = {qrels.query_ids[code] for code in sides.queries}
+def _notes(
+    runs: Mapping[str, Run], qrels: Qrels, stance: Contested, tallies: Mapping[str, Tally], cutoff: int
+) -> Iterator[str]:
+    others = f"{len(stance.left_out):,} have another number of perspectives and are left out"
+    yield f"{len(stance.queries):,} of {len(qrels.query_ids):,} questions count; {others}"
+    if stance.unknown:
+        yield f"nobody says which perspective supports in {len(stance.unknown):,} more: left out ({three(stance.unknown)})"
+    asked = {qrels.query_ids[code] for code in stance.queries}
     for form, run in runs.items():
         absent = asked.difference(run.query_ids)
         documents, undefined = int(tallies[form].documents.sum()), int(np.isnan(tallies[form].bounded).sum())

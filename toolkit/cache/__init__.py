@@ -1,4 +1,4 @@
-"""What TANDEM_HOME holds: kept benchmarks, indexes, checkpoints, answers of language models, unfinished downloads."""
+"""What TANDEM_HOME holds: cached benchmarks, indexes, checkpoints, answers of language models, unfinished downloads."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def size_of(path: Path) -> int:
 
 
 def problems() -> Iterator[tuple[str, str]]:
-    """(entry, what is wrong with it): unfinished downloads, and kept benchmarks that are not as they were kept."""
+    """(entry, what is wrong with it): unfinished downloads, and cached benchmarks that have changed since."""
     from toolkit.benchmarks import load
     from toolkit.benchmarks.verify import verify
     from toolkit.registry import benchmarks

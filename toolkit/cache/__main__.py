@@ -11,8 +11,8 @@ from toolkit.shell import command, guard, note, subcommands
 def parser() -> argparse.ArgumentParser:
     result = command("cache", __doc__)
     add = subcommands(result)
-    add("list", "what is kept, with its size", list_all)
-    add("verify", "unfinished downloads, and kept benchmarks that have changed", verify)
+    add("list", "what is cached, with its size", list_all)
+    add("verify", "unfinished downloads, and cached benchmarks that have changed", verify)
     remove_parser = add("remove", "remove entries by the names that `list` shows", remove)
     remove_parser.add_argument("names", metavar="NAME", nargs="+", help="an entry, as in `list`")
     remove_parser.add_argument("--dry-run", action="store_true", help="only say what would go")

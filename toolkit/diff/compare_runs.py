@@ -16,7 +16,7 @@ from toolkit.diff.diff_output import Pair
 from toolkit.diff.moved_queries import most_moved, to_lines
 from toolkit.diff.rankings import identical, likeness
 from toolkit.evaluate.comparison import Comparison, compare
-from toolkit.evaluate.evaluation import Evaluation, benchmark_of, cut, prepare
+from toolkit.evaluate.evaluation import Evaluation, benchmark_of, prepare, to_depth
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.run_inputs import as_sources, load_each
@@ -65,7 +65,7 @@ def load(
         return Given(prepared.runs, _names(prepared.runs), prepared)
     if ids != "tandem":
         raise ToolkitError(f"--ids {ids} needs a benchmark", "name --benchmark")
-    loaded = tuple(cut(run, depth) for run in load_each(as_sources(list(runs))))
+    loaded = tuple(to_depth(run, depth) for run in load_each(as_sources(list(runs))))
     return Given(loaded, _names(loaded), None)
 
 
@@ -133,18 +133,18 @@ def _pair(
     asked = replace(given.evaluation.asked(measures, missing), shown=())  # a change shows in any mode
     found = compare(a, b, judgments, asked, **how)
     named = [replace(run, tag=tag) for run, tag in zip((a, b), names, strict=True)]
-    odd = run_notes(named, judgments, asked.every(judgments), missing)
+    warnings = run_notes(named, judgments, asked.every(judgments), missing)
     moved = tuple(_moved(found, a, b, judgments, top, by))
-    notes = (*judgments.notes, *odd, *notes, TESTED, *found.notes)
+    notes = (*judgments.notes, *warnings, *notes, TESTED, *found.notes)
     return Pair(*names, False, alike, found, moved, notes, judgments.known_modes)
 
 
 def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:
     """What must be known before likeness is trusted."""
-    for (run, name), (other, its) in permutations(zip((a, b), names, strict=True)):
+    for (run, name), (other, other_name) in permutations(zip((a, b), names, strict=True)):
         if lacking := set(other.query_ids).difference(run.query_ids):
             queries = "query" if len(lacking) == 1 else "queries"
-            yield f"{name} lacks {len(lacking):,} {queries} of {its}, whose rankings are not compared ({three(lacking)})"
+            yield f"{name} lacks {len(lacking):,} {queries} of {other_name}, whose rankings are not compared ({three(lacking)})"
     depths = [int(run.lengths.max(initial=0)) for run in (a, b)]
     if len(set(depths)) > 1:
         shown = ", ".join(f"{name} {depth}" for name, depth in zip(names, depths, strict=True))

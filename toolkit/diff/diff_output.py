@@ -112,7 +112,7 @@ def summaries(pair: Pair) -> list[dict]:
             # tau of equal rankings may be one digit short of 1
             "same ranking": sum(row.overlap == 1 and not row.tau < 1 - ROUNDING for row in rows),
         }
-        for mode, rows in sorted(by_mode.items(), key=lambda its: pair.modes.place(its[0]))
+        for mode, rows in sorted(by_mode.items(), key=lambda item: pair.modes.place(item[0]))
     ]
 
 

@@ -48,9 +48,9 @@ def places(moved: Moved, a: Run, b: Run, judgments: Judgments) -> list[Place]:
         first, second = ranks_a.get(query_id, {}), ranks_b.get(query_id, {})
         labels = _labels(part, query_id)
         for doc_id in sorted({*first, *second}):
-            its = Place(query_id, doc_id, labels.get(doc_id), first.get(doc_id), second.get(doc_id))
-            if its.a != its.b and (its.label is not None or _crosses(its)):
-                rows.append(its)
+            place = Place(query_id, doc_id, labels.get(doc_id), first.get(doc_id), second.get(doc_id))
+            if place.a != place.b and (place.label is not None or _crosses(place)):
+                rows.append(place)
     return sorted(rows, key=_by_weight)[:SHOWN]
 
 
@@ -80,15 +80,15 @@ def _labels(part: Part, query_id: str) -> dict[str, int]:
     return dict(zip(doc_ids, part.qrels.relevance[rows].tolist(), strict=True))
 
 
-def _crosses(its: Place) -> bool:
-    inside = [rank is not None and rank <= TOP for rank in (its.a, its.b)]
+def _crosses(place: Place) -> bool:
+    inside = [rank is not None and rank <= TOP for rank in (place.a, place.b)]
     return inside[0] != inside[1]
 
 
-def _by_weight(its: Place) -> tuple:
+def _by_weight(place: Place) -> tuple:
     """Relevant documents first, then judged ones, then those nearest to the top."""
-    best = min(rank for rank in (its.a, its.b) if rank is not None)
-    return (-(its.label if its.label is not None else -1), best, its.query_id, its.doc_id)
+    best = min(rank for rank in (place.a, place.b) if rank is not None)
+    return (-(place.label if place.label is not None else -1), best, place.query_id, place.doc_id)
 
 
 def to_lines(rows: Sequence[Moved], a: Run, b: Run, judgments: Judgments) -> Iterator[str]:
@@ -96,11 +96,11 @@ def to_lines(rows: Sequence[Moved], a: Run, b: Run, judgments: Judgments) -> Ite
     for row in rows:
         mode = "" if row.mode in ("", "paired") else f" ({row.mode})"
         yield f"{row.query_id}{mode}  {row.measure}  {row.a:.4f} -> {row.b:.4f}"
-        for its in places(row, a, b, judgments):
-            label = "unjudged" if its.label is None else f"label {its.label}"
-            mode = judgments.known_modes.split(its.query_id)[1]
-            where = f"{its.query_id if its.query_id != row.query_id and not mode else mode}  ".lstrip()
-            yield f"    {where}{its.doc_id}  {label}  {_rank(its.a)} -> {_rank(its.b)}"
+        for place in places(row, a, b, judgments):
+            label = "unjudged" if place.label is None else f"label {place.label}"
+            mode = judgments.known_modes.split(place.query_id)[1]
+            where = f"{place.query_id if place.query_id != row.query_id and not mode else mode}  ".lstrip()
+            yield f"    {where}{place.doc_id}  {label}  {_rank(place.a)} -> {_rank(place.b)}"
 
 
 def _rank(rank: int | None) -> str:

@@ -100,8 +100,8 @@ def scales(run: Run, normalisation: str, scale: float | None = None) -> np.ndarr
     np.maximum.at(largest, run.queries, run.scores)
     low = np.flatnonzero(largest <= 0)
     if len(low) and scale is None:
-        odd = three(run.query_ids[position] for position in low)
-        message = f"{_name(run)}: {len(low)} questions have no score above 0 ({odd})"
+        examples = three(run.query_ids[position] for position in low)
+        message = f"{_name(run)}: {len(low)} questions have no score above 0 ({examples})"
         raise ToolkitError(message, "say what to divide these by with --scale")
     return np.where(largest <= 0, scale or 1.0, largest)
 

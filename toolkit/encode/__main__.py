@@ -1,7 +1,7 @@
 """encode a corpus or topics: vectors on disk, resumable
 
 examples:
-  tandem encode infosearch-mini-audience --system all-minilm-l6-v2 --output vectors   an interrupted one goes on
+  tandem encode infosearch-mini-audience --system all-minilm-l6-v2 --output vectors   an interrupted one is resumed
   tandem encode corpus.jsonl --system e5-large-v2 --output vectors --dry-run
   tandem encode --topics infosearch-mini-ins --system all-minilm-l6-v2 --output queries
   tandem encode verify vectors                                                        compare a folder with its metadata
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--recipe", metavar="R", help="one of the system's recipes (default: its model card's)")
     encoding_options(how)
     out = parser.add_argument_group("output")
-    out.add_argument("--output", metavar="DIR", help="the folder; what was begun in it is gone on with")
+    out.add_argument("--output", metavar="DIR", help="the folder; partial vectors in it are resumed")
     out.add_argument("--shard-size", type=int, metavar="N", help="documents a shard (default: 16384)")
     out.add_argument("--dry-run", action="store_true", help="say what would be done and its size, and do nothing")
     return parser

@@ -1,4 +1,4 @@
-"""A corpus to vectors on disk, shard by shard: what was interrupted goes on at the next shard."""
+"""A corpus to vectors on disk, shard by shard: an interrupted encoding resumes at the next shard."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def encode_corpus(
 ) -> Counts:
     """Encode every document of a corpus as a passage, into a folder that `toolkit.formats.vectors.open_vectors` opens.
 
-    A folder that holds the beginning is gone on with: documents of its shards are read again and compared with the digest of
+    A partial folder is resumed: documents of its shards are read again and compared with the digest of
     what was encoded. A folder that is complete is compared too, and left as it is.
 
     shard_size  documents a shard; what is lost at most when encoding is interrupted
@@ -65,7 +65,7 @@ def encode_corpus(
         store = VectorStore(folder, facts)
         if store.shards:
             rows = sum(shard.rows for shard in store.shards)
-            say(f"{folder}: {rows:,} documents are encoded already" + ("" if store.complete else ", going on"))
+            say(f"{folder}: {rows:,} documents are encoded already" + ("" if store.complete else ", resuming"))
         with progress(f"encoding {corpus.name}", unit="documents") as advance:
             missing = _missing_shards(store, _shards(corpus, shard_size, counts), advance)
             compute = partial(_encode_shard, encoder=encoder, spec=spec, advance=advance)
@@ -77,7 +77,7 @@ def encode_corpus(
             raise ToolkitError(f"{corpus.name} has no documents to encode", "see `tandem index --help` for the forms it reads")
         if not store.complete:
             store.finish({"corpus": corpus.facts(), "empty": counts.empty, "implementation": implementation()})
-    say_cut(store.shards, "passage")
+    note_truncated(store.shards, "passage")
     return counts
 
 
@@ -98,11 +98,11 @@ def lock_name(folder: Path) -> str:
     return f"vectors {folder.resolve().name} {hashlib.sha256(place.encode()).hexdigest()[:12]}"
 
 
-def say_cut(shards: Sequence[Shard], side: str) -> None:
-    """Say how many inputs were cut at the model's limit, and how many queries have nothing of their core query left."""
+def note_truncated(shards: Sequence[Shard], side: str) -> None:
+    """Note how many inputs were truncated, and how many queries have a fully truncated core query."""
     what, rows = ("queries" if side == "query" else "passages"), sum(shard.rows for shard in shards)
-    if cut := sum(shard.cut for shard in shards):
-        say(f"note: {cut:,} of {rows:,} {what} are longer than the model's limit and were truncated")
+    if truncated := sum(shard.cut for shard in shards):
+        say(f"note: {truncated:,} of {rows:,} {what} are longer than the model's limit and were truncated")
     if lost := sum(shard.lost for shard in shards):
         say(f"note: {lost:,} of {rows:,} queries have a core query that is fully truncated")
 

@@ -12,7 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
-from toolkit.encode.corpus import encode_in_steps, lock_name, say_cut
+from toolkit.encode.corpus import encode_in_steps, lock_name, note_truncated
 from toolkit.encode.vector_facts import encoding_facts, implementation
 from toolkit.formats.vectors import VectorStore
 from toolkit.provenance import topics_digest
@@ -57,5 +57,5 @@ def write_topics_vectors(
             store.add(ids, vectors, digest, cut=encoder.cut["query"] - cut, lost=encoder.lost - lost)
         if not store.complete:
             store.finish({"implementation": implementation()})
-    say_cut(store.shards, "query")
+    note_truncated(store.shards, "query")
     return len(topics)

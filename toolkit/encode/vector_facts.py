@@ -1,4 +1,4 @@
-"""What is written down of vectors: the system as it was used, so that no other one goes on with them or searches them."""
+"""What is written down of vectors: the system as it was used, so that no other one resumes or searches them."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def evaluate(
     ids         `published`: query ids are the benchmark's own, in the runs and in the scores
     unjudged    pairs of a document and a perspective that a judge was asked for and did not answer are refused (`refuse`),
                 or count as `negative`
-    baseline    the tag or the file of the run that the others are held against (`Scores.changes`); a `Baseline` says how
+    baseline    the tag or the file of the run that the others are compared with (`Scores.changes`); a `Baseline` says how
 
     Raises ToolkitError for input that cannot be read, for a run of another benchmark, and where a mode is missing.
     """

@@ -54,10 +54,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--missing",
         choices=("worst", "skip", "error"),
-        help="queries that a run lacks count their worst value (default; said outright, also where all of a mode lack), are "
+        help="queries that a run lacks count their worst value (default; given explicitly, also where all of a mode lack), are "
         "left out, or are an error",
     )
-    against = made.add_argument_group("held against one of the runs")
+    against = made.add_argument_group("compared with one of the runs")
     against.add_argument("--baseline", metavar="RUN", help="a tag or file: mark what differs from it, with intervals")
     significance_options(against)
     made.add_argument("--format", choices=("table", "json", "csv", "latex", "trec"), default="table")

@@ -1,4 +1,4 @@
-"""Runs held against one of them: how each number differs from the baseline's, and whether that is more than chance."""
+"""Runs compared with one of them: how each number differs from the baseline's, and whether that is more than chance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = {"randomisation": "Fisher's randomisation", "wilcoxon": "Wilcoxon's sign
 
 @dataclass(frozen=True)
 class Baseline:
-    """Which run the others are held against, and how; test, samples and seed as in `comparison.compare`.
+    """Which run the others are compared with, and how; test, samples and seed as in `comparison.compare`.
 
     run  its tag or its file
     """
@@ -54,12 +54,12 @@ def against(
         if run is first:
             continue
         found = compare(first, run, judgments, asked, **how)
-        its = list(found.changes)
+        compared = list(found.changes)
         if types:
             by_type = compare(first, run, replace(judgments, parts=tuple(types)), asked, **how)
-            its += [change for change in by_type.changes if change.group != AVERAGE]
-        changes |= {(run.tag, change.group, change.mode, change.measure): change for change in its}
-        changes |= _scores_of_groups(run.tag, its, judgments, asked)
+            compared += [change for change in by_type.changes if change.group != AVERAGE]
+        changes |= {(run.tag, change.group, change.mode, change.measure): change for change in compared}
+        changes |= _scores_of_groups(run.tag, compared, judgments, asked)
         notes |= dict.fromkeys(found.notes)
     return changes, [*_notes(first.tag, changes.values(), baseline.samples), *notes]
 
@@ -67,7 +67,9 @@ def against(
 def _scores_of_groups(tag: str, changes: Iterable[Change], judgments: Judgments, asked: Asked) -> dict[Place, Change]:
     """A group's score is its own first measure."""
     own = {part.group: part.measures[:1] for part in judgments.parts} if asked.own else {}
-    return {(tag, its.group, its.mode, SCORE): its for its in changes if its.measure in own.get(its.group, ())}
+    return {
+        (tag, change.group, change.mode, SCORE): change for change in changes if change.measure in own.get(change.group, ())
+    }
 
 
 def _notes(name: str, changes: Iterable[Change], samples: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Two runs held against the same judgments: what changed from the first to the second, by how much, and is it chance?"""
+"""Two runs evaluated against the same judgments: what changed from the first to the second, by how much, and is it chance?"""
 
 from __future__ import annotations
 
@@ -148,8 +148,8 @@ def _resampled(columns: Mapping[Key, _Column], samples: int, generator: np.rando
         together[column.core_ids].append(key)
     means = {}
     for keys in together.values():
-        its = [(columns[key].differences, columns[key].cores) for key in keys]
-        means |= dict(zip(keys, resampled_means(its, samples=samples, generator=generator).T, strict=True))
+        clustered = [(columns[key].differences, columns[key].cores) for key in keys]
+        means |= dict(zip(keys, resampled_means(clustered, samples=samples, generator=generator).T, strict=True))
     return means
 
 

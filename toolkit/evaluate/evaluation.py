@@ -59,7 +59,7 @@ class Evaluation:
     ) -> Scores:
         """All rows, run by run, each followed by its references; what a reader must know stands in the notes.
 
-        baseline  the run that the others are held against
+        baseline  the run that the others are compared with
         """
         one_of("missing", missing, MISSING)
         asked = self.asked(measures, missing)
@@ -110,7 +110,7 @@ class Evaluation:
         if not own:
             raise ToolkitError(f"{self.judgments.name} has no query {query_id}", f"it has {three(self.judgments.query_ids)}")
         explained = ((run.tag, tandem.explain(run, own[0].qrels, base)) for run in self.runs)
-        return "\n".join(to_lines(tag, its, width) for tag, its in explained)
+        return "\n".join(to_lines(tag, lines, width) for tag, lines in explained)
 
 
 def prepare(
@@ -150,7 +150,7 @@ def prepare(
     loaded = (load_each if apart else load_runs)(as_sources(runs, named), published.rename if published else None)
     for run in loaded:
         check(run, run.tag, judgments, every_mode=every_mode)
-    return Evaluation(tuple(cut(run, depth) for run in loaded), judgments, published, benchmark)
+    return Evaluation(tuple(to_depth(run, depth) for run in loaded), judgments, published, benchmark)
 
 
 def benchmark_of(runs: Any) -> str:
@@ -162,7 +162,7 @@ def benchmark_of(runs: Any) -> str:
         raise ToolkitError(f"evaluation needs a benchmark, or qrels: {error.message}", error.hint) from error
 
 
-def cut(run: Run, depth: int | None) -> Run:
+def to_depth(run: Run, depth: int | None) -> Run:
     """The best `depth` documents of each query, all where it is None."""
     if depth is not None and depth < 1:
         raise ToolkitError(f"depth is {depth}", "at least 1")

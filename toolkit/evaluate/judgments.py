@@ -1,4 +1,4 @@
-"""What a run is held against: the qrels of each group, their modes, and the measures that are shown by default."""
+"""What a run is evaluated against: the qrels of each group, their modes, and the measures that are shown by default."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Judgments:
 
 
 def from_files(sources: Sequence[Source], modes: Modes | None = None) -> Judgments:
-    """Judgments of qrels files, DataFrames or Qrels; what they have in common with a benchmark is told by the ids.
+    """Judgments of qrels files, DataFrames or Qrels; the ids show what they have in common with a benchmark.
 
     modes  that the query ids carry; without, those of a benchmark whose modes they carry. ToolkitError where an id has none
     """
@@ -166,7 +166,7 @@ def _part(benchmark: Benchmark, group: str, selection: Selection, topics: Sequen
 
 def _given_notes(name: str, given: Qrels, topics: Mapping[str, Sequence[Topic]]) -> Iterator[str]:
     """Whose judgments these are, and where they are of other questions or fewer perspectives than the benchmark's."""
-    known = {topic.query_id: topic for its in topics.values() for topic in its}
+    known = {topic.query_id: topic for each in topics.values() for topic in each}
     judged = [query_id for query_id in given.query_ids if query_id in known]
     if not judged:
         hint = f"query ids are those of {name}, as in {three(known)}"
@@ -188,12 +188,12 @@ def _wording_notes(sources: Sequence[Source]) -> Iterator[str]:
     files = [source.name for source in sources if source.name and Path(source.name).is_file()]
     for file in files:
         reports = part(read_record(file), "method").get("judging")
-        for told in (report for report in reports if part(report)) if isinstance(reports, list) else ():
-            if "prompt_source" not in told:
+        for report in (report for report in reports if part(report)) if isinstance(reports, list) else ():
+            if "prompt_source" not in report:
                 continue
-            prompt = f"our {told.get('prompt_name')}" if told.get("prompt") == "ours" else told.get("prompt")
+            prompt = f"our {report.get('prompt_name')}" if report.get("prompt") == "ours" else report.get("prompt")
             yield (
-                f"{file}: {told.get('name')} was asked by {prompt}; the published wording is in {told['prompt_source']}, "
+                f"{file}: {report.get('name')} was asked by {prompt}; the published wording is in {report['prompt_source']}, "
                 "and only that wording's judgments compare with published numbers"
             )
 

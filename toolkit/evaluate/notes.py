@@ -14,10 +14,10 @@ from toolkit.evaluate.subtopics import unlined_note
 
 
 def run_notes(runs: Sequence[Run], judgments: Judgments, measures: Sequence[str], missing: str) -> list[str]:
-    """A line of denominators for each run, and lines for what is odd about it or about them together."""
+    """A line of denominators for each run, and warnings about it or about them together."""
     qrels = judgments.qrels
     cores = [part.cores for part in judgments.parts]
-    groups = None if None in cores else {base: core for its in cores for base, core in its.items()}
+    groups = None if None in cores else {base: core for each in cores for base, core in each.items()}
     notes = []
     for run in runs:
         absent = len(set(qrels.query_ids).difference(run.query_ids))

@@ -132,9 +132,9 @@ def _table(rows: Sequence[Beside], notes: Sequence[str]) -> str:
             "difference": f"{row.difference:+.4f}",
         }
         lines.append([str({**record, **figures}[name]) for name in HEADS])
-    told = [number for number, name in enumerate(HEADS) if name in HEADS[1:8] or _tells(lines, number)]
-    text = [[HEADS[number] for number in told], *([line[number] for number in told] for line in lines)]
-    return "\n".join([*aligned(text, told.index(HEADS.index("value"))), "", *_summary(rows), *notes, *numbered(flaws)]) + "\n"
+    shown = [number for number, name in enumerate(HEADS) if name in HEADS[1:8] or _tells(lines, number)]
+    text = [[HEADS[number] for number in shown], *([line[number] for number in shown] for line in lines)]
+    return "\n".join([*aligned(text, shown.index(HEADS.index("value"))), "", *_summary(rows), *notes, *numbered(flaws)]) + "\n"
 
 
 def _tells(lines: Sequence[Sequence[str]], number: int) -> bool:

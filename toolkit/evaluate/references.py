@@ -90,7 +90,7 @@ def _obedience(lists: BaseLists, qrels: Qrels, mode: str, modes: Modes) -> np.nd
     base = modes.of(BASE)[0]
     if mode == base:
         return np.full(len(lists.queries), OTHER)
-    wanted, wanted_in_base = (_relevant(lists, qrels, its) for its in (mode, base))
+    wanted, wanted_in_base = (_relevant(lists, qrels, each) for each in (mode, base))
     return np.where(wanted, WANTED, np.where(wanted_in_base, UNWANTED, OTHER))
 
 

@@ -25,7 +25,7 @@ class Mark(NamedTuple):
 class Panel(NamedTuple):
     """The columns of one measure: its modes (empty for a measure of all modes), and a cell for each row and mode.
 
-    marks  parallel to cells, None where there is none; empty where runs are held against nothing
+    marks  parallel to cells, None where there is none; empty without a baseline
     """
 
     measure: str

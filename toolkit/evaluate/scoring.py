@@ -90,14 +90,14 @@ def score_references(run: Run, judgments: Judgments, asked: Asked, suffix: str =
     with progress("references", len(judgments.parts), "groups") as advance:
         for part in judgments.parts:
             arranged = reference_runs(own_queries(run, part), part.qrels, judgments.modes)
-            for number, (reference, its) in enumerate(arranged):
-                rows = asked.rows(f"{reference}{suffix}", part, asked.values(its, part))
+            for number, (reference, lists) in enumerate(arranged):
+                rows = asked.rows(f"{reference}{suffix}", part, asked.values(lists, part))
                 samples.setdefault((reference, number), []).extend(rows)
             advance()
     tables: dict[str, list[list[Score]]] = {}
     for (reference, _), rows in samples.items():
         tables.setdefault(reference, []).append(_complete(rows))
-    return [row for reference, its in tables.items() for row in (_spread(its, suffix) if reference == RANDOM else its[0])]
+    return [row for reference, drawn in tables.items() for row in (_spread(drawn, suffix) if reference == RANDOM else drawn[0])]
 
 
 def own_queries(run: Run, part: Part) -> Run:
@@ -145,6 +145,6 @@ def _spread(tables: Sequence[Sequence[Score]], suffix: str) -> list[Score]:
     lines = {RANDOM: values.mean(axis=0), f"{RANDOM} {INTERVAL[0]}%": low, f"{RANDOM} {INTERVAL[1]}%": high}
     return [
         row._replace(run=f"{line}{suffix}", value=float(value))
-        for line, its in lines.items()
-        for row, value in zip(tables[0], its, strict=True)
+        for line, column in lines.items()
+        for row, value in zip(tables[0], column, strict=True)
     ]

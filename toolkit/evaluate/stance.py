@@ -23,7 +23,7 @@ Stances = Mapping[str, str]  # query id -> which of its two perspectives support
 
 
 @dataclass(frozen=True, eq=False)
-class Sides:
+class Contested:
     """The questions that have two sides.
 
     queries     (s,) their codes in the qrels
@@ -80,7 +80,7 @@ class Tally:
         }
 
 
-def two_sides(qrels: Qrels, stances: Stances | None = None) -> Sides:
+def contested_questions(qrels: Qrels, stances: Stances | None = None) -> Contested:
     """The questions for which the qrels name exactly two perspectives.
 
     Without `stances`, the first supports: that with the lower number. ToolkitError where `stances` names another one, and where
@@ -105,19 +105,19 @@ def two_sides(qrels: Qrels, stances: Stances | None = None) -> Sides:
     if unknown and not kept:
         message = f"nobody says which perspective supports in any of {len(unknown)} questions ({three(unknown)})"
         raise ToolkitError(message, "the stances have the ids of the qrels, as `tandem judge --task stance` writes them")
-    return Sides(np.array(kept, np.int64), np.array(supporting, np.int64), tuple(left_out), tuple(unknown))
+    return Contested(np.array(kept, np.int64), np.array(supporting, np.int64), tuple(left_out), tuple(unknown))
 
 
-def by_side(lists: Run, judgments: Judgments, stances: Stances | None = None) -> dict[str, Run]:
+def by_stance(lists: Run, judgments: Judgments, stances: Stances | None = None) -> dict[str, Run]:
     """The forms `supporting` and `opposing` of a run of both perspectives, whose query ids are `<question>.<n>`.
 
     Raises ToolkitError where it has no list of a question with two sides.
     """
     form_of: dict[str, tuple[str, str]] = {}
     for part in judgments.parts:
-        sides = two_sides(part.qrels, stances)
+        stance = contested_questions(part.qrels, stances)
         chosen = {
-            part.qrels.query_ids[q]: part.qrels.iterations[s] for q, s in zip(sides.queries, sides.supporting, strict=True)
+            part.qrels.query_ids[q]: part.qrels.iterations[s] for q, s in zip(stance.queries, stance.supporting, strict=True)
         }
         for query_id in lists.query_ids:
             question, _, perspective = query_id.rpartition(".")
@@ -125,7 +125,7 @@ def by_side(lists: Run, judgments: Judgments, stances: Stances | None = None) ->
                 form_of[query_id] = (FORMS[1] if perspective == chosen[question] else FORMS[2], question)
     found = {}
     for form in FORMS[1:]:
-        own = lists.select(query_id for query_id, (its, _) in form_of.items() if its == form)
+        own = lists.select(query_id for query_id, (given_form, _) in form_of.items() if given_form == form)
         if not own.query_ids:
             message = f"{lists.source or 'the run'} has no list of the {form} perspective of a question with two sides"
             raise ToolkitError(
@@ -135,18 +135,18 @@ def by_side(lists: Run, judgments: Judgments, stances: Stances | None = None) ->
     return found
 
 
-def tally(run: Run, qrels: Qrels, sides: Sides, cutoff: int) -> Tally:
+def tally(run: Run, qrels: Qrels, stance: Contested, cutoff: int) -> Tally:
     """What the top documents of the questions hold; see `Tally`."""
     found = positions(run, qrels)
     supporting = np.full(len(qrels.query_ids), -1, np.int64)
-    supporting[sides.queries] = sides.supporting
+    supporting[stance.queries] = stance.supporting
     held = (found.relevance > 0) & ~found.missing & (found.ranks <= cutoff)
     supports = found.subtopics == supporting[found.queries]
     counts = [
-        np.bincount(found.queries[rows], minlength=len(qrels.query_ids))[sides.queries]
+        np.bincount(found.queries[rows], minlength=len(qrels.query_ids))[stance.queries]
         for rows in (held & supports, held & ~supports)
     ]
-    return Tally(*counts, np.minimum(found.lengths, cutoff)[sides.queries])
+    return Tally(*counts, np.minimum(found.lengths, cutoff)[stance.queries])
 
 
 def read_stances(path: str | Path) -> dict[str, str]:

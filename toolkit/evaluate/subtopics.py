@@ -38,7 +38,7 @@ def with_all_perspectives(qrels: Qrels, topics: Sequence[Topic]) -> Qrels:
     numbers = {topic.query_id: [str(n) for n in range(1, len(topic.perspectives) + 1)] for topic in topics}
     pairs = np.unique(np.stack([qrels.queries, qrels.subtopics]), axis=1).T.tolist()
     named = {(qrels.query_ids[query], qrels.iterations[subtopic]) for query, subtopic in pairs}
-    known = {(query_id, n) for query_id, its in numbers.items() for n in its}
+    known = {(query_id, n) for query_id, perspectives in numbers.items() for n in perspectives}
     if strange := {f"{query_id} {n}" for query_id, n in named - known if numbers[query_id]}:
         hint = "the second column is the number of the perspective in the benchmark, from 1"
         raise ToolkitError(f"{qrels.source or 'the qrels'}: {len(strange)} perspectives are unknown ({three(strange)})", hint)
@@ -69,8 +69,12 @@ def deepest(measures: Iterable[str]) -> int:
     import ir_measures
 
     parsed = [tandem.parse(measure) for measure in measures]
-    own = [its for its in parsed if "subtopics" in registry.measure(its.NAME).needs or ir_measures.pyndeval.supports(its)]
-    return max((its.params.get("cutoff", 0) for its in own), default=0)
+    own = [
+        measure
+        for measure in parsed
+        if "subtopics" in registry.measure(measure.NAME).needs or ir_measures.pyndeval.supports(measure)
+    ]
+    return max((measure.params.get("cutoff", 0) for measure in own), default=0)
 
 
 def unlined_note(run: Run, qrels: Qrels, measures: Sequence[str]) -> list[str]:

@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     sub = add("topics", "topics with one query for each perspective, `<question>.<n>`", run_topics)
     source_options(sub)
     sub.add_argument("--output", required=True, metavar="F", help="the new topics: .tsv, .trec, otherwise JSON lines; or -")
-    sub = add("merge", "one run of the lists of each question: the first of each list in turn, then the second, ...", run_merge)
+    sub = add("merge", "one run of the lists of each question, round robin: first documents, then second ones, ...", run_merge)
     sub.add_argument("run", metavar="RUN", help="a run whose query ids are `<question>.<n>`; - is standard input")
     merge_options(sub)
     sub = add("run", "all of it: topics, search, merge", run_all)
@@ -88,7 +88,7 @@ def merge_options(sub: argparse.ArgumentParser) -> None:
     out = sub.add_argument_group("merge")
     out.add_argument("--depth", type=int, default=100, metavar="N", help="documents of each question (default: 100)")
     out.add_argument(
-        "--keep-duplicates", action="store_true", help="as the released code does: whole rounds, doubled documents kept"
+        "--keep-duplicates", action="store_true", help="as the released code does: whole rounds, with duplicate documents"
     )
     out.add_argument(
         "--format",

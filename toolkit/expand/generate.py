@@ -24,7 +24,7 @@ FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 class Expander:
     """A system of kind `expander`: a language model and its prompt.
 
-    llm  answers are kept: what was interrupted, or failed in part, goes on where it was
+    llm  answers are cached: what was interrupted, or failed in part, is resumed
     """
 
     def __init__(self, spec: SystemSpec, llm: LLM, prompt: Prompt):
@@ -53,7 +53,7 @@ class Expander:
                     problems[topic.query_id] = str(error)
         if without := [topic.query_id for topic in topics if topic.query_id not in found]:
             message = f"{self.llm.model} gave no perspectives for {len(without)} of {len(topics)} questions"
-            hint = "run it again: answers that were read are kept; --attempts asks more often, another --prompt otherwise"
+            hint = "run it again: readable answers are cached; raise --attempts, or use another --prompt"
             lines = [f"{query_id}: {problems[query_id]}" for query_id in without]
             raise ToolkitError(message, hint, problems=lines, status=1)
         return {topic.query_id: found[topic.query_id] for topic in topics}
@@ -62,13 +62,13 @@ class Expander:
         """What is asked for a question; attempts differ in their seed, so that each has an answer of its own."""
         from toolkit.models.llm import Request
 
-        told = self.spec.parameters
-        options = {"max_tokens": told.get("max_tokens", MAX_TOKENS)}
-        if told.get("temperature") is not None:
-            options["temperature"] = told["temperature"]
+        parameters = self.spec.parameters
+        options = {"max_tokens": parameters.get("max_tokens", MAX_TOKENS)}
+        if parameters.get("temperature") is not None:
+            options["temperature"] = parameters["temperature"]
         if attempt:
             options["seed"] = attempt
-        system = told.get("system", "keep")
+        system = parameters.get("system", "keep")
         return Request(self.prompt.messages({"question": topic.query or topic.text}, system=system), options)
 
     def facts(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def read_answer(answer: Answer) -> list[str]:
     if answer.error:
         raise ValueError(answer.error)
     if answer.finish == "length":
-        raise ValueError("the answer was cut at max_tokens")
+        raise ValueError("the answer was truncated at max_tokens")
     fenced = FENCE.fullmatch(answer.text.strip())
     try:
         found = json.loads(fenced[1] if fenced else answer.text, object_pairs_hook=_Object)
@@ -124,6 +124,6 @@ class _Object(list):
         names = [name for name, _ in self]
         if len(set(names)) < len(names):
             raise ValueError(f"the name {next(name for name in names if names.count(name) > 1)!r} comes twice")
-        if odd := [name for name, text in self if not (isinstance(text, str) and text.strip())]:
-            raise ValueError(f"the value of {odd[0]!r} is no text")
+        if blank := [name for name, text in self if not (isinstance(text, str) and text.strip())]:
+            raise ValueError(f"the value of {blank[0]!r} is no text")
         return [" ".join(text.split()) for _, text in self]

@@ -19,7 +19,7 @@ def round_robin(lists: Sequence[Sequence[str]], depth: int = DEPTH, duplicates: 
     """The best `depth` documents of several lists, each best first, in order of generation.
 
     duplicates  False, the paper: a list whose document is there already loses its turn, one that has ended is passed over, and
-                fewer than `depth` may result; True, the release: whole rounds, doubled documents kept, until `depth` are there
+                fewer than `depth` may result; True, the release: whole rounds with duplicate documents, until `depth` are there
 
     The release raises ToolkitError where a later list is shorter than a round, and where the first list ends too early.
     """

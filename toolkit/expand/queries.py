@@ -41,7 +41,7 @@ def given_perspectives(topics: Sequence[Topic]) -> dict[str, tuple[str, ...]]:
 
 def sizes(perspectives: Perspectives) -> dict[str, Any]:
     """How many and how long they are: `questions`, `perspectives` (mean over questions), `words` (mean over perspectives)."""
-    texts = [text for its in perspectives.values() for text in its]
+    texts = [text for each in perspectives.values() for text in each]
     words = sum(len(text.split()) for text in texts)
     return {
         "questions": len(perspectives),

@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one a core")
     build.add_argument("--language", metavar="XX", help="Lucene's analyzer (default: en, or what the benchmark states)")
     build.add_argument("--skip-invalid", action="store_true", help="leave broken documents out, and say how many (Lucene)")
-    build.add_argument("--split", type=int, metavar="N", help="cut documents into passages of N words, called <document>#<n>")
+    build.add_argument("--split", type=int, metavar="N", help="split documents into passages of N words, called <document>#<n>")
     build.add_argument(
         "--per-question",
         action=argparse.BooleanOptionalAction,
@@ -103,7 +103,7 @@ def _say(output: Path, counts: Counts, corpus: Corpus | None = None) -> int:
     if PAGES in about:
         note(f"{about[PAGES]} pages{each(about[PAGES])}; {about[EMPTY]} without text left out, {about[LONG]} read in part")
     if SPLIT in about:
-        note(f"{about[CUT]} documents cut into passages of {about[SPLIT]} words")
+        note(f"{about[CUT]} documents split into passages of {about[SPLIT]} words")
     left_out = [f"{counts.empty} empty ones left out"] * bool(counts.empty)
     left_out += [f"{counts.skipped} invalid ones left out"] * bool(counts.skipped)
     of_questions = [f"{questions} questions"] * bool(questions)

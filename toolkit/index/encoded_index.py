@@ -27,7 +27,7 @@ def build_encoded(
     """Build the index that a system of kind `dense`, `multivector` or `impact` searches into the folder `output`.
 
     encoder          what `toolkit.models.encoders.load_for` loads for the system
-    vectors          where a dense system's vectors are kept until the index is there: an interrupted encoding goes on
+    vectors          where a dense system's vectors stay until the index is there: an interrupted encoding is resumed
     factory, tuning  of FAISS, see `toolkit.models.vectors`
     keep             leave the vectors there
     command          what rebuilds it, for the metadata

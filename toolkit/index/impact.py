@@ -17,7 +17,7 @@ from toolkit.formats.indexes import system_facts
 from toolkit.index.build import Counts, check_output
 from toolkit.index.index_metadata import write_index_metadata
 from toolkit.index.index_types import IMPACT
-from toolkit.index.late import say_cut, shards
+from toolkit.index.late import note_truncated, shards
 from toolkit.store import new_folder
 
 if TYPE_CHECKING:
@@ -69,5 +69,5 @@ def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, 
             "wall time": round(time.time() - started, 1),
         }
         write_index_metadata(part, about)
-    say_cut(about["cut"], counts)
+    note_truncated(about["cut"], counts)
     return counts

@@ -66,14 +66,14 @@ def build_late_index(
         about |= {"vectors": total, "dimension": width, "centroids": min(centroids, total)}
         about["implementation"] = {"command": command, "tandem-ir": __version__, "wall time": round(time.time() - started, 1)}
         write_index_metadata(part, about)
-    say_cut(about["cut"], counts)
+    note_truncated(about["cut"], counts)
     return counts
 
 
-def say_cut(cut: int, counts: Counts) -> None:
-    """Say how many passages the model's limit cut."""
-    if cut:
-        say(f"note: {cut:,} of {counts.documents:,} passages are longer than the model's limit and were truncated")
+def note_truncated(truncated: int, counts: Counts) -> None:
+    """Note how many passages were truncated at the model's limit."""
+    if truncated:
+        say(f"note: {truncated:,} of {counts.documents:,} passages are longer than the model's limit and were truncated")
 
 
 def shards(corpus: Corpus, counts: Counts) -> Iterator[list[Doc]]:

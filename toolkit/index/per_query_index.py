@@ -55,7 +55,7 @@ def build_per_question(corpus: Corpus, output: Path, build: Build, *, skip_inval
 
 
 def _beside(output: Path) -> tempfile.TemporaryDirectory:
-    """Where documents wait, called like all that is unfinished: what a killed process leaves can be told."""
+    """Where documents wait, named like all that is unfinished, so that what a killed process leaves is recognised."""
     return tempfile.TemporaryDirectory(prefix=f".{output.name}.", suffix=".part", dir=output.parent)
 
 

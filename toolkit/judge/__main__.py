@@ -56,7 +56,7 @@ def what_options(made: argparse.ArgumentParser) -> None:
     what.add_argument("--depth", type=int, default=10, metavar="K", help="documents of each question (default: 10)")
     what.add_argument("--task", choices=("support", "stance"), default="support", help="stance: which perspective supports")
     what.add_argument("--score", metavar="F", help="hold the judge, or with --reference this file, against labelled pairs")
-    what.add_argument("--reference", metavar="F", help="what the file of --score is held against: people, or another judge")
+    what.add_argument("--reference", metavar="F", help="what the file of --score is compared with: people, or another judge")
     what.add_argument("--correct", metavar="F", help="correct the run's measures by labelled pairs, with intervals")
     what.add_argument("-m", "--measure", nargs="+", metavar="M", help="what to correct: MRecall@k, PerspectiveP@k")
     what.add_argument("--export", metavar="F", help="write the answers that are known as training pairs, and ask nothing")

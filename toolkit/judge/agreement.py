@@ -11,7 +11,7 @@ import numpy as np
 class Agreement(NamedTuple):
     """Of the pairs that both have labelled; a share whose denominator is 0 is None.
 
-    pairs      that the reference has; `unjudged`: of these, asked in vain, and left out of all that follows
+    pairs      that the reference has; `unjudged`: of these, unanswered, and left out of all that follows
     positives  the judge's share of positive labels; `reference_positives`: the reference's
     kappa      Cohen 1960: (observed - expected agreement) / (1 - expected)
     """

@@ -44,8 +44,8 @@ class Question(NamedTuple):
 
 def parse_measures(names: Sequence[str]) -> list[tuple[str, int]]:
     """Name and cutoff of each measure; ToolkitError for others than MRecall@k and PerspectiveP@k."""
-    if odd := [name for name in names if not FORM.fullmatch(name)]:
-        raise ToolkitError(f"no measure {odd[0]!r} that can be corrected", "MRecall@k and PerspectiveP@k")
+    if unknown := [name for name in names if not FORM.fullmatch(name)]:
+        raise ToolkitError(f"no measure {unknown[0]!r} that can be corrected", "MRecall@k and PerspectiveP@k")
     return [(match[1], int(match[2])) for match in map(FORM.fullmatch, names)]
 
 
@@ -153,7 +153,7 @@ def _by_pairs(
     truth = {key: bool(label) for key, label in labelled.labels.items() if label is not None}
     verdicts = ask(judge, [pair_of(judge, key) for key in truth])
     if vain := sum(verdict.holds is None for verdict in verdicts):
-        raise ToolkitError(f"{vain} labelled pairs were asked in vain", "run again: they are asked again", status=1)
+        raise ToolkitError(f"{vain} labelled pairs are unanswered", "run again: they are asked again", status=1)
     said = dict(zip(truth, (bool(verdict.holds) for verdict in verdicts), strict=True))
     confusion = Confusion(*(sum(said[key] == s and truth[key] == t for key in truth) for s in (1, 0) for t in (1, 0)))
     ours, theirs = _any_perspective(said), _any_perspective(truth)

@@ -40,7 +40,7 @@ def judge_run(
     topics  with perspectives: the n-th, from 1, is subtopic n
     texts   see `toolkit.texts`
 
-    Labels: 1 holds, 0 does not, -1 was asked in vain (a later call asks again). A question without documents has a line of
+    Labels: 1 holds, 0 does not, -1 is unanswered (a later call asks again). A question without documents has a line of
     document `-` and label 0 for each of its perspectives, so that all of them are counted. Raises ToolkitError for what is
     missing, before anything is asked, and where not one pair was answered.
     """

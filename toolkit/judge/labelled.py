@@ -19,7 +19,7 @@ Key = tuple[str, str, str]
 
 
 class Labels(NamedTuple):
-    """What a file has labelled: 1, 0, or None where someone was asked in vain.
+    """What a file has labelled: 1, 0, or None where the request was unanswered.
 
     rows      in the file's order; a pair that it has twice, with one label, stays twice (two systems found the document)
     in_words  whether keys are texts

@@ -15,7 +15,7 @@ DRAWS = 2000  # of the bootstrap
 
 
 class Estimate(NamedTuple):
-    """A corrected value with its interval; values of shares are kept between 0 and 1."""
+    """A corrected value with its interval; values of shares are clipped to 0 and 1."""
 
     value: float
     low: float

@@ -1,4 +1,4 @@
-"""A judge held against people, or against another judge."""
+"""A judge compared with people, or with another judge."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Stances(NamedTuple):
 
     others     have not exactly two perspectives, and were not asked
     undecided  the judge took both perspectives, or neither, for supporting ones
-    unjudged   were asked in vain
+    unjudged   were unanswered
     """
 
     supporting: dict[str, int]

@@ -95,7 +95,7 @@ def browse(
     for part in judgments.parts:
         own = [own_queries(run, part) for run in runs]
         values = [_values(run, part, measures, missing) for run in own]
-        columns |= dict.fromkeys(key for its in values for key in its)
+        columns |= dict.fromkeys(key for row in values for key in row)
         before = len(codes)
         questions += _questions(part, own, values, known, codes)
         place |= dict.fromkeys(range(before, len(codes)), part.group)
@@ -114,7 +114,9 @@ def finder(judgments: Judgments, asked: TopicSet, texts: Texts) -> Find:
 def _values(run: Run, part: Part, measures: Sequence[str], missing: str) -> Values:
     found = tandem.evaluate(measures, run, part.qrels, groups=part.cores, missing=missing)
     return {
-        (its.measure, its.mode): dict(zip(its.query_ids, its.values.tolist(), strict=True)) for its in found if its.query_ids
+        (result.measure, result.mode): dict(zip(result.query_ids, result.values.tolist(), strict=True))
+        for result in found
+        if result.query_ids
     }
 
 
@@ -136,19 +138,19 @@ def _questions(
                 "mode": mode,
                 "id": query_id,
                 "text": (topic.instruction or topic.text) if topic else "",
-                "lists": [_best(its.get(query_id, ()), codes) for its in best],
+                "lists": [_best(ranking.get(query_id, ()), codes) for ranking in best],
                 "judged": list(_judged(query_id, judged[query_id], labels, codes, modes)),
             }
         )
     for question in questions.values():
-        question.modes.sort(key=lambda its: modes.place(its["mode"]))
+        question.modes.sort(key=lambda row: modes.place(row["mode"]))
     return questions.values()
 
 
 def _values_of(base: str, part: Part, values: Sequence[Values]) -> dict[tuple[str, str], list[float | None]]:
     core = (part.cores or {}).get(base, base)
-    keys = dict.fromkeys(key for its in values for key in its)
-    rows = {key: [_number(its.get(key, {}), base, core) for its in values] for key in keys}
+    keys = dict.fromkeys(key for row in values for key in row)
+    rows = {key: [_number(row.get(key, {}), base, core) for row in values] for key in keys}
     return {key: row for key, row in rows.items() if any(value is not None for value in row)}
 
 
@@ -165,20 +167,20 @@ def _best(ranking: Sequence, codes: dict[str, int]) -> list[tuple[int, float]]:
 def _judgments(qrels: Qrels, runs: Sequence[Run]) -> dict[str, list[Judged]]:
     """query id -> its judged documents, highest labels first. Rankings of a thousand lines are joined, never listed."""
     found = [tandem.positions(run, qrels).documents() for run in runs]
-    ranks = np.stack([np.where(its.missing, 0, its.ranks) for its in found], axis=1).tolist()
+    ranks = np.stack([np.where(joined.missing, 0, joined.ranks) for joined in found], axis=1).tolist()
     rows = found[0]
     doc_ids = qrels.doc_ids.take(to_arrow(rows.docs)).to_pylist()
     judged: dict[str, list[Judged]] = {query_id: [] for query_id in qrels.query_ids}
-    for query, doc_id, label, its in zip(rows.queries.tolist(), doc_ids, rows.relevance.tolist(), ranks, strict=True):
+    for query, doc_id, label, doc_ranks in zip(rows.queries.tolist(), doc_ids, rows.relevance.tolist(), ranks, strict=True):
         if doc_id:  # a line of no document names a perspective that nothing holds
-            judged[qrels.query_ids[query]].append(Judged(doc_id, label, [rank or None for rank in its]))
-    return {query_id: sorted(its, key=lambda row: (-row.label, row.doc_id)) for query_id, its in judged.items()}
+            judged[qrels.query_ids[query]].append(Judged(doc_id, label, [rank or None for rank in doc_ranks]))
+    return {query_id: sorted(documents, key=lambda row: (-row.label, row.doc_id)) for query_id, documents in judged.items()}
 
 
 def _judged(query_id: str, rows: Sequence[Judged], labels: Labels, codes: dict[str, int], modes: Modes) -> Iterator[tuple]:
     base, mode = modes.split(query_id)
     others = ([join_mode(base, other) for other in modes.of(role)] for role in (BASE, INSTRUCTED))
-    pair = [next((labels[its] for its in own if its in labels), {}) for own in others]
+    pair = [next((labels[key] for key in own if key in labels), {}) for own in others]
     for row in rows:
         kind = _kind(row.doc_id, row.label, pair if mode else [])
         yield codes.setdefault(row.doc_id, len(codes)), row.label, kind, row.ranks
@@ -197,9 +199,9 @@ def _texts(docs: Sequence[str], place: Mapping[int, str], find: Find | None) -> 
     of_group: dict[str, list[int]] = {}
     for code, group in place.items():
         of_group.setdefault(group, []).append(code)
-    for group, its in of_group.items():
-        found = find(group, [docs[code] for code in its])
-        for code in its:
+    for group, group_codes in of_group.items():
+        found = find(group, [docs[code] for code in group_codes])
+        for code in group_codes:
             if doc := found.get(docs[code]):
                 texts[code] = doc.contents[:CHARACTERS]
     return texts

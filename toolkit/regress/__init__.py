@@ -3,9 +3,9 @@
 `replay(specs)` makes them again, `add(run)` registers one, `page(spec)` and `cite(spec)` say what is registered.
 """
 
-from toolkit.regress.paths import Places, ours, users
+from toolkit.regress.paths import RegressionPaths, ours, users
 from toolkit.regress.register import add
 from toolkit.regress.regression_pages import cite, page
 from toolkit.regress.replay import Result, replay
 
-__all__ = ["Places", "Result", "add", "cite", "ours", "page", "replay", "users"]
+__all__ = ["RegressionPaths", "Result", "add", "cite", "ours", "page", "replay", "users"]

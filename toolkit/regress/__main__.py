@@ -67,8 +67,8 @@ def run_cite(args: argparse.Namespace) -> None:
 def run_add(args: argparse.Namespace) -> None:
     from toolkit.regress import add, ours, users
 
-    places = ours() if args.ours else users()
-    for path in add(args.run, places, name=args.id, each_mode=args.each_mode, replace=args.replace):
+    paths = ours() if args.ours else users()
+    for path in add(args.run, paths, name=args.id, each_mode=args.each_mode, replace=args.replace):
         note(f"{path}: written")
 
 
@@ -107,9 +107,9 @@ def _lines(result: Result) -> list[str]:
         else f"  {'':<7}  {check.what:<{width}}  printed {check.expected}, got {check.got}"
         for check in result.checks
     ]
-    lines += [f"  moved: {line}" for line in result.moved[:SHOWN_QUERIES]]
-    if len(result.moved) > SHOWN_QUERIES:
-        lines.append(f"  moved: ... and {len(result.moved) - SHOWN_QUERIES} more queries")
+    lines += [f"  moved: {line}" for line in result.changed_queries[:SHOWN_QUERIES]]
+    if len(result.changed_queries) > SHOWN_QUERIES:
+        lines.append(f"  moved: ... and {len(result.changed_queries) - SHOWN_QUERIES} more queries")
     return [result.name, *lines, f"{result.name}: {result.outcome} ({_count(result)}, {result.seconds:.1f} s)"]
 
 

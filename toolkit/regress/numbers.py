@@ -22,7 +22,7 @@ def nested(rows: Iterable[Score]) -> Numbers:
 
 
 def flat(numbers: Numbers, run: str = "") -> Iterator[Score]:
-    """The rows again, in their order; how many queries a value is over is not kept (0)."""
+    """The rows again, in their order; how many queries a value is over is not stored (0)."""
     for group, measures in numbers.items():
         for measure, modes in measures.items():
             for mode, value in modes.items():

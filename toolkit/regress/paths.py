@@ -13,7 +13,7 @@ from toolkit.registry.loader import FOLDER, read_yaml, to_spec
 
 
 @dataclass(frozen=True)
-class Places:
+class RegressionPaths:
     """Two folders that belong together.
 
     entries    one YAML file a regression, named by its id
@@ -32,17 +32,17 @@ class Places:
         return [to_spec(RegressionSpec, read_yaml(path), path) for path in sorted(self.entries.glob("*.yaml"))]
 
 
-def ours() -> Places:
+def ours() -> RegressionPaths:
     """What comes with Tandem."""
-    return Places(FOLDER / "regressions", shipped("runs", "baselines"))
+    return RegressionPaths(FOLDER / "regressions", shipped("runs", "baselines"))
 
 
-def users() -> Places:
+def users() -> RegressionPaths:
     """The user's own, under TANDEM_HOME."""
-    return Places(home() / "registry" / "regressions", home() / "baselines")
+    return RegressionPaths(home() / "registry" / "regressions", home() / "baselines")
 
 
-def places_of(name: str) -> Places:
+def paths_of(name: str) -> RegressionPaths:
     """Where the registry has an entry from: ours, or else the user's."""
     return ours() if ours().entry(name).exists() else users()
 

@@ -21,7 +21,7 @@ MAKE_IT = "make the run again with `tandem search`, and register that"
 def system_of(metadata: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Name, systems, revision, and the parameters that make the run again: what an entry has as its `system`.
 
-    Raises ToolkitError for a run that these do not make again: its system is nobody else's, or was told what has no option.
+    Raises ToolkitError for a run that these do not make again: its system is nobody else's, or was given what has no option.
     """
     method = metadata["method"]
     if not method.get("retrieval"):

@@ -20,11 +20,11 @@ from toolkit.provenance import read_record, record_path, write_record
 from toolkit.regress.commands import commands
 from toolkit.regress.digests import benchmark_facts, run_lines, selection_of, sha256
 from toolkit.regress.numbers import asked_for, nested
-from toolkit.regress.paths import Places, to_text
+from toolkit.regress.paths import RegressionPaths, to_text
 from toolkit.regress.recorded_method import MAKE_IT, call_of, check_again, is_deterministic, system_of
 
 
-def add(path: Path, places: Places, *, name: str = "", each_mode: bool = False, replace: bool = False) -> list[Path]:
+def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool = False, replace: bool = False) -> list[Path]:
     """Register a run file that has its metadata beside it; the paths written.
 
     name       the id; without, `<benchmark>.<system>.v1`
@@ -43,17 +43,17 @@ def add(path: Path, places: Places, *, name: str = "", each_mode: bool = False, 
     ids = {(): name}
     if each_mode:
         ids |= {(mode,): f"{selection.name}.{mode}{name.removeprefix(selection.name)}" for mode in selection.modes}
-    _refuse_taken(list(ids.values()), places, replace)
-    baseline = places.baselines / f"{name}.trec.gz"
-    specs = [_entry(its, path, modes, baseline.name, metadata, system, selection) for modes, its in ids.items()]
+    _refuse_taken(list(ids.values()), paths, replace)
+    baseline = paths.baselines / f"{name}.trec.gz"
+    specs = [_entry(entry_name, path, modes, baseline.name, metadata, system, selection) for modes, entry_name in ids.items()]
     with open_output(baseline) as out:
         out.write(run_lines(path))
     metadata["data"]["run"]["file"] = baseline.name
     write_record(baseline, metadata)
     for spec in specs:
-        with open_output(places.entry(spec.name)) as out:
+        with open_output(paths.entry(spec.name)) as out:
             out.write(to_text(spec).encode())
-    return [baseline, record_path(baseline), *(places.entry(spec.name) for spec in specs)]
+    return [baseline, record_path(baseline), *(paths.entry(spec.name) for spec in specs)]
 
 
 def checked_metadata(path: Path) -> tuple[dict[str, Any], Selection]:
@@ -101,7 +101,7 @@ def _entry(
     lines = run_lines(path, modes)
     scores = evaluate(parse_run(lines, str(path)), benchmark=benchmark)
     measures, index = asked_for(scores.rows), _index(metadata, selection)
-    kept = {"baseline": baseline, **({"modes": list(modes)} if modes else {})}
+    fields = {"baseline": baseline, **({"modes": list(modes)} if modes else {})}
     digest = {"sha256": sha256(lines), "lines": lines.count(b"\n"), "tag": metadata["tag"]}
     return RegressionSpec(
         name=name,
@@ -112,7 +112,7 @@ def _entry(
         measures=measures,
         index=index,
         indexes=tuple({index["name"]: _index_facts(index) for index in metadata["data"]["indexes"]}.values()),
-        run={**digest, "deterministic": is_deterministic(metadata), **kept},
+        run={**digest, "deterministic": is_deterministic(metadata), **fields},
         expected=nested(scores.rows),
         registered=__version__,
     )
@@ -143,12 +143,12 @@ def _index_facts(index: Mapping[str, Any]) -> dict[str, Any]:
     return {**facts, "documents": index["documents"], "content": index["corpus"]["content"]} if "corpus" in index else facts
 
 
-def _refuse_taken(names: Sequence[str], places: Places, replace: bool) -> None:
+def _refuse_taken(names: Sequence[str], paths: RegressionPaths, replace: bool) -> None:
     for name in names:
-        if places.entry(name).exists() and not replace:
+        if paths.entry(name).exists() and not replace:
             hint = (
                 "registered numbers stay as they are: name the next version with --id; --replace is for what nobody has cited"
             )
             raise ToolkitError(f"{name} is registered already", hint)
-        if name in registry.regressions() and not places.entry(name).exists():
+        if name in registry.regressions() and not paths.entry(name).exists():
             raise ToolkitError(f"{name} is registered already, elsewhere", "name another id with --id")

@@ -23,9 +23,9 @@ from toolkit.jobs.search_jobs import retrievals
 from toolkit.regress.checks import FAIL, MISSING, Check, near, same, worst
 from toolkit.regress.digests import benchmark_facts, run_lines, sha256
 from toolkit.regress.numbers import flat, published_numbers
-from toolkit.regress.paths import Places, places_of, to_text
+from toolkit.regress.paths import RegressionPaths, paths_of, to_text
 from toolkit.regress.recorded_method import call_of
-from toolkit.regress.run_diff import moved
+from toolkit.regress.run_diff import changed_queries
 from toolkit.search.lexical_engines import CORPUS
 
 GIVEN = ("benchmarks", "registry")  # what a fresh TANDEM_HOME still has of the user's: published data, own entries
@@ -36,13 +36,13 @@ class Result:
     """What came of one entry.
 
     checks   everything compared, in order
-    moved    where a check failed: the queries that differ from the baseline, a line each
+    changed_queries  where a check failed: the queries that differ from the baseline, a line each
     seconds  wall time
     """
 
     name: str
     checks: tuple[Check, ...]
-    moved: tuple[str, ...] = ()
+    changed_queries: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property
@@ -51,19 +51,19 @@ class Result:
         return worst(self.checks)
 
 
-def replay(specs: Iterable[RegressionSpec], places: Places | None = None) -> Iterator[Result]:
+def replay(specs: Iterable[RegressionSpec], paths: RegressionPaths | None = None) -> Iterator[Result]:
     """Make each run again in a folder of its own, under a TANDEM_HOME that begins empty and that all of them share.
 
-    places  where entries and baselines lie; without, where the registry has them from
+    paths  where entries and baselines lie; without, where the registry has them from
 
     What an entry needs and this machine lacks is MISSING; whatever else keeps a run from being made is a FAIL.
     """
     with tempfile.TemporaryDirectory(prefix="tandem-regress-") as folder:
         for number, spec in enumerate(specs):
-            started, its = time.monotonic(), places or places_of(spec.name)
+            started, entry_paths = time.monotonic(), paths or paths_of(spec.name)
             output = Path(folder, str(number), f"{spec.name}.trec")
             try:
-                checks, lines = _replay(spec, its, output, Path(folder, "home"))
+                checks, lines = _replay(spec, entry_paths, output, Path(folder, "home"))
             except MissingExtra as error:
                 checks, lines = [Check("packages", "installed", error.hint, MISSING)], []
             except ToolkitError as error:
@@ -71,10 +71,10 @@ def replay(specs: Iterable[RegressionSpec], places: Places | None = None) -> Ite
             yield Result(spec.name, tuple(checks), tuple(lines), time.monotonic() - started)
 
 
-def _replay(spec: RegressionSpec, places: Places, output: Path, fresh: Path) -> tuple[list[Check], list[str]]:
+def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: Path) -> tuple[list[Check], list[str]]:
     if spec.needs and (missing := _missing(spec.needs)):
         return [missing], []
-    checks = [] if spec.published else _registered(spec, places)
+    checks = [] if spec.published else _registered(spec, paths)
     with _fresh_home(fresh):
         job = search_job(
             spec.benchmark["name"],
@@ -90,7 +90,7 @@ def _replay(spec: RegressionSpec, places: Places, output: Path, fresh: Path) -> 
         scores = evaluate(output, benchmark=spec.benchmark["name"], measures=spec.measures)
     checks += _run(spec, output)
     checks += _numbers(spec, scores)
-    return checks, _moved(spec, places, output) if spec.run and worst(checks) == FAIL else []
+    return checks, _run_diff(spec, paths, output) if spec.run and worst(checks) == FAIL else []
 
 
 @contextmanager
@@ -122,10 +122,10 @@ def _missing(name: str) -> Check | None:
     return Check(f"data of {name}", f"{len(benchmark.groups)} groups", f"not here: {', '.join(absent)} ({hint})", MISSING)
 
 
-def _registered(spec: RegressionSpec, places: Places) -> list[Check]:
+def _registered(spec: RegressionSpec, paths: RegressionPaths) -> list[Check]:
     """Whether the entry, its baseline, and the benchmark are what they were."""
-    written = places.entry(spec.name).read_text(encoding="utf-8")
-    baseline = run_lines(places.baselines / spec.run["baseline"], spec.run.get("modes", ()))
+    written = paths.entry(spec.name).read_text(encoding="utf-8")
+    baseline = run_lines(paths.baselines / spec.run["baseline"], spec.run.get("modes", ()))
     checks = [
         same("entry", "as registered", "as registered" if written == to_text(spec) else "edited by hand"),
         same("baseline sha256", spec.run["sha256"], sha256(baseline)),
@@ -180,8 +180,8 @@ def _numbers(spec: RegressionSpec, scores: Scores) -> list[Check]:
     return checks
 
 
-def _moved(spec: RegressionSpec, places: Places, output: Path) -> list[str]:
-    baseline = read_run(places.baselines / spec.run["baseline"])
+def _run_diff(spec: RegressionSpec, paths: RegressionPaths, output: Path) -> list[str]:
+    baseline = read_run(paths.baselines / spec.run["baseline"])
     if modes := spec.run.get("modes"):
         baseline = baseline.select(each for each in baseline.query_ids if each.endswith(tuple(f"-{mode}" for mode in modes)))
-    return moved(baseline, read_run(output)) or ["no query moved: the run is the baseline, line by line"]
+    return changed_queries(baseline, read_run(output)) or ["no query moved: the run is the baseline, line by line"]

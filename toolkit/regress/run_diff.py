@@ -7,7 +7,7 @@ from toolkit.core.runs import Run
 SHOWN = 10  # queries
 
 
-def moved(before: Run, after: Run) -> list[str]:
+def changed_queries(before: Run, after: Run) -> list[str]:
     """A line for each query whose documents or scores differ, in sorted order of the ids; both runs in the file's order."""
     old, new = _lists(before), _lists(after)
     lines = []
@@ -28,7 +28,7 @@ def _lists(run: Run) -> dict[str, list[tuple[str, float]]]:
 def _difference(old: list[tuple[str, float]], new: list[tuple[str, float]]) -> str:
     length = max(len(old), len(new))
     pairs = list(zip(_filled(old, length), _filled(new, length), strict=True))
-    differing = [rank for rank, (its, other) in enumerate(pairs, 1) if its != other]
+    differing = [rank for rank, (line, other) in enumerate(pairs, 1) if line != other]
     first = differing[0]
     before, after = pairs[first - 1]
     return f"{len(differing)} of {length} ranks differ, first rank {first}: {_shown(before)} -> {_shown(after)}"

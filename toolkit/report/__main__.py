@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from toolkit.core.files import open_output
-from toolkit.shell import command, guard, mode_option, note
+from toolkit.shell import command, guard, judgment_options, note
 
 EPILOG = """\
 examples:
@@ -21,22 +21,8 @@ Of several benchmarks, each run is judged by the one whose queries it has. With 
 def parser() -> argparse.ArgumentParser:
     made = command("report", __doc__, EPILOG)
     made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any form: [MODE=]F")
-    made.add_argument(
-        "--benchmark",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="ID",
-        help="benchmarks, their groups or modes, or ir_datasets ids",
-    )
-    made.add_argument("--qrels", nargs="+", action="extend", metavar="QRELS", help="TREC qrels files: [MODE=]F")
-    mode_option(made)
-    made.add_argument(
-        "-m", "--measure", dest="measures", nargs="+", action="extend", metavar="MEASURE", help="as in ir_measures"
-    )
-    made.add_argument("--depth", type=int, metavar="N", help="look only at the best N documents of each query")
+    judgment_options(made, benchmarks=True)
     made.add_argument("--missing", choices=("worst", "skip", "error"), default="worst", help="queries that a run lacks")
-    made.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
     made.add_argument(
         "--perspectives",
         nargs="+",
@@ -65,26 +51,26 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> None:
-    from toolkit.report.collect import gather
+    from toolkit.report.collect import collect
     from toolkit.report.make_report import report, to_html, to_text
 
-    names = ("qrels", "measures", "depth", "ids", "x", "perspectives", "stances")
+    names = ("qrels", "measures", "depth", "ids", "unjudged", "x", "perspectives", "stances")
     given = {name: getattr(args, name) for name in names}
-    gathered = gather(args.runs, args.benchmark, modes=args.modes and dict(args.modes), missing=args.missing, **given)
+    models = collect(args.runs, args.benchmark or (), modes=args.modes and dict(args.modes), missing=args.missing, **given)
     if args.published and args.benchmark:
         from toolkit.evaluate.paper_comparison import check_judged
 
         check_judged(args.benchmark[0], args.qrels)
     if args.plots:
-        _save(gathered, args.plots)
+        _save(models, args.plots)
     if args.plots and args.output is None:
         return
-    made = report(gathered, missing=args.missing, published=args.published, claims=args.claims)
+    made = report(models, missing=args.missing, published=args.published, claims=args.claims)
     if args.format == "html":
         text = to_html(made, index=args.index, docs=args.docs, missing=args.missing)
     else:
         text = to_text(made, args.format)
-        for line in dict.fromkeys(line for each in gathered for line in each.notes):
+        for line in dict.fromkeys(line for each in models for line in each.notes):
             note(line)
     with open_output(args.output or "-") as file:
         file.write(text.encode())
@@ -92,12 +78,12 @@ def main(args: argparse.Namespace) -> None:
         note(f"written: {args.output} ({len(text.encode()) / 1e6:.1f} MB)")
 
 
-def _save(gathered: list, folder: str) -> None:
+def _save(models: list, folder: str) -> None:
     from pathlib import Path
 
     from toolkit.report.figures import save
 
-    for path in save(gathered, Path(folder)):
+    for path in save(models, Path(folder)):
         note(f"written: {path}")
 
 

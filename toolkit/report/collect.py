@@ -20,16 +20,16 @@ from toolkit.evaluate.evaluation import Evaluation, prepare
 from toolkit.evaluate.judgments import from_benchmark
 from toolkit.evaluate.references import is_reference
 from toolkit.evaluate.run_inputs import Source, as_sources, load_runs
-from toolkit.evaluate.stance import by_side, read_stances, two_sides
+from toolkit.evaluate.stance import by_stance, contested_questions, read_stances
 from toolkit.provenance import Recorded, system_name
-from toolkit.report.model import Gathered, Key, QueryValues, RunFacts
+from toolkit.report.model import Key, QueryValues, ReportModel, RunFacts
 from toolkit.report.run_facts import cost_of, find_system, heading_of, headings
 
 JUDGED = "Judged@10"
 X = ("parameters", "seconds", "tokens", "memory")  # what quality is drawn against
 
 
-def gather(
+def collect(
     runs: Sequence[Any],
     benchmarks: Sequence[str] = (),
     *,
@@ -37,15 +37,16 @@ def gather(
     modes: Mapping[str, str] | None = None,
     measures: Sequence[str] | None = None,
     depth: int | None = None,
+    unjudged: str = "refuse",
     missing: str = "worst",
     ids: str = "tandem",
     x: str = X[0],
     perspectives: Sequence[Any] = (),
     stances: str | Path | None = None,
-) -> list[Gathered]:
+) -> list[ReportModel]:
     """Read and score runs, benchmark by benchmark; of several benchmarks, each run is judged by the one whose queries it has.
 
-    runs, qrels, modes, measures, depth, missing, ids   as in `toolkit.evaluate`
+    runs, qrels, modes, measures, depth, unjudged, missing, ids   as in `toolkit.evaluate`
     x                                            one of `X`
     perspectives                                 runs of the perspectives of questions with two sides, ids `<question>.<n>`
     stances                                      a file that says which perspective supports, see `analyze stance`
@@ -59,35 +60,35 @@ def gather(
         if qrels is not None or ids != "tandem":
             raise ToolkitError("qrels or published ids are of one benchmark", "make a report of each benchmark")
         given = list(_assigned(sources, benchmarks).items())
-    gathered = []
-    for name, own in given:
+    models = []
+    for name, of_benchmark in given:
         # published ids are for reading runs: plots and queries know ours
-        evaluation = replace(prepare(own, name, qrels, depth, ids, modes=modes), published=None)
-        gathered.append(_gathered(evaluation, evaluation.benchmark, own, measures, missing, x))
+        evaluation = replace(prepare(of_benchmark, name, qrels, depth, ids, unjudged, modes=modes), published=None)
+        models.append(_model_of(evaluation, evaluation.benchmark, of_benchmark, measures, missing, x))
     if perspectives or stances:
-        if len(gathered) > 1:
+        if len(models) > 1:
             raise ToolkitError("runs of perspectives are of one benchmark", "make a report of each benchmark")
-        gathered = [_with_sides(gathered[0], as_sources(perspectives), read_stances(stances) if stances else None)]
-    return [replace(each, beside=tuple(other for other in gathered if other is not each)) for each in gathered]
+        models = [_with_stances(models[0], as_sources(perspectives), read_stances(stances) if stances else None)]
+    return [replace(each, beside=tuple(other for other in models if other is not each)) for each in models]
 
 
-def _with_sides(gathered: Gathered, sources: Sequence[Source], stances: Mapping[str, str] | None) -> Gathered:
+def _with_stances(model: ReportModel, sources: Sequence[Source], stances: Mapping[str, str] | None) -> ReportModel:
     """With each run of perspectives at the run of the questions that has its tag, or else is the only one of its system."""
-    for part in gathered.judgments.parts:
-        two_sides(part.qrels, stances)  # refuses stances of other questions
+    for part in model.judgments.parts:
+        contested_questions(part.qrels, stances)  # refuses stances of other questions
     lists = load_runs(sources) if sources else []
     metadata = _metadata(sources, lists)
-    sides = {}
+    stance_runs = {}
     for run in lists:
         called = system_name(run.tag, next(iter(metadata[run.tag]), {}))
-        fits = [facts for facts in gathered.runs if facts.name == run.tag]
-        fits = fits or [facts for facts in gathered.runs if facts.called == called]
+        fits = [facts for facts in model.runs if facts.name == run.tag]
+        fits = fits or [facts for facts in model.runs if facts.called == called]
         if len(fits) != 1:
             message = f"{run.source or run.tag}: {len(fits)} of the runs of questions are of its system, {called}"
             raise ToolkitError(message, "perspectives stand beside one run of the same tag")
-        sides[fits[0].name] = by_side(run, gathered.judgments, stances)
-    runs = tuple(replace(facts, sides=sides.get(facts.name, {})) for facts in gathered.runs)
-    return replace(gathered, runs=runs, stances=stances)
+        stance_runs[fits[0].name] = by_stance(run, model.judgments, stances)
+    runs = tuple(replace(facts, by_stance=stance_runs.get(facts.name, {})) for facts in model.runs)
+    return replace(model, runs=runs, stances=stances)
 
 
 def _assigned(sources: Sequence[Source], benchmarks: Sequence[str]) -> dict[str, list[Source]]:
@@ -106,9 +107,9 @@ def _assigned(sources: Sequence[Source], benchmarks: Sequence[str]) -> dict[str,
     return found
 
 
-def _gathered(
+def _model_of(
     evaluation: Evaluation, name: str | None, sources: Sequence[Source], measures: Sequence[str] | None, missing: str, x: str
-) -> Gathered:
+) -> ReportModel:
     judgments = evaluation.judgments
     scores = evaluation.scores(measures, by_query=True, references=evaluation.has_references, missing=missing)
     judged = _by_run(evaluation.scores([JUDGED], missing=missing).rows)
@@ -117,7 +118,7 @@ def _gathered(
     runs = [_facts(run, metadata[run.tag], rows[run.tag], judged[run.tag][run.tag]) for run in evaluation.runs]
     order = list(headings())
     selection = find(name) if name else None
-    return Gathered(
+    return ReportModel(
         name=judgments.name,
         benchmark=registry.benchmark(selection.benchmark) if selection else None,
         judgments=judgments,
@@ -172,7 +173,7 @@ def _facts(
         metadata=metadata,
         scores=tuple(row for row in own if not row.query_id),
         judged=tuple(judged),
-        references={name: tuple(its) for name, its in rows.items() if name != run.tag},
+        references={name: tuple(aggregate) for name, aggregate in rows.items() if name != run.tag},
         values=_values(row for row in own if row.query_id),
     )
 
@@ -182,5 +183,6 @@ def _values(rows: Iterable[Score]) -> dict[Key, QueryValues]:
     for row in rows:
         found[Key(row.group, row.measure, row.mode)].append(row)
     return {
-        key: QueryValues(tuple(row.query_id for row in its), np.array([row.value for row in its])) for key, its in found.items()
+        key: QueryValues(tuple(row.query_id for row in rows), np.array([row.value for row in rows]))
+        for key, rows in found.items()
     }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from toolkit.core.files import atomic_path, open_output
-from toolkit.report.model import Gathered
+from toolkit.report.model import ReportModel
 from toolkit.report.plots import PLOTS, Drawn, Plot
 
 if TYPE_CHECKING:
@@ -26,21 +26,21 @@ SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "tandem", "text.parse_math": False, "pdf.fonttype": 42}
 
 
-def applying(gathered: Gathered) -> tuple[Plot, ...]:
+def applying(model: ReportModel) -> tuple[Plot, ...]:
     """The plots that these runs have what they draw."""
-    return tuple(plot for plot in PLOTS if plot.applies(gathered))
+    return tuple(plot for plot in PLOTS if plot.applies(model))
 
 
 @contextmanager
-def drawn(plot: Plot, gathered: Gathered) -> Iterator[Figure]:
+def drawn(plot: Plot, model: ReportModel) -> Iterator[Figure]:
     """The figure, in the style of reports, in which it is saved too."""
     import matplotlib
 
     with matplotlib.rc_context(STYLE):
-        yield plot.draw(gathered)
+        yield plot.draw(model)
 
 
-def to_svg(plot: Plot, gathered: Gathered, prefix: str) -> str:
+def to_svg(plot: Plot, model: ReportModel, prefix: str) -> str:
     """The figure as an SVG element to stand in a page.
 
     prefix  of all ids, so that two figures of a page do not share any
@@ -48,7 +48,7 @@ def to_svg(plot: Plot, gathered: Gathered, prefix: str) -> str:
     It has title and description for those who hear it, no colour behind it, and black parts take the page's colour of text.
     """
     raw = io.BytesIO()
-    with drawn(plot, gathered) as figure:
+    with drawn(plot, model) as figure:
         figure.savefig(raw, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
     root = ElementTree.fromstring(raw.getvalue())
     _without_metadata(root)
@@ -80,23 +80,23 @@ def _with_prefix(root: ElementTree.Element, prefix: str) -> None:
             element.set(name, re.sub(r"url\(#", f"url(#{prefix}", value))
 
 
-def save(benchmarks: Sequence[Gathered], folder: Path) -> list[Path]:
+def save(benchmarks: Sequence[ReportModel], folder: Path) -> list[Path]:
     """Every plot of every benchmark as PDF, SVG and PNG, and its numbers as CSV: `<folder>/<benchmark>.<plot>.<suffix>`.
 
     Returns the paths, in the order of a report.
     """
     paths = []
-    for gathered in benchmarks:
-        for plot in applying(gathered):
-            stem = f"{gathered.name.replace('/', '-')}.{plot.name}"
-            with drawn(plot, gathered) as figure:
+    for model in benchmarks:
+        for plot in applying(model):
+            stem = f"{model.name.replace('/', '-')}.{plot.name}"
+            with drawn(plot, model) as figure:
                 for suffix in FILES:
                     paths.append(folder / f"{stem}.{suffix}")
                     with atomic_path(paths[-1]) as part:
                         figure.savefig(part, format=suffix, dpi=DPI, bbox_inches="tight", metadata=UNDATED.get(suffix))
             paths.append(folder / f"{stem}.csv")
             with open_output(paths[-1]) as file:
-                file.write(_numbers(plot.drawn(gathered)).encode())
+                file.write(_numbers(plot.drawn(model)).encode())
     return paths
 
 

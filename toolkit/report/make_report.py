@@ -1,4 +1,4 @@
-"""From runs that are gathered to the report: its page, or its tables as text."""
+"""From runs that are model to the report: its page, or its tables as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.pages import Browsed, browse, finder
 from toolkit.provenance import command_line
 from toolkit.report.collect import JUDGED
-from toolkit.report.model import Gathered
+from toolkit.report.model import ReportModel
 from toolkit.report.report_page import render
 from toolkit.report.report_tables import Section, overview, section
 from toolkit.report.table_output import FORMATS
@@ -32,7 +32,9 @@ class Report:
         return [*([self.overview] if self.overview else []), *(table for each in self.sections for table in each.tables)]
 
 
-def report(benchmarks: Sequence[Gathered], *, missing: str = "worst", published: bool = False, claims: bool = False) -> Report:
+def report(
+    benchmarks: Sequence[ReportModel], *, missing: str = "worst", published: bool = False, claims: bool = False
+) -> Report:
     """The tables of runs of one or several benchmarks.
 
     missing    as in `toolkit.evaluate`
@@ -41,7 +43,7 @@ def report(benchmarks: Sequence[Gathered], *, missing: str = "worst", published:
 
     Raises ToolkitError where nothing published can be set beside the runs: of a mini, never.
     """
-    sections = [section(gathered, missing=missing, published=published, claims=claims) for gathered in benchmarks]
+    sections = [section(model, missing=missing, published=published, claims=claims) for model in benchmarks]
     return Report(tuple(sections), overview(benchmarks) if len(benchmarks) > 1 else None)
 
 
@@ -56,18 +58,18 @@ def to_html(made: Report, *, index: str | None = None, docs: str | None = None, 
     index, docs  where texts of documents come from, see `toolkit.texts`; without, the benchmarks' corpora, and where these
                  cannot be read, the page says so and has none
     """
-    browsed = [_browse(each.gathered, index, docs, missing) for each in made.sections]
+    browsed = [_browse(each.model, index, docs, missing) for each in made.sections]
     return render(made.sections, browsed, made.overview, command_line())
 
 
-def _browse(gathered: Gathered, index: str | None, docs: str | None, missing: str) -> tuple[Browsed, list[str]]:
+def _browse(model: ReportModel, index: str | None, docs: str | None, missing: str) -> tuple[Browsed, list[str]]:
     """The queries, and what is to be said of their documents."""
-    known = {key.measure for facts in gathered.runs for key in facts.values}
+    known = {key.measure for facts in model.runs for key in facts.values}
     problems: dict[str, None] = {}
     find = None
-    if gathered.topics:
-        asked = resolve_topics(gathered.name)
-        wanted = finder(gathered.judgments, asked, texts_from(asked, index=index, docs=docs))
+    if model.topics:
+        asked = resolve_topics(model.name)
+        wanted = finder(model.judgments, asked, texts_from(asked, index=index, docs=docs))
 
         def find(group: str, doc_ids: Sequence[str]) -> Mapping[str, Doc]:
             try:
@@ -79,11 +81,11 @@ def _browse(gathered: Gathered, index: str | None, docs: str | None, missing: st
                 return {}
 
     queries = browse(
-        [facts.run for facts in gathered.runs],
-        [facts.name for facts in gathered.runs],
-        gathered.judgments,
-        [*(measure for measure in gathered.measures if measure in known), JUDGED],
-        topics=gathered.topics,
+        [facts.run for facts in model.runs],
+        [facts.name for facts in model.runs],
+        model.judgments,
+        [*(measure for measure in model.measures if measure in known), JUDGED],
+        topics=model.topics,
         find=find,
         missing=missing,
     )

@@ -42,7 +42,7 @@ class RunFacts:
     """One run.
 
     name        unique in the report: its tag, or its file
-    run         itself, cut to the depth that is looked at
+    run         itself, truncated to the depth that is looked at
     system      the entry of the registry; None for a system that is not there
     called      what its metadata call the system (`bm25+rules`); the name where nobody says
     heading     the kind of system it stands under (`toolkit.report.run_facts.headings`)
@@ -52,7 +52,7 @@ class RunFacts:
     judged      the aggregate rows of Judged@10: which share of the ten best documents is judged
     references  name of the reference (`blind`, `random`, `random 2.5%`, ...) -> its aggregate rows; empty without modes
     values      group, measure, mode -> the values of each query
-    sides       the system's runs of perspectives as queries, under the questions' ids: `supporting`, `opposing`; empty where
+    by_stance   the system's runs of perspectives as queries, under the questions' ids: `supporting`, `opposing`; empty where
                 none are given (`toolkit.evaluate.stance`)
     """
 
@@ -67,7 +67,7 @@ class RunFacts:
     judged: tuple[Score, ...] = ()
     references: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)
     values: Mapping[Key, QueryValues] = field(default_factory=dict)
-    sides: Mapping[str, Run] = field(default_factory=dict)
+    by_stance: Mapping[str, Run] = field(default_factory=dict)
 
     def value(self, measure: str, mode: str, group: str) -> float | None:
         """An aggregate value; None where there is none."""
@@ -75,7 +75,7 @@ class RunFacts:
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
+class ReportModel:
     """All runs of one benchmark, in the order of their kinds and names.
 
     name       the benchmark, the selection of it, or the files that judge
@@ -97,7 +97,7 @@ class Gathered:
     notes: tuple[str, ...] = ()
     x: str = "parameters"
     stances: Mapping[str, str] | None = None
-    beside: tuple[Gathered, ...] = ()
+    beside: tuple[ReportModel, ...] = ()
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -10,36 +10,36 @@ from toolkit.core.scores import Score
 from toolkit.evaluate.evaluation import Evaluation
 from toolkit.evaluate.paper_comparison import check_made_for, paper_of
 from toolkit.published.comparison import Beside, beside, claims_over, measures_of
-from toolkit.report.model import Gathered
+from toolkit.report.model import ReportModel
 from toolkit.report.text_table import Block, Cell, Head, Table, figure, score, words
 
 ANSWERS = {True: "holds", False: "does not hold", None: "-"}
 
 
-def published_table(gathered: Gathered, *, missing: str = "worst") -> Table:
+def published_table(model: ReportModel, *, missing: str = "worst") -> Table:
     """Every number of the runs that the paper prints of their systems, beside the printed one.
 
     Raises ToolkitError for a mini, whose scores are never set beside published ones, and where the paper reports none of the
     systems.
     """
-    paper, groups = _paper(gathered)
+    paper, groups = _paper(model)
     printed = {
-        facts.name: facts.system.printed[paper] for facts in gathered.runs if facts.system and paper in facts.system.printed
+        facts.name: facts.system.printed[paper] for facts in model.runs if facts.system and paper in facts.system.printed
     }
     if not printed:
         hint = "runs are known by the system that their metadata name, or by their tags"
         raise ToolkitError(f"the {paper} paper reports none of these systems", hint)
-    rows = beside(_scores(gathered, paper, missing), groups, paper, printed)
+    rows = beside(_scores(model, paper, missing), groups, paper, printed)
     blocks = [_block(name, [row for row in rows if row.run == name]) for name in printed]
     heads = (
         *(Head("", name, False) for name in ("number", "the paper's row")),
         *(Head("", name) for name in ("this run", "published", "difference")),
         *(Head("", name, False) for name in ("table", "known inconsistencies")),
     )
-    without = [facts.name for facts in gathered.runs if facts.name not in printed]
+    without = [facts.name for facts in model.runs if facts.name not in printed]
     caption = f"Published numbers of the {paper} paper, brought to fractions; differences are this run minus the paper."
     caption += f" The paper does not report {', '.join(without)}." if without else ""
-    return Table(f"{gathered.name}.published", f"{gathered.name}: beside the paper", caption, heads, tuple(blocks))
+    return Table(f"{model.name}.published", f"{model.name}: beside the paper", caption, heads, tuple(blocks))
 
 
 def _block(name: str, rows: Sequence[Beside]) -> Block:
@@ -60,36 +60,36 @@ def _row(row: Beside) -> tuple[Cell, ...]:
     )
 
 
-def claims_table(gathered: Gathered, *, missing: str = "worst") -> Table:
+def claims_table(model: ReportModel, *, missing: str = "worst") -> Table:
     """What the paper claims in general, and whether it holds over the runs.
 
     Raises ToolkitError for a mini, and for a benchmark whose paper is not known.
     """
-    paper, groups = _paper(gathered)
-    systems = {facts.name: facts.system for facts in gathered.runs}
-    found = claims_over(_scores(gathered, paper, missing), groups, paper, systems)
+    paper, groups = _paper(model)
+    systems = {facts.name: facts.system for facts in model.runs}
+    found = claims_over(_scores(model, paper, missing), groups, paper, systems)
     rows = [
         (words(claim.claim), words(claim.section), words(ANSWERS[holds]), words(ANSWERS[claim.holds]), words(claim.note))
         for claim, holds in found
     ]
     heads = tuple(Head("", name, False) for name in ("claim", "section", "over these runs", "over the paper's tables", "note"))
     caption = f"Claims of the {paper} paper in our words; - where the runs or scores that they are about are not here."
-    return Table(f"{gathered.name}.claims", f"{gathered.name}: the paper's claims", caption, heads, (Block("", tuple(rows)),))
+    return Table(f"{model.name}.claims", f"{model.name}: the paper's claims", caption, heads, (Block("", tuple(rows)),))
 
 
-def _paper(gathered: Gathered) -> tuple[str, tuple[str, ...]]:
+def _paper(model: ReportModel) -> tuple[str, tuple[str, ...]]:
     """The paper and its groups; ToolkitError for a mini, and for a run whose metadata say that it is of one."""
-    for facts in gathered.runs:
+    for facts in model.runs:
         for metadata in facts.metadata:
             check_made_for(metadata)
-    return paper_of(_benchmark(gathered))
+    return paper_of(_benchmark(model))
 
 
-def _benchmark(gathered: Gathered) -> str | None:
-    return gathered.name if gathered.benchmark else None
+def _benchmark(model: ReportModel) -> str | None:
+    return model.name if model.benchmark else None
 
 
-def _scores(gathered: Gathered, paper: str, missing: str) -> tuple[Score, ...]:
+def _scores(model: ReportModel, paper: str, missing: str) -> tuple[Score, ...]:
     """Of all measures that the paper prints, in all modes; what needs modes that are not judged here is left out."""
-    judgments = replace(gathered.judgments, measures=measures_of(paper), shown=())
-    return Evaluation(tuple(facts.run for facts in gathered.runs), judgments).scores(None, missing=missing).rows
+    judgments = replace(model.judgments, measures=measures_of(paper), shown=())
+    return Evaluation(tuple(facts.run for facts in model.runs), judgments).scores(None, missing=missing).rows

@@ -9,7 +9,7 @@ from typing import Any
 from toolkit import __version__, pages
 from toolkit.provenance import part
 from toolkit.report.figures import applying, to_svg
-from toolkit.report.model import Gathered, RunFacts
+from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.plots import Plot
 from toolkit.report.report_tables import Section, warning
 from toolkit.report.text_table import ALIKE, BEST, Table
@@ -29,7 +29,7 @@ def render(
     """
     from markupsafe import Markup
 
-    runs = [facts for section in sections for facts in section.gathered.runs]
+    runs = [facts for section in sections for facts in section.model.runs]
     template = pages.template(FOLDER, "report.html")
     body = template.render(
         parts=[
@@ -42,33 +42,33 @@ def render(
         commands="\n".join(dict.fromkeys([*(line for facts in runs for line in commands(facts)), command])),
         unknown=[facts.name for facts in runs if not commands(facts)],
     )
-    title = "Report: " + ", ".join(section.gathered.name for section in sections)
+    title = "Report: " + ", ".join(section.model.name for section in sections)
     return pages.page(title, Markup(body), style=_file("report.css"), script=_file("report.js"))
 
 
 def _part(number: int, section: Section, browsed: pages.Browsed, notes: list[str]) -> dict[str, Any]:
-    gathered = section.gathered
-    benchmark = gathered.benchmark
+    model = section.model
+    benchmark = model.benchmark
     return {
-        "name": gathered.name,
+        "name": model.name,
         "description": benchmark.description if benchmark else "",
-        "warning": warning(gathered),
+        "warning": warning(model),
         "main": section.main,
         "groups": section.groups,
         "more": section.more,
         "references": section.references,
-        "figures": [_figure(plot, gathered, f"b{number}-{plot.name}-") for plot in applying(gathered)],
+        "figures": [_figure(plot, model, f"b{number}-{plot.name}-") for plot in applying(model)],
         "browser": pages.browser(browsed, notes=notes),
-        "notes": gathered.notes,
-        "runs": [_run(facts) for facts in gathered.runs],
+        "notes": model.notes,
+        "runs": [_run(facts) for facts in model.runs],
     }
 
 
-def _figure(plot: Plot, gathered: Gathered, prefix: str) -> dict[str, Any]:
+def _figure(plot: Plot, model: ReportModel, prefix: str) -> dict[str, Any]:
     from markupsafe import Markup
 
-    numbers = plot.drawn(gathered)
-    svg = Markup(to_svg(plot, gathered, prefix))
+    numbers = plot.drawn(model)
+    svg = Markup(to_svg(plot, model, prefix))
     shown = numbers if len(numbers.rows) <= MOST else None
     return {"title": plot.title, "caption": plot.caption, "svg": svg, "numbers": shown, "count": len(numbers.rows)}
 

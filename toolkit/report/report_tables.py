@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from toolkit import registry
 from toolkit.evaluate.scoring import INTERVAL
 from toolkit.measures.evaluation import PAIRED
-from toolkit.report.model import Gathered, Key, RunFacts
+from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.paper_section import claims_table, published_table
 from toolkit.report.run_facts import headings
 from toolkit.report.significance import by_heading, is_ranked, marks
@@ -27,7 +27,7 @@ TESTED = (
 class Section:
     """The tables of one benchmark: the main one, one a group, what stands behind them, and the references, if it has modes."""
 
-    gathered: Gathered
+    model: ReportModel
     main: Table
     groups: tuple[Table, ...]
     more: tuple[Table, ...]
@@ -39,50 +39,50 @@ class Section:
         return (self.main, *self.groups, *self.more, *self.references)
 
 
-def section(gathered: Gathered, *, missing: str = "worst", published: bool = False, claims: bool = False) -> Section:
+def section(model: ReportModel, *, missing: str = "worst", published: bool = False, claims: bool = False) -> Section:
     """All tables of a benchmark's runs; published, claims  also those of `toolkit.report.paper_section`."""
-    more = [published_table(gathered, missing=missing)] if published else []
-    more += [claims_table(gathered, missing=missing)] if claims else []
-    more += [cost(gathered), coverage(gathered)]
-    others = [references(gathered)] if any(facts.references for facts in gathered.runs) else []
-    main = main_table(gathered, missing=missing)
-    return Section(gathered, main, tuple(group_tables(gathered)), tuple(more), tuple(others))
+    more = [published_table(model, missing=missing)] if published else []
+    more += [claims_table(model, missing=missing)] if claims else []
+    more += [cost(model), coverage(model)]
+    others = [references(model)] if any(facts.references for facts in model.runs) else []
+    main = main_table(model, missing=missing)
+    return Section(model, main, tuple(group_tables(model)), tuple(more), tuple(others))
 
 
-def warning(gathered: Gathered) -> str:
+def warning(model: ReportModel) -> str:
     """That a mini is one; empty for others."""
-    mini = gathered.benchmark is not None and gathered.benchmark.mini
-    return f"{gathered.name} was written for this project: no score on it is comparable with a published one." if mini else ""
+    mini = model.benchmark is not None and model.benchmark.mini
+    return f"{model.name} was written for this project: no score on it is comparable with a published one." if mini else ""
 
 
-def main_table(gathered: Gathered, *, missing: str = "worst") -> Table:
+def main_table(model: ReportModel, *, missing: str = "worst") -> Table:
     """The benchmark's table over systems: the average over groups, or the only one, with what is best and what may be."""
-    group = gathered.overall
-    title = f"{gathered.name}: average over {len(gathered.groups) - 1} groups" if len(gathered.groups) > 1 else gathered.name
-    return _scores(gathered, group, title, TESTED, marks(gathered, group, missing=missing))
+    group = model.overall
+    title = f"{model.name}: average over {len(model.groups) - 1} groups" if len(model.groups) > 1 else model.name
+    return _scores(model, group, title, TESTED, marks(model, group, missing=missing))
 
 
-def group_tables(gathered: Gathered) -> list[Table]:
+def group_tables(model: ReportModel) -> list[Table]:
     """The same for each group (dimension, language, data set), where there are several."""
     return [
-        _scores(gathered, group, f"{gathered.name}: {group}", f"{MARKED}.", marks(gathered, group, tested=False))
-        for group in gathered.groups
-        if group != gathered.overall
+        _scores(model, group, f"{model.name}: {group}", f"{MARKED}.", marks(model, group, tested=False))
+        for group in model.groups
+        if group != model.overall
     ]
 
 
-def _scores(gathered: Gathered, group: str, title: str, caption: str, marked: Mapping[tuple[str, Key], str]) -> Table:
-    columns = gathered.columns(group)
+def _scores(model: ReportModel, group: str, title: str, caption: str, marked: Mapping[tuple[str, Key], str]) -> Table:
+    columns = model.columns(group)
     blocks = []
-    for heading, runs in by_heading(gathered).items():
+    for heading, runs in by_heading(model).items():
         rows = []
         for facts in runs:
             keys = [Key(group, *column) for column in columns]
             cells = [score(facts.value(key.measure, key.mode, group), marked.get((facts.name, key), "")) for key in keys]
             rows.append((words(facts.name), *cells))
         blocks.append(Block(heading, tuple(rows)))
-    its_heads = (Head("", "system", False), *heads(columns))
-    return Table(f"{gathered.name}.{group}", title, caption, its_heads, tuple(blocks), warning(gathered))
+    head_row = (Head("", "system", False), *heads(columns))
+    return Table(f"{model.name}.{group}", title, caption, head_row, tuple(blocks), warning(model))
 
 
 def heads(columns: Iterable[tuple[str, str]]) -> list[Head]:
@@ -90,19 +90,19 @@ def heads(columns: Iterable[tuple[str, str]]) -> list[Head]:
     return [Head(measure, "" if mode == PAIRED else mode, note=registry.measure(measure).title) for measure, mode in columns]
 
 
-def references(gathered: Gathered) -> Table:
+def references(model: ReportModel) -> Table:
     """What other orders of each run's own lists would score: the scale on which its numbers are to be read."""
-    group = gathered.overall
-    columns = gathered.columns(group)
-    blocks = [Block(facts.name, _reference_rows(facts, group, columns)) for facts in gathered.runs if facts.references]
+    group = model.overall
+    columns = model.columns(group)
+    blocks = [Block(facts.name, _reference_rows(facts, group, columns)) for facts in model.runs if facts.references]
     low, high = INTERVAL
     caption = (
         "Each run's own lists of the original mode in other orders: blind to instructions, at random (with the bounds between "
         f"which {high - low:g} % of the permutations lie), as the instructions want (oracle), and the opposite (reversed)."
     )
-    title = f"{gathered.name}: references"
-    its_heads = (Head("", "order", False), *heads(columns))
-    return Table(f"{gathered.name}.references", title, caption, its_heads, tuple(blocks), warning(gathered))
+    title = f"{model.name}: references"
+    head_row = (Head("", "order", False), *heads(columns))
+    return Table(f"{model.name}.references", title, caption, head_row, tuple(blocks), warning(model))
 
 
 def _reference_rows(facts: RunFacts, group: str, columns: Sequence[tuple[str, str]]) -> tuple[tuple[Cell, ...], ...]:
@@ -115,21 +115,21 @@ def _row(name: str, rows: Iterable, group: str, columns: Sequence[tuple[str, str
     return (words(name), *(score(values.get(column)) for column in columns))
 
 
-def headline(gathered: Gathered) -> list[tuple[str, str]]:
+def headline(model: ReportModel) -> list[tuple[str, str]]:
     """The columns that stand for a benchmark: its first measure, and those over pairs of modes or groups of queries."""
-    columns = gathered.columns(gathered.overall)
+    columns = model.columns(model.overall)
     return [
         column
         for column in columns
-        if is_ranked(*column, gathered.judgments.modes)
+        if is_ranked(*column, model.judgments.modes)
         and (column[0] == columns[0][0] or registry.measure(column[0]).over in ("paired", "group"))
     ]
 
 
-def cost(gathered: Gathered) -> Table:
+def cost(model: ReportModel) -> Table:
     """Quality beside what it took, as far as metadata and registry say."""
-    columns = headline(gathered)
-    quality = {facts.name: _row(facts.name, facts.scores, gathered.overall, columns) for facts in gathered.runs}
+    columns = headline(model)
+    quality = {facts.name: _row(facts.name, facts.scores, model.overall, columns) for facts in model.runs}
     own = (
         Head("", "seconds", note="wall time of the command that made the run, loading included"),
         Head("", "ms a query", note="the same over the queries of the run"),
@@ -139,15 +139,15 @@ def cost(gathered: Gathered) -> Table:
     )
     blocks = [
         Block(heading, tuple((*quality[facts.name], *_cost(facts)) for facts in runs))
-        for heading, runs in by_heading(gathered).items()
+        for heading, runs in by_heading(model).items()
     ]
     caption = (
         "From the metadata beside each run and the registry; - where nothing is recorded. Times are of the last command alone: "
         "nothing of candidates or runs that went into it, and of the machine that the metadata name: others take other times."
     )
-    title = f"{gathered.name}: cost beside quality"
-    its_heads = (Head("", "system", False), *heads(columns), *own)
-    return Table(f"{gathered.name}.cost", title, caption, its_heads, tuple(blocks), warning(gathered))
+    title = f"{model.name}: cost beside quality"
+    head_row = (Head("", "system", False), *heads(columns), *own)
+    return Table(f"{model.name}.cost", title, caption, head_row, tuple(blocks), warning(model))
 
 
 def _cost(facts: RunFacts) -> tuple[Cell, ...]:
@@ -161,15 +161,15 @@ def _cost(facts: RunFacts) -> tuple[Cell, ...]:
     )
 
 
-def coverage(gathered: Gathered) -> Table:
+def coverage(model: ReportModel) -> Table:
     """How much of each run is judged, and how deep it is."""
-    judged = set(gathered.judgments.query_ids)
-    modes = list(dict.fromkeys(row.mode for facts in gathered.runs for row in facts.judged))
+    judged = set(model.judgments.query_ids)
+    modes = list(dict.fromkeys(row.mode for facts in model.runs for row in facts.judged))
     rows = []
-    for facts in gathered.runs:
+    for facts in model.runs:
         present = len(judged.intersection(facts.run.query_ids))
         depth = facts.run.lengths
-        values = {row.mode: row.value for row in facts.judged if row.group == gathered.overall}
+        values = {row.mode: row.value for row in facts.judged if row.group == model.overall}
         counts = (len(judged), present, len(judged) - present, int(depth.min()), int(depth.max()))
         cells = [*(figure(count, "{:,}") for count in counts), *(score(values.get(mode)) for mode in modes)]
         rows.append((words(facts.name), *cells))
@@ -179,36 +179,36 @@ def coverage(gathered: Gathered) -> Table:
         "Judged@10: the share of the ten best documents that somebody judged; the others count as not relevant. "
         "Absent queries count as 0 unless they are skipped."
     )
-    title = f"{gathered.name}: how much is judged"
-    its_heads = (Head("", "system", False), *columns)
-    return Table(f"{gathered.name}.coverage", title, caption, its_heads, (Block("", tuple(rows)),))
+    title = f"{model.name}: how much is judged"
+    head_row = (Head("", "system", False), *columns)
+    return Table(f"{model.name}.coverage", title, caption, head_row, (Block("", tuple(rows)),))
 
 
-def overview(benchmarks: Sequence[Gathered]) -> Table:
+def overview(benchmarks: Sequence[ReportModel]) -> Table:
     """Each system over all benchmarks; runs of one system that stand beside each other in a benchmark keep their own rows."""
-    columns = [(gathered, column) for gathered in benchmarks for column in headline(gathered)]
+    columns = [(model, column) for model in benchmarks for column in headline(model)]
     found: dict[str, dict[str, dict[str, RunFacts]]] = {}  # heading -> row -> benchmark -> run
-    for gathered in benchmarks:
-        times = Counter(facts.called for facts in gathered.runs)
-        for facts in gathered.runs:
+    for model in benchmarks:
+        times = Counter(facts.called for facts in model.runs)
+        for facts in model.runs:
             row = facts.called if times[facts.called] == 1 else facts.name
-            found.setdefault(facts.heading, {}).setdefault(row, {})[gathered.name] = facts
+            found.setdefault(facts.heading, {}).setdefault(row, {})[model.name] = facts
     blocks = []
     for heading in sorted(found, key=list(headings()).index):
         rows = [
-            (words(name), *(_overall(its.get(gathered.name), gathered, column) for gathered, column in columns))
-            for name, its in found[heading].items()
+            (words(name), *(_overall(of_benchmark.get(model.name), model, column) for model, column in columns))
+            for name, of_benchmark in found[heading].items()
         ]
         blocks.append(Block(heading, tuple(rows)))
     above = [
-        Head(gathered.name, " ".join(filter(None, (measure, mode.removeprefix(PAIRED)))), note=registry.measure(measure).title)
-        for gathered, (measure, mode) in columns
+        Head(model.name, " ".join(filter(None, (measure, mode.removeprefix(PAIRED)))), note=registry.measure(measure).title)
+        for model, (measure, mode) in columns
     ]
     caption = "The average over groups, or the only one. Scores are fractions; those of two benchmarks have nothing in common."
     warnings = " ".join(filter(None, map(warning, benchmarks)))
-    its_heads = (Head("", "system", False), *above)
-    return Table("benchmarks", "Every system over all benchmarks", caption, its_heads, tuple(blocks), warnings)
+    head_row = (Head("", "system", False), *above)
+    return Table("benchmarks", "Every system over all benchmarks", caption, head_row, tuple(blocks), warnings)
 
 
-def _overall(facts: RunFacts | None, gathered: Gathered, column: tuple[str, str]) -> Cell:
-    return score(facts.value(*column, gathered.overall) if facts else None)
+def _overall(facts: RunFacts | None, model: ReportModel, column: tuple[str, str]) -> Cell:
+    return score(facts.value(*column, model.overall) if facts else None)

@@ -68,8 +68,8 @@ class Table:
         """What stands above the heads, and over how many; empty where every head says all."""
         if all(not head.above or not head.name for head in self.heads):
             return []
-        groups = [(above, list(its)) for above, its in groupby(self.heads, lambda head: head.above)]
-        return [(above if its[0].name else "", len(its)) for above, its in groups]
+        groups = [(above, list(span)) for above, span in groupby(self.heads, lambda head: head.above)]
+        return [(above if span[0].name else "", len(span)) for above, span in groups]
 
 
 def words(text: str) -> Cell:

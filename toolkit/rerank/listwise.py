@@ -44,8 +44,8 @@ class Sliding(NamedTuple):
     def check(self) -> None:
         """Raise ToolkitError for what are no numbers, or numbers without meaning."""
         numbers = {name: value for name, value in self._asdict().items() if (name, value) != ("shuffle", None)}
-        if odd := [f"{name} is {value!r}" for name, value in numbers.items() if type(value) is not int]:
-            raise ToolkitError(", ".join(odd), "whole numbers")
+        if wrong := [f"{name} is {value!r}" for name, value in numbers.items() if type(value) is not int]:
+            raise ToolkitError(", ".join(wrong), "whole numbers")
         if self.depth < 1 or self.passes < 1:
             raise ToolkitError(f"depth is {self.depth}, passes is {self.passes}", "both are whole numbers from 1 on")
         if not (self.window >= 2 and 1 <= self.step <= self.window):

@@ -152,23 +152,23 @@ def _check(pairs: Sequence[Pair], batch: Sequence[int], scores: np.ndarray, rera
     raise ToolkitError(message, "numbers overflow in fp16: try --precision bf16 or fp32", status=1)
 
 
-def _all_rows(lists: Sequence[Candidates], own: np.ndarray, scores: str, tail: str) -> Iterator[ScoredDoc]:
+def _all_rows(lists: Sequence[Candidates], scored: np.ndarray, scores: str, tail: str) -> Iterator[ScoredDoc]:
     start = 0
     for one in lists:
         end = start + len(one.head)
-        yield from _rows(one, own[start:end], scores, tail)
+        yield from _rows(one, scored[start:end], scores, tail)
         start = end
 
 
-def _rows(one: Candidates, own: np.ndarray, scores: str, tail: str) -> Iterator[ScoredDoc]:
+def _rows(one: Candidates, scored: np.ndarray, scores: str, tail: str) -> Iterator[ScoredDoc]:
     """The query's lines, best first; documents of equal scores by id, descending, as everywhere."""
     # two sorts, the second of which keeps the order of equals: scores compare as 32-bit floats, as trec_eval reads them
-    order = sorted(range(len(own)), key=lambda position: one.head[position].doc_id, reverse=True)
-    order.sort(key=lambda position: -np.float32(own[position]))
+    order = sorted(range(len(scored)), key=lambda position: one.head[position].doc_id, reverse=True)
+    order.sort(key=lambda position: -np.float32(scored[position]))
     behind = one.tail if tail == "keep" else []
     ranked = [one.head[position].doc_id for position in order] + [doc.doc_id for doc in behind]
     given = {
-        "own": lambda: [*own[order].tolist(), *below(own.min(), len(behind))],
+        "own": lambda: [*scored[order].tolist(), *below(scored.min(), len(behind))],
         "rank": lambda: [1 / rank for rank in range(1, len(ranked) + 1)],
         "candidates": lambda: [doc.score for doc in one.head + behind],
     }[scores]()

@@ -220,7 +220,7 @@ class Rerank(Step):
             **model_identity(spec),
             **({"recipe": spec.recipe} if spec.recipe else {}),
             "templates": dict(spec.templates),
-            # what the recipe would have reranked is told by the candidates, which may be others
+            # what the recipe would have reranked is known from the candidates, which may be others
             **{name: value for name, value in spec.parameters.items() if name != "run"},
             "depth": self.depth,
             "tail": self.tail,

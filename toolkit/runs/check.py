@@ -75,9 +75,9 @@ def against_metadata(path: str | Path, data: bytes, run: Run | None) -> list[Pro
         ]
     beside = record_path(path).name
     problems = [
-        Problem(code, None, f"{what} is {its}, {beside} says {value}")
-        for code, what, its, value in found
-        if value is not None and value != its
+        Problem(code, None, f"{what} is {actual}, {beside} says {value}")
+        for code, what, actual, value in found
+        if value is not None and value != actual
     ]
     return problems if "sha256" in said else [Problem("M101", None, f"{beside} says no SHA-256 of the run"), *problems]
 

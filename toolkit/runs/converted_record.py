@@ -11,7 +11,7 @@ from toolkit.provenance import Recorded, file_digest, part, write_record
 
 
 def converted_record(recorded: Recorded[Any]) -> dict[str, Any]:
-    """The record that a run's file goes on having in another form; call it before that is written, perhaps in its place."""
+    """The record of a run's file, for the same run in another form; call it before that is written, perhaps in its place."""
     if not recorded.sha256:
         return {}
     facts = {"file": Path(recorded.source).name, "sha256": recorded.sha256}

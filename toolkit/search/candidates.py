@@ -25,16 +25,16 @@ def candidate_places(wanted: Sequence[Sequence[str]], places: Places, index: Pat
     wanted  the ids, a sequence a query
     places  distinct ids -> the places that have one of them, and for each of these the number of its id
     """
-    codes, ids = encode([doc_id for its in wanted for doc_id in its])
+    codes, ids = encode([doc_id for doc_ids in wanted for doc_id in doc_ids])
     found, owners = places(ids)
     order = np.argsort(owners, kind="stable")
     found, counts = found[order], np.bincount(owners, minlength=len(ids))
     starts = np.cumsum(counts) - counts  # passages of an index may share their document's id
     say_lacking(index, int((counts[codes] == 0).sum()), len(codes))
     result, begin = [], 0
-    for its in wanted:
-        own = np.unique(codes[begin : begin + len(its)])
-        begin += len(its)
+    for doc_ids in wanted:
+        own = np.unique(codes[begin : begin + len(doc_ids)])
+        begin += len(doc_ids)
         lines = np.arange(counts[own].sum()) + np.repeat(starts[own] - (np.cumsum(counts[own]) - counts[own]), counts[own])
         result.append(found[lines])
     return result

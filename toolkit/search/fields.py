@@ -38,7 +38,7 @@ def search_fields(
     """The best `hits` documents of each topic by the weighted sum of BM25 in title and text; rounded as Anserini's runs are.
 
     docs        gives the whole collection, each time it is called
-    folder      where the index with the two fields is kept; it is built where it is not there or is another collection's
+    folder      where the index with the two fields lies; it is built where it is not there or is another collection's
     candidates  query id -> the only documents that it may find
 
     Raises ToolkitError for parameters without meaning, two topics of one id, and a collection without documents.

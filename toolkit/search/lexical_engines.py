@@ -20,7 +20,7 @@ from toolkit.index import Index, Source, find_index, own_name
 from toolkit.models.jvm import check_installed
 from toolkit.search import check_parameters, search
 from toolkit.search.chosen_system import Chosen
-from toolkit.search.per_query_search import check_own, search_own
+from toolkit.search.per_query_search import check_per_query, search_per_query
 from toolkit.search.search_options import SearchOptions
 
 CORPUS = "corpus"  # the kind of what is searched without an index
@@ -48,7 +48,7 @@ class Lucene(Lexical):
     def open(self) -> list[Index]:
         """Every index; one of the benchmark's own is built where it is not there yet."""
         opened = [source.open(self._options.threads) for source in self.sources]
-        check_own((part.topics, index.folder) for part, index in zip(self._parts, opened, strict=True))
+        check_per_query((part.topics, index.folder) for part, index in zip(self._parts, opened, strict=True))
         return opened
 
     def search(self, topics: Sequence[Topic], index: Index) -> Run:
@@ -59,7 +59,7 @@ class Lucene(Lexical):
         how: dict[str, Any] = {**options.search(), "threads": options.threads, "tag": self.chosen.tag}
         sent = [replace(topic, text=topic_input(self.chosen.spec.templates, topic).whole) for topic in topics]
         ask = partial(search, language=index.language or wanted or "en", **self.chosen.parameters, **how)
-        return search_own(sent, index.folder, ask, self.chosen.tag)
+        return search_per_query(sent, index.folder, ask, self.chosen.tag)
 
 
 class Collected(Lexical):
@@ -100,7 +100,7 @@ class Fields(Collected):
     """InstructIR's recipe: title and text are two fields."""
 
     def search(self, topics: Sequence[Topic], index: Index) -> Run:
-        """The run of a weighted sum of BM25 in both fields; their index is kept under TANDEM_HOME."""
+        """The run of a weighted sum of BM25 in both fields; their index is cached under TANDEM_HOME."""
         from toolkit.search.fields import search_fields
 
         folder, options = home() / "indexes" / "own" / f"{index.name}.fields", self._options

@@ -24,7 +24,7 @@ from toolkit.search.chosen_system import Chosen
 from toolkit.search.dense import search_dense
 from toolkit.search.impact import search_impact
 from toolkit.search.late import search_late
-from toolkit.search.per_query_search import check_own, search_own
+from toolkit.search.per_query_search import check_per_query, search_per_query
 from toolkit.search.search_options import SearchOptions
 
 SEARCHES = {"dense": search_dense, "multivector": search_late, "impact": search_impact}
@@ -49,7 +49,7 @@ class Neural:
     def open(self) -> list[Index]:
         """Every index; one of the benchmark's own corpora is encoded first where it is not there yet."""
         opened = [source.open(self.options.threads) for source in self.sources]
-        check_own((part.topics, index.folder) for part, index in zip(self._parts, opened, strict=True))
+        check_per_query((part.topics, index.folder) for part, index in zip(self._parts, opened, strict=True))
         return opened
 
     def search(self, topics: Sequence[Topic], index: Index) -> Run:
@@ -59,10 +59,10 @@ class Neural:
             say(f"note: {index.name} holds vectors in {theirs}, queries are in {self.encoder.precision}")
         how = {**self.options.search(), "threads": self.options.threads, "tag": self.chosen.tag}
         ask = partial(SEARCHES[spec.kind], spec=spec, encoder=self.encoder, **how)
-        return search_own(topics, index.folder, ask, self.chosen.tag)
+        return search_per_query(topics, index.folder, ask, self.chosen.tag)
 
     def facts(self) -> dict[str, Any]:
-        """What was loaded from the hub, where and how exactly it encoded the queries, and how many its limit cut."""
+        """What was loaded from the hub, where and with which dtype it encoded the queries, and how many were truncated."""
         device = pick_device(self.options.device)
         precision = pick_precision(self.chosen.spec, self.options.precision, device)
         commits = {"commits": self.encoder.commits} if self.encoder.commits else {}

@@ -17,11 +17,11 @@ _NUMBER = re.compile(r"\.\d+$")  # of an expanded query: `<question>.<n>`
 Search = Callable[[Sequence[Topic], Path], Run]
 
 
-def search_own(topics: Sequence[Topic], index: Path, search: Search, tag: str) -> Run:
+def search_per_query(topics: Sequence[Topic], index: Path, search: Search, tag: str) -> Run:
     """The run of one index; where the folder holds an index a question, of each question's topics over its own.
 
     A corpus is named by a topic's id, by that of its core query (`group_id`, `<question>.<n>`), or by the published id.
-    Topics that have no corpus have no lines, which `check_own` says. Of what is to be noted on the corpora, the first is said.
+    Topics that have no corpus have no lines, which `check_per_query` notes; of notes on the corpora, the first is printed.
     """
     if not has_questions(index):
         return search(topics, index)
@@ -29,15 +29,15 @@ def search_own(topics: Sequence[Topic], index: Path, search: Search, tag: str) -
     asked, _ = _sorted(topics, folders)
     runs, notes = [], []
     with progress("searching", len(asked), "questions") as advance:
-        for name, its in asked.items():
+        for name, corpus_topics in asked.items():
             with silenced(notes):  # a bar and a line a question would hide what matters
-                runs.append(search(its, folders[name]))
+                runs.append(search(corpus_topics, folders[name]))
             advance(1)
     say_first(notes)
     return join_runs(runs, tag=tag, source=str(index)) if runs else Run.from_rows([], tag=tag, source=str(index))
 
 
-def check_own(parts: Iterable[tuple[Sequence[Topic], Path]]) -> None:
+def check_per_query(parts: Iterable[tuple[Sequence[Topic], Path]]) -> None:
     """Say which topics have no corpus in the index that they are searched over; nothing where an index serves all.
 
     Raises ToolkitError where none has one, and where a published id is that of several questions.

@@ -39,7 +39,7 @@ def check_made_by(index: Path, metadata: Mapping[str, Any], spec: SystemSpec, en
 
 
 def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, *, hits: int, threads: int) -> dict[Input, Any]:
-    """What the model makes of each different query, by what it was sent; how many its limit cut is said.
+    """What the model makes of each different query, by what it was sent; truncated queries are noted.
 
     Raises ToolkitError for no topics, two of one id, and a search without hits or threads.
     """
@@ -48,11 +48,11 @@ def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, 
     check_ids(topics)
     if hits < 1 or threads < 1:
         raise ToolkitError(f"hits is {hits}, threads is {threads}", "both are whole numbers from 1 on")
-    cut, lost = encoder.cut["query"], encoder.lost
+    truncated, lost = encoder.cut["query"], encoder.lost
     inputs = list(dict.fromkeys(topic_input(spec.templates, topic) for topic in topics))
     queries = dict(zip(inputs, encoder.encode(inputs, "query"), strict=True))
-    if cut := encoder.cut["query"] - cut:
-        say(f"note: {cut} of {len(inputs)} different queries are longer than the model's limit and were truncated")
+    if truncated := encoder.cut["query"] - truncated:
+        say(f"note: {truncated} of {len(inputs)} different queries are longer than the model's limit and were truncated")
     if lost := encoder.lost - lost:
         say(f"note: {lost} of {len(inputs)} different queries have a core query that is fully truncated")
     return queries

@@ -95,7 +95,7 @@ def explain(args: argparse.Namespace) -> None:
     if args.docs and not args.doc:
         raise ToolkitError("--docs without --doc", "say which document with --doc ID")
     doc = _doc(found, part, args.doc, args.docs) if args.doc else None
-    os.environ["HF_HUB_OFFLINE"] = "1"  # a checkpoint of many gigabytes is not downloaded to be told token ids
+    os.environ["HF_HUB_OFFLINE"] = "1"  # a checkpoint of many gigabytes is not downloaded for token ids
 
     from toolkit.systems import explain
 

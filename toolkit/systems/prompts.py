@@ -18,17 +18,17 @@ def _pointwise(spec: SystemSpec, query: Input, passage: Input) -> str:
 
 
 def _listwise(spec: SystemSpec, query: Input, passage: Input) -> str:
-    """The turns for a window of this one passage; where there are more, all may be cut further to fit the model's length."""
+    """The turns for a window of this one passage; where there are more, all may be truncated to fit the model's length."""
     from toolkit.models.listwise.passages import passage as prepared
     from toolkit.models.listwise.passages import plain
     from toolkit.models.listwise.ranker import DEFAULT_PROMPT, DEFAULTS
     from toolkit.models.llm import load_prompt
 
-    told = {"prompt": DEFAULT_PROMPT, **DEFAULTS, **spec.parameters}
-    words = told["passage_words"]
+    parameters = {"prompt": DEFAULT_PROMPT, **DEFAULTS, **spec.parameters}
+    words = parameters["passage_words"]
     shown = [{"number": "1", "passage": prepared(passage.whole, words).first(words)}]
-    prompt = load_prompt(told["prompt"], "listwise")
-    turns = prompt.messages({"query": plain(query.whole), "count": "1"}, shown, system=told["system"])
+    prompt = load_prompt(parameters["prompt"], "listwise")
+    turns = prompt.messages({"query": plain(query.whole), "count": "1"}, shown, system=parameters["system"])
     return "\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
 
 

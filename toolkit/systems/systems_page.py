@@ -29,7 +29,10 @@ def page(systems: Iterable[SystemSpec]) -> str:
         if listed:
             lines += ["", *_table(listed)]
         lines += ["", "| parameter | values | what it is |", "| --- | --- | --- |"]
-        lines += [f"| `{name}` | {values(told['of'])} | {told['is']} |" for name, told in about["parameters"].items()]
+        lines += [
+            f"| `{name}` | {values(description['of'])} | {description['is']} |"
+            for name, description in about["parameters"].items()
+        ]
     return "\n".join(lines) + "\n"
 
 

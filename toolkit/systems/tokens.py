@@ -13,7 +13,7 @@ from toolkit.registry.choice import HUB_ID
 
 # (query, passage if there is one) -> `query` and `passage`, or `pair`, -> ids
 TokenReader = Callable[[Input, Input | None], dict[str, list[int]]]
-WORDS = "words are cut by an analyzer, and have no ids"
+WORDS = "words are split by an analyzer, and have no ids"
 NONE = {
     "bm25": WORDS,
     "bm25-fields": WORDS,
@@ -37,7 +37,7 @@ def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
 
 
 def _check_here(spec: SystemSpec) -> None:
-    """ToolkitError for a checkpoint of the hub that is not here: gigabytes are not downloaded to be told token ids."""
+    """ToolkitError for a checkpoint of the hub that is not here: gigabytes are not downloaded for token ids."""
     places = ((spec.checkpoint, spec.revision), (spec.passage_checkpoint, ""), (spec.base, spec.base_revision))
     for place, revision in places:
         if HUB_ID.fullmatch(place) and not is_here(place, revision):

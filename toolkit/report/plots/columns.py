@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from toolkit import registry
 from toolkit.evaluate.scoring import AVERAGE
-from toolkit.report.model import Gathered, Key
+from toolkit.report.model import Key, ReportModel
 from toolkit.report.significance import is_ranked
 
 Column = tuple[str, str]  # measure, mode
 
 
-def own_groups(gathered: Gathered) -> list[str]:
+def own_groups(model: ReportModel) -> list[str]:
     """Dimensions, languages or data sets, without their average."""
-    return [group for group in gathered.groups if group != AVERAGE]
+    return [group for group in model.groups if group != AVERAGE]
 
 
 def over(measure: str) -> str:
@@ -20,18 +20,16 @@ def over(measure: str) -> str:
     return registry.measure(measure).over
 
 
-def paired(gathered: Gathered) -> list[Column]:
+def paired(model: ReportModel) -> list[Column]:
     """Measures over pairs of modes, whose values are means over queries: WISE, SICR, p-MRR."""
-    return [
-        column for column in gathered.columns() if over(column[0]) == "paired" and is_ranked(*column, gathered.judgments.modes)
-    ]
+    return [column for column in model.columns() if over(column[0]) == "paired" and is_ranked(*column, model.judgments.modes)]
 
 
-def by_query(gathered: Gathered, column: Column) -> bool:
+def by_query(model: ReportModel, column: Column) -> bool:
     """Whether some run has its values, query by query."""
-    return any(key[1:] == column for facts in gathered.runs for key in facts.values)
+    return any(key[1:] == column for facts in model.runs for key in facts.values)
 
 
-def keys(gathered: Gathered, group: str, column: Column) -> list[Key]:
+def keys(model: ReportModel, group: str, column: Column) -> list[Key]:
     """The numbers that a group's number is the mean of: itself, or those of all groups."""
-    return [Key(each, *column) for each in (own_groups(gathered) if group == AVERAGE else [group])]
+    return [Key(each, *column) for each in (own_groups(model) if group == AVERAGE else [group])]

@@ -13,7 +13,7 @@ from toolkit.core.runs import Run
 from toolkit.evaluate.scoring import own_queries
 from toolkit.evaluate.subtopics import has_subtopics
 from toolkit.measures.join import positions
-from toolkit.report.model import Gathered
+from toolkit.report.model import ReportModel
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import looks, panels, run_legend
 
@@ -24,9 +24,9 @@ DEPTH = 100
 RECALL, COVERED = "MRecall over depth", "Questions with all perspectives covered, over depth"
 
 
-def applies(gathered: Gathered) -> bool:
+def applies(model: ReportModel) -> bool:
     """Judgments of perspectives."""
-    return not gathered.judgments.modes and all(has_subtopics(part.qrels) for part in gathered.judgments.parts)
+    return not model.judgments.modes and all(has_subtopics(part.qrels) for part in model.judgments.parts)
 
 
 def found_by(run: Run, qrels: Qrels) -> tuple[np.ndarray, np.ndarray]:
@@ -42,44 +42,44 @@ def found_by(run: Run, qrels: Qrels) -> tuple[np.ndarray, np.ndarray]:
     return at[:, 1:-1].cumsum(axis=1), at.sum(axis=1)
 
 
-def curves(gathered: Gathered, *, every: bool) -> Mapping[str, np.ndarray]:
+def curves(model: ReportModel, *, every: bool) -> Mapping[str, np.ndarray]:
     """Run -> (DEPTH,) the share of questions at each depth; over several groups the mean of theirs.
 
     every  whether all perspectives must be there; otherwise, as MRecall has it, k of them are enough
     """
     enough = np.full(DEPTH, np.iinfo(np.int64).max) if every else np.arange(1, DEPTH + 1)
     shares = {}
-    for facts in gathered.runs:
+    for facts in model.runs:
         of_groups = []
-        for part in gathered.judgments.parts:
+        for part in model.judgments.parts:
             held, named = found_by(own_queries(facts.run, part), part.qrels)
             of_groups.append((held >= np.minimum(named[:, None], enough)).mean(axis=0))
         shares[facts.name] = np.mean(of_groups, axis=0)
     return shares
 
 
-def drawn(gathered: Gathered, *, every: bool) -> Drawn:
+def drawn(model: ReportModel, *, every: bool) -> Drawn:
     """The share of each run at each depth."""
     rows = (
         (name, depth, share)
-        for name, its in curves(gathered, every=every).items()
-        for depth, share in enumerate(its.tolist(), 1)
+        for name, shares in curves(model, every=every).items()
+        for depth, share in enumerate(shares.tolist(), 1)
     )
     return Drawn(("run", "depth", "share"), tuple(rows))
 
 
-def draw(gathered: Gathered, *, title: str, every: bool) -> Figure:
+def draw(model: ReportModel, *, title: str, every: bool) -> Figure:
     """A line a run."""
-    figure, axes = panels(gathered, title, 1, 1, (7.0, 4.0))
+    figure, axes = panels(model, title, 1, 1, (7.0, 4.0))
     (axis,) = axes.flat
-    drawing = looks(gathered)
-    for number, (name, shares) in enumerate(curves(gathered, every=every).items()):
+    drawing = looks(model)
+    for number, (name, shares) in enumerate(curves(model, every=every).items()):
         # marks of runs stand apart, so that equal curves show both
         axis.plot(range(1, DEPTH + 1), shares, **drawing[name].lines, markevery=(number % 10, 10))
     axis.set_xlabel("depth (documents)", fontsize="small")
     axis.set_ylabel("questions (fraction)", fontsize="small")
     axis.set_ylim(-0.03, 1.03)
-    run_legend(figure, gathered)
+    run_legend(figure, model)
     return figure
 
 

@@ -13,7 +13,7 @@ from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.scoring import own_queries
 from toolkit.measures.pairs import ROLES, Pairs, pairs
-from toolkit.report.model import Gathered
+from toolkit.report.model import ReportModel
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import labels, legend, look, panels
 
@@ -34,9 +34,9 @@ class Lines(NamedTuple):
     scores: np.ndarray
 
 
-def applies(gathered: Gathered) -> bool:
+def applies(model: ReportModel) -> bool:
     """Modes, between which documents change sides."""
-    return len(gathered.judgments.modes) > 1
+    return len(model.judgments.modes) > 1
 
 
 def lines_of(run: Run, judgments: Judgments) -> Lines:
@@ -65,22 +65,25 @@ def _places(own: Run, followed: Pairs, rows: np.ndarray) -> np.ndarray:
     docs = lookup(to_arrow(followed.doc_ids), own.doc_ids)
     places = []
     for role in ROLES:
-        names = [join_mode(*both) for both in zip(followed.query_ids, (its[role] for its in followed.modes), strict=True)]
+        names = [
+            join_mode(*both)
+            for both in zip(followed.query_ids, (mode_ranks[role] for mode_ranks in followed.modes), strict=True)
+        ]
         queries = np.array([code_of.get(name, -1) for name in names], np.int64)[followed.queries]
         known = rows & (queries >= 0) & (docs >= 0)
         places.append(queries[known] * len(own.doc_ids) + docs[known])
     return np.concatenate(places)
 
 
-def drawn(gathered: Gathered) -> Drawn:
+def drawn(model: ReportModel) -> Drawn:
     """Of each run, mode and kind the documents whose score is in each bin; the bins of a run are the same in all modes."""
-    rows = [row for facts in gathered.runs for row in _counted(facts.name, lines_of(facts.run, gathered.judgments), gathered)]
+    rows = [row for facts in model.runs for row in _counted(facts.name, lines_of(facts.run, model.judgments), model)]
     return Drawn(("run", "mode", "kind", "from score", "to score", "documents", "share"), tuple(rows))
 
 
-def _counted(name: str, lines: Lines, gathered: Gathered) -> Iterator[tuple]:
+def _counted(name: str, lines: Lines, model: ReportModel) -> Iterator[tuple]:
     edges = np.histogram_bin_edges(lines.scores, BINS)
-    for number, mode in enumerate(gathered.judgments.modes):
+    for number, mode in enumerate(model.judgments.modes):
         for code, kind in enumerate(KINDS):
             counts, _ = np.histogram(lines.scores[(lines.modes == number) & (lines.kinds == code)], edges)
             total = int(counts.sum())
@@ -89,20 +92,20 @@ def _counted(name: str, lines: Lines, gathered: Gathered) -> Iterator[tuple]:
                     yield name, mode, kind, low, high, count, count / total
 
 
-def draw(gathered: Gathered) -> Figure:
+def draw(model: ReportModel) -> Figure:
     """A row a run, a column a mode, a line a kind of documents."""
     from matplotlib.lines import Line2D
 
-    modes, names = list(gathered.judgments.modes), [facts.name for facts in gathered.runs]
-    figure, axes = panels(gathered, TITLE, len(names), len(modes), (3.2, 1.7), sharex="row", sharey="row")
+    modes, names = list(model.judgments.modes), [facts.name for facts in model.runs]
+    figure, axes = panels(model, TITLE, len(names), len(modes), (3.2, 1.7), sharex="row", sharey="row")
     styles = {kind: {"color": look(number).colour, "linestyle": LINES[kind]} for number, kind in enumerate(KINDS)}
     found: dict[tuple[str, str, str], list[tuple]] = {}
-    for row in drawn(gathered).rows:
+    for row in drawn(model).rows:
         found.setdefault(row[:3], []).append(row)
     for (name, mode, kind), bins in found.items():
         each = axes[names.index(name), modes.index(mode)]
-        edges = [bins[0][3], *(its[4] for its in bins)]
-        each.stairs([its[6] for its in bins], edges, **styles[kind], linewidth=1.4)
+        edges = [bins[0][3], *(row[4] for row in bins)]
+        each.stairs([row[6] for row in bins], edges, **styles[kind], linewidth=1.4)
     shown = labels(names)
     for row, name in zip(axes, names, strict=True):
         row[0].set_ylabel("documents\n(fraction of kind)", fontsize="x-small")

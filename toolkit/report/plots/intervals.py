@@ -10,7 +10,7 @@ import numpy as np
 from toolkit.evaluate.comparison import LEVEL
 from toolkit.evaluate.judgments import Judgments
 from toolkit.measures.significance import resampled_means
-from toolkit.report.model import Gathered, Key, RunFacts
+from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.plots.columns import Column, by_query, keys, over
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY, axis_name, look, name_rows, panels
@@ -26,35 +26,35 @@ SEED = 0
 ACROSS = 3  # panels side by side
 
 
-def columns(gathered: Gathered) -> list[Column]:
+def columns(model: ReportModel) -> list[Column]:
     """p-MRR, WISE, SICR and Robustness in each of its modes: what is a mean over queries or core queries."""
-    found = (column for column in gathered.columns(gathered.overall) if over(column[0]) in ("paired", "group"))
-    return [column for column in found if is_ranked(*column, gathered.judgments.modes) and by_query(gathered, column)]
+    found = (column for column in model.columns(model.overall) if over(column[0]) in ("paired", "group"))
+    return [column for column in found if is_ranked(*column, model.judgments.modes) and by_query(model, column)]
 
 
-def applies(gathered: Gathered) -> bool:
+def applies(model: ReportModel) -> bool:
     """One such measure is enough."""
-    return bool(columns(gathered))
+    return bool(columns(model))
 
 
-def drawn(gathered: Gathered) -> Drawn:
+def drawn(model: ReportModel) -> Drawn:
     """The value of each run and the bounds of its interval."""
     rows = []
-    for column in columns(gathered):
-        for facts in gathered.runs:
+    for column in columns(model):
+        for facts in model.runs:
             # a group of which a run has no query has no value where these are skipped
-            if its := [key for key in keys(gathered, gathered.overall, column) if key in facts.values]:
-                value = facts.value(*column, gathered.overall)
-                rows.append((*column, facts.name, value, *interval(facts, gathered.judgments, its)))
+            if selected := [key for key in keys(model, model.overall, column) if key in facts.values]:
+                value = facts.value(*column, model.overall)
+                rows.append((*column, facts.name, value, *interval(facts, model.judgments, selected)))
     return Drawn(("measure", "mode", "run", "value", "low", "high"), tuple(rows))
 
 
-def interval(facts: RunFacts, judgments: Judgments, its: Sequence[Key]) -> tuple[float, float]:
+def interval(facts: RunFacts, judgments: Judgments, selected: Sequence[Key]) -> tuple[float, float]:
     """The bounds between which 95 % of the means over resampled core queries lie; of several groups, of their average."""
     generator = np.random.default_rng(SEED)
     cores = {part.group: part.cores for part in judgments.parts}
     means = []
-    for key in its:
+    for key in selected:
         found = facts.values[key]
         known = cores[key.group] or {}
         # the values of a measure over core queries stand under these
@@ -77,18 +77,18 @@ def bounds(means: np.ndarray) -> tuple[float, float]:
 def whiskers(axes: Axes, places: Sequence[float], values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
     """Intervals over horizontal bars."""
     # the mean itself may lie outside by a rounding error
-    sides = np.maximum([values - low, high - values], 0)
-    axes.errorbar(values, places, xerr=sides, fmt="none", ecolor="black", capsize=3, linewidth=1.2)
+    bars = np.maximum([values - low, high - values], 0)
+    axes.errorbar(values, places, xerr=bars, fmt="none", ecolor="black", capsize=3, linewidth=1.2)
 
 
-def draw(gathered: Gathered) -> Figure:
+def draw(model: ReportModel) -> Figure:
     """A panel a measure and mode, a bar a run."""
-    shown = columns(gathered)
-    names = [facts.name for facts in gathered.runs]
+    shown = columns(model)
+    names = [facts.name for facts in model.runs]
     across = min(ACROSS, len(shown))
     height = 0.9 + 0.28 * len(names)
-    figure, axes = panels(gathered, TITLE, -(-len(shown) // across), across, (3.6, height), sharey=True)
-    rows = drawn(gathered).rows
+    figure, axes = panels(model, TITLE, -(-len(shown) // across), across, (3.6, height), sharey=True)
+    rows = drawn(model).rows
     for each, column in zip(axes.flat, shown, strict=False):
         own = {row[2]: row[3:] for row in rows if row[:2] == column}
         places = [names.index(name) for name in own]

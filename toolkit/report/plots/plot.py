@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolkit.report.model import Gathered
+from toolkit.report.model import ReportModel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,6 +41,6 @@ class Plot:
     name: str
     title: str
     caption: str
-    applies: Callable[[Gathered], bool]
-    draw: Callable[[Gathered], Figure]
-    drawn: Callable[[Gathered], Drawn]
+    applies: Callable[[ReportModel], bool]
+    draw: Callable[[ReportModel], Figure]
+    drawn: Callable[[ReportModel], Drawn]

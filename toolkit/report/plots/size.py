@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from toolkit.report.model import Gathered
+from toolkit.report.model import ReportModel
 from toolkit.report.plots.columns import Column
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import axis_name, looks, panels, run_legend
@@ -24,44 +24,44 @@ UNITS = {
 ACROSS = 3  # panels side by side
 
 
-def applies(gathered: Gathered) -> bool:
+def applies(model: ReportModel) -> bool:
     """Two runs whose costs are known and differ."""
-    return len({row[3] for row in drawn(gathered).rows}) > 1
+    return len({row[3] for row in drawn(model).rows}) > 1
 
 
-def drawn(gathered: Gathered) -> Drawn:
+def drawn(model: ReportModel) -> Drawn:
     """The cost and the value of each run of which both are known; a cost of 0 has no place on a logarithmic axis."""
     rows = (
         (*column, facts.name, float(cost), value)
-        for column in headline(gathered)
-        for facts in gathered.runs
-        if (cost := getattr(facts.cost, gathered.x))
-        and (value := facts.value(*column, gathered.overall)) is not None
+        for column in headline(model)
+        for facts in model.runs
+        if (cost := getattr(facts.cost, model.x))
+        and (value := facts.value(*column, model.overall)) is not None
         and not math.isnan(value)
     )
-    return Drawn(("measure", "mode", "run", gathered.x, "value"), tuple(rows))
+    return Drawn(("measure", "mode", "run", model.x, "value"), tuple(rows))
 
 
-def draw(gathered: Gathered) -> Figure:
+def draw(model: ReportModel) -> Figure:
     """A panel a measure and mode, a point a run."""
     from matplotlib.ticker import NullFormatter
 
-    rows = drawn(gathered).rows
+    rows = drawn(model).rows
     columns: list[Column] = list(dict.fromkeys(row[:2] for row in rows))
     across = min(ACROSS, len(columns))
-    figure, axes = panels(gathered, TITLE, -(-len(columns) // across), across, (3.4, 2.8))
-    drawing = looks(gathered)
+    figure, axes = panels(model, TITLE, -(-len(columns) // across), across, (3.4, 2.8))
+    drawing = looks(model)
     for each, column in zip(axes.flat, columns, strict=False):
         for _, _, name, cost, value in (row for row in rows if row[:2] == column):
             each.plot([cost], [value], **drawing[name].points)
         each.set_xscale("log")
         each.xaxis.set_major_formatter(lambda cost, _: short(cost))
         each.xaxis.set_minor_formatter(NullFormatter())
-        each.set_xlabel(UNITS[gathered.x], fontsize="small")
+        each.set_xlabel(UNITS[model.x], fontsize="small")
         each.set_ylabel(axis_name(*column), fontsize="small")
     for unused in axes.flat[len(columns) :]:
         unused.set_visible(False)
-    run_legend(figure, gathered, "points", {row[2] for row in rows})
+    run_legend(figure, model, "points", {row[2] for row in rows})
     return figure
 
 

@@ -10,15 +10,15 @@ import numpy as np
 
 from toolkit.core.qrels import Qrels
 from toolkit.evaluate.scoring import own_queries
-from toolkit.evaluate.stance import CUTOFF, FORMS, Tally, tally, two_sides
-from toolkit.report.model import Gathered, RunFacts
+from toolkit.evaluate.stance import CUTOFF, FORMS, Tally, contested_questions, tally
+from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY, HATCHES, legend, look, looks, name_rows, panels, run_legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-STANCE, LEAN = "Sides that the top documents hold", "Lean towards the supporting side"
+STANCE, LEAN = "Contested that the top documents hold", "Lean towards the supporting side"
 SHOWN = {
     "SupportingOnly": "supporting only",
     "OpposingOnly": "opposing only",
@@ -27,42 +27,42 @@ SHOWN = {
 }
 
 
-def with_sides(qrels: Qrels) -> bool:
+def with_two_perspectives(qrels: Qrels) -> bool:
     """Whether some question has exactly two perspectives."""
     pairs = np.unique(np.stack([qrels.queries, qrels.subtopics]), axis=1)
     return bool((np.bincount(pairs[0]) == 2).any())
 
 
-def applies(gathered: Gathered) -> bool:
+def applies(model: ReportModel) -> bool:
     """Judgments of perspectives, some question with exactly two of them in each group."""
-    judgments = gathered.judgments
-    return not judgments.modes and all(with_sides(part.qrels) for part in judgments.parts)
+    judgments = model.judgments
+    return not judgments.modes and all(with_two_perspectives(part.qrels) for part in judgments.parts)
 
 
-def tallies(facts: RunFacts, gathered: Gathered) -> Iterator[tuple[str, list[Tally]]]:
+def tallies(facts: RunFacts, model: ReportModel) -> Iterator[tuple[str, list[Tally]]]:
     """Each form of the query with what its top documents hold, group by group."""
-    parts = [(part, two_sides(part.qrels, gathered.stances)) for part in gathered.judgments.parts]
-    for form, run in {FORMS[0]: facts.run, **facts.sides}.items():
-        yield form, [tally(own_queries(run, part), part.qrels, sides, CUTOFF) for part, sides in parts]
+    parts = [(part, contested_questions(part.qrels, model.stances)) for part in model.judgments.parts]
+    for form, run in {FORMS[0]: facts.run, **facts.by_stance}.items():
+        yield form, [tally(own_queries(run, part), part.qrels, stance, CUTOFF) for part, stance in parts]
 
 
-def drawn_stance(gathered: Gathered) -> Drawn:
+def drawn_stance(model: ReportModel) -> Drawn:
     """The share of questions, the mean over groups, for each run and form of the query."""
     rows = []
-    for facts in gathered.runs:
-        for form, its in tallies(facts, gathered):
-            shares = [{what: which.mean() for what, which in each.stances().items()} for each in its]
+    for facts in model.runs:
+        for form, tallied in tallies(facts, model):
+            shares = [{what: which.mean() for what, which in each.stances().items()} for each in tallied]
             rows += [(facts.name, form, what, float(np.mean([each[what] for each in shares]))) for what in SHOWN]
     return Drawn(("run", "query", "stance", "share"), tuple(rows))
 
 
-def draw_stance(gathered: Gathered) -> Figure:
+def draw_stance(model: ReportModel) -> Figure:
     """A bar a run and form of the query, four parts long."""
     from matplotlib.patches import Patch
 
-    found = {row[:3]: row[3] for row in drawn_stance(gathered).rows}
+    found = {row[:3]: row[3] for row in drawn_stance(model).rows}
     bars = list(dict.fromkeys(key[:2] for key in found))
-    figure, axes = panels(gathered, STANCE, 1, 1, (6.5, 1.3 + 0.32 * len(bars)))
+    figure, axes = panels(model, STANCE, 1, 1, (6.5, 1.3 + 0.32 * len(bars)))
     (axis,) = axes.flat
     start = np.zeros(len(bars))
     styles = {
@@ -80,31 +80,31 @@ def draw_stance(gathered: Gathered) -> Figure:
     return figure
 
 
-def drawn_lean(gathered: Gathered) -> Drawn:
+def drawn_lean(model: ReportModel) -> Drawn:
     """(p - n) / p of each run and form of the query, the mean over groups; none where p is 0 in one of them."""
     rows = []
-    for facts in gathered.runs:
-        for form, its in tallies(facts, gathered):
-            lean = math.fsum(each.lean for each in its) / len(its)
+    for facts in model.runs:
+        for form, tallied in tallies(facts, model):
+            lean = math.fsum(each.lean for each in tallied) / len(tallied)
             if not math.isnan(lean):
                 rows.append((facts.name, form, lean))
     return Drawn(("run", "query", "lean"), tuple(rows))
 
 
-def draw_lean(gathered: Gathered) -> Figure:
+def draw_lean(model: ReportModel) -> Figure:
     """A line a run over the forms of the query."""
-    rows = drawn_lean(gathered).rows
-    figure, axes = panels(gathered, LEAN, 1, 1, (5.0, 3.6))
+    rows = drawn_lean(model).rows
+    figure, axes = panels(model, LEAN, 1, 1, (5.0, 3.6))
     (axis,) = axes.flat
     axis.axhline(0, color=GREY, linewidth=1.2)
-    for name, its in looks(gathered).items():
+    for name, run_look in looks(model).items():
         values = {form: lean for run, form, lean in rows if run == name}
-        axis.plot(range(len(FORMS)), [values.get(form, math.nan) for form in FORMS], **its.lines)
+        axis.plot(range(len(FORMS)), [values.get(form, math.nan) for form in FORMS], **run_look.lines)
     axis.set_xticks(range(len(FORMS)), FORMS)
     axis.set_xlim(-0.3, len(FORMS) - 0.7)
     axis.set_xlabel("the query is the question, or one of its perspectives", fontsize="small")
     axis.set_ylabel("lean (p - n) / p (fraction)", fontsize="small")
-    run_legend(figure, gathered, only={row[0] for row in rows})
+    run_legend(figure, model, only={row[0] for row in rows})
     return figure
 
 
@@ -125,7 +125,7 @@ LEANS = Plot(
     "(BERDS, section 7 and figure 3), for questions with exactly two, by what is the query: the question, its supporting or "
     "its opposing perspective; the mean over groups. Above 0 the supporting side is retrieved more often; a system that "
     "follows the query rises to the supporting form and falls to the opposing one.",
-    lambda gathered: applies(gathered) and any(facts.sides for facts in gathered.runs),
+    lambda model: applies(model) and any(facts.by_stance for facts in model.runs),
     draw_lean,
     drawn_lean,
 )

@@ -1,4 +1,4 @@
-"""How plots look: runs told apart without colour too, names that stay text, black that a page may turn."""
+"""How plots look: runs distinguishable without colour, names that stay text, black that a page may turn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from toolkit import registry
 from toolkit.measures.evaluation import PAIRED
-from toolkit.report.model import Gathered
+from toolkit.report.model import ReportModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,9 +56,9 @@ def look(number: int) -> Look:
     return Look(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)], LINES[number // len(COLOURS) % len(LINES)])
 
 
-def looks(gathered: Gathered) -> dict[str, Look]:
+def looks(model: ReportModel) -> dict[str, Look]:
     """Run -> how it is drawn."""
-    return {facts.name: look(number) for number, facts in enumerate(gathered.runs)}
+    return {facts.name: look(number) for number, facts in enumerate(model.runs)}
 
 
 def labels(names: Iterable[str]) -> dict[str, str]:
@@ -80,7 +80,7 @@ def axis_name(measure: str, mode: str = PAIRED) -> str:
 
 
 def panels(
-    gathered: Gathered, title: str, rows: int, columns: int, size: tuple[float, float], **options: object
+    model: ReportModel, title: str, rows: int, columns: int, size: tuple[float, float], **options: object
 ) -> tuple[Figure, np.ndarray]:
     """An empty figure under its title, and its (rows, columns) axes.
 
@@ -89,7 +89,7 @@ def panels(
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(size[0] * columns, size[1] * rows + 0.5), layout="constrained")
-    figure.suptitle(f"{labels([gathered.name])[gathered.name]}: {title}", fontsize="medium")
+    figure.suptitle(f"{labels([model.name])[model.name]}: {title}", fontsize="medium")
     axes = figure.subplots(rows, columns, squeeze=False, **options)
     for each in axes.flat:
         each.tick_params(labelsize="small")
@@ -107,12 +107,12 @@ def legend(figure: Figure, entries: Mapping[str, object]) -> None:
     figure.legend(list(entries.values()), names, loc="outside lower center", ncols=columns, fontsize="small", frameon=False)
 
 
-def run_legend(figure: Figure, gathered: Gathered, style: str = "lines", only: Collection[str] | None = None) -> None:
+def run_legend(figure: Figure, model: ReportModel, style: str = "lines", only: Collection[str] | None = None) -> None:
     """The runs as they are drawn; style  `lines`, `points` or `marks`; only  those of which there is anything to see."""
     from matplotlib.lines import Line2D
 
-    shown = {name: its for name, its in looks(gathered).items() if only is None or name in only}
-    legend(figure, {name: Line2D([], [], **getattr(its, style)) for name, its in shown.items()})
+    shown = {name: run_look for name, run_look in looks(model).items() if only is None or name in only}
+    legend(figure, {name: Line2D([], [], **getattr(run_look, style)) for name, run_look in shown.items()})
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:

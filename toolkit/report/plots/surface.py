@@ -13,7 +13,7 @@ from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.evaluate.scoring import own_queries
 from toolkit.measures.paired import VARIANTS, wise_of_ranks
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, pairs
-from toolkit.report.model import Gathered
+from toolkit.report.model import ReportModel
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY, legend, look, looks, panels, run_legend
 
@@ -44,22 +44,22 @@ CLIMBED = Side("fell when reversed (R_rev > R_ori)", "R_ins")
 ROSE = Side("did not fall when reversed, rose when instructed", "R_rev")
 
 
-def applies(gathered: Gathered) -> bool:
+def applies(model: ReportModel) -> bool:
     """All three modes."""
-    return all(map(gathered.judgments.modes.of, ROLE_NAMES))
+    return all(map(model.judgments.modes.of, ROLE_NAMES))
 
 
 @functools.lru_cache(maxsize=1)  # two plots and their tables ask for it
-def drawn(gathered: Gathered) -> Drawn:
+def drawn(model: ReportModel) -> Drawn:
     """Every gold document of every run: its ranks, N, and WISE in each variant."""
     rows: list[tuple] = []
-    for facts in gathered.runs:
-        for part in gathered.judgments.parts:
-            its = pairs(own_queries(facts.run, part), part.qrels)
-            kept = its.gold & (its.judged_in(REVERSED) & ~its.absent(BASE, CHANGED, REVERSED))[its.queries]
-            ranks, n = its.ranks[kept], its.relevant[its.queries[kept]]
+    for facts in model.runs:
+        for part in model.judgments.parts:
+            followed = pairs(own_queries(facts.run, part), part.qrels)
+            kept = followed.gold & (followed.judged_in(REVERSED) & ~followed.absent(BASE, CHANGED, REVERSED))[followed.queries]
+            ranks, n = followed.ranks[kept], followed.relevant[followed.queries[kept]]
             values = [wise_of_ranks(*ranks.T, n, K, variant).tolist() for variant in VARIANTS]
-            ids = ((its.query_ids[its.queries[row]], its.doc_ids[row]) for row in np.flatnonzero(kept))
+            ids = ((followed.query_ids[followed.queries[row]], followed.doc_ids[row]) for row in np.flatnonzero(kept))
             for both, three, many, *wise in zip(ids, ranks.tolist(), n.tolist(), *values, strict=True):
                 rows.append((facts.name, *both, *three, many, *wise))
     return Drawn(COLUMNS, tuple(rows))
@@ -71,18 +71,18 @@ def usual_n(rows: Sequence[tuple]) -> int:
     return min(times, key=lambda n: (-times[n], n), default=1)
 
 
-def draw_surface(gathered: Gathered) -> Figure:
+def draw_surface(model: ReportModel) -> Figure:
     """A row a variant, a column a side; shades are the values of the definition, marks the gold documents of runs."""
-    rows = drawn(gathered).rows
+    rows = drawn(model).rows
     n = usual_n(rows)
     deepest = max([SHOWN, *(rank for row in rows for rank in row[3:6])])
-    figure, axes = panels(gathered, SURFACE, len(VARIANTS), 2, (4.6, 3.6))
+    figure, axes = panels(model, SURFACE, len(VARIANTS), 2, (4.6, 3.6))
     for variant, (left, right) in zip(VARIANTS, axes, strict=True):
         x, y = np.meshgrid(*[centres(deepest)] * 2)
         _shades(left, wise_of_ranks(x, y, x + 1, n, K, variant), deepest)
         _shades(right, np.where(y <= x, wise_of_ranks(x, np.ones_like(x), y, n, K, variant), np.nan), deepest)
         for each, side in ((left, CLIMBED), (right, ROSE)):
-            _points(each, gathered, [row for row in rows if side_of(*row[3:6]) is side], side)
+            _points(each, model, [row for row in rows if side_of(*row[3:6]) is side], side)
             _rank_axes(each, side, deepest)
             each.set_title(f"{variant}: {side.title}", fontsize="small")
         worse = [row[COLUMNS.index(variant)] for row in rows if side_of(*row[3:6]) is None]
@@ -90,7 +90,7 @@ def draw_surface(gathered: Gathered) -> Figure:
             text = f"{len(worse):,} did neither,\nmean {np.mean(worse):.2f}"
             right.text(0.03, 0.97, text, transform=right.transAxes, va="top", fontsize="small")
     _shade_bar(figure, axes)
-    run_legend(figure, gathered, "marks")
+    run_legend(figure, model, "marks")
     return figure
 
 
@@ -132,15 +132,15 @@ def _shades(axes: Axes, values: np.ndarray, deepest: int) -> None:
         axes.add_artist(PathPatch(Path.make_compound_path(*boxes), facecolor=shade, linewidth=0, antialiased=False, zorder=0))
 
 
-def _points(axes: Axes, gathered: Gathered, rows: Sequence[tuple], side: Side) -> None:
+def _points(axes: Axes, model: ReportModel, rows: Sequence[tuple], side: Side) -> None:
     """Gold documents at one place are one mark, the larger the more there are."""
     at = COLUMNS.index(side.other)
-    for name, its in looks(gathered).items():
+    for name, run_look in looks(model).items():
         places = Counter((row[3], row[at]) for row in rows if row[0] == name)
         for size, few, many in ((4, 1, 1), (6, 2, 4), (8, 5, 15), (10, 16, np.inf)):
             here = [place for place, times in places.items() if few <= times <= many]
             if here:
-                axes.plot(*zip(*here, strict=True), **{**its.marks, "markersize": size})
+                axes.plot(*zip(*here, strict=True), **{**run_look.marks, "markersize": size})
 
 
 def _rank_axes(axes: Axes, side: Side, deepest: int) -> None:
@@ -167,9 +167,9 @@ def _shade_bar(figure: Figure, axes: np.ndarray) -> None:
     )
 
 
-def drawn_reward(gathered: Gathered) -> Drawn:
+def drawn_reward(model: ReportModel) -> Drawn:
     """The reward of each variant by original rank, of a document that comes first when instructed and of one that stays."""
-    n = usual_n(drawn(gathered).rows)
+    n = usual_n(drawn(model).rows)
     r_ori = np.arange(1, SHOWN + 1)
     rows = []
     for variant in VARIANTS:
@@ -179,18 +179,18 @@ def drawn_reward(gathered: Gathered) -> Drawn:
     return Drawn(("variant", "when instructed", "R_ori", "WISE"), tuple(rows))
 
 
-def draw_reward(gathered: Gathered) -> Figure:
+def draw_reward(model: ReportModel) -> Figure:
     """A panel for rising and one for staying, a line a variant."""
-    rows = drawn_reward(gathered).rows
+    rows = drawn_reward(model).rows
     ways = list(dict.fromkeys(row[1] for row in rows))
-    figure, axes = panels(gathered, f"{REWARD} (N = {usual_n(drawn(gathered).rows)})", 1, len(ways), (4.2, 3.2), sharey=True)
+    figure, axes = panels(model, f"{REWARD} (N = {usual_n(drawn(model).rows)})", 1, len(ways), (4.2, 3.2), sharey=True)
     handles: dict[str, object] = {}
     for each, way in zip(axes.flat, ways, strict=True):
         for number, variant in enumerate(VARIANTS):
-            its = [row[2:] for row in rows if row[:2] == (variant, way)]
+            curve = [row[2:] for row in rows if row[:2] == (variant, way)]
             # variants lie on each other where they agree: the first are wide, and marks stand apart
             style = {**look(number + 1).lines, "linewidth": 4 - 1.3 * number, "markevery": (number, len(VARIANTS))}
-            (handles[variant],) = each.plot(*zip(*its, strict=True), **style)
+            (handles[variant],) = each.plot(*zip(*curve, strict=True), **style)
         each.axvline(K, color=GREY, linewidth=1)
         each.set_title(f"a gold document that {way}", fontsize="small")
         each.set_xlabel("R_ori (rank)", fontsize="small")
