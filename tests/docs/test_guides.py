@@ -88,12 +88,23 @@ def run(tmp_path, home, all_remade):
     return run
 
 
+def is_line(shown: str, printed: str) -> bool:
+    return shown.strip() == "..." or shown.rstrip() == printed.rstrip()
+
+
+def has_cells(shown: str, printed: str) -> bool:
+    """Whether a row has what an entry registers of it, in this order: `evaluate` may print more columns."""
+    cells = iter(printed.split())
+    return set(shown) == {"-"} or all(cell in cells for cell in shown.split())
+
+
 @pytest.mark.lucene
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_commands_of_a_page_run_and_print_what_it_shows(page, run):
     for language, text, shown in blocks(page):
-        printed = {line.rstrip() for line in run(language, text).splitlines()}
-        assert {line.rstrip() for line in shown.splitlines() if line.strip() != "..."} - printed == set(), text
+        printed = run(language, text).splitlines()
+        alike = has_cells if page.parent.name == "regressions" else is_line
+        assert [line for line in shown.splitlines() if not any(alike(line, other) for other in printed)] == [], text
 
 
 @pytest.mark.model
