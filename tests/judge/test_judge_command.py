@@ -13,7 +13,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 import yaml
@@ -182,18 +181,27 @@ def test_with_answers_failing_nothing_is_lost_and_none_asked_twice_after_success
 @pytest.mark.process
 def test_killed_at_a_random_moment_it_goes_on_with_at_most_the_requests_in_flight_repeated(folder, judge):
     concurrency = 4
-    with serving(Script(said, delay=0.02)) as script:
+    with serving(Script(said)) as script:
         options = ("--output", "out.txt", "--concurrency", str(concurrency))
         for _ in range(2):
-            before = len(script.bodies)
+            moment = len(script.bodies) + random.Random(len(script.bodies)).randint(10, 60)
+            reached, killed = threading.Event(), threading.Event()
+
+            def answer(messages, moment=moment, reached=reached, killed=killed):
+                if len(script.bodies) >= moment:
+                    reached.set()
+                    killed.wait()
+                return said(messages)
+
+            script.answer = answer
             command = [sys.executable, "-m", "toolkit.judge", *WHAT, *options]
-            process = subprocess.Popen(command, cwd=folder, env=environment(folder, script.base), stderr=-3)
-            wait = before + random.Random(before).randint(10, 60)
-            while len(script.bodies) < wait and process.poll() is None:
-                time.sleep(0.005)
+            process = subprocess.Popen(command, cwd=folder, env=environment(folder, script.base), stderr=subprocess.DEVNULL)
+            assert reached.wait(60)
             process.send_signal(signal.SIGKILL)
             process.wait()
+            killed.set()
             assert not (folder / "out.txt").exists()
+        script.answer = said
         done = judge(*options, base=script.base)
         assert done.returncode == 0, done.stderr
         assert labels(folder / "out.txt") == EXPECTED
