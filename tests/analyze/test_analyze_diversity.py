@@ -77,6 +77,7 @@ def test_the_command_prints_the_long_table():
 
 
 @pytest.mark.skipif(not INSTRUCTIR.is_dir(), reason="no shared data beside the checkout")
+@pytest.mark.slow
 def test_instructir_has_the_papers_figure(home):
     for command in (["benchmarks", "fetch", "instructir-all", "--from", str(INSTRUCTIR)], ["analyze", "diversity"]):
         done = tandem(*command, check=True)

@@ -204,6 +204,7 @@ def test_the_recipes_of_the_paper_send_the_published_text(name):
 
 
 @needs_shared
+@pytest.mark.slow
 def test_the_data_beside_the_checkout_have_the_papers_counts(home):
     take("instructir", SHARED)
     topics = load("instructir").topics("all")

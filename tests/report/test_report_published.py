@@ -16,17 +16,19 @@ from toolkit.report.paper_section import _row, claims_table, published_table
 from toolkit.report.run_facts import find_system, heading_of
 
 
-@pytest.fixture
-def model(home, tmp_path):
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
     """Two runs of a tiny InfoSearch, of a system that the paper reports and of one that it does not."""
-    benchmarks.take("infosearch", write_infosearch(tmp_path / "copy"))
-    own = benchmarks.load("infosearch")
-    lists = {}
-    for group in own.groups:
-        docs = sorted(doc.doc_id for doc in own.docs(group))
-        for mode in own.spec.modes:
-            lists |= {topic.query_id: {doc: -float(i) for i, doc in enumerate(docs)} for topic in own.topics(group, mode)}
-    return collect([Run.from_dict(lists, tag="bm25"), Run.from_dict(lists, tag="nobody")], ["infosearch"])[0]
+    folder, lists = tmp_path_factory.mktemp("infosearch"), {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TANDEM_HOME", str(folder / "home"))
+        benchmarks.take("infosearch", write_infosearch(folder / "copy"))
+        own = benchmarks.load("infosearch")
+        for group in own.groups:
+            docs = sorted(doc.doc_id for doc in own.docs(group))
+            ranking = {doc: -float(i) for i, doc in enumerate(docs)}
+            lists |= {topic.query_id: ranking for mode in own.spec.modes for topic in own.topics(group, mode)}
+        yield collect([Run.from_dict(lists, tag="bm25"), Run.from_dict(lists, tag="nobody")], ["infosearch"])[0]
 
 
 def test_a_run_stands_beside_what_the_paper_prints_of_its_system(model):
