@@ -8,10 +8,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError, missing_module
 from toolkit.core.progress import set_quiet
+
+if TYPE_CHECKING:
+    from toolkit.jobs import RunJob
 
 
 class _Parser(argparse.ArgumentParser):
@@ -48,7 +52,40 @@ def encoding_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--batch-size", type=int, default=32, metavar="N", help="in texts of 128 tokens (default: 32)")
     group.add_argument("--device", metavar="D", help="cpu, cuda, cuda:0,cuda:1 (default: the first GPU, or the CPU)")
     group.add_argument("--precision", metavar="P", help="fp32, bf16, fp16 (default: the system's on a GPU, fp32 on a CPU)")
-    group.add_argument("--trust-remote-code", action="store_true", help="run the code that the checkpoint's repository brings")
+    remote_code_option(group)
+
+
+def model_options(group: argparse._ArgumentGroup) -> None:
+    """The same of a model that reads queries or pairs; what is not given is the model's own."""
+    group.add_argument("--batch-size", type=int, metavar="N", help="texts of 128 tokens at once (default: 32)")
+    group.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1 (default: the first GPU, or the CPU)")
+    group.add_argument(
+        "--precision", choices=("fp32", "bf16", "fp16"), help="default: the system's own on a GPU, fp32 on a CPU"
+    )
+    remote_code_option(group)
+
+
+def remote_code_option(group: argparse._ActionsContainer) -> None:
+    """`--trust-remote-code`."""
+    group.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint's repository brings")
+
+
+def systems_option(group: argparse._ActionsContainer) -> None:
+    """`--systems`, which may be repeated."""
+    group.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
+
+
+def recipe_options(group: argparse._ActionsContainer) -> None:
+    """Which entry of the registry is meant: `--systems`, `--recipe`."""
+    systems_option(group)
+    group.add_argument("--recipe", metavar="R", help="a paper's way of using the system (default: its model card's)")
+
+
+def text_options(group: argparse._ActionsContainer, default: str) -> None:
+    """Where the texts of documents are: `--index`, `--docs`."""
+    index = f"where texts are stored: a folder, a prebuilt index, or a benchmark (default: {default})"
+    group.add_argument("--index", metavar="I", help=index)
+    group.add_argument("--docs", metavar="F", help="the texts in files: JSONL, TSV or TREC text")
 
 
 def judgment_options(parser: argparse.ArgumentParser, *, benchmarks: bool = False) -> None:
@@ -93,6 +130,29 @@ def run_output(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--metadata", metavar="F", help="where to write the metadata (default: beside the run)")
     out.add_argument("--tag", metavar="NAME", help="the run's tag (default: the system's name)")
     out.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+
+
+def run_job(
+    job: RunJob, args: argparse.Namespace, name: Callable[[RunJob], str], before: Callable[[RunJob], None] | None = None
+) -> int:
+    """Print what a job would do (`--dry-run`), or make its run; see `run_output`.
+
+    name    of its file in `runs/`, where `--output` names none
+    before  called when the run is really made
+    """
+    from toolkit.jobs.file_job import FOLDER, Output
+
+    if args.output is None:
+        job.output = Output.at(Path(FOLDER, name(job)), args.metadata)
+    if args.dry_run:
+        print("\n".join(job.describe()))
+        return 0
+    if before:
+        before(job)
+    run = job.run()
+    if args.output != "-":
+        note(f"{job.output.path}: {len(run.query_ids)} queries, {len(run)} documents")
+    return 0
 
 
 def report(folder: Path, problems: Sequence[str]) -> int:

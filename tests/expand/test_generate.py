@@ -94,7 +94,7 @@ def test_anything_else_is_not(text, reason):
         read_answer(Answer(text))
 
 
-def test_a_cut_answer_is_not_read():
+def test_a_truncated_answer_is_not_read():
     with pytest.raises(ValueError, match="cut"):
         read_answer(Answer(GOOD, finish="length"))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, note, subcommands
+from toolkit.shell import command, guard, note, subcommands, systems_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,7 +207,7 @@ def dimensions_options(add: Add) -> None:
     sub = add("dimensions", "which of InfoSearch's six dimensions the instructions of benchmarks speak of", run_dimensions)
     sub.add_argument("--benchmark", nargs="+", default=[BENCHMARK], metavar="ID", help=f"whose (default: {BENCHMARK})")
     sub.add_argument("--judge", metavar="S", help="a judge of the registry, asked where no rule gives a label")
-    sub.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
+    systems_option(sub)
     sub.add_argument("--by-query", action="store_true", help="also the labels of each query")
     output(sub)
 

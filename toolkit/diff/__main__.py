@@ -8,7 +8,16 @@ import sys
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.shell import command, from_os_error, guard, judgment_options, note, significance_options, topics_option
+from toolkit.shell import (
+    command,
+    from_os_error,
+    guard,
+    judgment_options,
+    note,
+    significance_options,
+    text_options,
+    topics_option,
+)
 
 EPILOG = """\
 examples:
@@ -35,8 +44,7 @@ def parser() -> argparse.ArgumentParser:
     page = made.add_argument_group("the page")
     page.add_argument("--html", metavar="F", help="write one self-contained page: queries, rankings side by side, texts")
     topics_option(page, "whose queries they are (default: the benchmark's)")
-    page.add_argument("--index", metavar="I", help="where texts of documents are stored (default: the benchmark's corpora)")
-    page.add_argument("--docs", metavar="F", help="the texts in files: JSONL, TSV or TREC text")
+    text_options(page, "the benchmark's corpora")
     made.add_argument("--format", choices=("table", "json", "csv"), default="table")
     made.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
     made.add_argument("--exit-zero", action="store_true", help="exit with 0 where runs differ, too")

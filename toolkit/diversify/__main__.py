@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.shell import command, encoding_options, guard, note, topics_option
+from toolkit.shell import command, encoding_options, guard, note, recipe_options, text_options, topics_option
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -47,13 +47,11 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--tail", choices=("keep", "drop"), default="keep", help="documents below the depth (default: keep)")
     alike = parser.add_argument_group("what is alike")
     alike.add_argument("--system", metavar="S", help="a dense system (default: uae-large-v1 by its recipe berds)")
-    alike.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
-    alike.add_argument("--recipe", metavar="R", help="a recipe of the system")
+    recipe_options(alike)
     encoding_options(alike)
     alike.add_argument("--vectors", metavar="DIR", help="vectors that `tandem encode` has made of the documents")
     topics_option(alike, "the runs' topics, whose corpora have the texts")
-    alike.add_argument("--index", metavar="I", help="where texts are stored: a folder, a prebuilt index, or a benchmark")
-    alike.add_argument("--docs", metavar="F", help="the texts in files: JSONL, TSV or TREC text")
+    text_options(alike, "the topics' own corpora")
     out = parser.add_argument_group("output")
     out.add_argument("--output", metavar="F", help="the new runs' files (default: runs/{run}.mmr-{lam}.trec)")
     out.add_argument("--tag", metavar="NAME", help="the new runs' tag (default: the run's, as bm25.mmr-0.75)")

@@ -178,17 +178,17 @@ class Diversify(Step):
         wanted = []
         for group in self.groups:
             doc_ids = self._doc_ids(runs, group)
-            found = (group.texts.find(doc_ids), group.texts.place) if group.texts else ({}, "")
-            wanted.append(Wanted(group.query_ids, doc_ids, *found))
+            query_docs = (group.texts.find(doc_ids), group.texts.place) if group.texts else ({}, "")
+            wanted.append(Wanted(group.query_ids, doc_ids, *query_docs))
         return wanted
 
     def _doc_ids(self, runs: Sequence[Run], group: Group) -> list[str]:
         """The documents down to the depth of any query of the group, in order."""
-        found: set[str] = set()
+        doc_ids: set[str] = set()
         for run in (*runs, *self.dev.values()):
             best = run.select(group.query_ids).head(self.depth)
-            found.update(run.doc_ids.take(to_arrow(np.unique(best.docs))).to_pylist())
-        return sorted(found)
+            doc_ids.update(run.doc_ids.take(to_arrow(np.unique(best.docs))).to_pylist())
+        return sorted(doc_ids)
 
 
 def _scale(given: str | float | None) -> tuple[float | None, str]:
@@ -223,23 +223,23 @@ def _groups(
     runs: Sequence[Run], topics: Sequence[TopicSet], index: str | None, docs: str | None, needs_texts: bool
 ) -> list[Group]:
     """The queries of all runs by the corpus that they belong to."""
-    asked = dict.fromkeys(query_id for run in runs for query_id in run.query_ids)
+    searched = dict.fromkeys(query_id for run in runs for query_id in run.query_ids)
     if not needs_texts and (index or docs):
         raise ToolkitError("vectors of a folder need no texts", "leave --index and --docs out")
     if not topics:
         if needs_texts and not (index or docs):
             raise ToolkitError("nothing says where the documents' texts are", "name --index, --docs, --topics, or --vectors")
         texts = texts_from(TopicSet("all", [], None), index=index, docs=docs)("all") if needs_texts else None
-        return [Group("all", list(asked), texts)]
-    known = {topic.query_id for found in topics for topic in found.topics}
-    if unknown := [query_id for query_id in asked if query_id not in known]:
-        message = f"{len(unknown)} of {len(asked)} queries are not among the topics ({three(unknown)})"
+        return [Group("all", list(searched), texts)]
+    known = {topic.query_id for topic_set in topics for topic in topic_set.topics}
+    if unknown := [query_id for query_id in searched if query_id not in known]:
+        message = f"{len(unknown)} of {len(searched)} queries are not among the topics ({three(unknown)})"
         raise ToolkitError(message, "name the topics that the runs were made with")
     groups = []
-    for found in topics:
-        texts = texts_from(found, index=index, docs=docs) if needs_texts else None
-        for part in found.parts:
-            query_ids = [topic.query_id for topic in part.topics if topic.query_id in asked]
+    for topic_set in topics:
+        texts = texts_from(topic_set, index=index, docs=docs) if needs_texts else None
+        for part in topic_set.parts:
+            query_ids = [topic.query_id for topic in part.topics if topic.query_id in searched]
             groups += [Group(part.group, query_ids, texts(part.group) if texts else None)] if query_ids else []
     return groups
 
@@ -262,5 +262,5 @@ def _by_group(qrels: Sequence[Qrels], groups: Sequence[Group]) -> Iterator[Qrels
     rows = list(join_qrels(qrels))
     for group in groups:
         wanted = set(group.query_ids)
-        if own := [row for row in rows if row.query_id in wanted]:
-            yield Qrels.from_rows(own, source=group.name)
+        if judged := [row for row in rows if row.query_id in wanted]:
+            yield Qrels.from_rows(judged, source=group.name)

@@ -108,21 +108,21 @@ class SystemVectors:
         """The vectors of all these documents. ToolkitError where a text is missing."""
         inputs = [self._inputs(part) for part in wanted]
         texts = {_key(one): one for part in inputs for one in part.values()}
-        found = self._cached(list(texts))
-        missing = sorted(key for key in texts if key not in found)
-        if missing and found:
-            say(f"{self.cache.path.name} has {len(found):,} of {len(texts):,} texts")
+        vector_of = self._cached(list(texts))
+        missing = sorted(key for key in texts if key not in vector_of)
+        if missing and vector_of:
+            say(f"{self.cache.path.name} has {len(vector_of):,} of {len(texts):,} texts")
         with progress(f"encoding with {self.spec.name}", len(missing), "texts") as advance:
             for start in range(0, len(missing), AT_ONCE):
                 keys = missing[start : start + AT_ONCE]
                 vectors = np.asarray(self.encoder.encode([texts[key] for key in keys], "passage"), np.float32)
                 self.cache.put({key: vector.tobytes() for key, vector in zip(keys, vectors, strict=True)})
-                found |= zip(keys, vectors, strict=True)
+                vector_of |= zip(keys, vectors, strict=True)
                 advance(len(keys))
-        places = {key: place for place, key in enumerate(found)}
+        places = {key: place for place, key in enumerate(vector_of)}
         rows = [{doc_id: places[_key(one)] for doc_id, one in part.items()} for part in inputs]
-        vectors = np.stack(list(found.values()))
-        return Embedded(vectors, {query_id: own for part, own in zip(wanted, rows, strict=True) for query_id in part.query_ids})
+        vectors = np.stack(list(vector_of.values()))
+        return Embedded(vectors, {query_id: row for part, row in zip(wanted, rows, strict=True) for query_id in part.query_ids})
 
     def _cached(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
         return {key: np.frombuffer(vector, np.float32) for key, vector in self.cache.get(keys).items()}

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, encoding_options, guard, note, report, topics_option
+from toolkit.shell import command, encoding_options, guard, note, recipe_options, report, topics_option
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -31,8 +31,7 @@ def parser() -> argparse.ArgumentParser:
     topics_option(what, "topics instead: a benchmark's, an ir_datasets id, a file, or -")
     how = parser.add_argument_group("how")
     how.add_argument("--system", metavar="S", help="a dense system of the registry, a folder, or a Hugging Face id")
-    how.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
-    how.add_argument("--recipe", metavar="R", help="one of the system's recipes (default: its model card's)")
+    recipe_options(how)
     encoding_options(how)
     out = parser.add_argument_group("output")
     out.add_argument("--output", metavar="DIR", help="the folder; partial vectors in it are resumed")

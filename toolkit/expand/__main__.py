@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, note, subcommands, topics_option
+from toolkit.shell import command, guard, note, subcommands, systems_option, topics_option
 
 if TYPE_CHECKING:
     from toolkit.jobs.expand_jobs import ExpandJob
@@ -69,7 +69,7 @@ def source_options(sub: argparse.ArgumentParser) -> None:
 
 
 def prompt_options(group: argparse._ActionsContainer) -> None:
-    group.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
+    systems_option(group)
     group.add_argument("--prompt", metavar="F", help="a prompt of your own (slot {question}) instead of the system's")
 
 

@@ -40,23 +40,23 @@ class Expander:
         if attempts < 1:
             raise ToolkitError(f"attempts is {attempts}", "a whole number from 1 on")
         self.llm.check()
-        found: dict[str, list[str]] = {}
+        texts: dict[str, list[str]] = {}
         problems: dict[str, str] = {}
         for attempt in range(attempts):
-            asked = [topic for topic in topics if topic.query_id not in found]
-            with progress(f"asking {self.llm.model}", len(asked), "questions") as advance:
-                answers = self.llm.complete([self.request(topic, attempt) for topic in asked], advance) if asked else []
-            for topic, answer in zip(asked, answers, strict=True):
+            pending = [topic for topic in topics if topic.query_id not in texts]
+            with progress(f"asking {self.llm.model}", len(pending), "questions") as advance:
+                answers = self.llm.complete([self.request(topic, attempt) for topic in pending], advance) if pending else []
+            for topic, answer in zip(pending, answers, strict=True):
                 try:
-                    found[topic.query_id] = read_answer(answer)
+                    texts[topic.query_id] = read_answer(answer)
                 except ValueError as error:
                     problems[topic.query_id] = str(error)
-        if without := [topic.query_id for topic in topics if topic.query_id not in found]:
+        if without := [topic.query_id for topic in topics if topic.query_id not in texts]:
             message = f"{self.llm.model} gave no perspectives for {len(without)} of {len(topics)} questions"
             hint = "run it again: readable answers are cached; raise --attempts, or use another --prompt"
             lines = [f"{query_id}: {problems[query_id]}" for query_id in without]
             raise ToolkitError(message, hint, problems=lines, status=1)
-        return {topic.query_id: found[topic.query_id] for topic in topics}
+        return {topic.query_id: texts[topic.query_id] for topic in topics}
 
     def request(self, topic: Topic, attempt: int = 0) -> Request:
         """What is asked for a question; attempts differ in their seed, so that each has an answer of its own."""
@@ -104,14 +104,14 @@ def read_answer(answer: Answer) -> list[str]:
         raise ValueError("the answer was truncated at max_tokens")
     fenced = FENCE.fullmatch(answer.text.strip())
     try:
-        found = json.loads(fenced[1] if fenced else answer.text, object_pairs_hook=_Object)
+        pairs = json.loads(fenced[1] if fenced else answer.text, object_pairs_hook=_Object)
     except json.JSONDecodeError as error:
         raise ValueError(f"no JSON object: {error.msg} at character {error.pos + 1} of {answer.text[:60]!r}") from error
     except RecursionError as error:
         raise ValueError("no JSON object: brackets without end") from error
-    if not isinstance(found, _Object):
+    if not isinstance(pairs, _Object):
         raise ValueError(f"no JSON object: {answer.text[:60]!r}")
-    return found.texts()
+    return pairs.texts()
 
 
 class _Object(list):

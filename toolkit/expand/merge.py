@@ -27,12 +27,12 @@ def round_robin(lists: Sequence[Sequence[str]], depth: int = DEPTH, duplicates: 
         raise ToolkitError(f"depth is {depth}", "a whole number from 1 on")
     if duplicates:
         return _whole_rounds(lists, depth)
-    found: dict[str, None] = {}
+    merged: dict[str, None] = {}
     for rank in range(max(map(len, lists), default=0)):
-        found |= dict.fromkeys(one[rank] for one in lists if rank < len(one))
-        if len(found) >= depth:
+        merged |= dict.fromkeys(one[rank] for one in lists if rank < len(one))
+        if len(merged) >= depth:
             break
-    return list(found)[:depth]
+    return list(merged)[:depth]
 
 
 def _whole_rounds(lists: Sequence[Sequence[str]], depth: int) -> list[str]:
@@ -71,16 +71,16 @@ def merge(run: Run, depth: int = DEPTH, duplicates: bool = False) -> dict[str, l
 
 def question_lists(run: Run) -> dict[str, list[list[str]]]:
     """question -> the document ids of its lists, best first, list n at position n - 1."""
-    found: dict[str, dict[int, list[str]]] = {}
+    lists_of: dict[str, dict[int, list[str]]] = {}
     for query_id, docs in run.rankings():
         match = LIST_ID.fullmatch(query_id)
         if not match or len(match[2]) > len(str(MOST)) or int(match[2]) > MOST:
             hint = "the lists of a question are `<question>.1`, `<question>.2`, ...; `tandem expand topics` writes such ids"
             raise ToolkitError(f"{_name(run)}: query id {query_id!r} names no list of a question", hint)
-        found.setdefault(match[1], {})[int(match[2])] = [doc.doc_id for doc in docs]
-    if gaps := [question for question, lists in found.items() if len(lists) < max(lists)]:
-        say(f"note: {_name(run)} lacks lists of {len(gaps)} of {len(found)} questions ({three(gaps)}): taken as empty")
-    return {question: [lists.get(n, []) for n in range(1, max(lists) + 1)] for question, lists in found.items()}
+        lists_of.setdefault(match[1], {})[int(match[2])] = [doc.doc_id for doc in docs]
+    if gaps := [question for question, lists in lists_of.items() if len(lists) < max(lists)]:
+        say(f"note: {_name(run)} lacks lists of {len(gaps)} of {len(lists_of)} questions ({three(gaps)}): taken as empty")
+    return {question: [lists.get(n, []) for n in range(1, max(lists) + 1)] for question, lists in lists_of.items()}
 
 
 class MergeLists(Step):

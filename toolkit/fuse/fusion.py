@@ -55,10 +55,10 @@ def fuse(
     given = np.zeros((len(runs), len(pairs)))
     start = 0
     for row, run, weight in zip(given, runs, weights, strict=True):
-        own = positions[start : start + len(run)]
+        lines = positions[start : start + len(run)]
         start += len(run)
-        _refuse_repeats(run, own, len(pairs))
-        row[own] = _reciprocal_ranks(run, k) if method == "rrf" else weight * _scaled(run)
+        _refuse_repeats(run, lines, len(pairs))
+        row[lines] = _reciprocal_ranks(run, k) if method == "rrf" else weight * _scaled(run)
     given.sort(axis=0)  # sums of floating-point numbers depend on their order: smallest first, whoever they come from
     queries, docs = (codes.astype(np.int32) for codes in np.divmod(pairs, len(doc_ids)))
     ordered = tuple(query_ids.take(np.argsort(places)).to_pylist())

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, encoding_options, guard, note, report
+from toolkit.shell import command, encoding_options, guard, note, recipe_options, report
 
 if TYPE_CHECKING:
     from toolkit.formats.documents import Corpus
@@ -54,8 +54,7 @@ def parser() -> argparse.ArgumentParser:
     )
     model = parser.add_argument_group("encoding")
     model.add_argument("--system", metavar="S", help="of the registry, a folder, or a Hugging Face id")
-    model.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
-    model.add_argument("--recipe", metavar="R", help="one of the system's recipes (default: its model card's)")
+    recipe_options(model)
     model.add_argument("--pooling", metavar="P", help="cls, mean, last, pooler, or own: as the checkpoint says")
     model.add_argument("--factory", default="Flat", metavar="F", help="what FAISS builds: Flat, HNSW32, IVF1024,SQ8, ...")
     model.add_argument("--tuning", default="", metavar="T", help="how FAISS searches it: nprobe=32 (IVF), efSearch=256 (HNSW)")

@@ -31,8 +31,8 @@ def file_digests(folder: Path) -> dict[str, str]:
 
 def verify_files(folder: Path, metadata: dict[str, Any]) -> list[str]:
     """What is not as it was when the index was written: one line a file; empty where all is well."""
-    found, expected = file_digests(folder), metadata["files"]
-    problems = [f"{name}: missing" for name in expected if name not in found]
-    problems += [f"{name}: not part of the index" for name in found if name not in expected]
-    problems += [f"{name}: changed" for name, digest in expected.items() if found.get(name, digest) != digest]
+    actual, expected = file_digests(folder), metadata["files"]
+    problems = [f"{name}: missing" for name in expected if name not in actual]
+    problems += [f"{name}: not part of the index" for name in actual if name not in expected]
+    problems += [f"{name}: changed" for name, digest in expected.items() if actual.get(name, digest) != digest]
     return problems

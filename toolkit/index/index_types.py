@@ -63,16 +63,16 @@ def check_kind(folder: Path, system: SystemSpec | None) -> None:
 
     Indexes made elsewhere do not say what made them: that is for the user to know.
     """
-    wanted, found = kind_for(system), index_kind(folder)
-    if wanted == FAISS and found is None and folder.is_dir() and index_file(folder):
+    wanted, actual = kind_for(system), index_kind(folder)
+    if wanted == FAISS and actual is None and folder.is_dir() and index_file(folder):
         id_file(folder)  # says what is missing
-    if found is None or (found != wanted and system is None):
+    if actual is None or (actual != wanted and system is None):
         hint = f"`tandem index CORPUS {'' if wanted == LUCENE else f'--type {wanted} '}--output DIR` makes one"
         raise ToolkitError(f"{folder} holds no {TITLES[wanted]} index", hint)
     metadata = read_index_metadata(folder)
-    if metadata is None and (wanted, found) == (IMPACT, LUCENE):
+    if metadata is None and (wanted, actual) == (IMPACT, LUCENE):
         return
-    if found != wanted:
-        raise ToolkitError(f"index {folder} is of kind {found}", f"{system.name} searches indexes of kind {wanted}")
+    if actual != wanted:
+        raise ToolkitError(f"index {folder} is of kind {actual}", f"{system.name} searches indexes of kind {wanted}")
     if metadata is not None and wanted != LUCENE:
         check_made_with(folder, metadata, system)

@@ -63,8 +63,8 @@ def _none(folder: Path, metadata: dict[str, Any]) -> list[str]:
     return []
 
 
-def _different(found: dict[str, int], recorded: dict[str, Any]) -> list[str]:
-    return [f"{name}: {value}, recorded {recorded.get(name)}" for name, value in found.items() if value != recorded.get(name)]
+def _different(actual: dict[str, int], recorded: dict[str, Any]) -> list[str]:
+    return [f"{name}: {value}, recorded {recorded.get(name)}" for name, value in actual.items() if value != recorded.get(name)]
 
 
 CONTENTS = {LUCENE: _lucene, FAISS: _faiss}

@@ -69,8 +69,8 @@ def diversify_job(
         if twice := {str(path) for path in paths if list(paths).count(path) > 1}:
             raise ToolkitError(f"{three(twice)} is named twice", "name each run once")
     tuned_on = {str(path): read_run(path) for path in dev}
-    found = [resolve_topics(name) for name in topics or ()]
-    join_topics(found)  # a query of two of them would be in two groups
-    step = Diversify(dev=tuned_on, judged=[read_qrels(path) for path in qrels], topics=found, **how)
+    topic_sets = [resolve_topics(name) for name in topics or ()]
+    join_topics(topic_sets)  # a query of two of them would be in two groups
+    step = Diversify(dev=tuned_on, judged=[read_qrels(path) for path in qrels], topics=topic_sets, **how)
     inputs = Results(runs=tuple(map(given_run, runs)))
     return DiversifyJob(inputs, step, tag=tag or "", pattern=OUTPUT if output is None else str(output))

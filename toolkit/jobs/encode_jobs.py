@@ -238,16 +238,16 @@ def index_job(
         check_usable(spec, device=how.get("device"), trust_remote_code=bool(how.get("trust_remote_code")))
     if kind in (LUCENE, IMPACT):
         check_installed()
-    found, known = named_corpus(corpus, threads)
-    found = found if split is None else split_corpus(found, split)
+    documents, known = named_corpus(corpus, threads)
+    documents = documents if split is None else split_corpus(documents, split)
     given = {name: value for name, value in how.items() if value is not None}
     return IndexJob(
-        found,
+        documents,
         place,
         spec=spec,
         language=language or known,
         split=split,
-        per_question=_per_question(found, per_question),
+        per_question=_per_question(documents, per_question),
         skip_invalid=skip_invalid,
         keep_vectors=keep_vectors,
         how=given,

@@ -109,14 +109,14 @@ def expand_job(
 
     Raises ToolkitError.
     """
-    found, expander = given_topics(topics), None
+    topic_set, expander = given_topics(topics), None
     if not is_given(source):
         spec = choose_system(source, files=systems, kind="expander")
         check_usable(spec, loader=how.get("loader"))
         expander = load_expander(spec, **how)
     elif how.get("prompt"):
         raise ToolkitError(f"perspectives from {source} need no prompt", "--prompt is for a system that writes them")
-    return ExpandJob(found, source, expander, query, attempts, Output.at(output))
+    return ExpandJob(topic_set, source, expander, query, attempts, Output.at(output))
 
 
 @dataclass

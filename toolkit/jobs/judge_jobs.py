@@ -99,8 +99,8 @@ def judge_job(
     if not sources:
         raise ToolkitError("no run to judge", "tandem judge RUN --judge NAME")
     read = tuple(map(recorded_run, sources))
-    found = given_topics(topics) if topics is not None else recorded_topics(read[0])
-    return JudgeJob(read, found, texts_from(found, index=index, docs=docs), judge, depth, Output.at(output, metadata))
+    topic_set = given_topics(topics) if topics is not None else recorded_topics(read[0])
+    return JudgeJob(read, topic_set, texts_from(topic_set, index=index, docs=docs), judge, depth, Output.at(output, metadata))
 
 
 @dataclass

@@ -50,9 +50,11 @@ def rerank_job(
     if topics is None and (read is None or not read.source):
         what = "candidates are" if read is None else "run is"
         raise ToolkitError(f"nothing says which topics the {what} of", "name them with --topics")
-    found = given_topics(topics) if topics is not None else recorded_topics(read)
-    made = _benchmarks_own(found) if read is None else made_of(read)
-    inputs = Results(found, as_asked(found, instruction), instruction, texts_from(found, index=index, docs=docs), (made,))
+    topic_set = given_topics(topics) if topics is not None else recorded_topics(read)
+    made = _benchmarks_own(topic_set) if read is None else made_of(read)
+    inputs = Results(
+        topic_set, as_asked(topic_set, instruction), instruction, texts_from(topic_set, index=index, docs=docs), (made,)
+    )
     return RunJob(inputs, reranker, Output.at(output, metadata), tag or reranker.spec.name)
 
 

@@ -66,13 +66,13 @@ def search_job(
     step = step >> reranker if reranker else step
     if docs is not None and not step.reads_texts:
         raise ToolkitError("texts of documents without anything that reads them", "--docs is for --rerank and for +rules")
-    found = given_topics(topics)
+    topic_set = given_topics(topics)
     texts = None
     if step.reads_texts:
         from toolkit.texts import texts_from
 
-        texts = texts_from(found, index=index) if docs is None else texts_from(found, docs=docs)
-    inputs = Results(found, as_asked(found, instruction), instruction, texts)
+        texts = texts_from(topic_set, index=index) if docs is None else texts_from(topic_set, docs=docs)
+    inputs = Results(topic_set, as_asked(topic_set, instruction), instruction, texts)
     return RunJob(inputs, step, Output.at(output, metadata), tag or "")
 
 
@@ -87,8 +87,8 @@ def _retrieval(names: Sequence[str], fuse: str, how: dict[str, Any], reranker: R
     common = {name: how.pop(name, None) for name in RETRIEVE_OPTIONS}
     precision = common.pop("precision")
     common = {name: value for name, value in common.items() if value is not None}
-    own = shared_parameters(names, how, files=common.get("systems", ()), recipe=common.get("recipe"))
-    steps = [Retrieve(name, **common, **parameters) for name, parameters in zip(names, own, strict=True)]
+    by_system = shared_parameters(names, how, files=common.get("systems", ()), recipe=common.get("recipe"))
+    steps = [Retrieve(name, **common, **parameters) for name, parameters in zip(names, by_system, strict=True)]
     models = [step.chosen.spec.checkpoint for step in steps] + ([reranker.spec.checkpoint] if reranker else [])
     if precision:
         if not any(models):
@@ -141,13 +141,13 @@ def search_name(job: RunJob) -> str:
 
 def say_unjudged(job: RunJob) -> None:
     """Say where a benchmark's topics are searched in a corpus whose documents it has no judgments for."""
-    own = job.inputs.topics.benchmark
+    benchmark = job.inputs.topics.benchmark
     searched = retrievals(job.step)
     names = {source.name for step in searched for source in step.engine.sources}
-    if own and names.isdisjoint(own_name(own, group) for group in own.groups):
+    if benchmark and names.isdisjoint(own_name(benchmark, group) for group in benchmark.groups):
         index = searched[0].index_name
         index = Path(index).resolve().name if Path(index).is_dir() else index.replace("/", "-")
-        say(f"note: {own.spec.name} has no judgments for the documents of {index}: compare its runs with one another")
+        say(f"note: {benchmark.spec.name} has no judgments for the documents of {index}: compare its runs with one another")
 
 
 def pipeline_job(
@@ -160,14 +160,14 @@ def pipeline_job(
     tag: str | None = None,
 ) -> RunJob:
     """Any steps that begin with a search, over topics."""
-    found = given_topics(topics)
+    topic_set = given_topics(topics)
     texts: Texts | None = None
     if step.reads_texts:
         from toolkit.texts import texts_from
 
         index = next((one.index for one in retrievals(step)), None)
-        texts = texts_from(found, docs=docs) if docs is not None else texts_from(found, index=index)
-    inputs = Results(found, as_asked(found, instruction), instruction, texts)
+        texts = texts_from(topic_set, docs=docs) if docs is not None else texts_from(topic_set, index=index)
+    inputs = Results(topic_set, as_asked(topic_set, instruction), instruction, texts)
     return RunJob(inputs, step, Output.at(output), tag or "")
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, note, topics_option
+from toolkit.shell import command, guard, model_options, note, recipe_options, text_options, topics_option
 
 if TYPE_CHECKING:
     from toolkit.jobs import Job
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     )
     what_options(made)
     asked_options(made)
-    model_options(made)
+    llm_options(made)
     out = made.add_argument_group("output")
     out.add_argument(
         "--output", metavar="F", help="qrels, stances or a table, .gz or .zst too, or - (default: a name in runs/)"
@@ -51,8 +51,7 @@ def parser() -> argparse.ArgumentParser:
 def what_options(made: argparse.ArgumentParser) -> None:
     what = made.add_argument_group("what to do")
     topics_option(what, "questions with perspectives (default: those that the run's metadata name)")
-    what.add_argument("--index", metavar="I", help="where texts are stored: a folder, a prebuilt index, or a benchmark")
-    what.add_argument("--docs", metavar="F", help="the texts in files (default: the topics' own corpora)")
+    text_options(what, "the topics' own corpora")
     what.add_argument("--depth", type=int, default=10, metavar="K", help="documents of each question (default: 10)")
     what.add_argument("--task", choices=("support", "stance"), default="support", help="stance: which perspective supports")
     what.add_argument("--score", metavar="F", help="hold the judge, or with --reference this file, against labelled pairs")
@@ -63,29 +62,27 @@ def what_options(made: argparse.ArgumentParser) -> None:
 
 
 def asked_options(made: argparse.ArgumentParser) -> None:
-    asked = made.add_argument_group("the judge")
-    asked.add_argument(
+    options = made.add_argument_group("the judge")
+    options.add_argument(
         "--judge", metavar="NAME", help="a judge of the registry, a folder or a Hugging Face id; random to guess"
     )
-    asked.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with judges of your own")
-    asked.add_argument("--recipe", metavar="R", help="a recipe of the judge")
-    asked.add_argument("--prompt", metavar="F", help="a prompt of your own, with {document} and {statement}")
-    asked.add_argument("--shots", metavar="F", help="labelled examples to put before: JSON lines (document, statement, label)")
-    asked.add_argument("--show-prompt", action="store_true", help="print the prompt, and do nothing")
-    asked.add_argument("--seed", type=int, metavar="N", help="of answers that are drawn, and of guesses")
-    asked.add_argument("--replay", action="store_true", help="answers from the cache alone")
+    recipe_options(options)
+    options.add_argument("--prompt", metavar="F", help="a prompt of your own, with {document} and {statement}")
+    options.add_argument(
+        "--shots", metavar="F", help="labelled examples to put before: JSON lines (document, statement, label)"
+    )
+    options.add_argument("--show-prompt", action="store_true", help="print the prompt, and do nothing")
+    options.add_argument("--seed", type=int, metavar="N", help="of answers that are drawn, and of guesses")
+    options.add_argument("--replay", action="store_true", help="answers from the cache alone")
 
 
-def model_options(made: argparse.ArgumentParser) -> None:
+def llm_options(made: argparse.ArgumentParser) -> None:
     model = made.add_argument_group("the model")
     model.add_argument("--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine")
     model.add_argument("--concurrency", type=int, metavar="N", help="requests to a server at the same time (default: 16)")
     model.add_argument("--retries", type=int, metavar="N", help="how often a failed request is repeated (default: 6)")
     model.add_argument("--timeout", type=float, metavar="S", help="seconds that an answer may take (default: 600)")
-    model.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1 (default: the first GPU, or the CPU)")
-    model.add_argument("--precision", choices=("fp32", "bf16", "fp16"), help="default: the judge's own on a GPU, else fp32")
-    model.add_argument("--batch-size", type=int, metavar="N", help="texts of 128 tokens at once (default: 32)")
-    model.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint brings")
+    model_options(model)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -113,8 +110,8 @@ def check_options(args: argparse.Namespace) -> None:
     if args.measure and not args.correct:
         raise ToolkitError("--measure without --correct", "`tandem evaluate` scores a run by qrels")
     stance = "--task stance" if args.task == "stance" else None
-    asked = {"--score": args.score, "--correct": args.correct, "--export": args.export, stance: stance}
-    given = [name for name, value in asked.items() if value]
+    chosen = {"--score": args.score, "--correct": args.correct, "--export": args.export, stance: stance}
+    given = [name for name, value in chosen.items() if value]
     if len(given) > 1:
         raise ToolkitError(f"{' and '.join(given)} are different things to do", "one at a time")
     if args.run and (args.score or stance):
@@ -197,10 +194,10 @@ def stance(args: argparse.Namespace, judge: Judge) -> int:
     if args.dry_run:
         print("\n".join(job.describe()))
         return 0
-    found = job.make()
+    stances = job.make()
     note(
-        f"{job.output.path}: {len(found.supporting):,} questions; left out: {found.others:,} without two perspectives, "
-        f"{found.undecided:,} undecided, {found.unjudged:,} unjudged"
+        f"{job.output.path}: {len(stances.supporting):,} questions; left out: {stances.others:,} without two perspectives, "
+        f"{stances.undecided:,} undecided, {stances.unjudged:,} unjudged"
     )
     return 0
 

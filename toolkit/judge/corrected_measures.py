@@ -104,10 +104,10 @@ def _judged(qrels: Qrels) -> dict[tuple[str, str, str], bool]:
 
 
 def _subtopics(qrels: Qrels) -> dict[str, list[str]]:
-    found: dict[str, dict[str, None]] = {}
+    perspectives: dict[str, dict[str, None]] = {}
     for row in qrels:
-        found.setdefault(row.query_id, {})[row.iteration] = None
-    return {query_id: list(names) for query_id, names in found.items()}
+        perspectives.setdefault(row.query_id, {})[row.iteration] = None
+    return {query_id: list(names) for query_id, names in perspectives.items()}
 
 
 def check_labelled(run: Run, subtopics: Mapping[str, Sequence[str]], labelled: Labels, measures: Sequence[str]) -> None:
@@ -124,14 +124,14 @@ def check_labelled(run: Run, subtopics: Mapping[str, Sequence[str]], labelled: L
 def _by_questions(
     questions: Sequence[Question], run: Run, subtopics: Mapping, labelled: Labels, wanted: Sequence[tuple[str, int]]
 ) -> list[Corrected]:
-    found = []
+    rows = []
     for name, k in wanted:
         values = {each.query_id: measure_of(name, each.first(k), k) for each in questions}
         people = _fully_labelled(run, subtopics, labelled, k)
         truth = {each.query_id: measure_of(name, each.first(k), k) for each in people}
         corrected = corrected_mean(list(values.values()), [values[query_id] for query_id in truth], list(truth.values()))
-        found.append(Corrected(f"{name}@{k}", _mean(values.values()), corrected, len(truth), "questions"))
-    return found
+        rows.append(Corrected(f"{name}@{k}", _mean(values.values()), corrected, len(truth), "questions"))
+    return rows
 
 
 def _fully_labelled(run: Run, subtopics: Mapping[str, Sequence[str]], labelled: Labels, k: int) -> list[Question]:
@@ -157,17 +157,17 @@ def _by_pairs(
     said = dict(zip(truth, (bool(verdict.holds) for verdict in verdicts), strict=True))
     confusion = Confusion(*(sum(said[key] == s and truth[key] == t for key in truth) for s in (1, 0) for t in (1, 0)))
     ours, theirs = _any_perspective(said), _any_perspective(truth)
-    found = []
+    rows = []
     for name, k in wanted:
         judged = _mean(measure_of(name, each.first(k), k) for each in questions)
         if name == "MRecall":
             answers = [Answers(*_counts(each.first(k))) for each in questions]
             estimate = corrected_mrecall(answers, confusion, k, seed=seed)
-            found.append(Corrected(f"{name}@{k}", judged, estimate, len(truth), "pairs"))
+            rows.append(Corrected(f"{name}@{k}", judged, estimate, len(truth), "pairs"))
         else:
             estimate = _precision(questions, ours, theirs, k)
-            found.append(Corrected(f"{name}@{k}", judged, estimate, len(theirs), "documents"))
-    return found
+            rows.append(Corrected(f"{name}@{k}", judged, estimate, len(theirs), "documents"))
+    return rows
 
 
 def _precision(questions: Sequence[Question], ours: Mapping, theirs: Mapping, k: int) -> Estimate:
@@ -186,10 +186,10 @@ def _precision(questions: Sequence[Question], ours: Mapping, theirs: Mapping, k:
 
 def _any_perspective(labels: Mapping[tuple[str, str, str], bool]) -> dict[tuple[str, str], bool]:
     """(question, document) -> whether it holds any of the perspectives that are labelled."""
-    found: dict[tuple[str, str], bool] = {}
+    labels: dict[tuple[str, str], bool] = {}
     for (question, document, _), label in labels.items():
-        found[question, document] = found.get((question, document), False) or label
-    return found
+        labels[question, document] = labels.get((question, document), False) or label
+    return labels
 
 
 def _counts(holds: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -54,8 +54,8 @@ def judge_run(
 
 def verdicts_of(judge: Judge, rows: Sequence[Row], executor: Executor | None = None) -> list[Verdict]:
     """The verdict of each row; a row without a pair is negative and not asked."""
-    found = iter(ask(judge, [row.pair for row in rows if row.pair], executor))
-    return [next(found) if row.pair else Verdict(False) for row in rows]
+    verdicts = iter(ask(judge, [row.pair for row in rows if row.pair], executor))
+    return [next(verdicts) if row.pair else Verdict(False) for row in rows]
 
 
 def ask(judge: Judge, pairs: Sequence[Pair], executor: Executor | None = None) -> list[Verdict]:

@@ -43,8 +43,8 @@ def read_labels(path: str | Path) -> Labels:
     data, source = read_bytes(path), source_name(path)
     if without_marks(data).lstrip().startswith(b"{"):
         return Labels(source, _from_json(data, source), True)
-    found = (row for row in read_qrels(path) if row.doc_id != NOTHING)
-    rows = (((row.query_id, row.iteration, row.doc_id), row.relevance) for row in found)
+    lines = (row for row in read_qrels(path) if row.doc_id != NOTHING)
+    rows = (((row.query_id, row.iteration, row.doc_id), row.relevance) for row in lines)
     return Labels(source_name(path), tuple((key, None if label < 0 else int(label > 0)) for key, label in rows), False)
 
 

@@ -56,8 +56,8 @@ def rows_of(pooled: dict[str, list[str]], topics: TopicSet, texts: Texts, spec: 
         raise ToolkitError(message, "name the topics that the run was made with")
     rows = []
     for part in topics.parts:
-        found = _texts(pooled, part.topics, texts, part.group)
-        shown = {doc_id: doc_input(spec.templates, doc).whole for doc_id, doc in found.items()}
+        documents = _texts(pooled, part.topics, texts, part.group)
+        shown = {doc_id: doc_input(spec.templates, doc).whole for doc_id, doc in documents.items()}
         for topic in part.topics:
             rows += _rows(topic, pooled.get(topic.query_id, []), shown)
     return rows
@@ -81,9 +81,9 @@ def _texts(pooled: dict[str, list[str]], topics: Sequence[Topic], texts: Texts, 
     if not wanted:
         return {}
     source = texts(group)
-    found = source.find(wanted)
-    check_texts(wanted, found, source.place)
-    return found
+    documents = source.find(wanted)
+    check_texts(wanted, documents, source.place)
+    return documents
 
 
 def _rows(topic: Topic, doc_ids: Sequence[str], shown: dict[str, str]) -> Iterator[Row]:

@@ -92,13 +92,13 @@ def corrected_mrecall(
     named = np.array([len(each.yes) for each in answers])
     right, missed = _rate(confusion.yes_true, confusion.yes_false), _rate(confusion.no_true, confusion.no_false)
     value = covered(yes, no, named, k, right, missed).mean()
-    found = np.empty(draws)
+    shares = np.empty(draws)
     for draw in range(draws):
         right = rng.beta(confusion.yes_true + 0.5, confusion.yes_false + 0.5)
         missed = rng.beta(confusion.no_true + 0.5, confusion.no_false + 0.5)
         chosen = rng.integers(len(answers), size=len(answers))
-        found[draw] = covered(yes[chosen], no[chosen], named[chosen], k, right, missed).mean()
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+        shares[draw] = covered(yes[chosen], no[chosen], named[chosen], k, right, missed).mean()
+    low, high = np.quantile(shares, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(_share(value), float(low), float(high))
 
 

@@ -33,33 +33,33 @@ def stances(topics: Sequence[Topic], judge: Judge) -> Stances:
     Where the judge gives shares, the perspective with the larger one supports, whatever the threshold. Raises ToolkitError
     where no topic has two perspectives.
     """
-    asked = [topic for topic in topics if len(topic.perspectives) == 2]
-    if not asked:
+    contested = [topic for topic in topics if len(topic.perspectives) == 2]
+    if not contested:
         raise ToolkitError("no topic has exactly two perspectives", "a stance is between two")
-    pairs = pairs_of(asked)
+    pairs = pairs_of(contested)
     verdicts = ask(judge, pairs)
     supporting, undecided, unjudged = {}, 0, 0
-    for number, topic in enumerate(asked):
+    for number, topic in enumerate(contested):
         both = verdicts[2 * number : 2 * number + 2]
         if any(verdict.holds is None for verdict in both):
             unjudged += 1
-        elif (found := _supporting(*both)) is None:
+        elif (supported := _supporting(*both)) is None:
             undecided += 1
         else:
-            supporting[topic.query_id] = found
-    return Stances(supporting, len(topics) - len(asked), undecided, unjudged)
+            supporting[topic.query_id] = supported
+    return Stances(supporting, len(topics) - len(contested), undecided, unjudged)
 
 
 def pairs_of(topics: Sequence[Topic]) -> list[Pair]:
-    """What is asked: the question with each of its perspectives; of topics with two."""
-    asked = [topic for topic in topics if len(topic.perspectives) == 2]
-    return [Pair(topic.query or topic.text, statement) for topic in asked for statement in topic.perspectives]
+    """What is contested: the question with each of its perspectives; of topics with two."""
+    contested = [topic for topic in topics if len(topic.perspectives) == 2]
+    return [Pair(topic.query or topic.text, statement) for topic in contested for statement in topic.perspectives]
 
 
-def write_stances(found: Stances, path: str | Path) -> None:
+def write_stances(stances: Stances, path: str | Path) -> None:
     """Write `query_id<TAB>n`, a line a question."""
     with open_output(path) as out:
-        for query_id, number in found.supporting.items():
+        for query_id, number in stances.supporting.items():
             out.write(f"{query_id}\t{number}\n".encode())
 
 

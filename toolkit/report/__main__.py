@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from toolkit.core.files import open_output
-from toolkit.shell import command, guard, judgment_options, note
+from toolkit.shell import command, guard, judgment_options, note, text_options
 
 EPILOG = """\
 examples:
@@ -32,8 +32,7 @@ def parser() -> argparse.ArgumentParser:
         help="runs of both perspectives of questions, ids <question>.<n>, of systems whose runs of the questions are given",
     )
     made.add_argument("--stances", metavar="TSV", help="which perspective supports, see `tandem analyze stance`")
-    made.add_argument("--index", metavar="I", help="where texts of documents are stored (default: the benchmark's corpora)")
-    made.add_argument("--docs", metavar="F", help="the texts in files: JSONL, TSV or TREC text")
+    text_options(made, "the benchmark's corpora")
     made.add_argument(
         "--x",
         choices=("parameters", "seconds", "tokens", "memory"),

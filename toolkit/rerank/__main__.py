@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from toolkit.shell import command, guard, note, run_output, topics_option
+from toolkit.shell import command, guard, model_options, recipe_options, run_job, run_output, text_options, topics_option
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise")
@@ -27,16 +26,12 @@ def parser() -> argparse.ArgumentParser:
     what = parser.add_argument_group("what to rerank")
     what.add_argument("--run", metavar="F", help="a run, or `candidates` for the benchmark's own")
     topics_option(what, "the run's topics (default: those that its metadata name)")
-    what.add_argument("--index", metavar="I", help="where texts are stored: a folder, a prebuilt index, or a benchmark")
-    what.add_argument(
-        "--docs", metavar="F", help="the texts in files: JSONL, TSV or TREC text (default: the topics' own corpora)"
-    )
+    text_options(what, "the topics' own corpora")
     what.add_argument("--depth", type=int, metavar="N", help="documents of each query that are read (default: 100)")
     how = parser.add_argument_group("how")
     how.add_argument("--system", required=True, metavar="S", help="a reranker of the registry, a folder, or a Hugging Face id")
-    how.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
+    recipe_options(how)
     how.add_argument("--kind", choices=KINDS, help="what a folder or id is that no entry knows")
-    how.add_argument("--recipe", metavar="R", help="a recipe of the system (default: its model card's way)")
     how.add_argument(
         "--instruction",
         choices=("full", "short", "keywords", "placebo", "none"),
@@ -48,14 +43,7 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--tail", choices=("keep", "drop"), help="documents below the depth: behind the others, or left out")
     how.add_argument("--scores", choices=("own", "rank", "candidates"), help="the model's, 1/rank, or those of the old ranks")
     model = parser.add_argument_group("the model")
-    model.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1 (default: the first GPU, or the CPU)")
-    model.add_argument(
-        "--precision", choices=("fp32", "bf16", "fp16"), help="default: the system's own on a GPU, fp32 on a CPU"
-    )
-    model.add_argument(
-        "--batch-size", type=int, metavar="N", help="texts of 128 tokens that go through it at once (default: 32)"
-    )
-    model.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint brings")
+    model_options(model)
     lists = parser.add_argument_group("listwise rerankers")
     lists.add_argument("--window", type=int, metavar="N", help="passages shown at once (default: 20)")
     lists.add_argument("--step", type=int, metavar="N", help="how far the window moves up (default: 10)")
@@ -69,8 +57,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> int:
-    from toolkit.jobs import Output, rerank_job
-    from toolkit.jobs.file_job import FOLDER
+    from toolkit.jobs import rerank_job
     from toolkit.jobs.run_jobs import rerank_name
     from toolkit.models import jvm
     from toolkit.registry.choice import choose_system
@@ -93,15 +80,7 @@ def main(args: argparse.Namespace) -> int:
         tag=args.tag,
         instruction=args.instruction,
     )
-    if args.output is None:
-        job.output = Output.at(Path(FOLDER, rerank_name(job)), args.metadata)
-    if args.dry_run:
-        print("\n".join(job.describe()))
-        return 0
-    run = job.run()
-    if args.output != "-":
-        note(f"{job.output.path}: {len(run.query_ids)} queries, {len(run)} documents")
-    return 0
+    return run_job(job, args, rerank_name)
 
 
 if __name__ == "__main__":

@@ -69,12 +69,12 @@ def spans(count: int, window: int, step: int) -> list[Span]:
 
     The last may be smaller. No windows where there is nothing to order.
     """
-    found = []
+    spans = []
     for end in range(count, 1, -step):
-        found.append(Span(max(end - window, 0), end))
+        spans.append(Span(max(end - window, 0), end))
         if end <= window:
             break
-    return found
+    return spans
 
 
 def rerank_listwise(

@@ -79,12 +79,14 @@ def rerank_parts(
             raise ToolkitError(f"{name} is {value!r}", f"known: {', '.join(known)}")
     lists = [read_candidates(*part[:3], depth, part.place) for part in parts]
     places: dict[Pair, int] = {}
-    positions = [_positions(own, part.texts, reranker, places) for own, part in zip(lists, parts, strict=True)]
+    positions = [
+        _positions(query_candidates, part.texts, reranker, places) for query_candidates, part in zip(lists, parts, strict=True)
+    ]
     found = score_pairs(list(places), reranker, cache, executor)
     name = reranker.spec.name
     return [
-        Run.from_rows(_all_rows(own, found[where], scores, tail), tag=name, source=part.run.source)
-        for own, where, part in zip(lists, positions, parts, strict=True)
+        Run.from_rows(_all_rows(query_candidates, found[where], scores, tail), tag=name, source=part.run.source)
+        for query_candidates, where, part in zip(lists, positions, parts, strict=True)
     ]
 
 
@@ -132,10 +134,10 @@ def score_pairs(
                 advance(sum(place not in done for place in batch))
             return scores
 
-        found = list((executor or LocalExecutor()).map(compute, chunks(pairs)))
+        chunk_scores = list((executor or LocalExecutor()).map(compute, chunks(pairs)))
     if reranker.cut > cut:
         say(f"note: {reranker.cut - cut:,} of {len(pairs):,} pairs did not fit into {reranker.spec.name} and were truncated")
-    return np.concatenate(found) if found else np.empty(0)
+    return np.concatenate(chunk_scores) if chunk_scores else np.empty(0)
 
 
 def pair_key(pair: Pair) -> bytes:

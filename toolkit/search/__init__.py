@@ -39,8 +39,8 @@ def search(
     check_ids(topics)
     searcher = Searcher(index, k1=k1, b=b, rm3=rm3, language=language)
     run = searcher.search(topics, hits=hits, threads=threads, tag=tag, candidates=candidates)
-    found = set(run.query_ids)
-    without = [topic.query_id for topic in topics if topic.query_id not in found]
+    answered = set(run.query_ids)
+    without = [topic.query_id for topic in topics if topic.query_id not in answered]
     if without:
         shown = ", ".join(without[:SHOWN]) + (", ..." if len(without) > SHOWN else "")
         say(f"note: nothing in {index} matches {len(without)} of {len(topics)} topics ({shown}); they have no lines in the run")

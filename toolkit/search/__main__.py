@@ -12,11 +12,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 
-from toolkit.shell import command, guard, note, run_output, topics_option
+from toolkit.shell import command, guard, model_options, recipe_options, run_job, run_output, topics_option
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
+OPTIONS = (
+    *("recipe", "systems", "query_template", "plain_template", "pooling", "fuse", "instruction", "candidates", "language"),
+    *("rerank", "rerank_recipe", "rerank_kind", "depth", "docs", "device", "batch_size", "trust_remote_code", "precision"),
+    *("hits", "threads", "k1", "b", "rm3", "output", "metadata", "tag"),
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -41,8 +45,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="S",
         help="a system of the registry, a folder or a Hugging Face id; several with --fuse (default: bm25)",
     )
-    how.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with entries of your own")
-    how.add_argument("--recipe", metavar="R", help="a paper's way of using the system (default: the model card's)")
+    recipe_options(how)
     how.add_argument("--fuse", default="", metavar="M", help="make one run of several systems' (rrf, rrf:k=60, minmax:0.3,0.7)")
     how.add_argument("--k1", type=float, metavar="X", help="BM25's k1 (default: 0.9)")
     how.add_argument("--b", type=float, metavar="X", help="BM25's b (default: 0.4)")
@@ -66,16 +69,12 @@ def parser() -> argparse.ArgumentParser:
     models.add_argument("--query-template", metavar="T", help="what is sent of a topic, e.g. 'query: {query} {instruction}'")
     models.add_argument("--plain-template", metavar="T", help="the same of a topic without instruction")
     models.add_argument("--pooling", metavar="P", help="cls, mean, last, pooler, or own: as the checkpoint says")
-    models.add_argument("--precision", choices=("fp32", "bf16", "fp16"), help="default: the system's")
-    models.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1, ... (default: cuda where there is one)")
-    models.add_argument("--batch-size", type=int, metavar="N", help="texts at a time")
-    models.add_argument("--trust-remote-code", action="store_true", help="run code that a checkpoint brings")
+    model_options(models)
     run_output(parser)
     return parser
 
 
 def main(args: argparse.Namespace) -> int:
-    from toolkit.jobs.file_job import FOLDER, Output
     from toolkit.jobs.search_jobs import say_unjudged, search_job, search_name
     from toolkit.models import jvm
 
@@ -84,43 +83,9 @@ def main(args: argparse.Namespace) -> int:
         args.topics,
         args.index,
         args.system or "bm25",
-        recipe=args.recipe,
-        systems=args.systems,
-        query_template=args.query_template,
-        plain_template=args.plain_template,
-        pooling=args.pooling,
-        fuse=args.fuse,
-        instruction=args.instruction,
-        candidates=args.candidates,
-        rerank=args.rerank,
-        rerank_recipe=args.rerank_recipe,
-        rerank_kind=args.rerank_kind,
-        depth=args.depth,
-        docs=args.docs,
-        device=args.device,
-        batch_size=args.batch_size,
-        trust_remote_code=args.trust_remote_code,
-        precision=args.precision,
-        hits=args.hits,
-        threads=args.threads,
-        output=args.output,
-        metadata=args.metadata,
-        tag=args.tag,
-        language=args.language,
-        k1=args.k1,
-        b=args.b,
-        rm3=args.rm3,
+        **{name: getattr(args, name) for name in OPTIONS},
     )
-    if args.output is None:
-        job.output = Output.at(Path(FOLDER, search_name(job)), args.metadata)
-    if args.dry_run:
-        print("\n".join(job.describe()))
-        return 0
-    say_unjudged(job)
-    run = job.run()
-    if args.output != "-":
-        note(f"{job.output.path}: {len(run.query_ids)} queries, {len(run)} documents")
-    return 0
+    return run_job(job, args, search_name, say_unjudged)
 
 
 if __name__ == "__main__":

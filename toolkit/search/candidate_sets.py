@@ -45,7 +45,7 @@ def find_candidates(source: str | Path, topics: TopicSet) -> CandidateSets:
         recorded = read_recorded(source, read_run)
         run, facts = recorded.content, recorded.facts
         name = f"{CANDIDATES}-{Path(source).name.split('.trec')[0]}"
-    docs = {query_id: tuple(dict.fromkeys(doc.doc_id for doc in found)) for query_id, found in run.rankings()}
+    docs = {query_id: tuple(dict.fromkeys(doc.doc_id for doc in ranking)) for query_id, ranking in run.rankings()}
     if without := [topic.query_id for topic in topics.topics if topic.query_id not in docs]:
         message = f"{run.source or source} has no candidates for {len(without)} of {len(topics.topics)} topics"
         raise ToolkitError(f"{message} ({three(without)})", "name a run of all of them, or other topics")

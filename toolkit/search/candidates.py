@@ -26,17 +26,19 @@ def candidate_places(wanted: Sequence[Sequence[str]], places: Places, index: Pat
     places  distinct ids -> the places that have one of them, and for each of these the number of its id
     """
     codes, ids = encode([doc_id for doc_ids in wanted for doc_id in doc_ids])
-    found, owners = places(ids)
+    rows, owners = places(ids)
     order = np.argsort(owners, kind="stable")
-    found, counts = found[order], np.bincount(owners, minlength=len(ids))
+    rows, counts = rows[order], np.bincount(owners, minlength=len(ids))
     starts = np.cumsum(counts) - counts  # passages of an index may share their document's id
     say_lacking(index, int((counts[codes] == 0).sum()), len(codes))
     result, begin = [], 0
     for doc_ids in wanted:
-        own = np.unique(codes[begin : begin + len(doc_ids)])
+        numbers = np.unique(codes[begin : begin + len(doc_ids)])
         begin += len(doc_ids)
-        lines = np.arange(counts[own].sum()) + np.repeat(starts[own] - (np.cumsum(counts[own]) - counts[own]), counts[own])
-        result.append(found[lines])
+        lines = np.arange(counts[numbers].sum()) + np.repeat(
+            starts[numbers] - (np.cumsum(counts[numbers]) - counts[numbers]), counts[numbers]
+        )
+        result.append(rows[lines])
     return result
 
 

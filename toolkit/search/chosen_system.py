@@ -92,11 +92,11 @@ def shared_parameters(systems: Sequence[str], given: Mapping[str, Any], **how: A
     """Of parameters that are given for several systems, those that each of them has; ToolkitError for one that none has."""
     known = [kinds()[choose_system(_plain(system), **how).kind]["parameters"] for system in systems]
     given = {name: value for name, value in given.items() if value is not None}
-    if unknown := [name for name in given if not any(name in own for own in known)]:
-        every = sorted({name for own in known for name in own})
+    if unknown := [name for name in given if not any(name in names for names in known)]:
+        every = sorted({name for names in known for name in names})
         hint = f"{did_you_mean(unknown[0], every)}known: {', '.join(every)}"
         raise ToolkitError(f"{' and '.join(systems)} has no parameter {unknown[0]!r}", hint)
-    return [{name: value for name, value in given.items() if name in own} for own in known]
+    return [{name: value for name, value in given.items() if name in names} for names in known]
 
 
 def _plain(system: str) -> str:

@@ -26,10 +26,10 @@ def search_per_query(topics: Sequence[Topic], index: Path, search: Search, tag: 
     if not has_questions(index):
         return search(topics, index)
     folders = _folders(index)
-    asked, _ = _sorted(topics, folders)
+    by_corpus, _ = _sorted(topics, folders)
     runs, notes = [], []
-    with progress("searching", len(asked), "questions") as advance:
-        for name, corpus_topics in asked.items():
+    with progress("searching", len(by_corpus), "questions") as advance:
+        for name, corpus_topics in by_corpus.items():
             with silenced(notes):  # a bar and a line a question would hide what matters
                 runs.append(search(corpus_topics, folders[name]))
             advance(1)
@@ -49,11 +49,11 @@ def check_per_query(parts: Iterable[tuple[Sequence[Topic], Path]]) -> None:
         if not has_questions(index):
             continue
         folders = _folders(index)
-        asked, without = _sorted(topics, folders)
-        _check_published(asked, index)
+        by_corpus, without = _sorted(topics, folders)
+        _check_published(by_corpus, index)
         if without:
             message = f"{index} has no corpus for {len(without)} of {len(topics)} topics ({three(without)})"
-            if not asked:
+            if not by_corpus:
                 raise ToolkitError(message, f"it has one for each of {three(folders)}")
             say(f"note: {message}; they have no lines in the run")
 
@@ -64,15 +64,15 @@ def _folders(index: Path) -> dict[str, Path]:
 
 def _sorted(topics: Sequence[Topic], known: Mapping[str, Path]) -> tuple[dict[str, list[Topic]], list[str]]:
     """The topics of each corpus by its name, and the ids of those that have none."""
-    asked: dict[str, list[Topic]] = {}
+    by_corpus: dict[str, list[Topic]] = {}
     without = []
     for topic in topics:
         name = _corpus(topic, known)
         if name is None:
             without.append(topic.query_id)
         else:
-            asked.setdefault(name, []).append(topic)
-    return asked, without
+            by_corpus.setdefault(name, []).append(topic)
+    return by_corpus, without
 
 
 def _corpus(topic: Topic, known: Mapping[str, Path]) -> str | None:
@@ -81,9 +81,9 @@ def _corpus(topic: Topic, known: Mapping[str, Path]) -> str | None:
     return next((name for name in names if name in known), None)
 
 
-def _check_published(asked: Mapping[str, Sequence[Topic]], index: Path) -> None:
+def _check_published(by_corpus: Mapping[str, Sequence[Topic]], index: Path) -> None:
     """Published ids are those of a data set: questions of two may share one."""
-    for name, topics in asked.items():
+    for name, topics in by_corpus.items():
         cores = {topic.group_id or topic.query_id for topic in topics if topic.original_id == name}
         if len(cores) > 1:
             hint = "search the topics of one data set, or name the questions in full when the corpus is indexed"

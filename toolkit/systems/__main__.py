@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.registry.loader import did_you_mean
-from toolkit.shell import command, guard, note, subcommands, topics_option
+from toolkit.shell import command, guard, note, remote_code_option, subcommands, systems_option, topics_option
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import TopicPart, TopicSet
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
         sub.add_argument("--recipe", metavar="R", help="a recipe of the system (default: its model card's way)")
         sub.add_argument("--kind", metavar="K", help="what a folder or id is that no entry knows (default: dense)")
     for sub in (list_parser, show_parser, explain_parser):
-        sub.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
+        systems_option(sub)
     what = explain_parser.add_argument_group("what is sent")
     topics_option(what, "a benchmark's topics, an ir_datasets id, a file, or -", required=True)
     what.add_argument("--query", required=True, metavar="ID", help="a query id; without its mode: in every mode")
@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--query-template", metavar="TEXT", help="instead of the system's ({query}, {instruction}; \\n)")
     what.add_argument("--plain-template", metavar="TEXT", help="the same for a query without instruction")
     what.add_argument("--passage-template", metavar="TEXT", help="instead of the system's ({contents}, {title}, {text})")
-    what.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint brings")
+    remote_code_option(what)
     return result
 
 
