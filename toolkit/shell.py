@@ -127,7 +127,7 @@ def run_output(parser: argparse.ArgumentParser) -> None:
     """Where a run goes: `--output`, `--metadata`, `--tag`, and `--dry-run`."""
     out = parser.add_argument_group("output")
     out.add_argument("--output", metavar="F", help="the run's file, .gz or .zst too, or - (default: a name in runs/)")
-    out.add_argument("--metadata", metavar="F", help="where to write the metadata (default: beside the run)")
+    out.add_argument("--metadata", metavar="F", help="where to write the record (default: beside the run)")
     out.add_argument("--tag", metavar="NAME", help="the run's tag (default: the system's name)")
     out.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
 
@@ -160,7 +160,7 @@ def report(folder: Path, problems: Sequence[str]) -> int:
     for problem in problems:
         print(f"{folder}: {problem}")
     if not problems:
-        note(f"{folder}: as its metadata say")
+        note(f"{folder}: as its record says")
     return int(bool(problems))
 
 

@@ -362,7 +362,7 @@ def test_a_prompt_of_the_users_own_is_shown_and_sent(folder, judge):
         (["--score", "topics.jsonl", "--judge", "random"], "no labelled pairs"),
         (["--score", "x", "--reference", "y", "--judge", "z"], "--reference and --judge are different things"),
         (["run.trec", "--export", "x", "--output", "y"], "--export writes training pairs alone"),
-        (["--score", "x", "--metadata", "y"], "--score writes no metadata"),
+        (["--score", "x", "--metadata", "y"], "--score writes no record"),
         (["run.trec", "--topics", "topics.jsonl", "--judge", "random"], "guesses are for --score alone"),
     ],
 )

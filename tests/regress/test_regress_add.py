@@ -77,13 +77,13 @@ def refused(run, places, message, **options):
 def test_a_run_that_was_changed_is_refused(run, places):
     text = run.read_text(encoding="utf-8")
     run.write_text(text.replace(" 1 ", " 2 ", 1), encoding="utf-8")
-    refused(run, places, "has SHA-256 .* its metadata say")
+    refused(run, places, "has SHA-256 .* its record says")
     assert not places.baselines.exists()
 
 
 def test_a_run_without_metadata_is_refused(run, places):
     run.with_name("tuned.trec.yaml").unlink()
-    refused(run, places, "has no metadata beside it")
+    refused(run, places, "has no record beside it")
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_a_mini_never_stands_beside_its_paper():
 
 def test_a_run_of_a_mini_is_known_by_its_metadata_where_the_ids_are_the_benchmarks(model):
     first, *others = model.runs
-    of_a_mini = replace(first, metadata=({"data": {"topics": {"name": "infosearch-mini"}}},))
+    of_a_mini = replace(first, records=({"data": {"topics": {"name": "infosearch-mini"}}},))
     for table in (published_table, claims_table):
         with pytest.raises(ToolkitError, match="never set beside published"):
             table(replace(model, runs=(of_a_mini, *others)))

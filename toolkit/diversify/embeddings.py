@@ -133,7 +133,7 @@ class SystemVectors:
         return len(keys) - (len(self._cached(list(keys))) if is_pinned(self.spec) else 0)
 
     def facts(self) -> dict[str, Any]:
-        """For metadata."""
+        """For the record."""
         spec = self.spec
         recipe = {"recipe": spec.recipe} if spec.recipe else {}
         identity = model_identity(spec, precision=self.precision, template=False)
@@ -179,7 +179,7 @@ class StoredVectors:
         return 0
 
     def facts(self) -> dict[str, Any]:
-        """For metadata."""
+        """For the record."""
         known = self.vectors.metadata
         model = {name: known[name] for name in ("system", "recipe", "checkpoint", "revision", "precision") if known.get(name)}
         return {"vectors": self.folder.name, "digest": self.vectors.digest, **model}

@@ -4,7 +4,7 @@ examples:
   tandem encode infosearch-mini-audience --system all-minilm-l6-v2 --output vectors   an interrupted one is resumed
   tandem encode corpus.jsonl --system e5-large-v2 --output vectors --dry-run
   tandem encode --topics infosearch-mini-ins --system all-minilm-l6-v2 --output queries
-  tandem encode verify vectors                                                        compare a folder with its metadata
+  tandem encode verify vectors                                                        compare a folder with its record
 """
 
 from __future__ import annotations

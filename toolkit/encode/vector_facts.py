@@ -27,5 +27,5 @@ def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, A
 
 
 def implementation() -> dict[str, Any]:
-    """Command and versions, for the metadata; nothing is compared with them."""
+    """Command and versions, for the record; nothing is compared with them."""
     return {"command": command_line(), "tandem-ir": __version__, **versions(LIBRARIES)}

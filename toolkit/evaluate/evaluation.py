@@ -131,7 +131,7 @@ def prepare(
 
     modes       name -> role, for qrels alone
     apart       each file is a run by itself, and they stay in the order given
-    every_mode  a run that has no query of a mode is refused, unless its metadata say that it was searched
+    every_mode  a run that has no query of a mode is refused, unless its record says that it was searched
     """
     one_of("ids", ids, IDS)
     one_of("unjudged", unjudged, subtopics.CHOICES)

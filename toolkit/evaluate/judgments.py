@@ -211,7 +211,7 @@ def check(run: Run, name: str, judgments: Judgments, *, every_mode: bool = True)
     """Raise ToolkitError where a run is of another benchmark, or was not made for any query in one of the modes.
 
     name        what to call it in the message
-    every_mode  whether a mode may be empty only where the run's metadata say that it was searched
+    every_mode  whether a mode may be empty only where the run's record says that it was searched
     """
     modes = judgments.modes if every_mode else ()
     try:
@@ -223,7 +223,7 @@ def check(run: Run, name: str, judgments: Judgments, *, every_mode: bool = True)
 
 
 def _searched(run: Run) -> set[str]:
-    """The queries that a run was made for, as its metadata say; none where nothing says so.
+    """The queries that a run was made for, as its record says; none where nothing says so.
 
     BM25 finds nothing across scripts: a query without documents is not yet one that was never searched. What was converted
     from a run with more queries has a copy of that run's metadata: they do not say why queries are missing here.

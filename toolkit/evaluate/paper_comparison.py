@@ -61,16 +61,16 @@ def check_judged(benchmark: str | None, qrels: object) -> None:
 
 
 def check_made_for(metadata: Mapping[str, Any]) -> None:
-    """Raise ToolkitError where a run's metadata say that it is of a mini: its ids may be those of the benchmark it copies."""
+    """Raise ToolkitError where a run's record says that it is of a mini: its ids may be those of the benchmark it copies."""
     topics = part(metadata, "data", "topics").get("name")
     if isinstance(topics, str) and (selection := benchmarks.find(topics)):
         paper_of(selection.benchmark)
 
 
 def printed_as(run: Run, paper: str, system: str = "") -> Mapping[str, Any]:
-    """How the paper prints the system of a run: the one that is named, else the one of its metadata, else of its tag.
+    """How the paper prints the system of a run: the one that is named, else the one of its record, else of its tag.
 
-    Raises ToolkitError where the paper does not report it, and for a run whose metadata say that it is of a mini.
+    Raises ToolkitError where the paper does not report it, and for a run whose record says that it is of a mini.
     """
     metadata = Recorded(run.source.split(", ")[0], run).record if run.source else {}
     check_made_for(metadata)

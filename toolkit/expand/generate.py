@@ -72,7 +72,7 @@ class Expander:
         return Request(self.prompt.messages({"question": topic.query or topic.text}, system=system), options)
 
     def facts(self) -> dict[str, Any]:
-        """For metadata: system, model, prompt, and what was asked."""
+        """For the record: system, model, prompt, and what was asked."""
         spec, usage = self.spec, self.llm.usage.facts()
         return {"name": spec.name, "method": spec.kind, **self.llm.facts(), **self.prompt.facts(spec), "usage": usage}
 

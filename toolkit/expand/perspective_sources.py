@@ -24,7 +24,7 @@ def is_given(name: str) -> bool:
 
 
 def read_given(name: str, topics: TopicSet) -> tuple[Perspectives, dict[str, Any]]:
-    """The perspectives of a source that needs no model, and what the metadata say of it.
+    """The perspectives of a source that needs no model, and what the record says of it.
 
     name  `given`: the benchmark's own, by which documents are judged; `released`: those that its paper expanded queries with;
           or a file, see `read_perspectives`

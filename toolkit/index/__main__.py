@@ -12,7 +12,7 @@ usage:
                                        from what `tandem encode` made
   tandem index list [WORD]             the prebuilt indexes, those whose name holds WORD
   tandem index fetch NAME              download one, or build a benchmark's own
-  tandem index verify DIR              compare an index with its metadata
+  tandem index verify DIR              compare an index with its record
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a corpus to a Lucene index with metadata, complete or not there."""
+"""From a corpus to a Lucene index with its record, complete or not there."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def build_index(
     before; with `skip_invalid` they are left out and counted, and the first of them are said. An older index at `output` is
     replaced, another folder is not.
 
-    command  what rebuilds it, for the metadata
+    command  what rebuilds it, for the record
     """
     from toolkit.models.anserini_index import StoredTexts, indexing
 

@@ -1,4 +1,4 @@
-"""From encoded vectors to a FAISS index with metadata, complete or not there."""
+"""From encoded vectors to a FAISS index with its record, complete or not there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def build_dense_index(
 
     vectors  a folder of encoded passages, see `toolkit.formats.vectors`
     factory  FAISS's name for what is built; `tuning` for how it is searched, see `toolkit.models.vectors.build_faiss`
-    command  what rebuilds it, for the metadata
+    command  what rebuilds it, for the record
 
     The files have Pyserini's names: `index`, and `docid` with an id a line. Raises ToolkitError for vectors of queries, an id
     that comes twice, and what `open_vectors`, `build_faiss` and `check_output` refuse.

@@ -30,7 +30,7 @@ def build_encoded(
     vectors          where a dense system's vectors stay until the index is there: an interrupted encoding is resumed
     factory, tuning  of FAISS, see `toolkit.models.vectors`
     keep             leave the vectors there
-    command          what rebuilds it, for the metadata
+    command          what rebuilds it, for the record
     """
     if spec.kind == "multivector":
         from toolkit.index.late import build_late_index

@@ -28,7 +28,7 @@ def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, 
     """Encode a corpus into an impact index in the folder `output`, which is there when it is complete and not before.
 
     threads  of Lucene
-    command  what rebuilds it, for the metadata
+    command  what rebuilds it, for the record
 
     Documents without text or without any term are left out and counted as empty. Raises ToolkitError for a document that is
     broken, for an id that comes twice, for a corpus without text, and where `output` is something else than an index or an

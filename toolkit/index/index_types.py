@@ -36,9 +36,9 @@ def is_index(folder: Path) -> bool:
 
 
 def index_kind(folder: Path) -> str | None:
-    """The kind of the index in a folder: what its metadata say, or its files do; None where it holds none.
+    """The kind of the index in a folder: what its record says, or its files do; None where it holds none.
 
-    Impact indexes are Lucene's: one without metadata is `lucene`. Raises ToolkitError for metadata that cannot be read.
+    Impact indexes are Lucene's: one without a record is `lucene`. Raises ToolkitError for metadata that cannot be read.
     """
     if not is_index(folder):
         return None

@@ -34,7 +34,7 @@ def build_late_index(
     """Encode a corpus into the folder `output`, which is there when it is complete and not before.
 
     centroids  how many to find for pruning; 0 for none; by default none below `PRUNED_FROM` vectors
-    command    what rebuilds it, for the metadata
+    command    what rebuilds it, for the record
 
     Documents without text are left out and counted. Raises ToolkitError for a document that is broken, for an id that comes
     twice, for a corpus without text, and where `output` is something else than an index or an empty folder.

@@ -21,7 +21,7 @@ from toolkit.registry.loader import did_you_mean
 from toolkit.store import fetch_index, index_folder, lock
 
 DEFAULT_LANGUAGE = "en"
-# what a run's metadata say of an index, where the index's own say it
+# what a run's record says of an index, where the index's own say it
 FACTS = ("documents", "questions", "corpus", "system", "recipe", "template", "precision", "factory", "tuning", "vectors")
 
 # (collection, group, folder, threads): makes the index of a group's own corpus in a folder
@@ -44,7 +44,7 @@ class Index:
     kind: str = LUCENE
 
     def facts(self) -> dict[str, Any]:
-        """What a run's metadata say of it."""
+        """What a run's record says of it."""
         known = self.metadata or {}
         return {"name": self.name} | {name: known[name] for name in FACTS if name in known}
 

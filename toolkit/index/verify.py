@@ -1,4 +1,4 @@
-"""Whether an index is what its metadata say."""
+"""Whether an index is what its record says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from toolkit.index.index_types import FAISS, LUCENE, index_kind
 
 
 def verify_index(folder: Path) -> list[str]:
-    """What is not as the metadata say, a line each; empty where all is well.
+    """What is not as the record says, a line each; empty where all is well.
 
     The files are compared with their SHA-256. Where they are whole, a Lucene index's statistics are compared with those
     recorded, and its documents, read back, with the content digest where one is recorded; a FAISS index is opened, and its

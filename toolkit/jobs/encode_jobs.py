@@ -1,4 +1,4 @@
-"""Jobs that end in a folder with its own metadata: vectors of a corpus or of topics, and indexes."""
+"""Jobs that end in a folder with its own record: vectors of a corpus or of topics, and indexes."""
 
 from __future__ import annotations
 

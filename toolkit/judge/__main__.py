@@ -43,14 +43,14 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument(
         "--output", metavar="F", help="qrels, stances or a table, .gz or .zst too, or - (default: a name in runs/)"
     )
-    out.add_argument("--metadata", metavar="F", help="where to write the metadata (default: beside the output)")
+    out.add_argument("--metadata", metavar="F", help="where to write the record (default: beside the output)")
     out.add_argument("--dry-run", action="store_true", help="say how much would be asked, and ask nothing")
     return made
 
 
 def what_options(made: argparse.ArgumentParser) -> None:
     what = made.add_argument_group("what to do")
-    topics_option(what, "questions with perspectives (default: those that the run's metadata name)")
+    topics_option(what, "questions with perspectives (default: those that the run's record names)")
     text_options(what, "the topics' own corpora")
     what.add_argument("--depth", type=int, default=10, metavar="K", help="documents of each question (default: 10)")
     what.add_argument("--task", choices=("support", "stance"), default="support", help="stance: which perspective supports")
@@ -68,9 +68,7 @@ def asked_options(made: argparse.ArgumentParser) -> None:
     )
     recipe_options(options)
     options.add_argument("--prompt", metavar="F", help="a prompt of your own, with {document} and {statement}")
-    options.add_argument(
-        "--shots", metavar="F", help="labelled examples to put before: JSON lines (document, statement, label)"
-    )
+    options.add_argument("--shots", metavar="F", help="labelled examples in front: JSON lines (document, statement, label)")
     options.add_argument("--show-prompt", action="store_true", help="print the prompt, and do nothing")
     options.add_argument("--seed", type=int, metavar="N", help="of answers that are drawn, and of guesses")
     options.add_argument("--replay", action="store_true", help="answers from the cache alone")
@@ -121,7 +119,7 @@ def check_options(args: argparse.Namespace) -> None:
     if args.export and args.output:
         raise ToolkitError("--export writes training pairs alone", "leave --output out")
     if args.metadata and (args.score or args.correct or args.export):
-        raise ToolkitError(f"{given[0]} writes no metadata", "leave --metadata out")
+        raise ToolkitError(f"{given[0]} writes no record", "leave --metadata out")
 
 
 def load(args: argparse.Namespace) -> Judge:

@@ -20,7 +20,7 @@ UNIT = 4096  # pairs
 
 
 class Judged(NamedTuple):
-    """qrels: `<query_id> <n> <doc_id> <label>`, see `judge_run`; report: for the metadata."""
+    """qrels: `<query_id> <n> <doc_id> <label>`, see `judge_run`; report: for the record."""
 
     qrels: Qrels
     report: dict[str, Any]

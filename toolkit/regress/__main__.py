@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--all", action="store_true", help="every registered run")
     cite = add("cite", "BibTeX, and one line with id, version and digest", run_cite)
     cite.add_argument("id", metavar="ID")
-    register = add("add", "register a run that has its metadata beside it", run_add)
+    register = add("add", "register a run that has its record beside it", run_add)
     register.add_argument("run", type=Path, metavar="RUN", help="run file over a benchmark's topics")
     register.add_argument("--id", default="", metavar="ID", help="default: <benchmark>.<system>.v1")
     register.add_argument("--each-mode", action="store_true", help="also an entry for each mode of the run")

@@ -17,7 +17,7 @@ class RegressionPaths:
     """Two folders that belong together.
 
     entries    one YAML file a regression, named by its id
-    baselines  run files with their metadata
+    baselines  run files with their record
     """
 
     entries: Path

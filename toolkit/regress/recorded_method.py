@@ -1,4 +1,4 @@
-"""How a run was made, from its metadata: what an entry says of it, and what makes it again."""
+"""How a run was made, from its record: what an entry says of it, and what makes it again."""
 
 from __future__ import annotations
 

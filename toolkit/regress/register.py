@@ -1,4 +1,4 @@
-"""Register a run: entries from the metadata beside it and its evaluation, and the run itself as their baseline."""
+"""Register a run: entries from the record beside it and its evaluation, and the run itself as their baseline."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from toolkit.regress.recorded_method import MAKE_IT, call_of, check_again, is_de
 
 
 def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool = False, replace: bool = False) -> list[Path]:
-    """Register a run file that has its metadata beside it; the paths written.
+    """Register a run file that has its record beside it; the paths written.
 
     name       the id; without, `<benchmark>.<system>.v1`
     each_mode  also an entry for each mode of the run, on the same baseline; the mode follows the benchmark in its id
     replace    write over entries of these ids
 
-    Raises ToolkitError, before anything is written, where the run is not what its metadata say, where the benchmark or its
+    Raises ToolkitError, before anything is written, where the run is not what its record says, where the benchmark or its
     documents have changed since, and where an id is taken.
     """
-    metadata, selection = checked_metadata(path)
+    metadata, selection = checked_record(path)
     system, index = system_of(metadata, path), _index(metadata, selection)
     check_again(search_job(selection.name, index or None, **call_of(system)), metadata, path)
     name = name or f"{selection.name}.{system['name']}.v1"
@@ -56,14 +56,14 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
     return [baseline, record_path(baseline), *(paths.entry(spec.name) for spec in specs)]
 
 
-def checked_metadata(path: Path) -> tuple[dict[str, Any], Selection]:
+def checked_record(path: Path) -> tuple[dict[str, Any], Selection]:
     """The metadata beside a run, and the part of a benchmark that it says was searched.
 
     Raises ToolkitError where they are not complete, and where the run, the benchmark or its documents are other ones now.
     """
     metadata = read_record(path)
     if metadata is None:
-        raise ToolkitError(f"{path} has no metadata beside it ({record_path(path).name})", MAKE_IT)
+        raise ToolkitError(f"{path} has no record beside it ({record_path(path).name})", MAKE_IT)
     try:
         topics, recorded, indexes = metadata["data"]["topics"], metadata["data"]["run"]["sha256"], metadata["data"]["indexes"]
         digests = {index["name"]: index["corpus"]["content"] for index in indexes if "corpus" in index}
@@ -72,7 +72,7 @@ def checked_metadata(path: Path) -> tuple[dict[str, Any], Selection]:
         raise ToolkitError(f"{record_path(path)} lacks {error}", MAKE_IT) from error
     found = sha256(run_lines(path))
     if found != recorded:
-        raise ToolkitError(f"{path} has SHA-256 {found}, its metadata say {recorded}", MAKE_IT)
+        raise ToolkitError(f"{path} has SHA-256 {found}, its record says {recorded}", MAKE_IT)
     if benchmark_facts(selection.name)["topics"] != queries:
         raise ToolkitError(f"{path} was made with other topics than {selection.name} has now", MAKE_IT)
     for name, documents in _own_documents(selection, digests).items():

@@ -135,7 +135,7 @@ def _registered(spec: RegressionSpec, paths: RegressionPaths) -> list[Check]:
 
 
 def _indexes(spec: RegressionSpec, job: RunJob) -> list[Check]:
-    """Whether each index holds the registered documents, and its files are what its own metadata say."""
+    """Whether each index holds the registered documents, and its files are what its own record says."""
     checks, registered = [], {index["name"]: index for index in spec.indexes}
     for index in (index for step in retrievals(job.step) for index in step.open(job.inputs)):
         if index.metadata is None:  # Anserini's own: its archive was checked when it was downloaded

@@ -77,10 +77,10 @@ def _with_stances(model: ReportModel, sources: Sequence[Source], stances: Mappin
     for part in model.judgments.parts:
         contested_questions(part.qrels, stances)  # refuses stances of other questions
     lists = load_runs(sources) if sources else []
-    metadata = _metadata(sources, lists)
+    records = _records(sources, lists)
     stance_runs = {}
     for run in lists:
-        called = system_name(run.tag, next(iter(metadata[run.tag]), {}))
+        called = system_name(run.tag, next(iter(records[run.tag]), {}))
         fits = [facts for facts in model.runs if facts.name == run.tag]
         fits = fits or [facts for facts in model.runs if facts.called == called]
         if len(fits) != 1:
@@ -113,9 +113,9 @@ def _model_of(
     judgments = evaluation.judgments
     scores = evaluation.scores(measures, by_query=True, references=evaluation.has_references, missing=missing)
     judged = _by_run(evaluation.scores([JUDGED], missing=missing).rows)
-    metadata = _metadata(sources, evaluation.runs)
+    records = _records(sources, evaluation.runs)
     rows = _by_run(scores.rows)
-    runs = [_facts(run, metadata[run.tag], rows[run.tag], judged[run.tag][run.tag]) for run in evaluation.runs]
+    runs = [_facts(run, records[run.tag], rows[run.tag], judged[run.tag][run.tag]) for run in evaluation.runs]
     order = list(headings())
     selection = find(name) if name else None
     return ReportModel(
@@ -142,7 +142,7 @@ def _by_run(rows: Iterable[Score]) -> dict[str, dict[str, list[Score]]]:
     return found
 
 
-def _metadata(sources: Sequence[Source], runs: Sequence[Run]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+def _records(sources: Sequence[Source], runs: Sequence[Run]) -> dict[str, tuple[Mapping[str, Any], ...]]:
     """Tag -> what stands beside each of the run's files."""
     found = {}
     for run in runs:
@@ -157,9 +157,9 @@ def _is_part(source: Source, run: Run) -> bool:
 
 
 def _facts(
-    run: Run, metadata: tuple[Mapping[str, Any], ...], rows: Mapping[str, Sequence[Score]], judged: Sequence[Score]
+    run: Run, records: tuple[Mapping[str, Any], ...], rows: Mapping[str, Sequence[Score]], judged: Sequence[Score]
 ) -> RunFacts:
-    first = metadata[0] if metadata else {}
+    first = records[0] if records else {}
     called = system_name(run.tag, first)
     system = find_system(called)
     own = rows[run.tag]
@@ -169,8 +169,8 @@ def _facts(
         system=system,
         called=called,
         heading=heading_of(first, called),
-        cost=cost_of(metadata, system),
-        metadata=metadata,
+        cost=cost_of(records, system),
+        records=records,
         scores=tuple(row for row in own if not row.query_id),
         judged=tuple(judged),
         references={name: tuple(aggregate) for name, aggregate in rows.items() if name != run.tag},

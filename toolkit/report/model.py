@@ -47,7 +47,7 @@ class RunFacts:
     called      what its metadata call the system (`bm25+rules`); the name where nobody says
     heading     the kind of system it stands under (`toolkit.report.run_facts.headings`)
     cost        what it took
-    metadata    the records of its files (`toolkit.provenance`); none of a file without
+    records     the records of its files (`toolkit.provenance`); none of a file without
     scores      its own aggregate rows
     judged      the aggregate rows of Judged@10: which share of the ten best documents is judged
     references  name of the reference (`blind`, `random`, `random 2.5%`, ...) -> its aggregate rows; empty without modes
@@ -62,7 +62,7 @@ class RunFacts:
     called: str
     heading: str
     cost: Cost
-    metadata: tuple[Mapping[str, Any], ...]
+    records: tuple[Mapping[str, Any], ...]
     scores: tuple[Score, ...]
     judged: tuple[Score, ...] = ()
     references: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)

@@ -27,7 +27,7 @@ def published_table(model: ReportModel, *, missing: str = "worst") -> Table:
         facts.name: facts.system.printed[paper] for facts in model.runs if facts.system and paper in facts.system.printed
     }
     if not printed:
-        hint = "runs are known by the system that their metadata name, or by their tags"
+        hint = "runs are known by the system that their record names, or by their tags"
         raise ToolkitError(f"the {paper} paper reports none of these systems", hint)
     rows = beside(_scores(model, paper, missing), groups, paper, printed)
     blocks = [_block(name, [row for row in rows if row.run == name]) for name in printed]
@@ -78,10 +78,10 @@ def claims_table(model: ReportModel, *, missing: str = "worst") -> Table:
 
 
 def _paper(model: ReportModel) -> tuple[str, tuple[str, ...]]:
-    """The paper and its groups; ToolkitError for a mini, and for a run whose metadata say that it is of one."""
+    """The paper and its groups; ToolkitError for a mini, and for a run whose record says that it is of one."""
     for facts in model.runs:
-        for metadata in facts.metadata:
-            check_made_for(metadata)
+        for record in facts.records:
+            check_made_for(record)
     return paper_of(_benchmark(model))
 
 

@@ -79,15 +79,15 @@ def _run(facts: RunFacts) -> dict[str, Any]:
     about = [f"{facts.called}: {facts.heading}"]
     if facts.system:
         about += filter(None, (facts.system.description, facts.system.checkpoint, facts.system.licence))
-    if not facts.metadata:
-        about.append("no metadata stand beside its file")
-    dumped = [yaml.safe_dump(dict(each), sort_keys=False, allow_unicode=True) for each in facts.metadata]
+    if not facts.records:
+        about.append("no record stands beside its file")
+    dumped = [yaml.safe_dump(dict(each), sort_keys=False, allow_unicode=True) for each in facts.records]
     return {"name": facts.name, "about": "; ".join(about), "metadata": dumped}
 
 
 def commands(facts: RunFacts) -> list[str]:
     """The command lines that made a run, one a file."""
-    lines = [part(each, "implementation", "executable").get("cmd") for each in facts.metadata]
+    lines = [part(each, "implementation", "executable").get("cmd") for each in facts.records]
     return [str(line) for line in lines if line]
 
 

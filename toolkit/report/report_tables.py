@@ -127,7 +127,7 @@ def headline(model: ReportModel) -> list[tuple[str, str]]:
 
 
 def cost(model: ReportModel) -> Table:
-    """Quality beside what it took, as far as metadata and registry say."""
+    """Quality beside what it took, as far as record and registry say."""
     columns = headline(model)
     quality = {facts.name: _row(facts.name, facts.scores, model.overall, columns) for facts in model.runs}
     own = (
@@ -142,8 +142,8 @@ def cost(model: ReportModel) -> Table:
         for heading, runs in by_heading(model).items()
     ]
     caption = (
-        "From the metadata beside each run and the registry; - where nothing is recorded. Times are of the last command alone: "
-        "nothing of candidates or runs that went into it, and of the machine that the metadata name: others take other times."
+        "From the record beside each run and the registry; - where nothing is recorded. Times are of the last command alone: "
+        "nothing of candidates or runs that went into it, and of the machine that the record names: others take other times."
     )
     title = f"{model.name}: cost beside quality"
     head_row = (Head("", "system", False), *heads(columns), *own)

@@ -1,4 +1,4 @@
-"""What a run's metadata and the registry say of a run: which system made it, of which kind, at what cost."""
+"""What a run's record and registry say of a run: which system made it, of which kind, at what cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNITS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run took, where its metadata say so; None where they do not.
+    """What a run took, where its record says so; None where it does not.
 
     seconds     wall time of the command that made it, loading included; candidates and runs that went into it are not counted
     tokens      prompt and completion tokens of language models asked over an API, as the server counts them
@@ -57,7 +57,7 @@ def heading_of(metadata: Mapping[str, Any], called: str) -> str:
 
 
 def cost_of(metadata: Sequence[Mapping[str, Any]], spec: SystemSpec | None) -> Cost:
-    """What all parts of a run took together, as far as metadata and registry say.
+    """What all parts of a run took together, as far as record and registry say.
 
     metadata  of each file of the run; a run of several files has a time only where each has one
     """

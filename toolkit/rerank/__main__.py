@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
     parser = command("rerank", SUMMARY, EXAMPLES)
     what = parser.add_argument_group("what to rerank")
     what.add_argument("--run", metavar="F", help="a run, or `candidates` for the benchmark's own")
-    topics_option(what, "the run's topics (default: those that its metadata name)")
+    topics_option(what, "the run's topics (default: those that its record names)")
     text_options(what, "the topics' own corpora")
     what.add_argument("--depth", type=int, metavar="N", help="documents of each query that are read (default: 100)")
     how = parser.add_argument_group("how")

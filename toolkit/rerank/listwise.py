@@ -92,7 +92,7 @@ def rerank_listwise(
     scores: str = "rank",
     tail: str = "keep",
 ) -> tuple[Run, dict[str, Any]]:
-    """The run with its best `depth` documents in the ranker's order, and a report for its metadata.
+    """The run with its best `depth` documents in the ranker's order, and a report for its record.
 
     topics   of all queries of the run
     texts    doc_id -> document, of all documents down to `depth`

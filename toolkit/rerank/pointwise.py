@@ -79,14 +79,12 @@ def rerank_parts(
             raise ToolkitError(f"{name} is {value!r}", f"known: {', '.join(known)}")
     lists = [read_candidates(*part[:3], depth, part.place) for part in parts]
     places: dict[Pair, int] = {}
-    positions = [
-        _positions(query_candidates, part.texts, reranker, places) for query_candidates, part in zip(lists, parts, strict=True)
-    ]
+    positions = [_positions(heads, part.texts, reranker, places) for heads, part in zip(lists, parts, strict=True)]
     found = score_pairs(list(places), reranker, cache, executor)
     name = reranker.spec.name
     return [
-        Run.from_rows(_all_rows(query_candidates, found[where], scores, tail), tag=name, source=part.run.source)
-        for query_candidates, where, part in zip(lists, positions, parts, strict=True)
+        Run.from_rows(_all_rows(heads, found[where], scores, tail), tag=name, source=part.run.source)
+        for heads, where, part in zip(lists, positions, parts, strict=True)
     ]
 
 

@@ -1,6 +1,6 @@
 """Run files: what is in them, what is wrong with them, and the same in other forms."""
 
-from toolkit.runs.check import against_benchmark, against_metadata, describe_digest, verify_run
+from toolkit.runs.check import against_benchmark, against_record, describe_digest, verify_run
 from toolkit.runs.convert import benchmark_texts, convert, file_texts
 from toolkit.runs.converted_record import converted_record, write_converted_record
 from toolkit.runs.ids import with_ids
@@ -11,7 +11,7 @@ from toolkit.runs.summary import summarise
 __all__ = [
     "Pool",
     "against_benchmark",
-    "against_metadata",
+    "against_record",
     "benchmark_texts",
     "convert",
     "converted_record",

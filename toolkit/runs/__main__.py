@@ -130,7 +130,7 @@ def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
 
 
 def _repair(path: str, is_qrels: bool, output: str) -> list[Problem]:
-    """Repair a file, a run with its metadata; the problems it has."""
+    """Repair a file, a run with its record; the problems it has."""
     from toolkit.core.files import is_stream
     from toolkit.formats import read_run
     from toolkit.provenance import Recorded

@@ -1,4 +1,4 @@
-"""A run against what it should agree with: the metadata beside it, and the benchmark that it is of."""
+"""A run against what it should agree with: the record beside it, and the benchmark that it is of."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLES = 3
 
 
 def verify_run(path: str | Path, benchmark: str = "") -> list[Problem]:
-    """What is wrong with a run, with its metadata where it has any, and with what it has of a benchmark if one is named.
+    """What is wrong with a run, with its record where it has any, and with what it has of a benchmark if one is named.
 
     Lines are looked at one by one in TREC runs; a file in another form is right where it can be read.
 
@@ -34,27 +34,27 @@ def verify_run(path: str | Path, benchmark: str = "") -> list[Problem]:
     problems = lint_run_bytes(data) if is_trec else []
     if not is_trec or ((benchmark or record_path(path).exists()) and not any(problem.is_error for problem in problems)):
         run = parse_run(data, source)
-    problems += against_metadata(path, data, run)
+    problems += against_record(path, data, run)
     if benchmark and run is not None:
         problems += against_benchmark(run, benchmark)
     return problems
 
 
 def digest(data: bytes) -> str:
-    """SHA-256 over the decompressed lines of a run, as its metadata have it."""
+    """SHA-256 over the decompressed lines of a run, as its record has it."""
     return hashlib.sha256(data).hexdigest()
 
 
 def recorded(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What metadata say of the run file: sha256, lines, queries; empty where they say nothing."""
+    """What a record says of the run file: sha256, lines, queries; empty where it says nothing."""
     part: Any = metadata
     for name in ("data", "run"):
         part = part.get(name) if isinstance(part, Mapping) else None
     return dict(part) if isinstance(part, Mapping) else {}
 
 
-def against_metadata(path: str | Path, data: bytes, run: Run | None) -> list[Problem]:
-    """Where a run differs from the metadata beside it; nothing where there are none.
+def against_record(path: str | Path, data: bytes, run: Run | None) -> list[Problem]:
+    """Where a run differs from the record beside it; nothing where there is none.
 
     data  its bytes, decompressed
     run   the same, parsed; None where it cannot be
@@ -83,7 +83,7 @@ def against_metadata(path: str | Path, data: bytes, run: Run | None) -> list[Pro
 
 
 def describe_digest(path: str | Path, metadata: Mapping[str, Any]) -> str:
-    """Whether metadata are of the run that they stand beside, in words."""
+    """Whether a record is of the run that it stands beside, in words."""
     said = recorded(metadata).get("sha256")
     if said is None:
         return "without a SHA-256 of the run"

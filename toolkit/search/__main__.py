@@ -1,4 +1,4 @@
-"""search topics over an index: one run, as a TREC file with its metadata
+"""search topics over an index: one run, as a TREC file with its record
 
 examples:
   tandem search --topics infosearch-mini                    every mode, each dimension over its own corpus

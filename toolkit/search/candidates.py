@@ -33,10 +33,10 @@ def candidate_places(wanted: Sequence[Sequence[str]], places: Places, index: Pat
     say_lacking(index, int((counts[codes] == 0).sum()), len(codes))
     result, begin = [], 0
     for doc_ids in wanted:
-        numbers = np.unique(codes[begin : begin + len(doc_ids)])
+        owned = np.unique(codes[begin : begin + len(doc_ids)])
         begin += len(doc_ids)
-        lines = np.arange(counts[numbers].sum()) + np.repeat(
-            starts[numbers] - (np.cumsum(counts[numbers]) - counts[numbers]), counts[numbers]
+        lines = np.arange(counts[owned].sum()) + np.repeat(
+            starts[owned] - (np.cumsum(counts[owned]) - counts[owned]), counts[owned]
         )
         result.append(rows[lines])
     return result

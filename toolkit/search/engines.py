@@ -31,7 +31,7 @@ class Engine(Protocol):
         """The run of one part of the topics."""
 
     def facts(self) -> dict[str, Any]:
-        """What a run's metadata say of how it was searched, known since it was."""
+        """What a run's record says of how it was searched, known since it was."""
 
 
 NEURAL = ("dense", "multivector", "impact")

@@ -76,7 +76,7 @@ def short(number: float) -> str:
 SIZE = Plot(
     "size",
     TITLE,
-    "The value of each run (fraction) against what the metadata or the registry say it takes, on a logarithmic axis: "
+    "The value of each run (fraction) against what the record or the registry say it takes, on a logarithmic axis: "
     "parameters of the checkpoint that had the last word, or, where --x asks for them, wall time of the command in seconds, "
     "tokens, or peak memory in bytes. Runs of which it is not known are left out.",
     applies,
