@@ -95,7 +95,7 @@ def test_anything_else_is_not(text, reason):
 
 
 def test_a_truncated_answer_is_not_read():
-    with pytest.raises(ValueError, match="cut"):
+    with pytest.raises(ValueError, match="truncated"):
         read_answer(Answer(GOOD, finish="length"))
 
 

@@ -243,8 +243,7 @@ def test_a_run_of_another_benchmark_has_no_texts(folder):
 
 def test_the_forms_of_the_command_are_those_of_the_package():
     from toolkit.runs import __main__ as command
-    from toolkit.runs.convert import NAMES
-    from toolkit.runs.ids import IDS
+    from toolkit.runs.convert import IDS, NAMES
 
     assert command.FORMATS == NAMES
     assert command.IDS == IDS

@@ -186,10 +186,10 @@ def _precision(questions: Sequence[Question], ours: Mapping, theirs: Mapping, k:
 
 def _any_perspective(labels: Mapping[tuple[str, str, str], bool]) -> dict[tuple[str, str], bool]:
     """(question, document) -> whether it holds any of the perspectives that are labelled."""
-    labels: dict[tuple[str, str], bool] = {}
+    held: dict[tuple[str, str], bool] = {}
     for (question, document, _), label in labels.items():
-        labels[question, document] = labels.get((question, document), False) or label
-    return labels
+        held[question, document] = held.get((question, document), False) or label
+    return held
 
 
 def _counts(holds: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:

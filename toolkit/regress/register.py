@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from toolkit.formats.runs import parse_run
 from toolkit.index import own_name
 from toolkit.jobs import search_job
 from toolkit.provenance import read_record, record_path, write_record
-from toolkit.regress.commands import commands
 from toolkit.regress.digests import benchmark_facts, run_lines, selection_of, sha256
 from toolkit.regress.numbers import asked_for, nested
 from toolkit.regress.paths import RegressionPaths, to_text
@@ -152,3 +152,24 @@ def _refuse_taken(names: Sequence[str], paths: RegressionPaths, replace: bool) -
             raise ToolkitError(f"{name} is registered already", hint)
         if name in registry.regressions() and not paths.entry(name).exists():
             raise ToolkitError(f"{name} is registered already, elsewhere", "name another id with --id")
+
+
+def commands(name: str, benchmark: str, index: str, system: Mapping[str, Any], measures: Sequence[str]) -> tuple[str, str]:
+    """The two command lines that make a run and score it, every parameter said."""
+    output = f"{name}.trec"
+    search = ["tandem", "search", "--topics", benchmark, *(["--index", index] if index else [])]
+    for one in system.get("systems", [system["name"]]):
+        search += ["--system", one]
+    for parameter, value in system["parameters"].items():
+        option = f"--{parameter.replace('_', '-')}"
+        if value is True:
+            search.append(option)
+        elif value is not False:
+            search += [option, str(value)]
+    search += ["--output", output]
+    return _join(search), _join(["tandem", "evaluate", output, "--benchmark", benchmark, "-m", *measures])
+
+
+def _join(words: Iterable[str]) -> str:
+    """As `shlex.join`, but `"WISE(variant='release')@20"` for what has single quotes and nothing that the shell reads."""
+    return " ".join(f'"{word}"' if "'" in word and not set('"$`\\!') & set(word) else shlex.quote(word) for word in words)

@@ -1,9 +1,14 @@
 """Run files: what is in them, what is wrong with them, and the same in other forms."""
 
 from toolkit.runs.check import against_benchmark, against_record, describe_digest, verify_run
-from toolkit.runs.convert import benchmark_texts, convert, file_texts
-from toolkit.runs.converted_record import converted_record, write_converted_record
-from toolkit.runs.ids import with_ids
+from toolkit.runs.convert import (
+    benchmark_texts,
+    convert,
+    converted_record,
+    file_texts,
+    with_ids,
+    write_converted_record,
+)
 from toolkit.runs.pool import Pool, pool
 from toolkit.runs.repair import is_repaired, repair_qrels, repair_run
 from toolkit.runs.summary import summarise

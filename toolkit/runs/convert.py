@@ -1,16 +1,20 @@
-"""A run in another form: see `toolkit.formats.runs` and `toolkit.formats.requests` for the forms."""
+"""A run in another form (see `toolkit.formats.runs` and `toolkit.formats.requests`), under other ids, and its record then."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import is_stream
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.formats import FORMS, write_requests
 from toolkit.formats.corpus import corpus_files, read_corpus
+from toolkit.provenance import Recorded, file_digest, part, write_record
 
+IDS = ("tandem", "published")
 NAMES = (*(form.name for form in FORMS.values() if form.write), "rank-llm")
 
 
@@ -68,3 +72,52 @@ def file_texts(topics: str | Sequence[str], docs: str | Path, run: Run) -> tuple
             if doc.doc_id in needed and contents.setdefault(doc.doc_id, doc.contents) != doc.contents:
                 raise ToolkitError(f"{file}, line {line}: document {doc.doc_id} has another text than before", "ids are unique")
     return resolve_topics(topics).topics, contents
+
+
+def with_ids(run: Run, ids: str, benchmark: str, mode: str = "") -> Run:
+    """The run with its query ids as one of IDS.
+
+    benchmark  whose ids they are, or a part of it (`infosearch-audience`): only its queries are written then
+    mode       of a file with published ids, which the modes share: the one it holds, or the one to write
+
+    Raises ToolkitError for an id that is not the benchmark's, and where published ids do not tell queries apart.
+    """
+    from toolkit.benchmarks import PublishedIds, find, resolve_topics
+
+    selection = find(benchmark)
+    if selection is None:
+        raise ToolkitError(f"{benchmark} has no published ids", "name one of `tandem benchmarks list`")
+    if mode and mode not in selection.modes:
+        raise ToolkitError(f"{benchmark} has no mode {mode!r}", f"known: {', '.join(selection.modes) or 'none'}")
+    selected = PublishedIds.of(resolve_topics(benchmark).topics)
+    if ids == "tandem":
+        return run.with_query_ids(selected.rename(run.query_ids, mode, run.source))
+    whole = PublishedIds.of(resolve_topics(selection.benchmark).topics)
+    chosen = [
+        query_id
+        for query_id in run.query_ids
+        # an id that is nobody's stays, for `publish` to refuse
+        if query_id not in whole.originals or (query_id in selected.originals and query_id.endswith(f"-{mode}" if mode else ""))
+    ]
+    if not chosen:
+        raise ToolkitError(f"{run.source} has no query of {benchmark}{f' in mode {mode}' if mode else ''}", "name another")
+    return run.select(chosen).with_query_ids(whole.publish(chosen, run.source))
+
+
+def converted_record(recorded: Recorded[Any]) -> dict[str, Any]:
+    """The record of a run's file, for the same run in another form; call it before that is written, perhaps in its place."""
+    if not recorded.sha256:
+        return {}
+    facts = {"file": Path(recorded.source).name, "sha256": recorded.sha256}
+    data = {**part(recorded.record, "data"), "run": {"converted from": {**part(recorded.record, "data", "run"), **facts}}}
+    return {**recorded.record, "data": data}
+
+
+def write_converted_record(record: dict[str, Any], run: Run, output: str | Path) -> None:
+    """Write `converted_record` beside the file that was made; nothing beside standard output, a pipe or a device."""
+    if is_stream(output):
+        return
+    made = {"file": Path(output).name, "sha256": file_digest(Path(output))}
+    counts = {"queries": len(run.query_ids), "lines": len(run)}
+    data = {**part(record, "data"), "run": {**made, **counts, **part(record, "data", "run")}}
+    write_record(output, {**record, "tag": run.tag, "data": data})

@@ -33,11 +33,10 @@ def candidate_places(wanted: Sequence[Sequence[str]], places: Places, index: Pat
     say_lacking(index, int((counts[codes] == 0).sum()), len(codes))
     result, begin = [], 0
     for doc_ids in wanted:
-        owned = np.unique(codes[begin : begin + len(doc_ids)])
+        own_codes = np.unique(codes[begin : begin + len(doc_ids)])
         begin += len(doc_ids)
-        lines = np.arange(counts[owned].sum()) + np.repeat(
-            starts[owned] - (np.cumsum(counts[owned]) - counts[owned]), counts[owned]
-        )
+        sizes = counts[own_codes]
+        lines = np.arange(sizes.sum()) + np.repeat(starts[own_codes] - (np.cumsum(sizes) - sizes), sizes)
         result.append(rows[lines])
     return result
 
