@@ -137,7 +137,7 @@ def test_verify_names_changed_files_and_other_counts(home, tmp_path):
     ]
     queries = next(home.rglob("queries.jsonl"))
     queries.write_text("broken")
-    assert run("verify", "infosearch").stdout == "audience\tchecksums\tnot as kept: queries.jsonl\n"
+    assert run("verify", "infosearch").stdout == "audience\tchecksums\tchanged since it was fetched: queries.jsonl\n"
 
 
 def test_verify_without_data_says_how_to_get_them(home):

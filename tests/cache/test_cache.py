@@ -66,7 +66,7 @@ def test_unfinished_and_changed_entries_are_found(filled):
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     assert lines[0] == "downloads/a.tar.gz.part\tunfinished; the next call resumes or replaces it"
-    assert lines[1] == "benchmarks/infosearch\taudience: not as kept: corpus.jsonl"
+    assert lines[1] == "benchmarks/infosearch\taudience: changed since it was fetched: corpus.jsonl"
     # the fixture is smaller than what is published
     assert lines[2] == (
         "benchmarks/infosearch\tkeyword: 100 cores expected, 2 found; 288 queries expected, 4 found; "

@@ -45,7 +45,7 @@ class Fake:
 
     def __init__(self, before="", do=lambda: None, precision="fp32", commit="a" * 40):
         self.precision, self.commits = precision, {"org/fake": commit}
-        self.cut, self.lost, self.seen = {"query": 0, "passage": 0}, 0, []
+        self.truncated, self.lost, self.seen = {"query": 0, "passage": 0}, 0, []
         self.before, self.do = before, do
 
     def encode(self, inputs, side):
@@ -53,7 +53,7 @@ class Fake:
         if self.before and any(self.before in text for text in texts):
             self.do()
         self.seen += texts
-        self.cut[side] += sum(len(text) > 20 for text in texts)
+        self.truncated[side] += sum(len(text) > 20 for text in texts)
         self.lost += sum(len(text) > 30 for text in texts) if side == "query" else 0
         return np.array([vector(text) for text in texts])
 

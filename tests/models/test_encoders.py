@@ -231,4 +231,4 @@ def test_the_embedded_model_is_what_sentence_transformers_computes():
     theirs = SentenceTransformer(str(locate(spec)), device="cpu").encode(texts)
     ours = encoder.encode([Input("", text) for text in texts], "passage")
     assert cosines(ours, theirs).min() >= 0.999999
-    assert (encoder.dimension, encoder.cut) == (384, {"query": 0, "passage": 1})
+    assert (encoder.dimension, encoder.truncated) == (384, {"query": 0, "passage": 1})

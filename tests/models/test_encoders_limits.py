@@ -51,7 +51,7 @@ def test_a_text_is_cut_at_its_sides_limit_and_ends_as_a_whole_one(bert):
     assert encoder.token_ids(Input("", "a a a a"), "query") == [cls, a, a, a, a, sep]
     assert encoder.token_ids(Input("", "a a a a a a a a"), "query") == [cls, a, a, a, a, sep]
     assert encoder.token_ids(Input("", "a a a a a a a a"), "passage") == [cls, a, a, a, a, a, a, a, sep]
-    assert encoder.cut == {"query": 0, "passage": 0}  # a look counts nothing
+    assert encoder.truncated == {"query": 0, "passage": 0}  # a look counts nothing
 
 
 def test_cut_inputs_are_counted_by_side_and_equal_ones_each(bert):
@@ -59,16 +59,16 @@ def test_cut_inputs_are_counted_by_side_and_equal_ones_each(bert):
     long, short = Input("", "a a a a a"), Input("", "a a a a")
     encoder.encode([long, short, long], "query")
     encoder.encode([long], "passage")
-    assert (encoder.cut, encoder.lost) == ({"query": 2, "passage": 0}, 0)
+    assert (encoder.truncated, encoder.lost) == ({"query": 2, "passage": 0}, 0)
 
 
 def test_a_query_behind_too_long_an_instruction_is_lost(bert):
     encoder = encoder_of(bert, query_length=6)
     last_is_there, lost = Input("the the the ", "a a"), Input("the the the the ", "a a")
     encoder.encode([last_is_there], "query")
-    assert (encoder.cut["query"], encoder.lost) == (1, 0)
+    assert (encoder.truncated["query"], encoder.lost) == (1, 0)
     encoder.encode([lost], "query")
-    assert (encoder.cut["query"], encoder.lost) == (2, 1)
+    assert (encoder.truncated["query"], encoder.lost) == (2, 1)
     encoder.encode([lost], "passage")
     assert encoder.lost == 1
 
@@ -306,7 +306,7 @@ def test_a_checkpoint_of_the_users_that_is_compared_otherwise_is_said(bert, tmp_
     folder = tiny.sentence_modules(shutil.copytree(bert, tmp_path / "folder"))
     tiny.write_json(folder / "config_sentence_transformers.json", {"similarity_fn_name": "dot"})
     encoder_of(folder, pooling="own")
-    assert "was made to be compared by dot, not by cosine" in capsys.readouterr().err
+    assert "was trained for dot similarity, not cosine" in capsys.readouterr().err
     encoder_of(folder, pooling="own", similarity="dot")
     assert capsys.readouterr().err == ""
 

@@ -83,7 +83,7 @@ def test_the_entry_raises_the_lengths(checkpoint):
     for side, length in (("query", 60), ("passage", 62)):
         assert cosines(encoder.encode([long], side)[0], literal(checkpoint, long.text, side, length)[1]).min() > 0.99999
     assert encoder.limits == {"query": 60, "passage": 62}
-    assert encoder.cut == {"query": 0, "passage": 0}
+    assert encoder.truncated == {"query": 0, "passage": 0}
 
 
 def test_cut_inputs_and_lost_queries_are_counted(checkpoint):
@@ -92,9 +92,9 @@ def test_cut_inputs_and_lost_queries_are_counted(checkpoint):
     instruction = "find the long document of the river and the house "
     inputs = [Input(instruction, "cat"), Input("find the ", "cat"), Input("the ", "cat dog " * 10), Input("", "cat " * 9)]
     encoder.encode(inputs, "query")
-    assert (encoder.cut["query"], encoder.lost) == (2, 1)
+    assert (encoder.truncated["query"], encoder.lost) == (2, 1)
     encoder.encode([Input("", "cat " * 17), Input("", "cat " * 18), Input("", "cat " * 18)], "passage")
-    assert encoder.cut["passage"] == 2
+    assert encoder.truncated["passage"] == 2
 
 
 def test_more_tokens_than_positions_are_refused(checkpoint):

@@ -99,7 +99,7 @@ def test_a_query_that_is_cut_counts_where_its_document_fits(folders):
     reranker = cross_encoder(folders / "bert", length=20, query_share=0.75)()
     texts = [("the cat " * 20, "a"), ("the cat", "a dog"), ("the cat", "a dog " * 20)]
     reranker.score([(Input("", query), Input("", document)) for query, document in texts])
-    assert reranker.cut == 2
+    assert reranker.truncated == 2
 
 
 @pytest.mark.parametrize("kind", ["Llama", "Qwen2"])
@@ -141,7 +141,7 @@ def test_pairs_that_do_not_fit_are_counted(folders):
     reranker = cross_encoder(folders / "bert", length=20)()
     lengths = [len(cross_encoder(folders / "bert", length=64)().tokens(pair)) for pair in PAIRS]
     reranker.score(PAIRS)
-    assert reranker.cut == sum(length > 20 for length in lengths) > 0
+    assert reranker.truncated == sum(length > 20 for length in lengths) > 0
 
 
 @pytest.mark.parametrize(("name", "tokens"), [("t5", ["▁true", "▁false"]), ("mt5", ["▁yes", "▁no"]), ("mt5", ["▁true", "▁"])])
@@ -294,9 +294,9 @@ def test_a_long_document_is_cut_and_the_cue_stays(folders, tmp_path, kind):
     ]
     assert len(cut) in (59, 60)
     assert cut in fitting
-    assert reranker.cut == 0  # `tokens` counts nothing
+    assert reranker.truncated == 0  # `tokens` counts nothing
     reranker.score([pair, PAIRS[0]])
-    assert reranker.cut == 1
+    assert reranker.truncated == 1
 
 
 def test_the_papers_way_cuts_the_end_of_the_whole_prompt(folders, tmp_path):

@@ -57,7 +57,7 @@ def test_ids_and_what_is_cut(checkpoint):
     encoder = load(checkpoint, query_length=6)
     assert len(encoder.token_ids(INPUTS[0], "query")) == 6
     encoder.encode([Input("", "a dog"), Input("find the long cat ", "dog"), Input("", TEXTS[2])], "query")
-    assert (encoder.cut, encoder.lost) == ({"query": 2, "passage": 0}, 1)
+    assert (encoder.truncated, encoder.lost) == ({"query": 2, "passage": 0}, 1)
 
 
 def test_a_checkpoint_saved_by_sentence_transformers_is_the_same(checkpoint, tmp_path):

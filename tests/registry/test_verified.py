@@ -166,7 +166,7 @@ def test_the_entry_computes_what_it_says(architecture, name, recipe, made):
         np.testing.assert_allclose(found, expected, atol=2e-4, rtol=1e-3)
         assert cosine(*expected) < 0.9999  # two texts are told apart
         assert all(cosine(*pair) > 0.99999 for pair in zip(found, expected, strict=True))
-    assert not any(encoder.cut.values())
+    assert not any(encoder.truncated.values())
 
 
 def cosine(left, right):

@@ -29,13 +29,13 @@ class Counting:
     dimension, similarity, commits = 4, "dot", {"org/words": "a" * 40}
 
     def __init__(self):
-        self.cut, self.lost, self.asked = {"query": 5, "passage": 0}, 2, []
+        self.truncated, self.lost, self.asked = {"query": 5, "passage": 0}, 2, []
 
     def encode(self, inputs, side):
         texts = [each.whole.split() for each in inputs]
         if side == "query":
             self.asked.append([" ".join(text) for text in texts])
-            self.cut["query"] += sum(len(text) > 3 for text in texts)
+            self.truncated["query"] += sum(len(text) > 3 for text in texts)
             self.lost += sum(len(text) > 5 for text in texts)
         return np.array([[text.count(word) for word in WORDS] for text in texts], np.float32).reshape(-1, 4)
 

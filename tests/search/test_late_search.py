@@ -115,7 +115,7 @@ def test_a_folder_without_an_index_is_an_error(spec, encoder, tmp_path):
 def test_what_stops_leaves_nothing(spec, encoder, tmp_path):
     class Interrupted:
         def __init__(self):
-            self.spec, self.cut = spec, {"passage": 0}
+            self.spec, self.truncated = spec, {"passage": 0}
 
         def encode(self, inputs, side):
             raise KeyboardInterrupt

@@ -194,10 +194,10 @@ def fetch(args: argparse.Namespace) -> None:
     )
     rows = {group["name"]: group for group in benchmark.spec.groups}
     for name, part in parts.items():
-        found = [f"{number} {what}" for what, number in counts(part).items()]
+        sizes = [f"{number} {what}" for what, number in counts(part).items()]
         if part.scoreddocs:
-            found.append(f"candidates in {', '.join(part.scoreddocs)}" if benchmark.spec.modes else "candidates")
-        print(f"{part_name(benchmark.spec.name, name)}: {', '.join(found)}")
+            sizes.append(f"candidates in {', '.join(part.scoreddocs)}" if benchmark.spec.modes else "candidates")
+        print(f"{part_name(benchmark.spec.name, name)}: {', '.join(sizes)}")
         for line in part.notes:
             note(f"note: {line}")
         if other := other_counts(part, rows[name]):

@@ -59,7 +59,7 @@ class Benchmark:
 
     @property
     def comes_with_tandem(self) -> bool:
-        """Whether its sources are shipped: nothing is fetched or kept."""
+        """Whether its sources are shipped: nothing is fetched or stored."""
         return self.spec.layout in MINIS
 
     def is_present(self, group: str) -> bool:
@@ -135,7 +135,7 @@ def load(name: str) -> Benchmark:
 
 
 def take(name: str, folder: Path, groups: Sequence[str] = ()) -> dict[str, Part]:
-    """Keep what a local folder in the published layout holds of a benchmark, by group (see `local_copies.take`).
+    """Store what a local folder in the published layout holds of a benchmark, by group (see `local_copies.take`).
 
     groups  only these; all where none is named
     """

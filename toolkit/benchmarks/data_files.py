@@ -47,13 +47,13 @@ def repository_folder(root: Path, repository: str) -> Path | None:
 
 
 def table_files(folder: Path, configuration: str) -> list[Path]:
-    """The files of a configuration: those that the repository's README declares, otherwise by their names.
+    """The files of a configuration: those that the repository's README declares, else by their names.
 
     Raises ToolkitError where there is none, and where one of several shards is missing.
     """
-    if found := _find(folder, configuration):
-        _check_shards(found)
-        return found
+    if paths := _find(folder, configuration):
+        _check_shards(paths)
+        return paths
     forms = f"{configuration}.jsonl, {configuration}/*.tsv or {configuration}/*.parquet"
     raise ToolkitError(f"{folder} has no table {configuration!r}", f"expected {forms}")
 
@@ -66,9 +66,9 @@ def has_table(folder: Path, configuration: str) -> bool:
 def _find(folder: Path, configuration: str) -> list[Path]:
     named = [place.format(name=configuration, form=form) for place in PLACES for form in FORMATS]
     for patterns in (_declared(folder, configuration), *([pattern] for pattern in named)):
-        found = sorted({path for pattern in patterns for path in _matches(folder, pattern) if path.is_file()})
-        if found := [path for path in found if path.name.endswith(FORMATS)]:
-            return found
+        paths = sorted({path for pattern in patterns for path in _matches(folder, pattern) if path.is_file()})
+        if paths := [path for path in paths if path.name.endswith(FORMATS)]:
+            return paths
     return []
 
 

@@ -98,17 +98,17 @@ def part_name(*words: str) -> str:
 
 def as_qrels(labels: Mapping[str, Mapping[str, int]], name: str) -> Qrels:
     """Qrels of query id -> document id -> relevance, in their order."""
-    return Qrels.from_rows((Qrel(query_id, *row) for query_id, own in labels.items() for row in own.items()), name)
+    return Qrels.from_rows((Qrel(query_id, *row) for query_id, judged in labels.items() for row in judged.items()), name)
 
 
 def as_candidates(lists: Mapping[str, Sequence[str]], tag: str) -> Run:
     """Documents to rerank, query id -> document ids, in their order; the score is 1/rank."""
-    rows = (ScoredDoc(query_id, doc_id, 1 / rank) for query_id, own in lists.items() for rank, doc_id in enumerate(own, 1))
+    rows = (ScoredDoc(query_id, doc_id, 1 / rank) for query_id, ids in lists.items() for rank, doc_id in enumerate(ids, 1))
     return Run.from_rows(rows, tag=tag)
 
 
 def counts(part: Part) -> dict[str, int]:
     """Core queries, queries a mode, and documents where the part has its own."""
     topics = next(iter(part.topics.values()))
-    found = {"cores": len({topic.group_id for topic in topics}), "queries": len(topics)}
-    return found if part.docs is None else found | {"documents": len(part.docs)}
+    numbers = {"cores": len({topic.group_id for topic in topics}), "queries": len(topics)}
+    return numbers if part.docs is None else numbers | {"documents": len(part.docs)}

@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 
 
 def register_with_ir_datasets() -> None:
-    """Register our ids now where ir_datasets is imported already, otherwise as soon as it is."""
+    """Register our ids now where ir_datasets is imported already, else as soon as it is."""
     if "ir_datasets" in sys.modules:
         _register()
     else:

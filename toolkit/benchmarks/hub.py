@@ -22,7 +22,7 @@ def fetched(repository: str, revision: str, hint: str, patterns: Sequence[str] =
     """The folder of a data repository at one revision, named by its commit, for the length of the block.
 
     What has arrived stays where the download is interrupted. It goes when the block ends well, and when the block cannot
-    use it (ToolkitError): the next call downloads it anew.
+    use it (ToolkitError): the next call downloads it again.
     HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count, as for everything of huggingface_hub.
 
     hint      the way out where the repository cannot be had (ToolkitError)
@@ -44,7 +44,7 @@ def fetched(repository: str, revision: str, hint: str, patterns: Sequence[str] =
         try:
             yield folder
         except ToolkitError as error:
-            shutil.rmtree(cache)  # kept, a damaged file would be met again for ever
+            shutil.rmtree(cache)  # or a damaged file would be met again for ever
             here, there = f"{folder}/", f"{repository} at {revision[:12]}: "
             problems = [str(problem).replace(here, "") for problem in error.problems]
             message = error.message.replace(here, there).replace(str(folder), there.rstrip(": "))

@@ -56,7 +56,7 @@ def query_only(topics: Sequence[Topic], judged: Judged) -> tuple[list[Topic], di
     for topic in topics:
         core = topic.group_id
         cores.setdefault(core, replace(complete(topic, topic.query), query_id=core, original_id=core))
-        own = merged.setdefault(core, {})
+        labels = merged.setdefault(core, {})
         for doc_id, label in judged[topic.query_id].items():
-            own[doc_id] = max(label, own.get(doc_id, label))
+            labels[doc_id] = max(label, labels.get(doc_id, label))
     return list(cores.values()), merged

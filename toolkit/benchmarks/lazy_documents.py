@@ -1,4 +1,4 @@
-"""Kept copies: documents that are read when they are asked for, and what is said of a copy that has changed."""
+"""Local copies: documents that are read when they are asked for, and what is said of a copy that has changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolkit.core.home import home
 
 @contextmanager
 def unchanged(folder: Path) -> Iterator[None]:
-    """Within it, what cannot be read of a copy was sound when it was kept: the ToolkitError says how to get it again."""
+    """Within it, what cannot be read of a copy was sound when it was stored: the ToolkitError says how to get it again."""
     try:
         yield
     except ToolkitError as error:
@@ -26,7 +26,7 @@ def unchanged(folder: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class StoredDocs(Sequence[Doc]):
-    """The documents of a kept copy, read when they are asked for: topics and judgments need not wait for a corpus."""
+    """The documents of a local copy, read when they are asked for: topics and judgments need not wait for a corpus."""
 
     folder: Path
     table: str

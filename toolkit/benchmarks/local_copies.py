@@ -1,6 +1,6 @@
-"""Copies of published data under TANDEM_HOME: taken from a folder or from the hub, checked, kept in one plain form.
+"""Copies of published data under TANDEM_HOME: taken from a folder or from the hub, checked, stored in one plain form.
 
-A kept group is a folder with its tables as JSONL (every column, whatever it was), candidates from elsewhere as TREC runs
+A stored group is a folder with its tables as JSONL (every column, whatever it was), candidates from elsewhere as TREC runs
 under our ids, and `kept.yaml`, which says where all of it came from, with SHA-256 sums. What the tables mean is the
 layout's business.
 """
@@ -37,12 +37,12 @@ def copy_folder(spec: BenchmarkSpec, group: Group) -> Path:
 
 
 def is_present(spec: BenchmarkSpec, group: Group) -> bool:
-    """Whether a copy is kept."""
+    """Whether there is a copy."""
     return copy_folder(spec, group).is_dir()
 
 
 def read(spec: BenchmarkSpec, group: Group) -> Part:
-    """A group from the kept copy, fetched from the hub first where there is none."""
+    """A group from its copy, fetched from the hub first where there is none."""
     if not is_present(spec, group):
         with _lock(spec, group):
             if not is_present(spec, group):  # another process may have fetched it meanwhile
@@ -70,7 +70,7 @@ def _candidates(folder: Path, mode: str) -> Path:
 
 
 def _fetch(spec: BenchmarkSpec, group: Group) -> None:
-    """Keep a group from its hub repository at the pinned revision. Raises ToolkitError where that cannot be had."""
+    """Store a group from its hub repository at the pinned revision. Raises ToolkitError where that cannot be had."""
     hint = f"take a local copy (tandem benchmarks fetch {spec.name} --from DIR)"
     if (mini := f"{spec.name}-mini") in registry.benchmarks():
         hint += f", or use the mini ({mini})"
@@ -87,39 +87,39 @@ def _all_tables(group: Group) -> tuple[str, ...]:
 
 
 def take(spec: BenchmarkSpec, groups: Sequence[Group], root: Path) -> dict[str, Part]:
-    """Keep those of the groups that a local folder in the published layout holds (`Audience-v1/`), by name.
+    """Store those of the groups that a local folder in the published layout holds (`Audience-v1/`), by name.
 
     Candidates are taken where the folder has them too.
-    Raises ToolkitError where it holds none of the groups, and where one is not as published; the ones before are kept.
+    Raises ToolkitError where it holds none of the groups, and where one is not as published; the ones before stay.
     """
     if not root.is_dir():
         raise ToolkitError(f"no folder {root}", "check the path")
     layout = _layout(spec)
-    found = [(group, folder) for group in groups if (folder := layout.find(root, group))]
-    if not found:
+    folders = [(group, folder) for group in groups if (folder := layout.find(root, group))]
+    if not folders:
         wanted = dict.fromkeys(getattr(layout, "expected", _repository)(group) for group in groups)
         raise ToolkitError(f"{root} holds no part of {spec.name}", f"it should hold some of {', '.join(wanted)}")
     return {
         group["name"]: _keep(spec, group, folder, {"folder": str(folder.absolute())}, candidates_in=root)
-        for group, folder in _told_apart(spec, root, found)
+        for group, folder in _unambiguous(spec, root, folders)
     }
 
 
-def _told_apart(spec: BenchmarkSpec, root: Path, found: Sequence[tuple[Group, Path]]) -> Sequence[tuple[Group, Path]]:
+def _unambiguous(spec: BenchmarkSpec, root: Path, pairs: Sequence[tuple[Group, Path]]) -> Sequence[tuple[Group, Path]]:
     """The same, where the tables of the local folder itself could be several repositories' only those that the benchmark's
     name means. Raises ToolkitError where its name does not decide it."""
     repositories = defaultdict(set)
-    for group, folder in found:
+    for group, folder in pairs:
         if folder == root:
             repositories[_layout(spec).tables(group)].add(group.get("repository"))
     unclear = {tables for tables, names in repositories.items() if len(names) > 1}
     if not unclear:
-        return found
+        return pairs
     meant = spec.selections.get("", ())
     if not meant:
-        known = ", ".join(part_name(spec.name, group["name"]) for group, _ in found if _layout(spec).tables(group) in unclear)
+        known = ", ".join(part_name(spec.name, group["name"]) for group, _ in pairs if _layout(spec).tables(group) in unclear)
         raise ToolkitError(f"{root} could be any of {known}", "name one of them, or the folder as its repository is called")
-    return [(group, folder) for group, folder in found if _layout(spec).tables(group) not in unclear or group["name"] in meant]
+    return [(group, folder) for group, folder in pairs if _layout(spec).tables(group) not in unclear or group["name"] in meant]
 
 
 def _repository(group: Group) -> str:

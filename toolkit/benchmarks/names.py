@@ -126,7 +126,7 @@ def resolve_topics(names: str | Sequence[str]) -> TopicSet:
 
 
 def join_topics(sets: Sequence[TopicSet]) -> TopicSet:
-    """Several sets as one: group by group where all are of one benchmark, otherwise as topics without a corpus of their own.
+    """Several sets as one: group by group where all are of one benchmark, else as topics without a corpus of their own.
 
     Raises ToolkitError where a query id is in two of them.
     """

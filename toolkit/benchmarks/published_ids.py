@@ -51,7 +51,7 @@ class PublishedIds:
             raise ToolkitError(
                 f"{source} has ids that several groups share: {three(several)}", "name one group: --benchmark BENCHMARK-GROUP"
             )
-        fitting = [[ours for its, ours in self.ours[query_id].items() if mode in ("", its)] for query_id in query_ids]
+        fitting = [[ours for of_mode, ours in self.ours[query_id].items() if mode in ("", of_mode)] for query_id in query_ids]
         unclear = [query_id for query_id, ours in zip(query_ids, fitting, strict=True) if len(ours) != 1]
         if unclear:
             raise ToolkitError(

@@ -23,13 +23,13 @@ def recorded_topics(recorded: Recorded[Any]) -> TopicSet:
         raise ToolkitError(f"nothing says which topics {source} was made with", HINT)
     try:
         name = known["name"]
-        found = resolve_topics(name if find(name) else name.split("+"))
+        topics = resolve_topics(name if find(name) else name.split("+"))
     except ToolkitError as error:
         message = f"{source} was made with topics {known['name']}, which are not found by that name"
         raise ToolkitError(message, HINT) from error
-    if topics_digest(found.topics) != known.get("sha256"):
+    if topics_digest(topics.topics) != known.get("sha256"):
         raise ToolkitError(f"{source} was made with other topics than {known['name']} has now", HINT)
-    return found
+    return topics
 
 
 def recorded_benchmark(sources: Sequence[str]) -> str:

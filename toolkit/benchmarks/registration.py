@@ -64,8 +64,8 @@ class _Slices(list):
         return next(self._rest)
 
     def __getitem__(self, key: int | slice):
-        found = super().__getitem__(key)
-        return _Slices(found) if isinstance(key, slice) else found
+        value = super().__getitem__(key)
+        return _Slices(value) if isinstance(key, slice) else value
 
 
 class _Store(Docstore):

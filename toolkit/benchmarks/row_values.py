@@ -57,15 +57,15 @@ def label(record: Record) -> int | None:
 def id_list(record: Record, name: str, docs: Known, problems: list[str]) -> list[str]:
     """The document ids that a column lists; what cannot be right (no list of texts, an id twice, an unknown one) goes to
     `problems`."""
-    found = record.values.get(name)
-    if not isinstance(found, list) or not all(isinstance(doc_id, str) for doc_id in found):
-        problems.append(f"{record.place}: expected a list of ids in {name!r}, found {str(found)[:40]}")
+    doc_ids = record.values.get(name)
+    if not isinstance(doc_ids, list) or not all(isinstance(doc_id, str) for doc_id in doc_ids):
+        problems.append(f"{record.place}: expected a list of ids in {name!r}, found {str(doc_ids)[:40]}")
         return []
-    if len(set(found)) < len(found):
+    if len(set(doc_ids)) < len(doc_ids):
         problems.append(f"{record.place}: a document twice in {name!r}")
-    unknown = [doc_id for doc_id in found if doc_id not in docs] if docs is not None else []
+    unknown = [doc_id for doc_id in doc_ids if doc_id not in docs] if docs is not None else []
     problems += [f"{record.place}: unknown document {doc_id}" for doc_id in unknown]
-    return found
+    return doc_ids
 
 
 def documents(folder: Path, table: str, problems: list[str]) -> dict[str, Doc]:
@@ -81,13 +81,13 @@ def documents(folder: Path, table: str, problems: list[str]) -> dict[str, Doc]:
 
 def by_id(folder: Path, table: str, columns: Sequence[str], what: str, problems: list[str]) -> dict[str, Record]:
     """The rows of a table by the id in the first of these columns that is there; ids that come twice go to `problems`."""
-    found: dict[str, Record] = {}
+    rows: dict[str, Record] = {}
     for record in read_table(folder, table):
         name = identifier(record, *columns)
-        if name in found:
+        if name in rows:
             problems.append(f"{record.place}: {what} {name} for the second time")
-        found[name] = record
-    return found
+        rows[name] = record
+    return rows
 
 
 def judgments(
@@ -121,7 +121,7 @@ def judgments(
 
 def refuse(folder: Path, problems: Sequence[str]) -> None:
     """One ToolkitError for all that was found wrong in a folder; nothing where nothing was."""
-    hint = "compare the copy with the published one; nothing of it was kept"
+    hint = "compare the copy with the published one; nothing of it was stored"
     if len(problems) == 1:
         raise ToolkitError(problems[0], hint)
     if problems:

@@ -25,7 +25,7 @@ class Finding(NamedTuple):
 
 
 def verify(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Finding]:
-    """Check those of the groups that are here: kept files against their SHA-256, shipped topics and qrels against the sources
+    """Check those of the groups that are here: stored files against their SHA-256, shipped topics and qrels against the sources
     they were made from, counts against the published ones, what the layout promises (FollowIR's changed instructions only
     take relevance away), and what the paper's table of statistics prints, as far as nothing in the paper contradicts it."""
     sound = []
@@ -60,11 +60,11 @@ def other_counts(part: Part, group: Mapping[str, Any]) -> str:
 
     What the group does not hold (documents that are not on this machine) cannot be counted, and is not.
     """
-    found, wanted = counts(part), group.get("counts", {})
+    counted, wanted = counts(part), group.get("counts", {})
     return "; ".join(
-        f"{number} {what} expected, {found[what]} found"
+        f"{number} {what} expected, {counted[what]} found"
         for what, number in wanted.items()
-        if what in found and found[what] != number
+        if what in counted and counted[what] != number
     )
 
 
@@ -73,9 +73,9 @@ def _changed_files(folder: Path) -> str:
         recorded = dict(local_copies.facts(folder)["sha256"])
     except (FileNotFoundError, KeyError, TypeError, ValueError, ToolkitError):
         return f"{folder / 'kept.yaml'} is missing or damaged"
-    found = local_copies.checksums(folder)
-    names = sorted(name for name in {*recorded, *found} if recorded.get(name) != found.get(name))
-    return f"not as kept: {', '.join(names)}" if names else ""
+    actual = local_copies.checksums(folder)
+    names = sorted(name for name in {*recorded, *actual} if recorded.get(name) != actual.get(name))
+    return f"changed since it was fetched: {', '.join(names)}" if names else ""
 
 
 def _stale_files(benchmark: Benchmark, group: str) -> str:

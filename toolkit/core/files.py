@@ -89,6 +89,6 @@ def open_output(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Whether what is written there is gone: `-`, a pipe, a device. Nothing can be read of it again or lie beside it."""
+    """Whether it is a stream: `-`, a pipe, a device. Nothing can be read of it again or lie beside it."""
     path = Path(path)
     return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())

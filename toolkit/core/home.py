@@ -1,4 +1,4 @@
-"""Where Tandem keeps what it downloads and builds."""
+"""Where Tandem stores what it downloads and builds."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def home() -> Path:
-    """The folder of everything that Tandem keeps: TANDEM_HOME, `~/.cache/tandem` where that is not set.
+    """The folder of everything that Tandem stores: TANDEM_HOME, `~/.cache/tandem` where that is not set.
 
-    Read anew at each call; made on first use by who writes into it.
+    Looked up at each call; made by the first that writes into it.
     """
     return Path(os.environ.get("TANDEM_HOME") or Path.home() / ".cache" / "tandem").absolute()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 LOG_EVERY = 30.0  # seconds between lines in a log
 _quiet = False
-_held: list[str] | None = None  # where notes go instead of standard error
+_notes: list[str] | None = None  # where notes go instead of standard error
 
 
 def set_quiet(quiet: bool) -> None:
@@ -20,19 +20,19 @@ def set_quiet(quiet: bool) -> None:
 
 @contextmanager
 def silenced(notes: list[str] | None = None) -> Iterator[None]:
-    """Neither progress nor notes within the block: for a part of some work, whose own progress goes on.
+    """Neither progress nor notes within the block: for a part of some work that shows its own progress.
 
     notes  is given what would have been said
     """
-    global _held
-    before = _quiet, _held
+    global _notes
+    before = _quiet, _notes
     set_quiet(True)
-    _held = notes
+    _notes = notes
     try:
         yield
     finally:
         set_quiet(before[0])
-        _held = before[1]
+        _notes = before[1]
 
 
 def is_shown() -> bool:
@@ -41,9 +41,9 @@ def is_shown() -> bool:
 
 
 def say(message: str) -> None:
-    """A line on standard error about what is going on, which `--quiet` silences."""
-    if _held is not None:
-        _held.append(message)
+    """A line on standard error about the work, which `--quiet` silences."""
+    if _notes is not None:
+        _notes.append(message)
     elif not _quiet:
         print(message, file=sys.stderr, flush=True)
 

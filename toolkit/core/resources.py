@@ -9,7 +9,7 @@ FOLDERS = ("topics", "qrels", "indexes", "runs")
 
 
 def shipped(folder: str, *parts: str) -> Path:
-    """The path of a shipped file or folder: the checkout's where there is one, the installed one otherwise.
+    """The path of a shipped file or folder: the checkout's where there is one, else the installed one.
 
     folder  one of `topics`, `qrels`, `indexes`, `runs` (setup.cfg maps them to `toolkit/shipped/<folder>`)
     """

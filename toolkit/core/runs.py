@@ -166,7 +166,7 @@ class Run:
         keep = np.array([query_id in wanted for query_id in self.query_ids], bool)
         codes = (np.cumsum(keep) - 1).astype(np.int32)
         run = self._lines(keep[self.queries])
-        query_ids = tuple(q for q, kept in zip(self.query_ids, keep, strict=True) if kept)
+        query_ids = tuple(q for q, is_selected in zip(self.query_ids, keep, strict=True) if is_selected)
         return replace(run, query_ids=query_ids, queries=codes[run.queries])
 
     def head(self, depth: int) -> Run:

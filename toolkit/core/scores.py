@@ -85,7 +85,7 @@ class Scores:
     """All scores of an evaluation and what has to be said about them.
 
     notes    lines a reader must know before trusting a number (absent queries, ties, depths)
-    changes  where runs were held against a baseline: how each number of another run differs from the baseline's
+    changes  where runs were compared with a baseline: how each number of another run differs from the baseline's
     """
 
     rows: tuple[Score, ...]
@@ -129,8 +129,8 @@ class Scores:
         known = fits or [row for row in rows if row.measure == str(measure)] or rows
         differing = [name for name in wanted if len({getattr(row, name) for row in known}) > 1] or ["measure"]
         choices = (f"{name} {', '.join(dict.fromkeys(repr(getattr(row, name)) for row in known))}" for name in differing)
-        asked = ", ".join(f"{name} {value!r}" for name, value in wanted.items() if value is not None)
-        raise NoScore(f"{len(fits) or 'no'} values of {asked}", f"there are {'; '.join(choices)}")
+        selection = ", ".join(f"{name} {value!r}" for name, value in wanted.items() if value is not None)
+        raise NoScore(f"{len(fits) or 'no'} values of {selection}", f"there are {'; '.join(choices)}")
 
     def to_frame(self, *, wide: bool = False) -> pandas.DataFrame:
         """A DataFrame with the columns of `Score`; wide, one row a run, group and query, and one column a measure and mode."""

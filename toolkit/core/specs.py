@@ -18,7 +18,7 @@ class BenchmarkSpec:
     groups     its dimensions, languages or data sets, each a mapping with at least `name` (and, as the layout needs,
                `repository`, `revision`, `folder`, `aliases`, `conditions`, `counts`; `corpus`, the group whose documents it
                shares; `language` of the documents; `measures` of its own)
-    selections  name -> the groups that it means; `""` is the benchmark's own name, which otherwise means all groups
+    selections  name -> the groups that it means; `""` is the benchmark's own name, which without it means all groups
     measures   what its paper's table shows, as ir_measures strings
     source     paper, url, licence, citation
     commands   what makes the paper's main table, from nothing

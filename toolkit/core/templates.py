@@ -114,8 +114,8 @@ def _sections(template: str) -> list[list[str]]:
 
 
 def _all_go(text: str, slots: Container[str]) -> bool:
-    found = SLOT.findall(text)
-    return bool(found) and all(slot in slots for slot in found)
+    slots_of_text = SLOT.findall(text)
+    return bool(slots_of_text) and all(slot in slots for slot in slots_of_text)
 
 
 def _without_clauses(line: str, slots: Container[str]) -> str:
@@ -136,16 +136,16 @@ def _without_clauses(line: str, slots: Container[str]) -> str:
 
 def _between(before: str, after: str, previous: str, slot: str) -> str:
     """What is left of the text around slots that go: `before` them, and `after` them up to a slot that stays."""
-    own = _OPENERS.search(after)[0]
+    opener = _OPENERS.search(after)[0]
     if re.search(rf"{_LABEL}$", before):
-        own = re.sub(_LABEL, "", own)
+        opener = re.sub(_LABEL, "", opener)
     if previous:
         closing = _CLOSERS.match(before)[0]
-        blank = " " if re.search(r"\s", before[len(closing) :] + after.removesuffix(own)) else ""
-        return closing + blank + own
+        blank = " " if re.search(r"\s", before[len(closing) :] + after.removesuffix(opener)) else ""
+        return closing + blank + opener
     label = _HEADING.match(before)
     named = label and re.search(rf"{slot}\s*[:：]", label[0], re.IGNORECASE)
-    return (label[0] if named else "") + own
+    return (label[0] if named else "") + opener
 
 
 def _at_end(before: str, rest: str) -> str:
@@ -176,14 +176,14 @@ def template_digest(spec: SystemSpec) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _fill(template: str, values: Mapping[str, str], own: tuple[str, ...]) -> Input:
-    """The filled template, cut before the first of its `own` slots; blanks at both ends go where a slot is empty."""
+def _fill(template: str, values: Mapping[str, str], text_slots: tuple[str, ...]) -> Input:
+    """The filled template, split before the first of `text_slots`; blanks at both ends go where a slot is empty."""
     empty = [slot for slot in SLOT.findall(template) if not values[slot]]
     template = without_slots(template, [slot for slot in empty if slot in OPTIONAL])
-    starts = [match.start() for match in SLOT.finditer(template) if match[1] in own]
-    cut = min(starts, default=0)
-    prefix = SLOT.sub(lambda match: values[match[1]], template[:cut])
-    text = SLOT.sub(lambda match: values[match[1]], template[cut:])
+    starts = [match.start() for match in SLOT.finditer(template) if match[1] in text_slots]
+    split = min(starts, default=0)
+    prefix = SLOT.sub(lambda match: values[match[1]], template[:split])
+    text = SLOT.sub(lambda match: values[match[1]], template[split:])
     if empty:
         prefix = prefix.lstrip(" ")
         text = text.rstrip(" ") if prefix else text.strip(" ")

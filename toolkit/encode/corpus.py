@@ -141,9 +141,9 @@ def _encode_shard(
     docs: list[Doc], encoder: Encoder, spec: SystemSpec, advance: Callable[[int], None]
 ) -> tuple[list[str], np.ndarray, str, int]:
     """Ids, vectors, the digest of the documents, and how many were truncated: the unit that an executor computes."""
-    truncated = encoder.cut["passage"]
+    truncated = encoder.truncated["passage"]
     vectors = encode_in_steps(encoder, [doc_input(spec.templates, doc) for doc in docs], "passage", advance)
-    return [doc.doc_id for doc in docs], vectors, _digest(docs), encoder.cut["passage"] - truncated
+    return [doc.doc_id for doc in docs], vectors, _digest(docs), encoder.truncated["passage"] - truncated
 
 
 def _refuse_changed(folder: Path, number: int) -> None:

@@ -52,9 +52,9 @@ def write_topics_vectors(
     with lock(lock_name(folder)):
         store = VectorStore(folder, facts)
         if not store.shards:
-            cut, lost = encoder.cut["query"], encoder.lost
+            cut, lost = encoder.truncated["query"], encoder.lost
             ids, vectors = encode_topics(topics, encoder, spec)
-            store.add(ids, vectors, digest, cut=encoder.cut["query"] - cut, lost=encoder.lost - lost)
+            store.add(ids, vectors, digest, cut=encoder.truncated["query"] - cut, lost=encoder.lost - lost)
         if not store.complete:
             store.finish({"implementation": implementation()})
     note_truncated(store.shards, "query")

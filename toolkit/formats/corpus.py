@@ -132,7 +132,7 @@ def _json_entries(block: bytes, line: int) -> list[Entry]:
 def ready_ids(block: bytes) -> list[str]:
     """The ids of JSON lines in Anserini's own form: `id` and `contents`, nothing else, valid and not empty.
 
-    None at all where a single line is otherwise.
+    None at all where a single line is not.
     """
     import pyarrow
     import pyarrow.compute
@@ -203,10 +203,10 @@ def _from_json(number: int, line: str) -> Entry:
 
 def _question(row: Mapping[str, Any]) -> str:
     """The id of the question that a row names; empty where it names none."""
-    found = _id(next((row[name] for name in QUESTION_COLUMNS if row.get(name) is not None), ""))
-    if not isinstance(found, str) or len(found.split()) > 1 or found != found.strip():
+    question_id = _id(next((row[name] for name in QUESTION_COLUMNS if row.get(name) is not None), ""))
+    if not isinstance(question_id, str) or len(question_id.split()) > 1 or question_id != question_id.strip():
         raise _Broken("the id of a question is to be a string without white space")
-    return found
+    return question_id
 
 
 def _id(value: Any) -> Any:
@@ -235,21 +235,21 @@ def _read_tsv(lines: Lines) -> Iterator[Entry]:
 
 
 def _read_trec(lines: Lines) -> Iterator[Entry]:
-    start, held = 0, []
+    start, block = 0, []
     for number, line in lines:
         tag = line.lstrip()[:6].upper()
         if tag.startswith("<DOC>"):
-            if held:
+            if block:
                 yield Entry(start, None, "no </DOC>")
-            start, held = number, []
-        held.append(line)
+            start, block = number, []
+        block.append(line)
         if "</DOC>" in line.upper():
             try:
-                yield _entry(start or number, _from_trec("".join(held)))
+                yield _entry(start or number, _from_trec("".join(block)))
             except _Broken as problem:
                 yield Entry(start or number, None, str(problem))
-            held = []
-    if held:
+            block = []
+    if block:
         yield Entry(start, None, "no </DOC>")
 
 
@@ -257,8 +257,8 @@ def _from_trec(block: str) -> Doc:
     number = _NUMBER.search(block)
     if not number:
         raise _Broken("no <DOCNO>")
-    title = " ".join(_plain(found[2]) for found in _TITLE.finditer(block))
-    texts = [found[1] for found in _TEXT.finditer(block)] or [_TITLE.sub(" ", _NO_TEXT.sub(" ", block))]
+    title = " ".join(_plain(match[2]) for match in _TITLE.finditer(block))
+    texts = [match[1] for match in _TEXT.finditer(block)] or [_TITLE.sub(" ", _NO_TEXT.sub(" ", block))]
     return Doc(number[1].strip(), title, " ".join(map(_plain, texts)).strip())
 
 

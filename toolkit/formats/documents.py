@@ -61,7 +61,7 @@ def content(doc: Doc) -> bytes:
 class Corpus:
     """Documents and what to call them; they can be read once.
 
-    name    as messages and metadata have it
+    name    as messages and records have it
     parts   (file, batches) pairs; the file is "" for documents that come from no file
     files   the names of the files
     digest  of the bytes of all files, decompressed, or of the documents where they come from no file; once they are read
@@ -75,7 +75,7 @@ class Corpus:
     about: dict[str, Any] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:
-        """What the metadata of what was made of it say of it, after it was read."""
+        """What the record of what was made of it says of it, after it was read."""
         if not self.files:
             return {"name": self.name, "content": self.digest.hexdigest(), **self.about}
         return {"name": self.name, "files": self.files, "sha256": self.digest.hexdigest(), **self.about}
@@ -86,16 +86,16 @@ class Corpus:
 
     def names_questions(self) -> bool:
         """Whether the first sound document names the question that it is for; it is read all the same."""
-        held, parts = [], iter(self.parts)
+        read_ahead, parts = [], iter(self.parts)
         for file, batches in parts:
             whole = iter(batches)
             for batch in whole:
                 entries = batch.entries()
-                held.append((file, [replace(batch, entries=partial(list, entries))]))
+                read_ahead.append((file, [replace(batch, entries=partial(list, entries))]))
                 if any(not entry.problem for entry in entries):
-                    self.parts = itertools.chain(held, [(file, whole)], parts)
+                    self.parts = itertools.chain(read_ahead, [(file, whole)], parts)
                     return bool(next(entry.question for entry in entries if not entry.problem))
-        self.parts = held
+        self.parts = read_ahead
         return False
 
     def refuse_questions(self) -> None:
@@ -135,7 +135,7 @@ def _without_question(entry: Entry) -> Entry:
 def corpus_from_files(path: str | Path, processes: int = 1) -> Corpus:
     """The documents of a file, or of all files of a folder; saved pages as their text, see `toolkit.formats.pages`.
 
-    processes  that read pages; more than one import the main module anew, as multiprocessing does: a script needs its
+    processes  that read pages; more than one import the main module again, as multiprocessing does: a script needs its
                `if __name__ == "__main__"`
     """
     files, digest, about = corpus_files(path), hashlib.sha256(), {}

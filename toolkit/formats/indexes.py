@@ -25,9 +25,9 @@ def read_index_metadata(folder: Path) -> dict[str, Any] | None:
     try:
         metadata = yaml.safe_load(path.read_bytes())
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ToolkitError(f"{path} is not readable as YAML", "make the index anew") from error
+        raise ToolkitError(f"{path} is not readable as YAML", "rebuild the index") from error
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
-        raise ToolkitError(f"{path} is of another version of Tandem", "make the index anew")
+        raise ToolkitError(f"{path} is of another version of Tandem", "rebuild the index")
     return metadata
 
 
@@ -55,31 +55,31 @@ def _passage_digest(spec: SystemSpec) -> str:
 
 
 def made_with(metadata: Mapping[str, Any], spec: SystemSpec) -> bool:
-    """Whether an index with these metadata holds the vectors that this system makes of its documents."""
+    """Whether an index with this record holds the vectors that this system makes of its documents."""
     return not _differences(metadata, spec)
 
 
 def check_made_with(index: str | Path, metadata: Mapping[str, Any], spec: SystemSpec) -> None:
     """Raise ToolkitError where an index holds the vectors of another system, revision or similarity, or of a recipe or
-    template that sends documents otherwise. How queries are sent is free.
+    template that sends documents in another form. How queries are sent is free.
 
     index  what to call it
     """
-    for name, found, asked in _differences(metadata, spec):
+    for name, recorded, wanted in _differences(metadata, spec):
         maker = " with recipe ".join(filter(None, (metadata.get("system", "an unknown system"), metadata.get("recipe"))))
         raise ToolkitError(
-            f"index {index} was made with {name} {_shown(found)}, not {_shown(asked)}",
-            f"search it with {maker} as it was then, or index the documents anew",
+            f"index {index} was made with {name} {_shown(recorded)}, not {_shown(wanted)}",
+            f"search it with {maker} as it was then, or index the documents again",
         )
 
 
 def _differences(metadata: Mapping[str, Any], spec: SystemSpec) -> list[tuple[str, str, str]]:
-    """(name, found, asked) of what keeps a system from searching an index; a recipe before the digests that follow from it."""
-    asked = system_facts(spec)
-    same = any(metadata.get(name) == asked[name] for name in ("passages", "template"))
+    """(name, recorded, wanted) where a system does not fit an index; a recipe before the digests that follow from it."""
+    expected = system_facts(spec)
+    same = any(metadata.get(name) == expected[name] for name in ("passages", "template"))
     names = ("system", "revision", "similarity", *(() if same else ("recipe", "template")))
-    differ = [(name, str(metadata.get(name, "")), asked[name]) for name in names]
-    return [(name, found, wanted) for name, found, wanted in differ if found != wanted]
+    differ = [(name, str(metadata.get(name, "")), expected[name]) for name in names]
+    return [(name, recorded, wanted) for name, recorded, wanted in differ if recorded != wanted]
 
 
 def _shown(value: str) -> str:

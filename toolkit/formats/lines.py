@@ -125,7 +125,7 @@ def _is_comment(line: bytes) -> bool:
 
 
 def text_problems(data: bytes) -> list[Problem]:
-    """Lines that are no text (F001; comments may hold anything), and what is odd in the layout of the file (F101 to F103)."""
+    """Lines that are no text (F001; comments may hold anything), and warnings of the layout of the file (F101 to F103)."""
     lines = _lines(data.removesuffix(b"\n")) if data else []
     bad = [number for number in sorted(bad_lines(data)) if not _is_comment(lines[number - 1])]
     problems = [Problem("F001", number, "not UTF-8 text") for number in bad]
@@ -133,7 +133,7 @@ def text_problems(data: bytes) -> list[Problem]:
         number = data.count(b"\n", 0, mark.start()) + 1
         problems.append(Problem("F101", number, "byte order mark at the start of the line"))
     for code, pattern, what in _LAYOUT:
-        found = [number for number, line in enumerate(lines, 1) if pattern.search(line) and not line.startswith(b"#")]
-        if found:
-            problems.append(Problem(code, found[0], f"{len(found):,} of {len(lines):,} lines {what}"))
+        numbers = [number for number, line in enumerate(lines, 1) if pattern.search(line) and not line.startswith(b"#")]
+        if numbers:
+            problems.append(Problem(code, numbers[0], f"{len(numbers):,} of {len(lines):,} lines {what}"))
     return problems

@@ -79,8 +79,10 @@ def scan_run(data: bytes) -> tuple[Lines, list[Problem]]:
         key = (row[0], row[2]) if len(row) == 6 else None
         if key is None:
             problems.append(Problem("R001", number, f"expected 6 columns, found {len(row)}"))
-        elif odd := _bad_score(row[4]):
-            problems.append(Problem(odd, number, f"score {_show(row[4])} is not a {'finite ' if odd == 'R003' else ''}number"))
+        elif code := _bad_score(row[4]):
+            problems.append(
+                Problem(code, number, f"score {_show(row[4])} is not a {'finite ' if code == 'R003' else ''}number")
+            )
         elif key in seen:
             first = seen[key]
             if lines.rows[first] == row:
@@ -122,13 +124,13 @@ def run_from_lines(lines: Lines, source: str) -> Run:
 
 
 def run_warnings(lines: Lines) -> list[Problem]:
-    """What is odd in lines that are right one by one: ranks, tags, order."""
+    """Warnings of lines that are right one by one: ranks, tags, order."""
     if not lines.rows:
         return []
     warnings = []
-    odd = [number for number, row in zip(lines.numbers, lines.rows, strict=True) if not _INTEGER.fullmatch(row[3])]
-    if odd:
-        warnings.append(Problem("R101", odd[0], f"{len(odd):,} of {len(lines.rows):,} ranks are not whole numbers"))
+    not_whole = [number for number, row in zip(lines.numbers, lines.rows, strict=True) if not _INTEGER.fullmatch(row[3])]
+    if not_whole:
+        warnings.append(Problem("R101", not_whole[0], f"{len(not_whole):,} of {len(lines.rows):,} ranks are not whole numbers"))
     tags = {row[5]: number for number, row in zip(reversed(lines.numbers), reversed(lines.rows), strict=True)}
     if len(tags) > 1:
         warnings.append(Problem("R103", sorted(tags.values())[1], f"{len(tags)} tags, the first is {_show(lines.rows[0][5])}"))
@@ -141,9 +143,9 @@ def order_warnings(run: Run, numbers: Sequence[int]) -> list[Problem]:
     if run.ranks is not None:
         checks.append(("R102", _contradictions(run), "ranks contradict scores in {} of {} queries"))
     return [
-        Problem(code, numbers[int(found.min())], what.format(len(np.unique(run.queries[found])), len(run.query_ids)))
-        for code, found, what in checks
-        if len(found)
+        Problem(code, numbers[int(rows.min())], what.format(len(np.unique(run.queries[rows])), len(run.query_ids)))
+        for code, rows, what in checks
+        if len(rows)
     ]
 
 
@@ -159,9 +161,9 @@ def _contradictions(run: Run) -> np.ndarray:
 
 def _out_of_order(run: Run) -> np.ndarray:
     """Lines that follow a worse one of the same query, or come after another query's."""
-    seen = np.maximum.accumulate(run.queries)
+    latest = np.maximum.accumulate(run.queries)
     same = np.diff(run.queries) == 0
-    apart = run.queries[1:] < seen[1:]
+    apart = run.queries[1:] < latest[1:]
     rise = same & (np.diff(run.scores.astype(np.float32)) > 0)
     return np.flatnonzero(apart | rise) + 1
 

@@ -121,8 +121,8 @@ def _numbers(values: Any, name: str, place: str) -> np.ndarray:
 
 def _from_ranks(queries: np.ndarray, ranks: np.ndarray, place: str) -> np.ndarray:
     """1/rank; PyTerrier counts from 0."""
-    if len(odd := ranks[(ranks < 0) | (ranks != np.floor(ranks))]):
-        raise ToolkitError(f"{place}rank {odd[0]:g} is not a whole number", "ranks count from 1, or from 0")
+    if len(invalid := ranks[(ranks < 0) | (ranks != np.floor(ranks))]):
+        raise ToolkitError(f"{place}rank {invalid[0]:g} is not a whole number", "ranks count from 1, or from 0")
     order = np.lexsort((ranks, queries))
     if ((np.diff(ranks[order]) == 0) & (np.diff(queries[order]) == 0)).any():
         raise ToolkitError(f"{place}two documents of a query have one rank", "ranks tell documents apart, or give scores")

@@ -67,9 +67,9 @@ def _leave_interrupts() -> None:
 class PageReader:
     """Gives rows of web results their ids and texts.
 
-    about  is told how many rows were pages, and of those how many had no text (they are left out) or were read in part
-    begin  begins to read a page
-    ahead  how many batches are begun before the first of them is waited for
+    about  gets how many rows were pages, and of those how many had no text (they are left out) or were read in part
+    begin  starts to read a page
+    ahead  how many batches are started before the first of them is waited for
     """
 
     def __init__(self, about: dict[str, Any], begin: Callable[[str], Text], ahead: int = 0) -> None:
@@ -89,10 +89,10 @@ class PageReader:
         while waiting:
             yield self._done(*waiting.popleft())
 
-    def _done(self, batch: Batch, begun: list[tuple[Entry, Text | None]]) -> Batch:
+    def _done(self, batch: Batch, started: list[tuple[Entry, Text | None]]) -> Batch:
         if batch.ready:
             return batch
-        return Batch(partial(list, [done for entry, text in begun for done in self._read(entry, text)]))
+        return Batch(partial(list, [done for entry, text in started for done in self._read(entry, text)]))
 
     def _read(self, entry: Entry, read: Text | None) -> Iterator[Entry]:
         if entry.problem or not (entry.question or entry.page):

@@ -1,4 +1,4 @@
-"""Documents cut into passages of some words."""
+"""Documents split into passages of some words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.formats.corpus import Batch, Entry
 from toolkit.formats.documents import Corpus
 
-SPLIT, CUT = "split", "documents cut"
+SPLIT, DOCUMENTS = "split", "documents cut"
 
 
 def split_corpus(corpus: Corpus, words: int) -> Corpus:
@@ -19,23 +19,23 @@ def split_corpus(corpus: Corpus, words: int) -> Corpus:
 
     words  in a passage, at most; ToolkitError for less than 1
 
-    What was read is still the digest of the files; `about` is told the words, and how many documents there were.
+    What was read is still the digest of the files; `about` gets the number of words, and how many documents there were.
     """
     if words < 1:
         raise ToolkitError(f"passages of {words} words", "--split takes a whole number from 1 on")
     about = corpus.about
-    about.update({SPLIT: words, CUT: 0})
+    about.update({SPLIT: words, DOCUMENTS: 0})
 
     def batches(whole: Iterable[Batch]) -> Iterator[Batch]:
         for batch in whole:
             entries = batch.entries()
-            about[CUT] += sum(not entry.problem for entry in entries)
-            yield Batch(partial(list, [part for entry in entries for part in _cut(entry, words)]))
+            about[DOCUMENTS] += sum(not entry.problem for entry in entries)
+            yield Batch(partial(list, [part for entry in entries for part in _split(entry, words)]))
 
     return replace(corpus, parts=((file, batches(whole)) for file, whole in corpus.parts))
 
 
-def _cut(entry: Entry, words: int) -> Iterator[Entry]:
+def _split(entry: Entry, words: int) -> Iterator[Entry]:
     if entry.problem:
         yield entry
     else:

@@ -43,7 +43,7 @@ def read_questions(folder: Path) -> list[Question]:
     for number, line in enumerate(_lines(folder / QUESTIONS), 1):
         name, place, documents = [*line.split("\t"), "", ""][:3]
         if not documents.isdigit() or not (folder / place).is_dir():
-            raise ToolkitError(f"{folder / QUESTIONS}, line {number}: no index of a question", "make the index anew")
+            raise ToolkitError(f"{folder / QUESTIONS}, line {number}: no index of a question", "rebuild the index")
         questions.append(Question(name, folder / place, int(documents)))
     return questions
 
@@ -63,9 +63,9 @@ def indexes_of(folder: Path, doc_ids: Iterable[str]) -> dict[Path, list[str]]:
     known = pyarrow.array(_lines(folder / IDS), pyarrow.large_string())
     wanted = list(dict.fromkeys(doc_ids))
     places = pyarrow.compute.index_in(pyarrow.array(wanted, pyarrow.large_string()), known).to_pylist()
-    ends, found = np.cumsum([question.documents for question in questions]), {}
+    ends, ids_by_folder = np.cumsum([question.documents for question in questions]), {}
     for doc_id, place in zip(wanted, places, strict=True):
         if place is not None:
             question = questions[int(np.searchsorted(ends, place, side="right"))]
-            found.setdefault(question.folder, []).append(doc_id)
-    return found
+            ids_by_folder.setdefault(question.folder, []).append(doc_id)
+    return ids_by_folder

@@ -34,17 +34,17 @@ def parse_requests(data: bytes, source: str) -> tuple[Run, list[Topic]]:
         place = f"{source}, request {number}"
         try:
             query_id, text = _text(request["query"]["qid"]), _text(request["query"]["text"])
-            found = [ScoredDoc(query_id, _text(row["docid"]), _score(row["score"])) for row in request["candidates"]]
+            candidates = [ScoredDoc(query_id, _text(row["docid"]), _score(row["score"])) for row in request["candidates"]]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise ToolkitError(f"{place}: {what}", HINT) from error
         if query_id in seen:
             raise ToolkitError(f"{place}: query {query_id} again", "ids are unique: keep one file per mode")
-        if len({doc.doc_id for doc in found}) < len(found):
+        if len({doc.doc_id for doc in candidates}) < len(candidates):
             raise ToolkitError(f"{place}: query {query_id} has the same document twice", "keep one candidate for each document")
         seen.add(query_id)
         topics.append(Topic(query_id, text, query=text))
-        rows += found
+        rows += candidates
     return Run.from_rows(rows, source=source), topics
 
 

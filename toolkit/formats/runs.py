@@ -128,7 +128,7 @@ FORMS = {
 
 
 def read_run(path: str | Path, form: str = "") -> Run:
-    """A run from a file in any of FORMS, told by its content; .gz, .zst, `-`.
+    """A run from a file in any of FORMS, recognised by its content; .gz, .zst, `-`.
 
     form  which one it is, for a file that fits two
 

@@ -1,4 +1,4 @@
-"""Topics as TREC topics, TSV and JSONL, told apart by their content."""
+"""Topics as TREC topics, TSV and JSONL, recognised by their content."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from toolkit.formats.ids import check_ids
 from toolkit.formats.lines import bad_lines, read_bytes, source_name
 from toolkit.formats.problems import Problem, by_line, refuse
 
-Found = tuple[int, Topic | Problem]  # line number and what stands there
+Parsed = tuple[int, Topic | Problem]  # line number and what stands there
 _FIELDS = tuple(field.name for field in fields(Topic))
 _IDS, _TEXTS = ("query_id", "_id", "id", "qid"), ("text", "query", "title")  # ours, BEIR's, Pyserini's
 _TOP = re.compile(r"^[ \t]*<top>(.*?)(^[ \t]*</top>|(?=^[ \t]*<top>)|\Z)", re.DOTALL | re.IGNORECASE | re.MULTILINE)
 # a tag at the start of a line, or a known one anywhere: some files put <num> and <title> on one line
 _TAG = re.compile(r"^[ \t]*<(\w+)>|<(num|title|desc|narr)>", re.MULTILINE | re.IGNORECASE)
-_OWN_TAG = re.compile(r"^<(num|orig|title|desc|narr|perspective)>", re.MULTILINE)
+_TANDEM_TAG = re.compile(r"^<(num|orig|title|desc|narr|perspective)>", re.MULTILINE)
 _PERSPECTIVE = re.compile(r"^<perspective>(.*)$", re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CLOSING = re.compile(r"</\w+>")
@@ -34,11 +34,11 @@ _LABELS = {
     "desc": re.compile(r"^description\s*:\s*", re.IGNORECASE),
     "narr": re.compile(r"^narrative\s*:\s*", re.IGNORECASE),
 }
-_OWN_LABELS = {name: label for name, label in _LABELS.items() if name != "title"}
+_TANDEM_LABELS = {name: label for name, label in _LABELS.items() if name != "title"}
 
 
 def read_topics(path: str | Path) -> list[Topic]:
-    """Topics from a file, told apart by its content; .gz, .zst, `-`.
+    """Topics from a file, recognised by its content; .gz, .zst, `-`.
 
     JSONL has the fields of Topic; `_id`, `id` or `qid` stand for `query_id`, and of `text`, `query` and `title` one is enough.
     With both `text` and `query` each is what Topic says. With one of the three it is the core query, and the text is the core
@@ -58,14 +58,14 @@ def read_topics(path: str | Path) -> list[Topic]:
     refuse(source, [Problem("F001", number, "not UTF-8 text") for number in sorted(bad_lines(data))])
     text = data.decode().replace("\r\n", "\n")
     topics, problems, seen, unread = [], [], {}, {}
-    for line, found in _reader(text)(text, unread):
-        if isinstance(found, Problem):
-            problems.append(found)
-        elif found.query_id in seen:
-            problems.append(Problem("T003", line, f"topic {found.query_id} again, first on line {seen[found.query_id]}"))
+    for line, parsed in _reader(text)(text, unread):
+        if isinstance(parsed, Problem):
+            problems.append(parsed)
+        elif parsed.query_id in seen:
+            problems.append(Problem("T003", line, f"topic {parsed.query_id} again, first on line {seen[parsed.query_id]}"))
         else:
-            seen[found.query_id] = line
-            topics.append(found)
+            seen[parsed.query_id] = line
+            topics.append(parsed)
     if not seen and not problems:
         problems.append(Problem("F002", None, "no topics in it"))
     refuse(source, by_line(problems))
@@ -77,12 +77,12 @@ def read_topics(path: str | Path) -> list[Topic]:
 def topics_from_rows(rows: Iterable[Topic | Mapping[str, Any]]) -> list[Topic]:
     """Topics from mappings with the keys of JSONL, or Topics as they are; ToolkitError as `read_topics`, for rows from 1."""
     unread: dict[str, None] = {}
-    found = [
+    parsed = [
         (row if isinstance(row, Topic) else _from_row(number, row if isinstance(row, Mapping) else {}, unread)[1])
         for number, row in enumerate(rows, 1)
     ]
-    problems = [one for one in found if isinstance(one, Problem)]
-    topics = [one for one in found if isinstance(one, Topic)]
+    problems = [one for one in parsed if isinstance(one, Problem)]
+    topics = [one for one in parsed if isinstance(one, Topic)]
     first: dict[str, int] = {}
     for number, topic in enumerate(topics, 1):
         if first.setdefault(topic.query_id, number) != number:
@@ -93,14 +93,14 @@ def topics_from_rows(rows: Iterable[Topic | Mapping[str, Any]]) -> list[Topic]:
     return topics
 
 
-def _reader(text: str) -> Callable[[str, dict[str, None]], Iterator[Found]]:
+def _reader(text: str) -> Callable[[str, dict[str, None]], Iterator[Parsed]]:
     start = text.lstrip()
     if start.startswith("{"):
         return _read_jsonl
     return _read_trec if start.startswith("<") else _read_tsv
 
 
-def _topic(line: int, values: dict[str, Any]) -> Found:
+def _topic(line: int, values: dict[str, Any]) -> Parsed:
     """A topic with what follows from other fields filled in, or what is wrong with it."""
     query_id = values.get("query_id", "")
     if not query_id or not values.get("text", "").strip():
@@ -116,7 +116,7 @@ def _is_split(query_id: str) -> bool:
     return query_id.split() != [query_id]
 
 
-def _read_tsv(text: str, unread: dict[str, None]) -> Iterator[Found]:
+def _read_tsv(text: str, unread: dict[str, None]) -> Iterator[Parsed]:
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     first = [cell.strip().lower() for cell in lines[0][1].split("\t")] if lines else [""]
     named = first[0] in _IDS
@@ -137,7 +137,7 @@ def _read_tsv(text: str, unread: dict[str, None]) -> Iterator[Found]:
             yield _from_row(number, {name: cell if name in _IDS else cell.strip() for name, cell in row}, unread)
 
 
-def _read_jsonl(text: str, unread: dict[str, None]) -> Iterator[Found]:
+def _read_jsonl(text: str, unread: dict[str, None]) -> Iterator[Parsed]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -151,7 +151,7 @@ def _read_jsonl(text: str, unread: dict[str, None]) -> Iterator[Found]:
             yield _from_row(number, row if isinstance(row, dict) else {}, unread)
 
 
-def _from_row(line: int, row: Mapping[str, Any], unread: dict[str, None]) -> Found:
+def _from_row(line: int, row: Mapping[str, Any], unread: dict[str, None]) -> Parsed:
     """The topic of a row by its keys; those that stand for nothing are added to `unread`."""
     rest = {key: value for key, value in row.items() if value not in (None, "", [], {})}
     aliases = dict.fromkeys(_IDS, "query_id") | ({} if rest.keys() & {"text", "query"} else {"title": "text"})
@@ -197,32 +197,32 @@ _NESTED = {"perspectives": _is_list, "wordings": _is_mapping}
 _CALLED = {"perspectives": "no list of texts", "wordings": "no mapping of texts"}
 
 
-def _read_trec(text: str, unread: dict[str, None]) -> Iterator[Found]:
+def _read_trec(text: str, unread: dict[str, None]) -> Iterator[Parsed]:
     for top in _TOP.finditer(text):
         line = text.count("\n", 0, top.start()) + 1
         if not top.group(2):
             yield line, Problem("T001", line, "<top> without </top>")
         elif "\n<orig>" in top.group(1):  # Tandem's own: one value a line, which may hold anything
-            found = _sections(top.group(1), _OWN_TAG, _OWN_LABELS)
+            sections = _sections(top.group(1), _TANDEM_TAG, _TANDEM_LABELS)
             names = {"num": "query_id", "orig": "original_id", "title": "text", "desc": "query", "narr": "instruction"}
-            values: dict[str, Any] = {name: found[tag] for tag, name in names.items() if tag in found}
+            values: dict[str, Any] = {name: sections[tag] for tag, name in names.items() if tag in sections}
             values["perspectives"] = tuple(text.strip() for text in _PERSPECTIVE.findall(top.group(1)))
             yield _topic(line, values)
         else:
-            found = _sections(_CLOSING.sub(" ", top.group(1)), _TAG, _LABELS)
-            yield _topic(line, {"query_id": found.get("num", ""), "text": found.get("title", "")})
+            sections = _sections(_CLOSING.sub(" ", top.group(1)), _TAG, _LABELS)
+            yield _topic(line, {"query_id": sections.get("num", ""), "text": sections.get("title", "")})
 
 
 def _sections(body: str, tag: re.Pattern, labels: dict[str, re.Pattern]) -> dict[str, str]:
     """Tag -> text up to the next tag, white space made one blank, without its label (`Number:`); of equal tags the first."""
     tags = list(tag.finditer(body))
     ends = [match.start() for match in tags[1:]] + [len(body)]
-    found = {}
+    sections = {}
     for match, end in zip(tags, ends, strict=True):
         name = next(filter(None, match.groups())).lower()
         text = " ".join(body[match.end() : end].split())
-        found.setdefault(name, labels[name].sub("", text) if name in labels else text)
-    return found
+        sections.setdefault(name, labels[name].sub("", text) if name in labels else text)
+    return sections
 
 
 def write_topics(topics: Iterable[Topic], path: str | Path, format: str = "trec") -> None:

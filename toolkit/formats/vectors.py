@@ -21,8 +21,8 @@ from toolkit.formats.indexes import FORMAT, NAME, read_index_metadata
 
 KIND = "vectors"
 CHECKED_AT_ONCE = 1 << 16  # rows
-GO_ON = "run the same `tandem encode` again: it goes on where it was"
-MAKE_ANEW = "remove the folder and encode again"
+RESUME = "run the same `tandem encode` again: it resumes where it stopped"
+ENCODE_AGAIN = "remove the folder and encode again"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Shard:
 
     documents     SHA-256 of what was encoded
     vectors, ids  SHA-256 of its two files
-    cut           how many of its inputs were cut at the model's limit
+    cut           how many of its inputs were truncated at the limit
     lost          how many of its queries have a core query that is fully truncated
     """
 
@@ -44,7 +44,7 @@ class Shard:
 
 
 class VectorStore:
-    """A folder of vectors while it is made: what is there is kept, what is added is there to stay.
+    """A folder of vectors while it is made: what is there stays, what is added is on disk.
 
     Only one process may have it open (`toolkit.store.lock`).
 
@@ -54,7 +54,7 @@ class VectorStore:
     """
 
     def __init__(self, folder: str | Path, facts: Mapping[str, Any]):
-        """Open a folder to go on with it; one that is not there yet is made with the first shard.
+        """Open a folder to resume it; one that is not there yet is made with the first shard.
 
         facts  what the vectors are of: system, side, precision, ... (plain values)
 
@@ -163,13 +163,13 @@ def open_vectors(folder: str | Path) -> Vectors:
     folder = Path(folder)
     metadata = read_vectors_metadata(folder)
     if not metadata["complete"]:
-        raise ToolkitError(f"the vectors in {folder} are not complete: {metadata['rows']} are there", GO_ON)
+        raise ToolkitError(f"the vectors in {folder} are not complete: {metadata['rows']} are there", RESUME)
     ids: list[str] = []
     arrays = []
     for number, shard in enumerate(metadata["shards"]):
-        own, array = _read_shard(folder, number, Shard(**shard), metadata["dimension"])
-        _refuse_infinite(folder, array, own)
-        ids += own
+        shard_ids, array = _read_shard(folder, number, Shard(**shard), metadata["dimension"])
+        _refuse_infinite(folder, array, shard_ids)
+        ids += shard_ids
         arrays.append(array)
     return Vectors(folder, ids, arrays, metadata)
 
@@ -205,7 +205,7 @@ def read_vectors_metadata(folder: str | Path) -> dict[str, Any]:
 def _shown(value: Any) -> str:
     """For a message: what a mapping says in words, digests by their first digits."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_shown(its)}" for name, its in value.items())
+        return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
     return repr(value[:12] if isinstance(value, str) and len(value) == 64 else value)
 
 
@@ -213,16 +213,16 @@ def _read_shard(folder: Path, number: int, shard: Shard, dimension: int) -> tupl
     vectors_path, ids_path = _paths(folder, number)
     for path in (vectors_path, ids_path):
         if not path.exists():
-            raise ToolkitError(f"{path} is missing", MAKE_ANEW)
+            raise ToolkitError(f"{path} is missing", ENCODE_AGAIN)
     try:
         array = np.load(vectors_path, mmap_mode="r", allow_pickle=False)
         ids = ids_path.read_bytes().decode().split("\n")[:-1]
     except (ValueError, EOFError) as error:
-        raise ToolkitError(f"{folder}: shard {number} is damaged ({error})", MAKE_ANEW) from error
+        raise ToolkitError(f"{folder}: shard {number} is damaged ({error})", ENCODE_AGAIN) from error
     if array.shape != (shard.rows, dimension) or array.dtype != np.float32 or len(ids) != shard.rows:
-        found = f"{' x '.join(map(str, array.shape))} {array.dtype} and {len(ids)} ids"
+        actual = f"{' x '.join(map(str, array.shape))} {array.dtype} and {len(ids)} ids"
         expected = f"{shard.rows} x {dimension} float32 and {shard.rows} ids"
-        raise ToolkitError(f"{folder}: shard {number} has {found}, {NAME} says {expected}", MAKE_ANEW)
+        raise ToolkitError(f"{folder}: shard {number} has {actual}, {NAME} says {expected}", ENCODE_AGAIN)
     return ids, array
 
 

@@ -39,7 +39,7 @@ def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, 
     from toolkit.models.impact import LEVELS, json_line, quantise
 
     check_output(output)
-    started, counts, before = time.time(), Counts(), encoder.cut["passage"]
+    started, counts, before = time.time(), Counts(), encoder.truncated["passage"]
     levels = encoder.spec.parameters.get("quantization", LEVELS)
     with new_folder(output) as part:
         with (
@@ -58,7 +58,7 @@ def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, 
             raise ToolkitError(f"{corpus.name} has no documents to index", "see `tandem index --help` for the forms it reads")
         about = {"kind": IMPACT, **system_facts(encoder.spec), "checkpoint": encoder.spec.checkpoint}
         about |= {"commits": encoder.commits} if encoder.commits else {}
-        about |= {"corpus": corpus.facts(), **asdict(counts), "cut": encoder.cut["passage"] - before}
+        about |= {"corpus": corpus.facts(), **asdict(counts), "cut": encoder.truncated["passage"] - before}
         about["statistics"] = StoredTexts(part).statistics()
         about["implementation"] = {
             "command": command,

@@ -43,7 +43,7 @@ def build_late_index(
     from toolkit.models.late import LateIndex, LateWriter
 
     check_output(output)
-    started, counts, before = time.time(), Counts(), encoder.cut["passage"]
+    started, counts, before = time.time(), Counts(), encoder.truncated["passage"]
     with new_folder(output) as part:
         writer = LateWriter(part)
         with progress(f"encoding {corpus.name}", unit="documents") as advance:
@@ -62,7 +62,7 @@ def build_late_index(
             write_centroids(index, centroids)
         about = {"kind": MULTIVECTOR, **system_facts(encoder.spec), "checkpoint": encoder.spec.checkpoint}
         about |= {"commits": encoder.commits} if encoder.commits else {}
-        about |= {"corpus": corpus.facts(), **asdict(counts), "cut": encoder.cut["passage"] - before}
+        about |= {"corpus": corpus.facts(), **asdict(counts), "cut": encoder.truncated["passage"] - before}
         about |= {"vectors": total, "dimension": width, "centroids": min(centroids, total)}
         about["implementation"] = {"command": command, "tandem-ir": __version__, "wall time": round(time.time() - started, 1)}
         write_index_metadata(part, about)

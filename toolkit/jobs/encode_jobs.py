@@ -185,7 +185,7 @@ class IndexJob(FolderJob):
             return build_encoded(corpus, self.spec, encoder, folder, vectors / folder.name, **how, keep=True)
 
         counts = build_per_question(self.corpus, output, build, command=command)
-        if truncated := encoder.cut["passage"]:
+        if truncated := encoder.truncated["passage"]:
             say(f"note: {truncated:,} passages are longer than the model's limit and were truncated")
         if vectors.exists() and not self.keep_vectors:
             shutil.rmtree(vectors)

@@ -13,7 +13,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import INSTRUCTED, REVERSED, Modes
 from toolkit.core.tabular import aligned, to_csv, to_json
 
-GOLD_RANK = ("GoldRank", "gold_rank")  # ours, and as published tables are kept
+GOLD_RANK = ("GoldRank", "gold_rank")  # ours, and as published tables have it
 MOVEMENT = "R_rev - R_ins"
 FORMATS = ("table", "json", "csv")
 
@@ -52,15 +52,15 @@ def orders(graded: Iterable[Graded], modes: Modes) -> Orders:
     instructed to the reversed mode, as floats: in InfoSearch's table 1 two movements of -0.1 differ in their last bits and are
     no tie (as a tie they make tau with WISE 0.47 instead of 0.48). Numbers that are not there (NaN) are left out.
     """
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    values: dict[str, dict[str, dict[str, float]]] = {}
     for row in graded:
         spec = registry.measure(row.measure)
         # no grade of a system: what could be reached, and how far off the system is
         if not math.isnan(row.value) and spec.direction != "none" and spec.over != "aggregate":
-            found.setdefault(row.measure, {}).setdefault(row.mode, {})[row.system] = row.value
+            values.setdefault(row.measure, {}).setdefault(row.mode, {})[row.system] = row.value
     made: Orders = {}
     movement: Orders = {}
-    for measure, columns in found.items():
+    for measure, columns in values.items():
         by_role = {modes[mode]: column for mode, column in columns.items() if mode in modes}
         if measure in GOLD_RANK:
             rev, ins = by_role.get(REVERSED, {}), by_role.get(INSTRUCTED, {})

@@ -26,7 +26,7 @@ from toolkit.measures.pairs import REVERSED, ROLES, Pairs, pairs
 class PerQuery(NamedTuple):
     """A measure's values.
 
-    query_ids  base ids for paired measures, group ids with mode for grouped ones, otherwise as in the qrels
+    query_ids  base ids for paired measures, group ids with mode for grouped ones, else as in the qrels
     values     (n,) float64; NaN where the measure leaves the query out
     absent     (n,) bool: the run has no line for the query in a mode that the measure needs
     """
@@ -93,15 +93,15 @@ def compute(joined: Joined, measure: Measure) -> PerQuery:
     if measure.NAME in PLAIN:
         given = {name: measure[name] for name in ("cutoff", "rel") if name in measure.SUPPORTED_PARAMS}
         given = {name: value for name, value in given.items() if value is not NOT_PROVIDED}
-        found = joined.documents("trec")
-        return PerQuery(found.query_ids, PLAIN[measure.NAME](found, **given), found.absent)
+        positions = joined.documents("trec")
+        return PerQuery(positions.query_ids, PLAIN[measure.NAME](positions, **given), positions.absent)
     spec = registry.measures()[measure.NAME]
     function = partial(function_of(spec), **{name: measure[name] for name in spec.parameters if name != "ties"})
     if spec.follows_documents:
         pairs = joined.pairs(measure["ties"])
         return _paired(pairs, spec, function) if spec.over == "paired" else _in_each_mode(pairs, function)
-    found = (joined.positions if "subtopics" in spec.needs else joined.documents)(measure["ties"])
-    values = PerQuery(found.query_ids, function(found), found.absent)
+    positions = (joined.positions if "subtopics" in spec.needs else joined.documents)(measure["ties"])
+    values = PerQuery(positions.query_ids, function(positions), positions.absent)
     return _minimum_of_groups(joined, values) if spec.over == "group" else values
 
 

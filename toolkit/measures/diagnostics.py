@@ -99,20 +99,20 @@ def findings(run: Run, qrels: Qrels, groups: Mapping[str, str] | None = None) ->
 def _modes(joined: Joined) -> dict[str, ModeFindings]:
     documents, pairs = joined.documents("trec"), joined.pairs("trec")
     split = [joined.modes.split(query_id) for query_id in documents.query_ids]
-    found = {}
+    by_mode = {}
     for mode in sorted({mode for _, mode in split}, key=joined.modes.place):
         queries = np.array([row for row, (_, split_off) in enumerate(split) if split_off == mode])
         lengths = documents.lengths[queries]
         present = lengths[lengths > 0]
         gold, missing = _gold_in_mode(pairs, mode)
-        found[mode] = ModeFindings(
+        by_mode[mode] = ModeFindings(
             judged=len(queries),
             absent=tuple(split[row][0] for row in queries[lengths == 0]),
             gold=gold,
             missing_gold=missing,
             depth=(int(present.min()), int(present.max())) if len(present) else (0, 0),
         )
-    return found
+    return by_mode
 
 
 def _gold_in_mode(pairs: Pairs, mode: str) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from toolkit.core.scores import PAIRED
 from toolkit.formats.conversion import as_qrels, as_run
 from toolkit.measures.compute import Joined, PerQuery, compute
 from toolkit.measures.definitions import parse
-from toolkit.measures.ir_measures_adapter import foreign_values
+from toolkit.measures.ir_measures_adapter import values_by_ir_measures
 from toolkit.measures.providers import FAST, OURS
 
 MISSING = ("worst", "skip", "error")
@@ -61,26 +61,26 @@ def evaluate(
     assert missing in MISSING, missing
     parsed = [parse(measure) for measure in measures]
     joined = Joined(as_run(run), as_qrels(qrels), groups, skip_absent=missing == "skip")
-    foreign = [measure for measure in parsed if not (OURS.supports(measure) or FAST.supports(measure))]
-    computed = foreign_values(foreign, joined) if foreign else {}
+    others = [measure for measure in parsed if not (OURS.supports(measure) or FAST.supports(measure))]
+    computed = values_by_ir_measures(others, joined) if others else {}
     results = []
     for measure in parsed:
         result = computed[measure] if measure in computed else compute(joined, measure)
         if missing == "error" and result.absent.any():
             _refuse_absent(joined.run, measure, np.array(result.query_ids, object)[result.absent])
-        kept = ~np.isnan(result.values) & ~(result.absent & (missing == "skip"))
-        results += _by_mode(measure, result, kept, joined.modes)
+        counted = ~np.isnan(result.values) & ~(result.absent & (missing == "skip"))
+        results += _by_mode(measure, result, counted, joined.modes)
     return results
 
 
-def _by_mode(measure: Measure, result: PerQuery, kept: np.ndarray, modes: Modes) -> list[MeasureValues]:
+def _by_mode(measure: Measure, result: PerQuery, counted: np.ndarray, modes: Modes) -> list[MeasureValues]:
     if registry.measure(measure.NAME).over == PAIRED:
         split = [(query_id, PAIRED) for query_id in result.query_ids]
     else:
         split = [modes.split(query_id) for query_id in result.query_ids]
     results = []
     for mode in sorted({mode for _, mode in split}, key=modes.place):
-        rows = [row for row, (_, split_off) in enumerate(split) if split_off == mode and kept[row]]
+        rows = [row for row, (_, split_off) in enumerate(split) if split_off == mode and counted[row]]
         values = result.values[rows]
         query_ids = tuple(split[row][0] for row in rows)
         results.append(MeasureValues(str(measure), mode, query_ids, values, _aggregate(measure, values.tolist())))

@@ -16,68 +16,68 @@ from toolkit.measures.join import Positions
 EVERYTHING = np.iinfo(np.int64).max
 
 
-def ndcg(found: Positions, cutoff: int | None = None) -> np.ndarray:
+def ndcg(positions: Positions, cutoff: int | None = None) -> np.ndarray:
     """nDCG with the label as gain (labels below 1 gain nothing) and 1 / log2(rank + 1) as discount."""
-    gains = np.maximum(found.relevance, 0)
+    gains = np.maximum(positions.relevance, 0)
     # the ideal ranking: each query's rows by falling gain
-    best = np.lexsort((-gains, found.queries))
-    sizes = np.bincount(found.queries, minlength=len(found.query_ids))
+    best = np.lexsort((-gains, positions.queries))
+    sizes = np.bincount(positions.queries, minlength=len(positions.query_ids))
     ideal_ranks = np.empty(len(best), np.int64)
     ideal_ranks[best] = np.arange(len(best)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
-    ideal = found.total(_discounted(gains, ideal_ranks, _within(ideal_ranks, cutoff)))
-    return _ratio(found.total(_discounted(gains, found.ranks, _retrieved(found, cutoff))), ideal)
+    ideal = positions.total(_discounted(gains, ideal_ranks, _within(ideal_ranks, cutoff)))
+    return _ratio(positions.total(_discounted(gains, positions.ranks, _retrieved(positions, cutoff))), ideal)
 
 
-def precision(found: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
+def precision(positions: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
     """P@k: relevant documents in the top k, over k."""
-    return _hits(found, cutoff, rel) / cutoff
+    return _hits(positions, cutoff, rel) / cutoff
 
 
-def recall(found: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
+def recall(positions: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
     """R@k: the share of the relevant documents that is in the top k; 0 where none is relevant."""
-    return _ratio(_hits(found, cutoff, rel), found.total(found.relevance >= rel))
+    return _ratio(_hits(positions, cutoff, rel), positions.total(positions.relevance >= rel))
 
 
-def success(found: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
+def success(positions: Positions, cutoff: int, rel: int = 1) -> np.ndarray:
     """Success@k: 1 where a relevant document is in the top k."""
-    return (_hits(found, cutoff, rel) > 0).astype(np.float64)
+    return (_hits(positions, cutoff, rel) > 0).astype(np.float64)
 
 
-def reciprocal_rank(found: Positions, cutoff: int | None = None, rel: int = 1) -> np.ndarray:
+def reciprocal_rank(positions: Positions, cutoff: int | None = None, rel: int = 1) -> np.ndarray:
     """RR and RR@k: 1 / rank of the first relevant document, 0 where none is retrieved (within k)."""
-    hits = _retrieved(found, cutoff) & (found.relevance >= rel)
-    best = np.zeros(len(found.query_ids))
-    np.maximum.at(best, found.queries[hits], 1 / found.ranks[hits])
+    hits = _retrieved(positions, cutoff) & (positions.relevance >= rel)
+    best = np.zeros(len(positions.query_ids))
+    np.maximum.at(best, positions.queries[hits], 1 / positions.ranks[hits])
     return best
 
 
-def average_precision(found: Positions, cutoff: int | None = None, rel: int = 1) -> np.ndarray:
+def average_precision(positions: Positions, cutoff: int | None = None, rel: int = 1) -> np.ndarray:
     """AP and AP@k: precision at each relevant document retrieved (within k), over all relevant documents."""
-    hits = _retrieved(found, cutoff) & (found.relevance >= rel)
-    queries, ranks = found.queries[hits], found.ranks[hits]
+    hits = _retrieved(positions, cutoff) & (positions.relevance >= rel)
+    queries, ranks = positions.queries[hits], positions.ranks[hits]
     order = np.lexsort((ranks, queries))
     queries, ranks = queries[order], ranks[order]
-    sizes = np.bincount(queries, minlength=len(found.query_ids))
-    seen = np.arange(len(ranks)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
-    precisions = np.bincount(queries, seen / ranks, minlength=len(found.query_ids))
-    return _ratio(precisions, found.total(found.relevance >= rel))
+    sizes = np.bincount(queries, minlength=len(positions.query_ids))
+    hits_so_far = np.arange(len(ranks)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    precisions = np.bincount(queries, hits_so_far / ranks, minlength=len(positions.query_ids))
+    return _ratio(precisions, positions.total(positions.relevance >= rel))
 
 
-def judged(found: Positions, cutoff: int | None = None) -> np.ndarray:
+def judged(positions: Positions, cutoff: int | None = None) -> np.ndarray:
     """Judged@k: the share of the top k (or of all retrieved, where that is less) that has a label."""
-    return _ratio(found.total(_retrieved(found, cutoff)), np.minimum(found.lengths, cutoff or EVERYTHING))
+    return _ratio(positions.total(_retrieved(positions, cutoff)), np.minimum(positions.lengths, cutoff or EVERYTHING))
 
 
 def _within(ranks: np.ndarray, cutoff: int | None) -> np.ndarray:
     return ranks <= (EVERYTHING if cutoff is None else cutoff)
 
 
-def _retrieved(found: Positions, cutoff: int | None) -> np.ndarray:
-    return ~found.missing & _within(found.ranks, cutoff)
+def _retrieved(positions: Positions, cutoff: int | None) -> np.ndarray:
+    return ~positions.missing & _within(positions.ranks, cutoff)
 
 
-def _hits(found: Positions, cutoff: int, rel: int) -> np.ndarray:
-    return found.total(_retrieved(found, cutoff) & (found.relevance >= rel))
+def _hits(positions: Positions, cutoff: int, rel: int) -> np.ndarray:
+    return positions.total(_retrieved(positions, cutoff) & (positions.relevance >= rel))
 
 
 def _discounted(gains: np.ndarray, ranks: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-def foreign_values(measures: Sequence[Measure], joined: Joined) -> dict[Measure, PerQuery]:
+def values_by_ir_measures(measures: Sequence[Measure], joined: Joined) -> dict[Measure, PerQuery]:
     """What ir_measures' default pipeline gives; queries that the run lacks get the measure's own default.
 
     Measures with subtopics see every judgment, the others a document's highest label.
@@ -34,9 +34,9 @@ def foreign_values(measures: Sequence[Measure], joined: Joined) -> dict[Measure,
     values = {measure: np.full(len(names), measure.DEFAULT, np.float64) for measure in measures}
     diverse = [measure for measure in measures if ir_measures.pyndeval.supports(measure)]
     plain = [measure for measure in measures if measure not in diverse]
-    for some, its_qrels in ((diverse, qrels), (plain, _highest_labels(qrels))):
+    for some, judgments in ((diverse, qrels), (plain, _highest_labels(qrels))):
         if some:
-            for metric in _pipeline(some, its_qrels.to_frame(), frame):
+            for metric in _pipeline(some, judgments.to_frame(), frame):
                 values[metric.measure][int(metric.query_id)] = metric.value
     absent = joined.documents("trec").absent
     return {measure: PerQuery(names, column, absent) for measure, column in values.items()}

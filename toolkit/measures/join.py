@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-class Found(NamedTuple):
+class Located(NamedTuple):
     """Where wanted (query, document) pairs stand in a run.
 
     ranks    (n,) int64, from 1; run length + 1 where the document is not in the query's ranking
@@ -34,7 +34,7 @@ class Found(NamedTuple):
 
 def locate(
     run: Run, query_ids: Sequence[str], queries: np.ndarray, doc_ids: pyarrow.StringArray, docs: np.ndarray, ties: str
-) -> Found:
+) -> Located:
     """Find the n pairs (`query_ids[queries[i]]`, `doc_ids[docs[i]]`) in the run, ranked under the tie policy.
 
     Raises ToolkitError where the run has one of the documents twice in a query.
@@ -66,7 +66,7 @@ def locate(
     ranks = np.where(missing, lengths[queries], pair_places - starts[queries]) + 1
     scores = np.zeros(len(docs))
     scores[~missing] = run.scores[order[pair_places[~missing]]]
-    return Found(ranks, scores, missing, lengths)
+    return Located(ranks, scores, missing, lengths)
 
 
 def _codes_in(many: pyarrow.StringArray, few: pyarrow.StringArray) -> np.ndarray:
@@ -98,7 +98,7 @@ class Positions:
     docs       (n,) int64, code of each row's document (only equality means something)
     subtopics  (n,) int64, code of the judgment's second column
     relevance  (n,) int64
-    ranks, scores, missing, lengths  as in `Found`; lengths is parallel to query_ids
+    ranks, scores, missing, lengths  as in `Located`; lengths is parallel to query_ids
     """
 
     query_ids: tuple[str, ...]
@@ -136,14 +136,14 @@ def positions(run: Run, qrels: Qrels, ties: str = "trec") -> Positions:
 
     ties  `trec` or `file`, as in `Run.order`
     """
-    found = locate(run, qrels.query_ids, qrels.queries, qrels.doc_ids, qrels.docs, ties)
+    located = locate(run, qrels.query_ids, qrels.queries, qrels.doc_ids, qrels.docs, ties)
     rows = Positions(
         qrels.query_ids,
         qrels.queries.astype(np.int64),
         qrels.docs.astype(np.int64),
         qrels.subtopics.astype(np.int64),
         qrels.relevance,
-        *found,
+        *located,
     )
     # sums over rows do not depend on the order of the qrels' lines in their last digit
     by_id = text_order(qrels.doc_ids)[rows.docs]

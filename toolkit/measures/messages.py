@@ -1,4 +1,4 @@
-"""The findings of a review as lines of text."""
+"""Findings of the diagnostics as lines of text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def notes(
     return describe(findings(run, qrels, groups), measures=measures, missing=missing)
 
 
-def describe(found: Findings, *, measures: Iterable[str | Measure] | None = None, missing: str = "worst") -> list[str]:
+def describe(findings: Findings, *, measures: Iterable[str | Measure] | None = None, missing: str = "worst") -> list[str]:
     """The same for findings at hand; nothing to say gives no line."""
     named = None if measures is None else [registry.measure(parse(measure).NAME) for measure in measures]
     specs = registry.measures().values() if named is None else named
@@ -40,25 +40,25 @@ def describe(found: Findings, *, measures: Iterable[str | Measure] | None = None
     def needing(*needs: str) -> str:
         return ", ".join(dict.fromkeys(spec.name for spec in specs if not set(needs).isdisjoint(spec.needs)))
 
-    lines = _coverage(found, ABSENT[missing], gold=bool(needing("gold")))
-    if found.repeated:
-        lines.append(f"{found.repeated} judgments are given more than once; each counts once")
-    if found.tied_judged:
+    lines = _coverage(findings, ABSENT[missing], gold=bool(needing("gold")))
+    if findings.repeated:
+        lines.append(f"{findings.repeated} judgments are given more than once; each counts once")
+    if findings.tied_judged:
         lines.append(
-            f"a judged document's score equals another's in {_count(found.tied_judged)} "
-            f"(of {found.tied_queries} with equal scores): ordered by document id, descending"
+            f"a judged document's score equals another's in {_count(findings.tied_judged)} "
+            f"(of {findings.tied_queries} with equal scores): ordered by document id, descending"
         )
     if comparing := needing("scores"):
-        lines += _on_scores(found, comparing)
+        lines += _on_scores(findings, comparing)
     for query_ids, what, names in (
-        (found.unpaired, "judged in one mode only", needing("gold", "negatives")),
-        (found.without_gold, "without a gold document", needing("gold")),
-        (found.without_reversed, "without judgments in a reversed mode", needing("reversed")),
-        (found.without_negatives, "without an instruction negative", needing("negatives")),
+        (findings.unpaired, "judged in one mode only", needing("gold", "negatives")),
+        (findings.without_gold, "without a gold document", needing("gold")),
+        (findings.without_reversed, "without judgments in a reversed mode", needing("reversed")),
+        (findings.without_negatives, "without an instruction negative", needing("negatives")),
     ):
         if query_ids and names:
             lines.append(f"{_some(query_ids)} {what}: left out of {names}")
-    if found.without_group and named:  # true of the ids of most collections: said to those who ask alone
+    if findings.without_group and named:  # true of the ids of most collections: said to those who ask alone
         lines += without_group(needing("groups"))
     return lines
 
@@ -70,30 +70,30 @@ def without_group(names: str) -> list[str]:
     return [what] if names else []
 
 
-def _coverage(found: Findings, absent: str, *, gold: bool) -> list[str]:
+def _coverage(findings: Findings, absent: str, *, gold: bool) -> list[str]:
     lines = []
-    for mode, counts in found.modes.items():
+    for mode, counts in findings.modes.items():
         where = f" in mode {mode}" if mode else ""
         if counts.absent:
             lines.append(f"{_some(counts.absent)} of {counts.judged} absent from the run{where}: {absent}")
         if gold and counts.missing_gold:
             lines.append(f"{counts.missing_gold} of {counts.gold} gold documents missing{where}: ranked below the last")
-    if found.unjudged:
-        lines.append(f"{_count(found.unjudged)} of the run without judgments: they count nowhere")
-    depths = {mode: counts.depth for mode, counts in found.modes.items() if counts.depth[1]}
+    if findings.unjudged:
+        lines.append(f"{_count(findings.unjudged)} of the run without judgments: they count nowhere")
+    depths = {mode: counts.depth for mode, counts in findings.modes.items() if counts.depth[1]}
     if len({depth for _, depth in depths.values()}) > 1:
         shown = ", ".join(f"{mode} {low}-{high}" if low != high else f"{mode} {high}" for mode, (low, high) in depths.items())
         lines.append(f"the modes have different depths ({shown}): the rank of a missing document depends on it")
     return lines
 
 
-def _on_scores(found: Findings, names: str) -> list[str]:
-    if found.rank_only:
+def _on_scores(findings: Findings, names: str) -> list[str]:
+    if findings.rank_only:
         return [f"every query has the same score at the same rank: {names} compares ranks, not scores"]
-    if found.decimals is None or not (found.decimals <= COARSE or found.close):
+    if findings.decimals is None or not (findings.decimals <= COARSE or findings.close):
         return []
     return [
-        f"scores have {found.decimals} digits after the point: {found.close} of {found.comparisons} comparisons "
+        f"scores have {findings.decimals} digits after the point: {findings.close} of {findings.comparisons} comparisons "
         f"of {names} are within one step of the last"
     ]
 

@@ -79,8 +79,8 @@ def sicr_of_documents(ranks: np.ndarray, scores: np.ndarray, missing: np.ndarray
     strict = (r_ins < r_ori) & (s_ins > s_ori) & (r_ori < r_rev) & (s_ori > s_rev)
     if variant == "paper":
         return strict
-    kept_first = (r_ori == 1) & (r_ins == 1) & (s_ins >= s_ori) & (r_rev > 1) & (s_ori > s_rev)
-    return strict | kept_first
+    stays_first = (r_ori == 1) & (r_ins == 1) & (s_ins >= s_ori) & (r_rev > 1) & (s_ori > s_rev)
+    return strict | stays_first
 
 
 def pmrr_of_ranks(r_base: np.ndarray, r_changed: np.ndarray) -> np.ndarray:

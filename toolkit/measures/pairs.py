@@ -28,7 +28,7 @@ class Pairs:
     queries    (n,) int64, code of each row's query
     doc_ids    (n,) the documents
     gold       (n,) bool: relevant in the changed mode too; the others are instruction negatives
-    ranks, scores, missing  (n, 3), a column a role, as in `join.Found`
+    ranks, scores, missing  (n, 3), a column a role, as in `join.Located`
     lengths    (queries, 3), documents retrieved
     relevant   (queries,) int64, N of the papers: how many documents are relevant in the base mode
     unpaired   base query ids judged in one of the two modes only
@@ -105,14 +105,14 @@ def pairs(run: Run, qrels: Qrels, ties: str = "trec") -> Pairs:
     named = list(zip(bases, modes, strict=True))
     query_ids = [join_mode(base, names[role]) if names[role] else "" for role in ROLES for base, names in named]
     all_queries = np.concatenate([queries + role * len(bases) for role in ROLES])
-    found = locate(run, query_ids, all_queries, qrels.doc_ids, np.tile(docs, len(ROLES)), ties)
+    located = locate(run, query_ids, all_queries, qrels.doc_ids, np.tile(docs, len(ROLES)), ties)
     return Pairs(
         bases,
         modes,
         queries,
         qrels.doc_ids.take(to_arrow(docs)).to_pylist(),
         gold,
-        *(column.reshape(len(ROLES), -1).T for column in found),
+        *(column.reshape(len(ROLES), -1).T for column in located),
         relevant=np.bincount(queries, minlength=len(bases)),
         unpaired=tuple(base for base, roles in judged.items() if not (roles[BASE] and roles[CHANGED])),
     )

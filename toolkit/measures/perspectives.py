@@ -11,24 +11,24 @@ import numpy as np
 from toolkit.measures.join import Positions
 
 
-def mrecall(found: Positions, cutoff: int) -> np.ndarray:
+def mrecall(positions: Positions, cutoff: int) -> np.ndarray:
     """MRecall@k: 1 where the top k cover all m perspectives (m <= k) or at least k of them (m > k), else 0.
 
     m counts every perspective that is named for the question, also one that no judged document holds.
     """
-    held = (found.relevance > 0) & ~found.missing & (found.ranks <= cutoff)
-    covered = _distinct(found, found.subtopics, held)
-    named = _distinct(found, found.subtopics, np.ones_like(held))
+    covering = (positions.relevance > 0) & ~positions.missing & (positions.ranks <= cutoff)
+    covered = _distinct(positions, positions.subtopics, covering)
+    named = _distinct(positions, positions.subtopics, np.ones_like(covering))
     return (covered >= np.minimum(named, cutoff)).astype(np.float64)
 
 
-def perspective_precision(found: Positions, cutoff: int) -> np.ndarray:
+def perspective_precision(positions: Positions, cutoff: int) -> np.ndarray:
     """PerspectiveP@k: the share of the top k that holds any perspective of the question; the denominator is k."""
-    held = (found.relevance > 0) & ~found.missing & (found.ranks <= cutoff)
-    return _distinct(found, found.docs, held) / cutoff
+    covering = (positions.relevance > 0) & ~positions.missing & (positions.ranks <= cutoff)
+    return _distinct(positions, positions.docs, covering) / cutoff
 
 
-def _distinct(found: Positions, codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _distinct(positions: Positions, codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """(queries,) int64: how many different codes each query has among these rows."""
-    queries, _ = np.unique(np.stack([found.queries[rows], codes[rows]]), axis=1)
-    return np.bincount(queries, minlength=len(found.query_ids))
+    queries, _ = np.unique(np.stack([positions.queries[rows], codes[rows]]), axis=1)
+    return np.bincount(queries, minlength=len(positions.query_ids))

@@ -54,8 +54,8 @@ class TandemEvaluator(providers.Evaluator):
             warnings.warn(without_group(grouped[0])[0], stacklevel=2)
         for measure in self.measures:
             result = compute(joined, measure)
-            kept = ~np.isnan(result.values)
-            values = dict(zip(compress(result.query_ids, kept), result.values[kept].tolist(), strict=True))
+            counted = ~np.isnan(result.values)
+            values = dict(zip(compress(result.query_ids, counted), result.values[counted].tolist(), strict=True))
             if self.mixed:
                 values = _for_each_query(joined, measure, values)
             for query_id, value in values.items():
@@ -66,7 +66,7 @@ def _for_each_query(joined: Joined, measure: Measure, values: Mapping[str, float
     """Values by query id of the qrels, each repeated for all modes or instructions that it is about.
 
     Aggregates of ir_measures count a repeated value once (`WithoutRepeated`). PyTerrier's plain mean over query ids is the same
-    number where each value has equally many; otherwise repeated values are NaN, and so is that mean.
+    number where each value has equally many; else repeated values are NaN, and so is that mean.
     """
     owner = {"paired": lambda query_id: joined.modes.split(query_id)[0], "group": joined.group}
     owner_of = owner.get(registry.measure(measure.NAME).over, str)

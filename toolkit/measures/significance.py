@@ -24,7 +24,7 @@ def randomisation(differences: np.ndarray, *, samples: int = 10_000, seed: int =
 
     differences  (n, m): a column a comparison, all over the same n queries, so that they share the assignments
 
-    Exact up to 16 queries with a difference; otherwise `samples` assignments are drawn and p = (1 + extreme) / (1 + samples).
+    Exact up to 16 queries with a difference; else `samples` assignments are drawn and p = (1 + extreme) / (1 + samples).
     """
     moved = differences[np.any(differences != 0, axis=1)]
     observed = np.abs(moved.sum(axis=0))

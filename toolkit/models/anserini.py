@@ -33,7 +33,7 @@ RM3_CANDIDATES = 50  # SearchCollection's -rerankCutoff
 Answer = tuple[str, list[float]]  # document ids, one a line, and their scores as Lucene has them
 
 
-class Asked(NamedTuple):
+class Query(NamedTuple):
     """What is asked of an index: a query's text, and the only documents that may be found; all where `among` is None."""
 
     text: str
@@ -74,19 +74,19 @@ class Searcher:
         Scores are Anserini's: rounded to 4 decimals, ties by document id ascending made strict by steps of 1e-6. Equal
         texts are searched once. The number of threads changes nothing but the time.
         """
-        wanted = [Asked(topic.text, tuple(candidates[topic.query_id]) if candidates else None) for topic in topics]
+        wanted = [Query(topic.text, tuple(candidates[topic.query_id]) if candidates else None) for topic in topics]
         different = list(dict.fromkeys(wanted))
-        filters = {among: among_ids(among) for among in dict.fromkeys(asked.among for asked in different) if among is not None}
+        filters = {among: among_ids(among) for among in dict.fromkeys(query.among for query in different) if among is not None}
         if filters:
             present = {among: self._searcher.count(query) for among, query in filters.items()}
-            lacking = sum(len(asked.among) - present[asked.among] for asked in wanted)
-            say_lacking(self.index, lacking, sum(len(asked.among) for asked in wanted))
+            lacking = sum(len(query.among) - present[query.among] for query in wanted)
+            say_lacking(self.index, lacking, sum(len(query.among) for query in wanted))
         ask = self._feedback(hits, filters) if self._rm3 else self._plain(hits, filters, different)
         answers = dict(zip(different, _ask_all(ask, different, threads, self.index), strict=True))
         return _run(topics, wanted, answers, tag, str(self.index))
 
-    def _plain(self, hits: int, filters: Mapping[tuple, Any], asked: Sequence[Asked]) -> Callable[[Asked], Answer]:
-        """The function from what is asked to its answer: one call into Java."""
+    def _plain(self, hits: int, filters: Mapping[tuple, Any], wanted: Sequence[Query]) -> Callable[[Query], Answer]:
+        """The function from a query to its answer: one call into Java."""
         top = jvm.fixed(
             jvm.bound(
                 self._searcher,
@@ -100,10 +100,10 @@ class Searcher:
         answer, build = top.then(_ids_and_scores()), self._query_builder()
         if not filters:
             whole = build.then(answer)
-            return lambda its: whole(its.text)
+            return lambda query: whole(query.text)
         # in this thread: pyjnius mixes up the builders of several
-        queries = {its: filtered(build(its.text), filters[its.among]) for its in asked}
-        return lambda its: answer(queries[its])
+        queries = {query: filtered(build(query.text), filters[query.among]) for query in wanted}
+        return lambda query: answer(queries[query])
 
     def _query_builder(self) -> jvm.Function:
         return jvm.bound(
@@ -115,7 +115,7 @@ class Searcher:
             self._analyzer,
         )
 
-    def _feedback(self, hits: int, filters: Mapping[tuple, Any]) -> Callable[[Asked], Answer]:
+    def _feedback(self, hits: int, filters: Mapping[tuple, Any]) -> Callable[[Query], Answer]:
         """The same with RM3: Anserini's own reranker, object by object. Its terms come from all documents."""
         build, tokens = self._query_builder(), java_class("io.anserini.analysis.AnalyzerUtils").analyze
         scored, context = java_class("io.anserini.search.ScoredDocs"), java_class("io.anserini.rerank.RerankerContext")
@@ -126,13 +126,13 @@ class Searcher:
         settings = java_class("io.anserini.search.SearchCollection$Args")()
         settings.hits = hits
 
-        def ask(asked: Asked) -> Answer:
-            query = build(asked.text)
+        def ask(wanted: Query) -> Answer:
+            query = build(wanted.text)
             first = self._searcher.search(query, RM3_CANDIDATES, by_score_and_id(), True)
-            words, among = tokens(self._analyzer, asked.text), filters.get(asked.among)
-            about = context(self._searcher, None, query, None, asked.text, words, among, settings)
-            found = rm3.rerank(scored.fromTopDocs(first, self._searcher), about)
-            return "\n".join(found.docids), found.scores
+            words, among = tokens(self._analyzer, wanted.text), filters.get(wanted.among)
+            about = context(self._searcher, None, query, None, wanted.text, words, among, settings)
+            feedback = rm3.rerank(scored.fromTopDocs(first, self._searcher), about)
+            return "\n".join(feedback.docids), feedback.scores
 
         return ask
 
@@ -210,10 +210,10 @@ def _ids_and_scores() -> jvm.Function:
     )
 
 
-def _ask_all(ask: Callable[[Asked], Answer], asked: Sequence[Asked], threads: int, index: Path) -> list[Answer]:
-    """The answers to all that is asked, in its order."""
-    answers: list[Answer | None] = [None] * len(asked)
-    waiting, stop = iter(range(len(asked))), threading.Event()
+def _ask_all(ask: Callable[[Query], Answer], queries: Sequence[Query], threads: int, index: Path) -> list[Answer]:
+    """The answers to all queries, in their order."""
+    answers: list[Answer | None] = [None] * len(queries)
+    waiting, stop = iter(range(len(queries))), threading.Event()
 
     def work(advance: Callable[[int], None]) -> None:
         import jnius
@@ -222,16 +222,16 @@ def _ask_all(ask: Callable[[Asked], Answer], asked: Sequence[Asked], threads: in
             for number in waiting:  # shared: each takes the next one
                 if stop.is_set():
                     return
-                answers[number] = ask(asked[number])
+                answers[number] = ask(queries[number])
                 advance(1)
         except jvm.exception() as error:
             stop.set()
-            query = f"the query: {asked[number].text[:80]}"
+            query = f"the query: {queries[number].text[:80]}"
             raise ToolkitError(f"searching {index}: {reason(error)}", query, status=1) from error
         finally:
             jnius.detach()
 
-    with progress("searching", len(asked), "queries") as advance, ThreadPoolExecutor(max(1, threads)) as pool:
+    with progress("searching", len(queries), "queries") as advance, ThreadPoolExecutor(max(1, threads)) as pool:
         try:
             for worker in [pool.submit(work, advance) for _ in range(max(1, threads))]:
                 worker.result()
@@ -240,23 +240,23 @@ def _ask_all(ask: Callable[[Asked], Answer], asked: Sequence[Asked], threads: in
     return answers
 
 
-def _run(topics: Sequence[Topic], wanted: Sequence[Asked], answers: Mapping[Asked, Answer], tag: str, source: str) -> Run:
-    """The answers as a run, in the order of the topics; wanted  what was asked for each."""
-    first, found, total = {}, [], 0  # what was asked -> the place of its first line among all lines of all answers
-    for asked, answer in answers.items():
-        first[asked] = total
+def _run(topics: Sequence[Topic], wanted: Sequence[Query], answers: Mapping[Query, Answer], tag: str, source: str) -> Run:
+    """The answers as a run, in the order of the topics; wanted: the query of each."""
+    first, rankings, total = {}, [], 0  # query -> the place of its first line among all lines of all answers
+    for query, answer in answers.items():
+        first[query] = total
         total += len(answer[1])
-        found.append(answer)
-    doc_ids = split_lines("\n".join(ids for ids, scores in found if scores))
-    scores = np.concatenate([*strict_scores([scores for _, scores in found]), np.empty(0, np.float32)])
-    present = [(topic.query_id, asked) for topic, asked in zip(topics, wanted, strict=True) if answers[asked][1]]
-    lengths = np.array([len(answers[asked][1]) for _, asked in present], np.int64)
-    starts = np.array([first[asked] for _, asked in present], np.int64)
+        rankings.append(answer)
+    doc_ids = split_lines("\n".join(ids for ids, scores in rankings if scores))
+    scores = np.concatenate([*strict_scores([scores for _, scores in rankings]), np.empty(0, np.float32)])
+    present = [(topic.query_id, query) for topic, query in zip(topics, wanted, strict=True) if answers[query][1]]
+    lengths = np.array([len(answers[query][1]) for _, query in present], np.int64)
+    starts = np.array([first[query] for _, query in present], np.int64)
     queries = np.repeat(np.arange(len(present), dtype=np.int32), lengths)
     lines = np.arange(len(queries)) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
     docs, known = encode(doc_ids.take(to_arrow(lines)))
     if "" in (known.slice(0, 1).to_pylist() if len(known) == 1 else ()):
-        raise ToolkitError(f"{source}: its documents have no ids to sort by", "make the index anew, with `tandem index`")
+        raise ToolkitError(f"{source}: its documents have no ids to sort by", "rebuild the index with `tandem index`")
     return Run(tuple(query_id for query_id, _ in present), queries, known, docs, scores[lines].astype(np.float64), tag=tag)
 
 

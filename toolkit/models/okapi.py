@@ -22,13 +22,13 @@ NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, in this order: lower case, cut at blanks, stop words out, stems, punctuation out, empty ones out.
+    """The words of a text, in this order: lower case, split at blanks, stop words out, stems, punctuation out, empty ones out.
 
     Only blanks divide: a word with its comma is no stop word and is stemmed with the comma, and words on both sides of a
     line's end are one. That is what the released code does.
     """
-    kept = (stem(word) for word in text.lower().split(" ") if word not in stop_words())
-    return [word for word in " ".join(kept).translate(NO_PUNCTUATION).split(" ") if word]
+    stems = (stem(word) for word in text.lower().split(" ") if word not in stop_words())
+    return [word for word in " ".join(stems).translate(NO_PUNCTUATION).split(" ") if word]
 
 
 @cache
@@ -57,9 +57,9 @@ class Okapi:
                 counts.setdefault(word, []).append(count)
         self._documents = len(documents)
         self._postings: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        for word, idf in _idfs({word: len(found) for word, found in places.items()}, len(documents), epsilon).items():
-            found, tf = np.array(places[word]), np.array(counts[word])
-            self._postings[word] = found, idf * (tf * (k1 + 1) / (tf + norms[found]))
+        for word, idf in _idfs({word: len(holding) for word, holding in places.items()}, len(documents), epsilon).items():
+            holding, tf = np.array(places[word]), np.array(counts[word])
+            self._postings[word] = holding, idf * (tf * (k1 + 1) / (tf + norms[holding]))
 
     def scores(self, query: Sequence[str]) -> np.ndarray:
         """The score of every document, in their order: (n,) float64; 0 where it has no word of the query."""
@@ -75,7 +75,7 @@ def _idfs(frequencies: dict[str, int], documents: int, epsilon: float) -> dict[s
     """The idf of each word, from the number of documents that have it."""
     idfs = {word: math.log(documents - n + 0.5) - math.log(n + 0.5) for word, n in frequencies.items()}
     total = 0.0
-    for idf in idfs.values():  # `sum` rounds otherwise from Python 3.12 on
+    for idf in idfs.values():  # `sum` rounds differently from Python 3.12 on
         total += idf
     floor = epsilon * (total / max(1, len(idfs)))
     return {word: floor if idf < 0 else idf for word, idf in idfs.items()}

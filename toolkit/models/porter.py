@@ -122,10 +122,10 @@ def _replace(word: str, rules: Sequence[tuple[str, str]], fits: Callable[[str], 
 
 def _consonants(word: str) -> list[bool]:
     """For each letter whether it is a consonant: not a, e, i, o, u, and y only at the start or after a vowel."""
-    found: list[bool] = []
+    flags: list[bool] = []
     for letter in word:
-        found.append(letter not in VOWELS and (letter != "y" or not found or not found[-1]))
-    return found
+        flags.append(letter not in VOWELS and (letter != "y" or not flags or not flags[-1]))
+    return flags
 
 
 def _measure(word: str) -> int:

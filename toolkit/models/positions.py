@@ -1,4 +1,4 @@
-"""How far a model can count: the length of its table of positions."""
+"""Maximum position embeddings: the length of a model's table of positions."""
 
 from __future__ import annotations
 

@@ -37,16 +37,16 @@ def stored_docs(index: Path, doc_ids: Iterable[str]) -> dict[str, Doc]:
     reader = open_reader(index)
     searcher = java_class("org.apache.lucene.search.IndexSearcher")(reader)
     term, query = java_class("org.apache.lucene.index.Term"), java_class("org.apache.lucene.search.TermQuery")
-    fields, found = searcher.storedFields(), {}
+    fields, docs = searcher.storedFields(), {}
     doc_ids = list(doc_ids)
     with progress(f"reading texts from {index.name}", total=len(doc_ids), unit="documents") as advance:
         for doc_id in doc_ids:
             hits = searcher.search(query(term("id", doc_id)), 1).scoreDocs
             if len(hits):
                 document = fields.document(hits[0].doc)
-                found[doc_id] = to_doc(index, doc_id, document.get("raw"), document.get("contents"))
+                docs[doc_id] = to_doc(index, doc_id, document.get("raw"), document.get("contents"))
             advance(1)
-    return found
+    return docs
 
 
 def to_doc(index: Path, doc_id: str, raw: str | None, contents: str | None) -> Doc:

@@ -2,8 +2,8 @@
 
 FAISS computes inner products by two paths, and how a sum is rounded depends on the path, on the block a vector stands in
 and on the number of threads. Flat indexes are therefore searched for some more candidates than are asked for, and the score
-of each is computed anew, pair by pair, by FAISS's kernel for one pair: the same bits whatever stands beside it. How far the
-two scores can be apart is bounded, and candidates are added until no other document can reach the last one that is kept.
+of each is computed again, pair by pair, by FAISS's kernel for one pair: the same bits whatever stands beside it. How far the
+two scores can be apart is bounded, and candidates are added until no other document can reach the last one that is returned.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ SAMPLE = 1 << 18  # vectors to train with
 A_LIST = 64  # vectors to train with for each inverted list; FAISS warns below 39
 BLOCK = 1 << 16  # vectors added at once
 QUERIES = 2048  # searched at once
-CELLS = 1 << 22  # candidates held at once, some 100 bytes each while they are put in order
+CELLS = 1 << 22  # candidates in memory at once, some 100 bytes each while they are put in order
 SPARE = 16  # candidates beyond those asked for, and another one for each 32 of them
-NOT_FINITE = "encode anew, in another --precision"
+NOT_FINITE = "encode again, in another --precision"
 UNIT = 2.0**-24  # rounding of 32-bit floats
 NAME = 200  # characters of a factory string: FAISS's regular expressions overflow the stack with long ones
 CRASHES = re.compile(r"(?<!\d)0+(?!\d)|(HNSW|NSG)1(?!\d)")  # numbers that end FAISS in a signal, not in an exception
@@ -74,7 +74,7 @@ def build_faiss(
 
     arrays   each (n, d) float32, may be mapped from a file; finite; one row at least
     factory  as FAISS's index_factory reads it (`Flat`, `HNSW32`, `IVF1024,SQ8`); the metric is the inner product
-    tuning   as FAISS's ParameterSpace reads it (`nprobe=32`, `efSearch=256`): how it is searched, kept in it
+    tuning   as FAISS's ParameterSpace reads it (`nprobe=32`, `efSearch=256`): how it is searched, stored in it
     seed     of the sample that trains it; with one thread the same vectors give the same index
 
     Raises ToolkitError for what FAISS does not know, and an index that it cannot train with so few vectors.
@@ -149,7 +149,7 @@ class FaissIndex:
         self.dimension = index.d
         self._flat = not self._distances and type(index) in (self._faiss.IndexFlat, self._faiss.IndexFlatIP)
         if len(ids) != index.ntotal:
-            raise ToolkitError(f"index {name} has {index.ntotal} vectors, {ids.path} {len(ids)} ids", "make the index anew")
+            raise ToolkitError(f"index {name} has {index.ntotal} vectors, {ids.path} {len(ids)} ids", "rebuild the index")
 
     @classmethod
     def open(cls, folder: Path, *, mmap: bool | None = None) -> FaissIndex:
@@ -164,7 +164,7 @@ class FaissIndex:
         if path is None:
             raise ToolkitError(f"{folder} holds no FAISS index", "`tandem index CORPUS --type faiss` makes one")
         mapped = path.stat().st_size > MAPPED if mmap is None else mmap
-        with _said(f"{path} is no FAISS index, or damaged", "`tandem index verify` compares it with its metadata"):
+        with _said(f"{path} is no FAISS index, or damaged", "`tandem index verify` compares it with its record"):
             index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
         return cls(index, DocIds(folder), str(folder))
 
@@ -203,8 +203,8 @@ class FaissIndex:
             raise ToolkitError(f"index {self.name} is not flat: single documents cannot be scored exactly", hint)
         queries, width = self._prepared(queries), max(map(len, candidates), default=0)
         positions = np.full((len(queries), width), -1, np.int64)
-        for row, its in zip(positions, candidates, strict=True):
-            row[: len(its)] = its
+        for row, documents in zip(positions, candidates, strict=True):
+            row[: len(documents)] = documents
         scores, rows = np.empty((len(queries), width), np.float32), max(1, CELLS // max(1, width))
         with progress("scoring", len(queries), "queries") as advance:
             for start in range(0, len(queries), rows):
@@ -214,8 +214,8 @@ class FaissIndex:
         return scores, positions
 
     def _scored(self, queries: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        asked, scores = np.ascontiguousarray(np.maximum(positions, 0)), np.empty(positions.shape, np.float32)
-        pointers = map(self._faiss.swig_ptr, (scores, asked))
+        known, scores = np.ascontiguousarray(np.maximum(positions, 0)), np.empty(positions.shape, np.float32)
+        pointers = map(self._faiss.swig_ptr, (scores, known))
         self._index.compute_distance_subset(len(queries), self._faiss.swig_ptr(queries), positions.shape[1], *pointers)
         scores[positions < 0] = -np.inf
         return self._ranked(scores, positions)
@@ -242,16 +242,16 @@ class FaissIndex:
             fetched, reached = min(fetched, len(self)), []
             for start in range(0, len(open_rows), max(1, CELLS // fetched)):
                 rows = open_rows[start : start + max(1, CELLS // fetched)]
-                found, places, beyond = self._candidates(queries[rows], fetched)
-                found, places = self._ranked(found, places)
-                scores[rows], positions[rows] = found[:, :width], places[:, :width]
-                reached.append(rows[(beyond >= found[:, width - 1]) & (beyond > -np.inf) & (fetched < len(self))])
+                best, places, beyond = self._candidates(queries[rows], fetched)
+                best, places = self._ranked(best, places)
+                scores[rows], positions[rows] = best[:, :width], places[:, :width]
+                reached.append(rows[(beyond >= best[:, width - 1]) & (beyond > -np.inf) & (fetched < len(self))])
             open_rows, fetched = np.concatenate(reached), 2 * fetched
         return scores, positions
 
     def _candidates(self, queries: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scores and positions (m, count) in any order, and of each query a score that no other document exceeds."""
-        with _said(f"index {self.name} cannot be searched", "`tandem index verify` compares it with its metadata"):
+        with _said(f"index {self.name} cannot be searched", "`tandem index verify` compares it with its record"):
             scores, positions = self._index.search(queries, count)
         if self._distances:
             scores = -scores

@@ -47,7 +47,7 @@ def command_line() -> str:
 
 
 def peak_memory() -> int:
-    """Bytes of memory that this process held at most; what it held on a GPU is not counted."""
+    """Bytes of memory that this process used at most; a GPU's are not counted."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024  # macOS counts in bytes, Linux in kilobytes
 
@@ -56,13 +56,13 @@ def versions(libraries: Iterable[str]) -> dict[str, str]:
     """Library -> version, for those of the libraries that are installed."""
     from importlib.metadata import PackageNotFoundError, version  # which loads the email package
 
-    found = {}
+    installed = {}
     for library in libraries:
         try:
-            found[library] = version(library)
+            installed[library] = version(library)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def _distribution() -> str:

@@ -51,10 +51,10 @@ def read_record(path: str | Path) -> dict[str, Any] | None:
 
 def part(record: Mapping[str, Any] | None, *names: str) -> Mapping[str, Any]:
     """What lies under these names; empty where there is no mapping: a record may be another tool's."""
-    found: Any = record
+    value: Any = record
     for name in names:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
 
 
 def last_step(record: Mapping[str, Any]) -> Mapping[str, Any]:

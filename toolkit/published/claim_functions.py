@@ -48,13 +48,13 @@ class Numbers:
         Raises `Missing` where nothing fits, ToolkitError where two numbers share a place: tables print some twice.
         """
         by = by or ("system", "kind", "group")
-        found: dict[tuple[str, ...], float] = {}
+        numbers: dict[tuple[str, ...], float] = {}
         for cell, value in self._cells:
-            if picks(where, cell) and found.setdefault(tuple(cell[name] for name in by), value) != value:
+            if picks(where, cell) and numbers.setdefault(tuple(cell[name] for name in by), value) != value:
                 raise ToolkitError(f"several numbers fit {where}", "name what tells them apart")
-        if not found:
+        if not numbers:
             raise Missing(f"no numbers for {where}")
-        return found
+        return numbers
 
     def value(self, **where: object) -> float:
         """The one number that fits; errors as of `column`."""
@@ -62,10 +62,10 @@ class Numbers:
 
     def names(self, **where: object) -> int:
         """How many systems there are under different names."""
-        found = {cell["system"] for cell, _ in self._cells if picks(where, cell)}
-        if not found:
+        systems = {cell["system"] for cell, _ in self._cells if picks(where, cell)}
+        if not systems:
             raise Missing(f"no numbers for {where}")
-        return len(found)
+        return len(systems)
 
 
 def above(left: float, right: float) -> bool:
@@ -98,11 +98,11 @@ def all_above(left: Column, right: Column) -> bool:
 
 def leads(system: str, column: Column) -> bool:
     """Whether a system is above every other one of a column; `Missing` where it or others are not there."""
-    own = [value for place, value in column.items() if place[0] == system]
+    scores = [value for place, value in column.items() if place[0] == system]
     others = [value for place, value in column.items() if place[0] != system]
-    if not own or not others:
+    if not scores or not others:
         raise Missing(f"{system} and others")
-    return above(min(own), max(others))
+    return above(min(scores), max(others))
 
 
 def _followed(n: Numbers, kind: str | list[str], measure: str = "WISE", group: str = "average") -> float:

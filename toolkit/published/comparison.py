@@ -36,8 +36,8 @@ class Beside(NamedTuple):
 
 def measures_of(paper: str) -> tuple[str, ...]:
     """What a paper prints, as ir_measures writes it; what evaluation adds by itself is not among it."""
-    found = dict.fromkeys(cell.ours.measure for cell in cells(paper) if cell.ours)
-    return tuple(measure for measure in found if registry.measure(measure).over != "aggregate")
+    measures = dict.fromkeys(cell.ours.measure for cell in cells(paper) if cell.ours)
+    return tuple(measure for measure in measures if registry.measure(measure).over != "aggregate")
 
 
 def beside(
@@ -50,17 +50,17 @@ def beside(
     printed  run -> how the paper prints its system (`SystemSpec.printed`)
     """
     values = _aggregates(scores)
-    found: dict[tuple, Beside] = {}
+    rows: dict[tuple, Beside] = {}
     for run, row in printed.items():
         for cell in cells(paper):
-            if not cell.ours or not is_of(cell, row) or not (group := own_group(cell.ours, groups)):
+            if not cell.ours or not is_of(cell, row) or not (group := scored_group(cell.ours, groups)):
                 continue
             place = (group, cell.ours.mode, cell.ours.measure)
             value = values.get((run, *place), math.nan)
             if not math.isnan(value):
                 key = (run, *place, cell.group, cell.mode, cell.value)
-                found[key] = _merged(found.get(key), Beside(run, *place, value, cell, (cell.table,)))
-    return list(found.values())
+                rows[key] = _merged(rows.get(key), Beside(run, *place, value, cell, (cell.table,)))
+    return list(rows.values())
 
 
 def _merged(known: Beside | None, row: Beside) -> Beside:
@@ -80,7 +80,7 @@ def _aggregates(scores: Iterable[Score]) -> dict[tuple[str, str, str, str], floa
     }
 
 
-def own_group(place: Place, groups: Sequence[str]) -> str:
+def scored_group(place: Place, groups: Sequence[str]) -> str:
     """How the scores of some groups call what a printed number is over; empty where they do not have it."""
     if len(place.groups) > 1:
         return AVERAGE if set(place.groups) == set(groups) else ""
@@ -99,7 +99,7 @@ def as_cells(
     """
     values = _aggregates(scores)
     places = {(cell.table, cell.group, cell.mode, cell.measure): cell for cell in cells(paper) if cell.ours}
-    found, taken = [], set()
+    converted, taken = [], set()
     for run, spec in systems.items():
         printed = spec.printed.get(paper, {}) if spec else {}
         names = printed.get("name", run)
@@ -108,10 +108,10 @@ def as_cells(
         name = run if (name, kind) in taken else name
         taken.add((name, kind))
         for cell in places.values():
-            value = values.get((run, own_group(cell.ours, groups), cell.ours.mode, cell.ours.measure))
+            value = values.get((run, scored_group(cell.ours, groups), cell.ours.mode, cell.ours.measure))
             if value is not None and not math.isnan(value):
-                found.append(cell._replace(system=name, kind=kind, value=value, printed="", note="", inconsistent=()))
-    return found
+                converted.append(cell._replace(system=name, kind=kind, value=value, printed="", note="", inconsistent=()))
+    return converted
 
 
 def claims_over(
@@ -122,5 +122,5 @@ def claims_over(
     scores   with the measures that the paper prints (`measures_of`), others say nothing
     others   as in `as_cells`
     """
-    found = outcomes(paper, as_cells(scores, groups, paper, systems))
-    return [(claim, holds) for claim, holds in found if claim.general]
+    all_outcomes = outcomes(paper, as_cells(scores, groups, paper, systems))
+    return [(claim, holds) for claim, holds in all_outcomes if claim.general]

@@ -68,11 +68,11 @@ def cells(paper: str) -> tuple[Cell, ...]:
     if known is None:
         return ()
     scales = {measure: scale for scale, measures in known["scales"].items() for measure in measures}
-    found = []
+    rows = []
     for path in sorted(PUBLISHED.glob(f"{paper}-*.csv"), key=_order):
         with path.open(encoding="utf-8", newline="") as file:
-            found += [_cell(row, paper, known, scales) for row in csv.DictReader(file)]
-    return tuple(found)
+            rows += [_cell(row, paper, known, scales) for row in csv.DictReader(file)]
+    return tuple(rows)
 
 
 @functools.cache
@@ -102,14 +102,14 @@ def _cell(row: Mapping[str, str], paper: str, known: Mapping[str, Any], scales: 
 def _place(row: Mapping[str, str], paper: str, known: Mapping[str, Any]) -> Place | None:
     group, mode, measure = row["group"], row["mode"], row["measure"]
     groups = known.get("groups", {})
-    ours = groups.get(f"{group} {mode}") or groups.get(group) or ([group] if group in _own_groups(paper) else None)
+    ours = groups.get(f"{group} {mode}") or groups.get(group) or ([group] if group in _registered_groups(paper) else None)
     if measure not in known["measures"] or not ours or not row["system"]:
         return None
     return Place(tuple(ours), known.get("modes", {}).get(measure, mode), known["measures"][measure])
 
 
 @functools.cache
-def _own_groups(paper: str) -> frozenset[str]:
+def _registered_groups(paper: str) -> frozenset[str]:
     return frozenset(group["name"] for group in read_yaml(FOLDER / "benchmarks" / f"{paper}.yaml")["groups"])
 
 
@@ -163,20 +163,20 @@ def cells_of(paper: str, table: str | None = None, system: str | None = None) ->
 
     Raises ToolkitError for a benchmark of which nothing is published, and for a table or system that is not there.
     """
-    found = list(cells(paper))
-    if not found:
+    chosen = list(cells(paper))
+    if not chosen:
         raise ToolkitError(f"nothing published is known of {paper}", f"papers with tables: {', '.join(papers())}")
     if table is not None:
-        tables = list(dict.fromkeys(cell.table for cell in found))
+        tables = list(dict.fromkeys(cell.table for cell in chosen))
         if table not in tables:
             raise ToolkitError(f"the {paper} paper has no table {table!r} of numbers", f"it has {', '.join(tables)}")
-        found = [cell for cell in found if cell.table == table]
+        chosen = [cell for cell in chosen if cell.table == table]
     if system is not None:
         row = printed_row(paper, system)
-        found = [cell for cell in found if is_of(cell, row)]
-        if not found:
+        chosen = [cell for cell in chosen if is_of(cell, row)]
+        if not chosen:
             raise ToolkitError(f"table {table} of the {paper} paper has no row of {system}", "leave --table out")
-    return found
+    return chosen
 
 
 def printed_row(paper: str, system: str) -> Mapping[str, Any]:
@@ -206,9 +206,9 @@ def graded(paper: str, table: str | None = None) -> list[tuple[str, str, str, fl
 
     Overall are averages over groups where the table has some; a system stands once for each of several averages.
     """
-    own = [cell for cell in cells_of(paper, table) if cell.ours]
-    if not own:
+    chosen = [cell for cell in cells_of(paper, table) if cell.ours]
+    if not chosen:
         raise ToolkitError(f"table {table} of the {paper} paper has no scores of systems", "name another table")
-    own = [cell for cell in own if cell.table == own[0].table]
-    averages = [cell for cell in own if cell.group.startswith("average")]
-    return [(f"{each.system} {each.kind} {each.group}", each.measure, each.mode, each.value) for each in averages or own]
+    chosen = [cell for cell in chosen if cell.table == chosen[0].table]
+    averages = [cell for cell in chosen if cell.group.startswith("average")]
+    return [(f"{each.system} {each.kind} {each.group}", each.measure, each.mode, each.value) for each in averages or chosen]

@@ -33,16 +33,16 @@ def render(cells: Sequence[Cell], format: str) -> str:
         by_table: dict[str, list[Cell]] = {}
         for cell in cells:
             by_table.setdefault(cell.table, []).append(cell)
-        return "\n".join(_table(own) for own in by_table.values())
+        return "\n".join(_table(rows_of_table) for rows_of_table in by_table.values())
     rows = [_row(cell) for cell in cells]
     return to_json(rows) if format == "json" else to_csv(COLUMNS, rows)
 
 
 def _row(cell: Cell) -> dict[str, Any]:
     place = cell.ours
-    compared = " ".join(filter(None, ("+".join(place.groups), place.mode, place.measure))) if place else ""
-    own = {"compared": compared, "inconsistent": " ".join(cell.inconsistent)}
-    return {name: own.get(name, getattr(cell, name, "")) for name in COLUMNS}
+    place_text = " ".join(filter(None, ("+".join(place.groups), place.mode, place.measure))) if place else ""
+    derived = {"compared": place_text, "inconsistent": " ".join(cell.inconsistent)}
+    return {name: derived.get(name, getattr(cell, name, "")) for name in COLUMNS}
 
 
 def _table(cells: Sequence[Cell]) -> str:
@@ -65,11 +65,11 @@ def _layout(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
     varying = [name for name in ("system", "kind", "group", "mode") if len({getattr(cell, name) for cell in cells}) > 1]
     systems = [name for name in ("system", "kind") if name in varying] or ["system" if cells[0].system else "group"]
     rest = [name for name in varying if name not in systems]
-    for kept in range(len(rest) + 1):  # groups go down before modes do
-        across = ["measure", *rest[kept:]]
+    for down in range(len(rest) + 1):  # groups go down before modes do
+        across = ["measure", *rest[down:]]
         if sum(map(len, {_head(cell, across) for cell in cells})) <= WIDEST:
             break
-    return [*systems, *rest[:kept]], across
+    return [*systems, *rest[:down]], across
 
 
 def _head(cell: Cell, names: Iterable[str]) -> str:

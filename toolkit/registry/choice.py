@@ -17,7 +17,7 @@ from toolkit.registry.system_kinds import check_system
 
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 UNLISTED = "a checkpoint that no entry knows"
-PLAIN = "Texts are sent as they are, without the prompts that the checkpoint may name; templates and entries say otherwise."
+PLAIN = "Texts are sent as they are, without the prompts that the checkpoint may name; templates and entries change that."
 
 
 def known_systems(

@@ -55,8 +55,8 @@ def entries(kind: str, spec: type[Spec], taken: frozenset[str] = frozenset()) ->
 
     `<kind>/*.yaml` beside this file is read, then TANDEM_HOME/registry, where names that are `taken` are refused, too.
     """
-    found, unread = _entries(kind, spec, home(), taken)
-    return dict(found), unread
+    known, unread = _entries(kind, spec, home(), taken)
+    return dict(known), unread
 
 
 @functools.cache
@@ -64,28 +64,28 @@ def _entries(kind: str, spec: type[Spec], user_home: Path, taken: frozenset[str]
     ours, mine = (
         sorted(folder.glob("*.yaml"), key=lambda path: path.stem) for folder in (FOLDER / kind, user_home / "registry" / kind)
     )
-    found = read_entries(ours, spec)
-    more, unread = read_each(mine, spec, {*found, *taken})
-    return found | more, unread
+    known = read_entries(ours, spec)
+    more, unread = read_each(mine, spec, {*known, *taken})
+    return known | more, unread
 
 
 def read_each(
     paths: Iterable[Path], spec: type[Spec], taken: Container[str] = ()
 ) -> tuple[dict[str, Spec], tuple[Unread, ...]]:
     """The entries of those of the files that can be read, and the others; arguments as of `read_entries`."""
-    found: dict[str, Spec] = {}
+    known: dict[str, Spec] = {}
     unread = []
     for path in paths:
         try:
             mine = read_entries([path], spec, taken)
-            if again := [name for name in mine if name in found]:
+            if again := [name for name in mine if name in known]:
                 raise _name_taken(str(path), again[0])
-            found |= mine
+            known |= mine
         except ToolkitError as error:
             unread.append(Unread(error, error.name if isinstance(error, NameTaken) else ""))
         except OSError as error:
             unread.append(Unread(ToolkitError(f"{path}: {error.strerror}", "check the path")))
-    return found, tuple(unread)
+    return known, tuple(unread)
 
 
 def read_entries(paths: Iterable[Path], spec: type[Spec], taken: Container[str] = ()) -> dict[str, Spec]:
@@ -93,7 +93,7 @@ def read_entries(paths: Iterable[Path], spec: type[Spec], taken: Container[str] 
 
     Raises ToolkitError, which names file and entry, where one is not what `spec` says, or its name is `taken` or comes twice.
     """
-    found: dict[str, Spec] = {}
+    known: dict[str, Spec] = {}
     for path in paths:
         content = read_yaml(path)
         rows = content if isinstance(content, list) else [content]
@@ -102,10 +102,10 @@ def read_entries(paths: Iterable[Path], spec: type[Spec], taken: Container[str] 
             entry = to_spec(spec, row, place)
             if problem := _problem(entry):
                 raise ToolkitError(f"{place}: {problem}", "see the entries in toolkit/registry")
-            if entry.name in found or entry.name in taken:
+            if entry.name in known or entry.name in taken:
                 raise _name_taken(place, entry.name)
-            found[entry.name] = entry
-    return found
+            known[entry.name] = entry
+    return known
 
 
 def _name_taken(place: str, name: str) -> NameTaken:
@@ -118,8 +118,8 @@ def _problem(entry: Any) -> str:
     """What the type of a value does not tell: names become parts of paths, addresses end in a file's name."""
     groups = getattr(entry, "groups", ())
     names = [entry.name, *(group.get("name") for group in groups)]
-    if odd := [name for name in names if not (isinstance(name, str) and NAME.fullmatch(name))]:
-        return f"{odd[0]!r} is no name (letters, digits and . _ + -, in parts divided by /)"
+    if invalid := [name for name in names if not (isinstance(name, str) and NAME.fullmatch(name))]:
+        return f"{invalid[0]!r} is no name (letters, digits and . _ + -, in parts divided by /)"
     if len(set(names[1:])) < len(groups):
         return "two of its groups have one name"
     if getattr(entry, "recipe", ""):

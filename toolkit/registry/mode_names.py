@@ -30,15 +30,15 @@ def modes_of(qrels: Qrels) -> Modes:
     if qrels.modes is not None:
         return qrels.modes
     split = [query_id.rpartition("-") for query_id in qrels.query_ids]
-    found = {ending for base, _, ending in split if base}
-    touched = [modes for modes in _declared() if not found.isdisjoint(modes)] if found else []
-    whole = [modes for modes in touched if found <= modes.keys()] if all(base for base, _, _ in split) else []
+    endings = {ending for base, _, ending in split if base}
+    touched = [modes for modes in _declared() if not endings.isdisjoint(modes)] if endings else []
+    whole = [modes for modes in touched if endings <= modes.keys()] if all(base for base, _, _ in split) else []
     roles = defaultdict(set)
     for name, role in (item for modes in whole or touched for item in modes.items()):
         roles[name].add(role)
-    if unclear := sorted(name for name in found & roles.keys() if len(roles[name]) > 1):
+    if unclear := sorted(name for name in endings & roles.keys() if len(roles[name]) > 1):
         raise ToolkitError(f"the role of mode {unclear[0]} differs between benchmarks", "say which: --modes NAME=ROLE")
-    return whole[0] if whole else Modes((name, min(its)) for name, its in roles.items() if name in found)
+    return whole[0] if whole else Modes((name, min(role_names)) for name, role_names in roles.items() if name in endings)
 
 
 def unnamed_modes(query_ids: Iterable[str], modes: Modes) -> tuple[str, ...]:
@@ -46,16 +46,16 @@ def unnamed_modes(query_ids: Iterable[str], modes: Modes) -> tuple[str, ...]:
     endings = defaultdict(set)
     for base, _, ending in (query_id.rpartition("-") for query_id in query_ids):
         endings[base].add(ending)
-    found = set().union(*endings.values())
-    if "" in endings or len(endings) < 2 or len(found) > MOST or any(ending.isdigit() for ending in found):
+    names = set().union(*endings.values())
+    if "" in endings or len(endings) < 2 or len(names) > MOST or any(ending.isdigit() for ending in names):
         return ()
-    return tuple(sorted(found - modes.keys())) if all(len(its) > 1 for its in endings.values()) else ()
+    return tuple(sorted(names - modes.keys())) if all(len(each) > 1 for each in endings.values()) else ()
 
 
 def _declared() -> list[Modes]:
     """The different modes of all benchmarks, ours before the user's."""
-    found: list[Modes] = []
+    declared: list[Modes] = []
     for spec in entries("benchmarks", BenchmarkSpec)[0].values():
-        if spec.modes and spec.modes not in found:
-            found.append(spec.modes)
-    return found
+        if spec.modes and spec.modes not in declared:
+            declared.append(spec.modes)
+    return declared

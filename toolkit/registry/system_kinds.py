@@ -81,14 +81,16 @@ def _recipes(spec: SystemSpec) -> Iterator[str]:
     for name, recipe in spec.recipes.items():
         if not NAME.fullmatch(name):
             yield f"recipe {name!r} is no name {SIGNS}"
-        odd = [f"unknown key {key!r}" for key in recipe if key not in RECIPE]
-        odd += [f"{key} is {shown(value)}" for key, value in recipe.items() if not isinstance(value, RECIPE.get(key, object))]
-        if not odd:
+        problems = [f"unknown key {key!r}" for key in recipe if key not in RECIPE]
+        problems += [
+            f"{key} is {shown(value)}" for key, value in recipe.items() if not isinstance(value, RECIPE.get(key, object))
+        ]
+        if not problems:
             kind, loader = recipe.get("kind", spec.kind), recipe.get("loader", LOADERS[0])
-            odd += [] if loader in LOADERS else [f"loader is {shown(loader)}, not {values(LOADERS)}"]
+            problems += [] if loader in LOADERS else [f"loader is {shown(loader)}, not {values(LOADERS)}"]
             changed = recipe.get("parameters", {}), recipe.get("templates", {})
-            odd += _problems(kind, *changed) if kind in kinds() else [f"unknown kind {kind!r}"]
-        yield from (f"recipe {name}: {problem}" for problem in odd)
+            problems += _problems(kind, *changed) if kind in kinds() else [f"unknown kind {kind!r}"]
+        yield from (f"recipe {name}: {problem}" for problem in problems)
 
 
 def _facts(spec: SystemSpec) -> Iterator[str]:

@@ -111,7 +111,7 @@ def score_pairs(
     """
     from toolkit.models.rerankers.base import chunks
 
-    cut, keys = reranker.cut, [pair_key(pair) for pair in pairs] if cache else []
+    before, keys = reranker.truncated, [pair_key(pair) for pair in pairs] if cache else []
     known = cache.get(keys) if cache else {}
     if known:
         say(f"resuming: {len(known):,} of {len(pairs):,} scores are cached")
@@ -133,8 +133,8 @@ def score_pairs(
             return scores
 
         chunk_scores = list((executor or LocalExecutor()).map(compute, chunks(pairs)))
-    if reranker.cut > cut:
-        say(f"note: {reranker.cut - cut:,} of {len(pairs):,} pairs did not fit into {reranker.spec.name} and were truncated")
+    if truncated := reranker.truncated - before:
+        say(f"note: {truncated:,} of {len(pairs):,} pairs did not fit into {reranker.spec.name} and were truncated")
     return np.concatenate(chunk_scores) if chunk_scores else np.empty(0)
 
 

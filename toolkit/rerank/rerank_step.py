@@ -188,7 +188,7 @@ class Rerank(Step):
         cache = tools.cache(_key({**self.identity(), **reranker.facts})) if tools.cache else None
         how = {"depth": self.depth, "tail": self.tail, "scores": self.scores}
         runs = rerank_parts(parts, reranker, **how, cache=cache, executor=tools.executor)
-        return runs, {**reranker.facts, "inputs cut": reranker.cut}
+        return runs, {**reranker.facts, "inputs cut": reranker.truncated}
 
     def _listwise(self, parts: list[Part], tools: Tools) -> tuple[list[Run], dict[str, Any]]:
         ranker = load_ranker(self.spec, **self.loading)

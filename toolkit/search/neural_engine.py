@@ -66,7 +66,7 @@ class Neural:
         device = pick_device(self.options.device)
         precision = pick_precision(self.chosen.spec, self.options.precision, device)
         commits = {"commits": self.encoder.commits} if self.encoder.commits else {}
-        return {**commits, "device": device, "precision": precision, "queries cut": self.encoder.cut["query"]}
+        return {**commits, "device": device, "precision": precision, "queries cut": self.encoder.truncated["query"]}
 
     def _build_own(self, collection: Collection, group: str, folder: Path, threads: int) -> None:
         corpus, spec = corpus_from_docs(own_name(collection, group), collection.docs(group)), self.chosen.spec

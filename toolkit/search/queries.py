@@ -48,10 +48,10 @@ def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, 
     check_ids(topics)
     if hits < 1 or threads < 1:
         raise ToolkitError(f"hits is {hits}, threads is {threads}", "both are whole numbers from 1 on")
-    truncated, lost = encoder.cut["query"], encoder.lost
+    truncated, lost = encoder.truncated["query"], encoder.lost
     inputs = list(dict.fromkeys(topic_input(spec.templates, topic) for topic in topics))
     queries = dict(zip(inputs, encoder.encode(inputs, "query"), strict=True))
-    if truncated := encoder.cut["query"] - truncated:
+    if truncated := encoder.truncated["query"] - truncated:
         say(f"note: {truncated} of {len(inputs)} different queries are longer than the model's limit and were truncated")
     if lost := encoder.lost - lost:
         say(f"note: {lost} of {len(inputs)} different queries have a core query that is fully truncated")

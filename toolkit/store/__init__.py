@@ -1,4 +1,4 @@
-"""What Tandem keeps on this machine: its home, locks between processes, checked downloads, safe unpacking."""
+"""What Tandem stores on this machine: its home, locks between processes, checked downloads, safe unpacking."""
 
 from toolkit.core.home import home
 from toolkit.store.archives import unpack

@@ -51,7 +51,7 @@ def _full(archive: Path, folder: Path) -> ToolkitError:
     free = shutil.disk_usage(folder.parent).free
     return ToolkitError(
         f"no space left on the disk to unpack {archive.name} in {folder.parent} ({free / 1e9:.1f} GB free)",
-        "free some space, or set TANDEM_HOME to another disk; the archive is kept",
+        "free some space, or set TANDEM_HOME to another disk; the archive stays",
         status=1,
     )
 

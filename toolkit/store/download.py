@@ -96,18 +96,18 @@ def _part(target: Path) -> Path:
 
 def _fetch(url: str, target: Path, md5: str) -> None:
     """Complete the part and check it. One that several requests made, and that is not the file, is fetched once more from its
-    beginning: it was begun with other bytes, or the server continued elsewhere."""
+    beginning: it started with other bytes, or the server continued elsewhere."""
     part = _part(target)
     for _ in range(2):
         resumed = _complete(url, target)
         with part.open("rb") as file:
-            found = hashlib.file_digest(file, "md5").hexdigest()
-        if found == md5:
+            digest = hashlib.file_digest(file, "md5").hexdigest()
+        if digest == md5:
             return
         part.unlink()
         if not resumed:
             break
-    raise _Refused(f"md5 differs: expected {md5}, got {found}")
+    raise _Refused(f"md5 differs: expected {md5}, got {digest}")
 
 
 def _complete(url: str, target: Path) -> bool:
@@ -133,7 +133,7 @@ def _complete(url: str, target: Path) -> bool:
             if error.errno != errno.ENOSPC:
                 raise
             message = f"no space left on the disk while downloading {target.name} into {target.parent}"
-            hint = "free some space and run again: what has arrived is kept; or set TANDEM_HOME to another disk"
+            hint = "free some space and run again to resume the download; or set TANDEM_HOME to another disk"
             raise ToolkitError(message, hint, status=1) from error
 
 

@@ -40,16 +40,16 @@ class KeyedCache:
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The entries of those keys that have one."""
-        found: dict[bytes, bytes] = {}
+        values: dict[bytes, bytes] = {}
         if not self._connection and not self.path.exists():
-            return found
+            return values
         with self._explained("read"):
             database = self._open()
             for start in range(0, len(keys), AT_ONCE):
                 part = keys[start : start + AT_ONCE]
                 marks = ",".join("?" * len(part))
-                found.update(database.execute(f"select key, value from entries where key in ({marks})", part))
-        return found
+                values.update(database.execute(f"select key, value from entries where key in ({marks})", part))
+        return values
 
     def put(self, entries: Mapping[bytes, bytes]) -> None:
         """Add these; a key that has an entry keeps it."""

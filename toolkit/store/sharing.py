@@ -21,20 +21,20 @@ def lock(name: str) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     folder = home() / "locks"
-    held = FileLock(folder / f"{quote(name, safe='')}.lock", is_singleton=True)
+    file_lock = FileLock(folder / f"{quote(name, safe='')}.lock", is_singleton=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        held.acquire(timeout=0)
+        file_lock.acquire(timeout=0)
     except Timeout:  # which is an OSError too
         say(f"waiting for another process that works on {name}")
-        held.acquire()
+        file_lock.acquire()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ToolkitError(f"cannot write into {home()}: {reason}", "set TANDEM_HOME to a folder of yours") from error
     try:
         yield
     finally:
-        held.release()
+        file_lock.release()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 A module has
 
     NEEDED                          keys (texts) that a group's entry must have
-    tables(group)                   the tables that a kept copy holds, as `tables.read_table` names them; `read` says which of
+    tables(group)                   the tables that a stored copy holds, as `tables.read_table` names them; `read` says which of
                                     them may be missing
     find(root, group)               the folder of a group inside a local copy; None where it is not there
     read(folder, spec, group)       the `Part` that a folder with these tables holds, in whatever form they are;
@@ -11,7 +11,7 @@ A module has
 
 and, where the layout has something of the kind,
 
-    read_copy(folder, spec, group)  the same from a kept copy, whose rows were checked when it was kept; `read` without it
+    read_copy(folder, spec, group)  the same from a stored copy, whose rows were checked before; `read` without it
     candidates(root, spec, group, part)  candidates that a local copy holds elsewhere, by mode
     patterns(group)                 which files of the hub's repository the group needs; all tables where it does not say
     expected(group)                 what a local copy should hold, in words; the repository's folder where it does not say

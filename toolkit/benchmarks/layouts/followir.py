@@ -107,7 +107,7 @@ def _part(folder: Path, group: Group, known: row_values.Known, docs: Sequence[Do
     row_values.refuse(folder, problems)
     name, prefix = group["name"], part_name(group["name"])
     topics = {mode: list(_topics(source, prefix, mode)) for mode in MODES}
-    ids = {topic.original_id: topic.query_id for found in topics.values() for topic in found}
+    ids = {topic.original_id: topic.query_id for of_mode in topics.values() for topic in of_mode}
     judged, ranked = (
         {mode: {ids[query_id]: value for query_id, value in _of_mode(values, mode)} for mode in MODES}
         for values in (source.judged, source.candidates)
@@ -143,23 +143,23 @@ def _present(folder: Path, group: Group, docs: row_values.Known, problems: list[
     bases = {MODES.split(query_id)[0] for query_id in queries}
     ranked = _lists(folder, _table(group, "top_ranked"), queries, docs, problems)
     diff = _lists(folder, _table(group, DIFF), bases, docs, problems)
-    return _Source(queries, judged, ranked, {base: set(found) for base, found in diff.items()})
+    return _Source(queries, judged, ranked, {base: set(doc_ids) for base, doc_ids in diff.items()})
 
 
 def _lists(
     folder: Path, table: str, queries: Mapping[str, object] | set[str], docs: row_values.Known, problems: list[str]
 ) -> dict[str, list[str]]:
     """A table of `query-id` and `corpus-ids`."""
-    found: dict[str, list[str]] = {}
+    lists: dict[str, list[str]] = {}
     for record in read_table(folder, table):
         query_id = row_values.identifier(record, "query-id")
         if query_id not in queries:
             problems.append(f"{record.place}: unknown query {query_id}")
-        elif query_id in found:
+        elif query_id in lists:
             problems.append(f"{record.place}: query {query_id} for the second time")
         else:
-            found[query_id] = row_values.id_list(record, "corpus-ids", docs, problems)
-    return found
+            lists[query_id] = row_values.id_list(record, "corpus-ids", docs, problems)
+    return lists
 
 
 def _former(folder: Path, group: Group, docs: row_values.Known, problems: list[str]) -> _Source:
@@ -175,7 +175,7 @@ def _former(folder: Path, group: Group, docs: row_values.Known, problems: list[s
                 {name: text for name, text in wordings.items() if text},
             )
         labels = row_values.judgments(folder, _table(group, f"qrels_{mode}"), rows, docs, problems)
-        judged |= {join_mode(base, mode): found for base, found in labels.items()}
+        judged |= {join_mode(base, mode): values for base, values in labels.items()}
     ranked: dict[str, list[str]] = {}
     for record in read_table(folder, _table(group, "top_ranked")):
         query_id, doc_id = row_values.identifier(record, "qid"), row_values.identifier(record, "pid")
@@ -187,7 +187,7 @@ def _former(folder: Path, group: Group, docs: row_values.Known, problems: list[s
             problems.append(f"{record.place}: query {query_id} has a document twice")
         else:
             ranked[query_id].append(doc_id)
-    both = {join_mode(base, mode): found for mode in MODES for base, found in ranked.items()}
+    both = {join_mode(base, mode): values for mode in MODES for base, values in ranked.items()}
     return _Source(queries, judged, both, None)
 
 
@@ -268,8 +268,8 @@ def _named(what: str, names: list[str]) -> str:
 
 def _relevant(part: Part, mode: str) -> dict[str, set[str]]:
     """The relevant documents of each query, by its id without mode."""
-    found: dict[str, set[str]] = {topic.group_id: set() for topic in part.topics[mode]}
+    relevant: dict[str, set[str]] = {topic.group_id: set() for topic in part.topics[mode]}
     for row in part.qrels[mode]:
         if row.relevance > 0:
-            found[MODES.split(row.query_id)[0]].add(row.doc_id)
-    return found
+            relevant[MODES.split(row.query_id)[0]].add(row.doc_id)
+    return relevant

@@ -80,7 +80,7 @@ def read(folder: Path, spec: BenchmarkSpec, group: Group) -> Part:
 
 
 class _Notes:
-    """What was put right or is odd, and how often."""
+    """What was put right or is missing, and how often."""
 
     def __init__(self, pairs_apart: int):
         self.repeated, self.without, self.pairs_apart = 0, 0, pairs_apart
@@ -171,7 +171,7 @@ def _without(query: str, instruction: str) -> str:
 
 
 def _in_word(query: str, rest: str) -> bool:
-    """Whether a query ends inside a word (or number) of the text that goes on with `rest`.
+    """Whether a query ends inside a word (or number) of the text that continues with `rest`.
 
     Where sentences or a script without blanks meet, no blank need stand between two words.
     """

@@ -26,13 +26,13 @@ NEEDED = ("name",)
 FOLDERS = (".", "INSTRUCTIR", "instructir")
 QRELS = ("qrels/test", "default")
 # the groups that the authors publish in files of their own: texts, judgments
-OWN = {
+AUTHORS_FILES = {
     "instruction-only": ("only_instruction_queries", "qrels/test"),
     "query-only": ("only_queries", "qrels/for_only_query_test"),
     "query-first-released": ("analysis_order_sensitivity/new_queries", "qrels/test"),
     "paraphrases": ("analysis_prompt_sensitivity/5new_queries", "analysis_prompt_sensitivity/qrels/5_test"),
 }
-GROUPS = tuple(dict.fromkeys((*FORMS, *OWN)))
+GROUPS = tuple(dict.fromkeys((*FORMS, *AUTHORS_FILES)))
 # of the hub's repository, all but the corpus, which the groups share
 LIGHT = ("*queries*", "*instruction*", "*default*", "*qrels*", "*test*")
 PARAPHRASES = "paraphrased_queries"  # what the file of the paraphrases is called outside the authors' folder
@@ -44,9 +44,9 @@ NO_CORPUS = (
 def tables(group: Group) -> tuple[str, ...]:
     """What is there of: the corpus with `all`; queries and judgments; the group's own file."""
     corpus = ("corpus",) if group["name"] == "all" else ()
-    own = OWN.get(group["name"], ())
+    authors = AUTHORS_FILES.get(group["name"], ())
     reworded = (PARAPHRASES,) if group["name"] == "paraphrases" else ()
-    return tuple(dict.fromkeys((*corpus, "queries", "instruction", *QRELS, *own, *reworded)))
+    return tuple(dict.fromkeys((*corpus, "queries", "instruction", *QRELS, *authors, *reworded)))
 
 
 def patterns(group: Group) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def patterns(group: Group) -> tuple[str, ...]:
 
 def find(root: Path, group: Group) -> Path | None:
     """The folder itself, or `INSTRUCTIR/` or the repository's name in it, where it has what the group is read from."""
-    needed = (OWN["paraphrases"][0], PARAPHRASES) if group["name"] == "paraphrases" else ("queries",)
+    needed = (AUTHORS_FILES["paraphrases"][0], PARAPHRASES) if group["name"] == "paraphrases" else ("queries",)
     repository = repository_folder(root, group["repository"]) if "repository" in group else None
     places = (repository, *(root / name for name in FOLDERS))
     return next((place for place in places if place and any(has_table(place, name) for name in needed)), None)
@@ -65,7 +65,7 @@ def find(root: Path, group: Group) -> Path | None:
 def expected(group: Group) -> str:
     """For a message."""
     if group["name"] == "paraphrases":
-        return f"{OWN['paraphrases'][0]}.jsonl or {PARAPHRASES}.jsonl"
+        return f"{AUTHORS_FILES['paraphrases'][0]}.jsonl or {PARAPHRASES}.jsonl"
     return "INSTRUCTIR/queries.jsonl with qrels/test.tsv"
 
 
@@ -129,7 +129,7 @@ def _instructed(folder: Path, problems: list[str]) -> list[Topic]:
 
 
 def _split(record: Record, problems: list[str]) -> tuple[str, str]:
-    """Instruction and query of a published text; nothing can be told of one that has another number of separators."""
+    """Instruction and query of a published text; a text with another number of separators is a problem."""
     parts = row_values.text(record, "text").split(SEPARATOR)
     if len(parts) != 2 or not all(part.strip() for part in parts):
         problems.append(
@@ -152,14 +152,14 @@ def _judged(
 def _form(
     folder: Path, name: str, topics: list[Topic], judged: Judged, problems: list[str], notes: list[str]
 ) -> tuple[list[Topic], Judged]:
-    """The queries of a group and their judgments: the authors' own file where the copy has it, made from `all` otherwise."""
+    """The queries of a group and their judgments: the authors' own file where the copy has it, else made from `all`."""
     if name in FORMS:
         made, labels = [FORMS[name](topic) for topic in topics], judged
     else:
         made, labels = instructed.query_only(topics, judged)
-    if name not in OWN:
+    if name not in AUTHORS_FILES:
         return made, labels
-    texts, qrels = OWN[name]
+    texts, qrels = AUTHORS_FILES[name]
     if not has_table(folder, texts):
         notes.append(f"{name}: made from the instructed queries, as the copy has no {texts}.jsonl")
         return made, labels
@@ -182,18 +182,18 @@ def _paraphrases(folder: Path, problems: list[str]) -> tuple[list[Topic], dict[s
 
     A copy without their judgments has those of the instructions that they say in other words.
     """
-    texts, qrels = OWN["paraphrases"]
+    texts, qrels = AUTHORS_FILES["paraphrases"]
     published = row_values.by_id(
         folder, texts if has_table(folder, texts) else PARAPHRASES, ("_id", "id"), "paraphrase", problems
     )
     topics = []
     for query_id, record in published.items():
-        own = query_id.rpartition(".")[0]
-        if not own:
+        original = query_id.rpartition(".")[0]
+        if not original:
             problems.append(f"{record.place}: {query_id} is no id of a paraphrase (<core>_<n>.<p>)")
             continue
         instruction, query = _split(record, problems)
-        topics.append(instructed.instructed(query_id, own, query, instruction))
+        topics.append(instructed.instructed(query_id, original, query, instruction))
     if has_table(folder, qrels):
         return topics, _judged(folder, (qrels,), topics, None, problems)
     judged = _judged(folder, QRELS, _instructed(folder, problems), None, problems)

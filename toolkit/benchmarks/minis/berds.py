@@ -33,20 +33,20 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
     """The questions of a group, from `toolkit/corpora/<benchmark>/`. One corpus holds the passages of all groups.
 
     `Part.published["expansions"]` has (name, text) pairs by query id, as for BERDS itself.
-    Raises ToolkitError, which names the file, where something is missing, said twice, or held that is no perspective.
+    Raises ToolkitError, which names the file, where something is missing, given twice, or held that is no perspective.
     """
-    questions = [_question(*found) for found in entries(spec.name, "questions")]
+    questions = [_question(*entry) for entry in entries(spec.name, "questions")]
     refuse_twice(spec.name, "question", (question.topic.query_id for question in questions))
     docs = sorted(doc for question in questions for doc in question.docs)
     refuse_twice(spec.name, "passage", (doc.doc_id for doc in docs))
     name = group["name"]
-    own = [question for question in questions if question.group == name]
+    of_group = [question for question in questions if question.group == name]
     return Part(
         name,
-        {"": [question.topic for question in own]},
-        {"": Qrels.from_rows((label for question in own for label in question.labels), f"{spec.name}-{name}")},
+        {"": [question.topic for question in of_group]},
+        {"": Qrels.from_rows((label for question in of_group for label in question.labels), f"{spec.name}-{name}")},
         docs if spec.corpus(name) == name else None,
-        published={"expansions": {question.topic.query_id: question.expansions for question in own}},
+        published={"expansions": {question.topic.query_id: question.expansions for question in of_group}},
     )
 
 
@@ -62,13 +62,13 @@ def _question(path: Path, source: Mapping[str, Any], entry: Mapping[str, Any]) -
             original_id=str(entry["id"]),
             perspectives=perspectives,
         )
-        docs = [passage(found) for found in entry["passages"]]
+        docs = [passage(row) for row in entry["passages"]]
         numbers = range(1, len(perspectives) + 1)
         labels = []
-        for found in entry["passages"]:
-            if unknown := set(found["holds"]).difference(numbers):
-                what = f"passage {found['id']} holds {', '.join(map(str, unknown))}"
+        for row in entry["passages"]:
+            if unknown := set(row["holds"]).difference(numbers):
+                what = f"passage {row['id']} holds {', '.join(map(str, unknown))}"
                 raise ToolkitError(f"{path}: {what}", f"the question has perspectives 1 to {len(perspectives)}")
-            labels += [Qrel(query_id, str(found["id"]), int(number in found["holds"]), str(number)) for number in numbers]
+            labels += [Qrel(query_id, str(row["id"]), int(number in row["holds"]), str(number)) for number in numbers]
         expansions = tuple((written["name"], written["text"]) for written in entry["expansions"])
         return _Question(source["group"], topic, docs, labels, expansions)

@@ -29,7 +29,7 @@ def read_source(path: Path, modes: Modes) -> Part:
 
     A row's gold document is what its instruction asks for, the gold documents of the core query's other rows are its
     instruction negatives; hard negatives are relevant in no mode. All modes judge the same pairs.
-    Raises ToolkitError, which names the file, where something is missing, numbered wrongly or said twice.
+    Raises ToolkitError, which names the file, where something is missing, numbered wrongly or given twice.
     """
     source = read_yaml(path)
     try:
@@ -41,7 +41,7 @@ def read_source(path: Path, modes: Modes) -> Part:
     twice = [doc_id for doc_id, times in Counter(doc.doc_id for doc in docs).items() if times > 1]
     if twice:
         raise ToolkitError(f"{path}: document ids used twice: {', '.join(twice)}", "every document needs its own id")
-    # the golds of a topic come first in the file: documents are kept in order of their ids
+    # the golds of a topic come first in the file: documents are ordered by their ids
     return assemble(name, tuple(modes), rows, sorted(docs))
 
 

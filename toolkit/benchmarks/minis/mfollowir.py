@@ -32,7 +32,7 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
 
     A topic's own documents are judged in both modes. Its candidates are these and some of other topics, in an order that
     tells nothing (that of a hash), the same in both modes and in both groups of a language.
-    Raises ToolkitError, which names the file, where something is missing, numbered wrongly or said twice.
+    Raises ToolkitError, which names the file, where something is missing, numbered wrongly or given twice.
     """
     language, suffix = group.get("corpus", group["name"]), "_en" if "corpus" in group else ""
     path = corpora(spec.name, f"{language}.yaml")
@@ -45,7 +45,7 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
     _check_numbers(path, sources)
     refuse_twice(str(path), "document", (doc.doc_id for doc in docs))
     ranked = [_candidates(f"{language}-{source['number']}", source, docs) for source in sources]
-    ids = {mode: [topic.query_id for topic in found] for mode, found in topics.items()}
+    ids = {mode: [topic.query_id for topic in of_mode] for mode, of_mode in topics.items()}
     runs = {mode: as_candidates(dict(zip(ids[mode], ranked, strict=True)), "candidates") for mode in INSTRUCTIONS}
     return Part(name, topics, qrels, None if "corpus" in group else docs, runs)
 
@@ -76,7 +76,7 @@ def _judged(sources: Sequence[Mapping[str, Any]], topics: Sequence[Topic], mode:
 
 
 def _candidates(key: str, source: Mapping[str, Any], docs: Sequence[Doc]) -> list[str]:
-    own = {str(entry["id"]) for entry in source["documents"]}
+    judged = {str(entry["id"]) for entry in source["documents"]}
     order = sorted((doc.doc_id for doc in docs), key=lambda doc_id: sha256(f"{key} {doc_id}".encode()).digest())
-    taken = own.union([doc_id for doc_id in order if doc_id not in own][:CANDIDATES_OF_OTHERS])
+    taken = judged.union([doc_id for doc_id in order if doc_id not in judged][:CANDIDATES_OF_OTHERS])
     return [doc_id for doc_id in order if doc_id in taken]

@@ -1,4 +1,4 @@
-"""What readers of minis in several files share: the files of a folder, a passage, and slips that are told by their file."""
+"""What readers of minis in several files share: the files of a folder, a passage, and errors that name their file."""
 
 from __future__ import annotations
 

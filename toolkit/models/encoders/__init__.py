@@ -26,8 +26,8 @@ class Encoder(Protocol):
 
     dimension   of the vectors
     similarity  `cos` or `dot`: how its vectors are compared
-    precision   `fp32`, `bf16` or `fp16`: the numbers it computes with
-    cut         side -> how many of the encoded inputs the limit cost tokens
+    precision   `fp32`, `bf16` or `fp16`: the dtype that it computes in
+    truncated   side -> how many of the encoded inputs were truncated at the limit
     lost        how many queries have a core query that is fully truncated
     commits     repository -> commit, of what was loaded from the hub
     """
@@ -35,7 +35,7 @@ class Encoder(Protocol):
     dimension: int
     similarity: str
     precision: str
-    cut: dict[str, int]
+    truncated: dict[str, int]
     lost: int
     commits: dict[str, str]
 
@@ -79,8 +79,8 @@ def load_encoder(
 
 def check_finite(texts: Sequence[str], vectors: Sequence[np.ndarray], precision: str) -> None:
     """Raise ToolkitError where what a model made of a text is not finite; both sequences are parallel."""
-    for text, its in zip(texts, vectors, strict=True):
-        if not np.isfinite(its).all():
+    for text, vector in zip(texts, vectors, strict=True):
+        if not np.isfinite(vector).all():
             shown = f"{text[:40]}..." if len(text) > 40 else text
             hint = "fp16 ends at 65504: take --precision fp32 or bf16" if precision == "fp16" else "is the checkpoint complete?"
             raise ToolkitError(f"what the model makes of {shown!r} in {precision} is not finite", hint, status=1)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class How:
-    """What the user chose: where to compute and with which numbers, and whether a repository's own code may run."""
+    """What the user chose: where to compute and in which dtype, and whether a repository's own code may run."""
 
     devices: list[str]
     dtype: torch.dtype
@@ -67,11 +67,11 @@ def load(spec: SystemSpec, device: str | None, precision: str | None, batch_size
 
 
 def _say_similarity(spec: SystemSpec, folder: Path) -> None:
-    """Say where a checkpoint that no entry knows was made to be compared otherwise than it is."""
-    own = read_json(folder / "config_sentence_transformers.json", {}).get("similarity_fn_name")
+    """Say where a checkpoint that no entry knows was trained for another similarity."""
+    metric = read_json(folder / "config_sentence_transformers.json", {}).get("similarity_fn_name")
     used = "cosine" if spec.parameters.get("similarity", "cos") == "cos" else "dot"
-    if own and own != used and not spec.source:
-        say(f"note: {folder} was made to be compared by {own}, not by {used}: an entry of your own can say `similarity`")
+    if metric and metric != used and not spec.source:
+        say(f"note: {folder} was trained for {metric} similarity, not {used}: an entry of your own can say `similarity`")
 
 
 def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> Tower:
@@ -109,21 +109,21 @@ def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> T
 def _framing(spec: SystemSpec, folder: Path, trust: bool) -> Framing:
     """The tokenizer in a folder, and what it puts around a text: of the entry's and of its own saying."""
     tokenizer = import_transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=trust)
-    told = read_json(folder / "tokenizer_config.json", {})
-    eos = spec.parameters.get("eos", told.get("add_eos_token", False))
-    return Framing(tokenizer, bos=told.get("add_bos_token", False), eos=eos)
+    config = read_json(folder / "tokenizer_config.json", {})
+    eos = spec.parameters.get("eos", config.get("add_eos_token", False))
+    return Framing(tokenizer, bos=config.get("add_bos_token", False), eos=eos)
 
 
 def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: str, how: How) -> PreTrainedModel:
     """The model in the folder `whole`, with the adapter merged into it where that is another folder."""
     transformers = import_transformers()
-    told = {"dtype": how.dtype, "use_safetensors": True, "trust_remote_code": how.trust, "output_loading_info": True}
+    options = {"dtype": how.dtype, "use_safetensors": True, "trust_remote_code": how.trust, "output_loading_info": True}
     with explained(spec, whole):
         config = transformers.AutoConfig.from_pretrained(whole, trust_remote_code=how.trust)
         if spec.parameters.get("attention") == "bidirectional":
             config.is_causal = False
         config.use_cache = False
-        model, report = _class(config).from_pretrained(whole, config=config, **told)
+        model, report = _class(config).from_pretrained(whole, config=config, **options)
     missing = [key for key in report["missing_keys"] if pooling == "pooler" or not key.startswith("pooler.")]
     check_weights(spec, whole, model, missing)
     if spec.base:
@@ -141,13 +141,13 @@ def _class(config: PretrainedConfig) -> type:
     return transformers.AutoModelForTextEncoding if type(config) in encoders else transformers.AutoModel
 
 
-def _limit(spec: SystemSpec, side: str, own: int | None, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> int:
+def _limit(spec: SystemSpec, side: str, stated: int | None, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> int:
     """The limit of a side in tokens: the entry's, the checkpoint's, the tokenizer's, the model's."""
     positions = table_of_positions(model)
-    told = spec.parameters.get(f"{side}_length") or own
-    if told and positions and told > positions:
-        message = f"{spec.name}: {side}_length is {told}, but the model has {positions} positions"
+    chosen = spec.parameters.get(f"{side}_length") or stated
+    if chosen and positions and chosen > positions:
+        message = f"{spec.name}: {side}_length is {chosen}, but the model has {positions} positions"
         raise ToolkitError(message, f"set {side}_length to {positions} or less")
     trained = getattr(model.config, "max_position_embeddings", None)
     known = [length for length in (tokenizer.model_max_length, positions, trained) if length and length < FAR]
-    return told or min(known, default=FAR)
+    return chosen or min(known, default=FAR)

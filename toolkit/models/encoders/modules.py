@@ -56,14 +56,14 @@ def read_modules(folder: Path) -> Modules:
         return Modules(False, folder)
     transformer = kinds[0][1]
     # older ones are called after the architecture: sentence_roberta_config.json
-    told = next((read_json(path) for path in sorted(transformer.glob("sentence_*_config.json"))), {})
+    config = next((read_json(path) for path in sorted(transformer.glob("sentence_*_config.json"))), {})
     pooling = read_json(kinds[1][1] / "config.json", {})
     mode = _pooling_mode(pooling)
     plain = all(_is_plain(path) for name, path in kinds[2:] if name == "Dense")
-    if mode not in POOLINGS or not _is_usual(told) or not plain:
+    if mode not in POOLINGS or not _is_usual(config) or not plain:
         return Modules(False, folder)
     include = pooling.get("include_prompt", True)
-    return Modules(True, transformer, POOLINGS[mode], include, told.get("max_seq_length"), tuple(kinds[2:]))
+    return Modules(True, transformer, POOLINGS[mode], include, config.get("max_seq_length"), tuple(kinds[2:]))
 
 
 def load_layers(layers: tuple[tuple[str, Path], ...], device: str) -> list[Callable]:
@@ -82,19 +82,19 @@ def _pooling_mode(config: dict[str, Any]) -> str:
     return LEGACY.get(modes[0], "") if len(modes) == 1 else ""
 
 
-def _is_usual(told: dict[str, Any]) -> bool:
+def _is_usual(config: dict[str, Any]) -> bool:
     """Whether a transformer's file says no more than a length: not how to load it, nor that other states are taken."""
-    states = told.get("modality_config", {}).get("text", {}).get("method_output_name", "last_hidden_state")
-    rest = {name: value for name, value in told.items() if name not in ("max_seq_length", "modality_config", "unpad_inputs")}
+    states = config.get("modality_config", {}).get("text", {}).get("method_output_name", "last_hidden_state")
+    rest = {name: value for name, value in config.items() if name not in ("max_seq_length", "modality_config", "unpad_inputs")}
     return states == "last_hidden_state" and all(not value or value == SAID.get(name) for name, value in rest.items())
 
 
 def _is_plain(path: Path) -> bool:
     """Whether a Dense module is a linear layer over the pooled vector and an activation of torch."""
     config = read_json(path / "config.json", {})
-    own = config.get("activation_function", "torch.nn.").startswith("torch.nn.")
+    is_torch = config.get("activation_function", "torch.nn.").startswith("torch.nn.")
     inner = config.get("module_input_name", "sentence_embedding") == "sentence_embedding"
-    return own and inner and not config.get("use_residual") and not config.get("module_output_name")
+    return is_torch and inner and not config.get("use_residual") and not config.get("module_output_name")
 
 
 def _dense(path: Path) -> torch.nn.Module:

@@ -20,7 +20,7 @@ from toolkit.models.encoders.sentence import SentenceEncoder, load_model
 if TYPE_CHECKING:
     import numpy as np
 
-OWN_TYPES = ("MultiVectorEncoder", "ColBERT")  # what its and PyLate's checkpoints call themselves
+MODEL_TYPES = ("MultiVectorEncoder", "ColBERT")  # what its and PyLate's checkpoints call themselves
 PYLATE = ("query_prefix", "document_prefix")  # what PyLate's older ones have instead
 
 
@@ -46,13 +46,13 @@ def load_multivector(
 
 def check_late(folder: Path) -> None:
     """Raise ToolkitError for a checkpoint that is of another kind."""
-    config, own = (read_json(folder / name, {}) for name in ("config.json", "config_sentence_transformers.json"))
+    config, settings = (read_json(folder / name, {}) for name in ("config.json", "config_sentence_transformers.json"))
     stanford = "HF_ColBERT" in (config.get("architectures") or [])
-    if not stanford and own.get("model_type") not in OWN_TYPES and not any(key in own for key in PYLATE):
+    if not stanford and settings.get("model_type") not in MODEL_TYPES and not any(key in settings for key in PYLATE):
         hint = "known are those of Stanford's ColBERT, PyLate and sentence-transformers' MultiVectorEncoder"
         raise ToolkitError(f"{folder} is no checkpoint for late interaction", hint)
-    if own.get("similarity_fn_name") == "meanmaxsim":
-        raise ToolkitError(f"{folder} is compared by the mean of MaxSim", "MaxSim itself is all that is computed here")
+    if settings.get("similarity_fn_name") == "meanmaxsim":
+        raise ToolkitError(f"{folder} is compared by the mean of MaxSim", "only MaxSim itself is computed here")
 
 
 class MultiVectorEncoder(SentenceEncoder):

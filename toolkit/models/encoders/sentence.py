@@ -52,10 +52,10 @@ def load_model(
         raise missing_extra(spec.name, "dense") from missing
     # what it warns of (truncated queries, layouts it converts) is counted and checked here
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-    told = {"use_safetensors": True, "dtype": dtype}
+    options = {"use_safetensors": True, "dtype": dtype}
     with explained(spec, folder):
         model = getattr(sentence_transformers, kind)(
-            str(folder), device=device, trust_remote_code=trust_remote_code, local_files_only=True, model_kwargs=told
+            str(folder), device=device, trust_remote_code=trust_remote_code, local_files_only=True, model_kwargs=options
         )
         _check_complete(spec, getattr(model[0], "model", None), places[0])
     return model.to(dtype)
@@ -65,8 +65,8 @@ def _check_complete(spec: SystemSpec, model: Any, folder: Path) -> None:
     """ToolkitError where a model of transformers' own lacks weights: they are random, and nobody has said so."""
     if type(model).__module__.startswith("transformers.models."):
         # on this device nothing is read but names and shapes
-        told = {"config": model.config, "device_map": "meta", "use_safetensors": True, "output_loading_info": True}
-        _, report = type(model).from_pretrained(folder, **told)
+        options = {"config": model.config, "device_map": "meta", "use_safetensors": True, "output_loading_info": True}
+        _, report = type(model).from_pretrained(folder, **options)
         check_weights(spec, folder, model, [key for key in report["missing_keys"] if not key.startswith("pooler.")])
 
 
@@ -74,7 +74,7 @@ class SentenceEncoder:
     """Texts through a model of sentence-transformers.
 
     limits  side -> tokens, special ones counted
-    cut     side -> how many of the encoded inputs the limit cost tokens
+    truncated  side -> how many of the encoded inputs were truncated at the limit
     lost    how many queries have a core query that is fully truncated
     commits repository -> commit, of what was loaded from the hub
     """
@@ -83,7 +83,7 @@ class SentenceEncoder:
         self.spec, self.model, self.commits = spec, model, commits_of(folder)
         self.precision = precision_of(model.dtype)
         self.limits = set_limits(spec, model[0])
-        self.cut = dict.fromkeys(SIDES, 0)
+        self.truncated = dict.fromkeys(SIDES, 0)
         self.lost = 0
         self._batch_size = batch_size
         self._framing = Framing(model.tokenizer)
@@ -94,7 +94,7 @@ class SentenceEncoder:
         marker = self.model.prompts.get(TASKS[side]) or ""
         sent = self._framing([each._replace(prefix=marker + each.prefix) for each in unique], self.limits[side])
         fate = dict(zip(unique, sent, strict=True))
-        self.cut[side] += sum(fate[each].cut for each in inputs)
+        self.truncated[side] += sum(fate[each].truncated for each in inputs)
         if side == "query":
             self.lost += sum(fate[each].lost(len(self._framing.tail)) for each in inputs)
         expansion = self.model[0].query_expansion if side == "query" else None
@@ -138,8 +138,8 @@ def set_limits(spec: SystemSpec, transformer: Any) -> dict[str, int]:
         transformer.document_length = passage
     expansion = transformer.query_expansion
     fixed = expansion["length"] if expansion and expansion["strategy"] == "fixed" else None
-    own = transformer.max_seq_length
-    limits = {"query": fixed or transformer.query_length or own, "passage": transformer.document_length or own}
+    default = transformer.max_seq_length
+    limits = {"query": fixed or transformer.query_length or default, "passage": transformer.document_length or default}
     positions = table_of_positions(transformer.model) or getattr(transformer.config, "max_position_embeddings", None)
     for side, limit in limits.items():
         if positions and limit > positions:

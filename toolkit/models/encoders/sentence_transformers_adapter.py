@@ -43,16 +43,16 @@ class SentenceTransformersEncoder:
         self.similarity, self.batch_size = spec.parameters.get("similarity", "cos"), batch_size
         self.precision = precision_of(dtype)
         self.framing = Framing(self.model.tokenizer)
-        own = self.model.max_seq_length or FAR
-        self.limits = {side: spec.parameters.get(f"{side}_length") or own for side in SIDES}
-        self.cut, self.lost = dict.fromkeys(SIDES, 0), 0
+        default = self.model.max_seq_length or FAR
+        self.limits = {side: spec.parameters.get(f"{side}_length") or default for side in SIDES}
+        self.truncated, self.lost = dict.fromkeys(SIDES, 0), 0
         self.dimension = len(self.model.encode("a", show_progress_bar=False))
 
     def encode(self, inputs: Sequence[Input], side: str) -> np.ndarray:
         """As `Encoder.encode`."""
         self.model.max_seq_length = self.limits[side]
         sent = self.framing(inputs, self.limits[side])
-        self.cut[side] += sum(each.cut for each in sent)
+        self.truncated[side] += sum(each.truncated for each in sent)
         if side == "query":
             self.lost += sum(each.lost(len(self.framing.tail)) for each in sent)
         made = np.zeros((len(inputs), self.dimension), np.float32)

@@ -54,8 +54,8 @@ class SparseEncoder(SentenceEncoder):
         rows = self._run(texts, side, convert_to_sparse_tensor=False).float().cpu().numpy()
         check_finite(texts, rows, self.precision)
         self._terms = self._terms or _terms(self.model.tokenizer, rows.shape[1])
-        found = [(row.nonzero()[0], row) for row in rows]
-        return [{self._terms[column]: float(row[column]) for column in columns.tolist()} for columns, row in found]
+        nonzero = [(row.nonzero()[0], row) for row in rows]
+        return [{self._terms[column]: float(row[column]) for column in columns.tolist()} for columns, row in nonzero]
 
 
 def _terms(tokenizer: Any, count: int) -> list[str]:

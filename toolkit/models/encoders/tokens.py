@@ -19,25 +19,25 @@ AT_ONCE = 4_000_000  # characters: a tokenizer holds a hundred bytes for each to
 class Sent(NamedTuple):
     """One input as the model sees it.
 
-    ids     with special tokens, cut at the limit
-    prefix  how many of them come before the text's own: the special ones in front and the prefix's
-    cut     whether the limit cost it tokens
+    ids        with special tokens, truncated at the limit
+    prefix     how many of them come before the text's own: the special ones in front and the prefix's
+    truncated  whether it was longer than the limit
     """
 
     ids: list[int]
     prefix: int
-    cut: bool
+    truncated: bool
 
     def lost(self, tail: int) -> bool:
         """Whether nothing of the text itself is left; `tail` special tokens end every input."""
-        return self.cut and self.prefix >= len(self.ids) - tail
+        return self.truncated and self.prefix >= len(self.ids) - tail
 
 
 class Framing:
     """Tokens between the special ones that the tokenizer puts around them.
 
     The special tokens are put there by us: transformers 5 no longer looks at a tokenizer's `add_bos_token` and
-    `add_eos_token`, so that checkpoints of the Mistral kind lose theirs, and a text that is cut must end as a whole one does.
+    `add_eos_token`, so that checkpoints of the Mistral kind lose theirs, and a truncated text must end as a whole one does.
 
     bos, eos  begin or end with the tokenizer's own where it does not do so by itself; ToolkitError for an end that it has not
     """
@@ -75,9 +75,9 @@ class Framing:
 
     def _tokens(self, texts: list[str]) -> Iterator[list[int]]:
         """Of each text, all of them."""
-        told = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
+        options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
         for group in _groups(texts):
-            yield from self.tokenizer(group, add_special_tokens=False, **told)["input_ids"]
+            yield from self.tokenizer(group, add_special_tokens=False, **options)["input_ids"]
 
 
 def _groups(texts: list[str]) -> Iterator[list[str]]:

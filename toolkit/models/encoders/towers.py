@@ -85,7 +85,7 @@ class TowerEncoder:
     def __init__(self, towers: dict[str, Tower], similarity: str, batch_size: int, commits: dict[str, str]):
         self.towers, self.similarity, self.batch_size, self.commits = towers, similarity, batch_size, commits
         self.precision = precision_of(towers["query"].models[0].dtype)
-        self.cut = dict.fromkeys(towers, 0)
+        self.truncated = dict.fromkeys(towers, 0)
         self.lost = 0
         # the layers decide, so one text tells best
         self.dimension = self.encode([Input("", "a")], "query").shape[1]
@@ -116,7 +116,7 @@ class TowerEncoder:
         return tower.framing([input], tower.limits[side])[0].ids
 
     def _count(self, sent: list[Sent], side: str) -> None:
-        self.cut[side] += sum(each.cut for each in sent)
+        self.truncated[side] += sum(each.truncated for each in sent)
         if side == "query":
             tail = len(self.towers[side].framing.tail)
             self.lost += sum(each.lost(tail) for each in sent)

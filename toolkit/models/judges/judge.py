@@ -27,7 +27,7 @@ class Pair(NamedTuple):
 class Verdict(NamedTuple):
     """What a judge says of a pair.
 
-    holds  None where it was asked in vain
+    holds  None where the request failed
     share  the model's own probability, where it gives one
     said   its answer in words; why there is none, where there is none
     """
@@ -52,7 +52,7 @@ class Counts:
 
     pairs      `positive` and `unjudged` of them
     unclear    answers that neither begin nor end with yes or no: they count as negative
-    shortened  documents that were cut to fit
+    shortened  documents that were truncated to fit
     """
 
     pairs: int = 0
@@ -80,7 +80,7 @@ class Judge:
     def judge(self, pairs: Sequence[Pair], advance: Callable[[int], None] = lambda n: None) -> list[Verdict]:
         """A verdict for each pair, in their order; what was answered before is not asked again.
 
-        advance  is told how many pairs more are answered
+        advance  called with how many more pairs are answered
 
         A pair whose request fails to the end is not lost: its verdict is None, and a later call asks again. Raises
         ToolkitError where none can be asked (a wrong key or address, a server that is gone).
@@ -129,12 +129,12 @@ class Judge:
         return Verdict(text.startswith(BEGINNINGS) or text.endswith(END), said=answer.text)
 
     def facts(self) -> dict[str, Any]:
-        """For metadata: model and prompt, how answers are read, what was judged (`Counts`) and asked (`Usage`)."""
+        """For records: model and prompt, how answers are read, what was judged (`Counts`) and asked (`Usage`)."""
         settings = {name: value for name, value in vars(self.settings).items() if value not in (None, ())}
         settings = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
         prompt = self.prompt.facts(self.spec) if self.prompt else {}
         counts = dict(vars(self.counts))
-        counts["shortened"] += getattr(self.llm.backend, "cut", 0)  # a model that reads tokens cuts them itself
+        counts["shortened"] += getattr(self.llm.backend, "truncated", 0)  # a model that reads tokens truncates them itself
         return {**self.llm.facts(), **prompt, **settings, "judgments": counts, "usage": self.llm.usage.facts()}
 
     def remark(self) -> str:

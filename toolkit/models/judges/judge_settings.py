@@ -57,14 +57,14 @@ class Settings:
 
     def options(self) -> dict[str, Any]:
         """Of a request for an answer in words."""
-        told = {name: getattr(self, name) for name in ("max_tokens", *SAMPLING)}
-        return {name: value for name, value in told.items() if value is not None}
+        options = {name: getattr(self, name) for name in ("max_tokens", *SAMPLING)}
+        return {name: value for name, value in options.items() if value is not None}
 
 
 def settings_of(spec: SystemSpec) -> Settings:
     """The entry's parameters over the defaults. ToolkitError for one that a judge has not."""
     known = [field.name for field in fields(Settings)]
     given: dict[str, Any] = {name: value for name, value in spec.parameters.items() if name not in OTHERS}
-    if odd := [name for name in given if name not in known]:
-        raise ToolkitError(f"{spec.name}: a judge has no parameter {odd[0]!r}", f"known: {', '.join(known)}")
+    if unknown := [name for name in given if name not in known]:
+        raise ToolkitError(f"{spec.name}: a judge has no parameter {unknown[0]!r}", f"known: {', '.join(known)}")
     return Settings(**{**given, "tokens": tuple(given.get("tokens", ()))})

@@ -88,8 +88,8 @@ def _prompt(spec: SystemSpec, settings: Settings, task: str, name: str | None, s
             hint = "leave --prompt, --shots and --task out, or take a judge that is asked in words"
             raise ToolkitError(f"{spec.name} is a classifier: it reads a document and a statement, and no prompt", hint)
         return None
-    own = spec.parameters.get("prompt", DEFAULT_PROMPTS[SUPPORT]) if task == SUPPORT else DEFAULT_PROMPTS[task]
-    prompt = load_prompt(name or own, task)
+    default = spec.parameters.get("prompt", DEFAULT_PROMPTS[SUPPORT]) if task == SUPPORT else DEFAULT_PROMPTS[task]
+    prompt = load_prompt(name or default, task)
     slot = "document" if task == SUPPORT else "question"
     examples = [({slot: shot.document, "statement": shot.statement}, YES if shot.label else NO) for shot in shots]
     return replace(prompt, shots=tuple(examples))
@@ -104,5 +104,5 @@ def _scoring(spec: SystemSpec, settings: Settings, prompt: Prompt | None, loader
         raise ToolkitError(message, "leave --loader out, or write an entry with `positive: yes-ends`")
     if prompt and skeleton(prompt).count(DOCUMENT) != 1:
         message = f"prompt {prompt.name} has the document more than once, and {spec.name} is read by its logits"
-        raise ToolkitError(message, "once, where it is cut when it is too long")
+        raise ToolkitError(message, "name it once: there it is truncated when it is too long")
     return Scoring(spec, prompt, settings, **{name: value for name, value in how.items() if name not in OF_SERVERS})

@@ -1,4 +1,4 @@
-"""Judges that answer in one forward pass: a share between 0 and 1, kept in the cache like any other answer."""
+"""Judges that answer in one forward pass: a share between 0 and 1, cached like any other answer."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class Scoring:
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
-        """Checkpoint and precision, and all that shapes what the model reads: prompt, length, compared tokens."""
+        """Checkpoint and dtype, and all that shapes what the model reads: prompt, length, compared tokens."""
         trust = self.how["trust_remote_code"]
         facts = {"model": self.spec.checkpoint, **checkpoints.resolved_identity(self.spec, trust_remote_code=trust)}
         facts |= {"precision": self.precision, "positive": self.settings.positive, "system": self.settings.system}
-        told = {"tokens": list(self.settings.tokens), "length": self.settings.length, "chat": self.settings.chat}
-        facts |= {name: value for name, value in told.items() if value not in (None, [])}
+        settings = {"tokens": list(self.settings.tokens), "length": self.settings.length, "chat": self.settings.chat}
+        facts |= {name: value for name, value in settings.items() if value not in (None, [])}
         template = self.spec.parameters.get("chat_template")
         facts |= {"chat_template": template} if template else {}
         return {**facts, "prompt_sha256": self.prompt.sha256} if self.prompt else facts
@@ -67,12 +67,12 @@ class Scoring:
         """What scores pairs, on its device: a classifier, an encoder-decoder or a decoder."""
         if self.settings.positive == ENTAILMENT:
             return self._classifier()
-        return self._asked()
+        return self._language_model()
 
     @property
-    def cut(self) -> int:
-        """How many of the pairs that were scored did not fit and were cut."""
-        return self.model.cut if "model" in vars(self) else 0
+    def truncated(self) -> int:
+        """How many of the pairs that were scored did not fit and were truncated."""
+        return self.model.truncated if "model" in vars(self) else 0
 
     def check(self) -> None:
         """Find the checkpoint."""
@@ -89,7 +89,7 @@ class Scoring:
                 yield position, Answer(repr(score), model=self.spec.checkpoint)
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
-        """An estimate: what is told of a run before it begins is not worth loading a model."""
+        """An estimate: a dry run is not worth loading a model."""
         prompt = estimate_tokens(self.prompt.show()) if self.prompt else 0
         return prompt + sum(estimate_tokens(message["content"]) for message in messages)
 
@@ -104,7 +104,7 @@ class Scoring:
         loaded = loading.load("AutoModelForSequenceClassification", self.spec, what="classifier", **self.how)
         return Entailment(self.spec, loaded, loaded.length(self.spec, self.settings.length), self.batch_size)
 
-    def _asked(self) -> BatchedReranker:
+    def _language_model(self) -> BatchedReranker:
         from toolkit.models.rerankers import loading
         from toolkit.models.rerankers.causal import YesNo
         from toolkit.models.rerankers.prompts import PromptEncoder
@@ -125,7 +125,7 @@ class Scoring:
 
 
 def token_ids(loaded: Any, spec: SystemSpec, tokens: Sequence[str | int]) -> list[int]:
-    """The ids of the compared tokens: given as such, or as pieces of the vocabulary."""
+    """The ids of the two tokens whose logits are compared: given as such, or as pieces of the vocabulary."""
     from toolkit.models.rerankers import loading
 
     ids = [token if isinstance(token, int) else loading.token_ids(loaded, spec, [token])[0] for token in tokens]
@@ -136,7 +136,7 @@ def token_ids(loaded: Any, spec: SystemSpec, tokens: Sequence[str | int]) -> lis
 
 
 def _inputs(messages: Sequence[Message]) -> tuple[Input, Input]:
-    """As rerankers take a pair: what a document is held against, then the document."""
+    """As rerankers take a pair: what a document is compared with, then the document."""
     document, statement = (message["content"] for message in messages)
     return Input("", statement), Input("", document)
 

@@ -26,11 +26,11 @@ def read_shots(path: str | Path) -> list[Shot]:
     source = source_name(path)
     shots, problems = [], []
     for number, line in text_lines(read_bytes(path), source):
-        found = _shot(line)
-        if isinstance(found, str):
-            problems.append(f"line {number}: {found}")
+        shot = _shot(line)
+        if isinstance(shot, str):
+            problems.append(f"line {number}: {shot}")
         else:
-            shots.append(found)
+            shots.append(shot)
     if problems or not shots:
         raise ToolkitError(f"{source}: no labelled examples", FORM, problems=problems)
     return shots

@@ -22,7 +22,7 @@ def plain(text: str) -> str:
 
 
 class Passage(NamedTuple):
-    """A passage to be cut. ends: where each of its words ends, as far as it may be shown and one more."""
+    """A passage to be truncated. ends: where each of its words ends, as far as it may be shown and one more."""
 
     text: str
     ends: Sequence[int]
@@ -37,7 +37,7 @@ def passage(text: str, most: int) -> Passage:
     """A text as it is shown, of which at most `most` words will be."""
     text = plain(text)
     ends = array("I", (word.end() for word in itertools.islice(WORD.finditer(text), most + 1)))
-    return Passage(text[: ends[-1]] if len(ends) > most else text, ends)  # the rest of a book is not kept
+    return Passage(text[: ends[-1]] if len(ends) > most else text, ends)  # the rest of a book is not needed
 
 
 def longest_that_fits(most: int, fits: Callable[[int], bool]) -> int:

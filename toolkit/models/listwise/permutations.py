@@ -32,9 +32,9 @@ def read_permutation(answer: str, count: int, *, ids: str = "brackets") -> tuple
          else every number; `digits`: every number, as RankGPT's and rank_llm's code do
     """
     answer = answer.rpartition(THOUGHTS)[2]
-    found = (ids == "brackets" and BRACKETED.findall(answer)) or DIGITS.findall(answer)
+    numbers = (ids == "brackets" and BRACKETED.findall(answer)) or DIGITS.findall(answer)
     # int() refuses numbers of thousands of digits, which a model that repeats itself writes
-    named = [int(number) - 1 if len(number) < 10 else -1 for number in found]
+    named = [int(number) - 1 if len(number) < 10 else -1 for number in numbers]
     valid = [position for position in named if 0 <= position < count]
     order = list(dict.fromkeys(valid))
     missing = [position for position in range(count) if position not in order]

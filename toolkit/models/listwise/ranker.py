@@ -47,8 +47,8 @@ class Counts:
 
     windows    answers that were read; `repaired`: of these, not a permutation as they came
     repairs    ids, see `permutations.Repairs`
-    passages   shown; `cut`: of these, to `passage_words` or less
-    shortened  windows whose passages had to be cut below `passage_words`; `fewest_words` is the hardest cut
+    passages   shown; `cut`: of these, truncated to `passage_words` or less
+    shortened  windows whose passages were truncated below `passage_words`; `fewest_words` is the fewest
     """
 
     windows: int = 0
@@ -61,11 +61,11 @@ class Counts:
 
 
 class _Fitted(NamedTuple):
-    """A window as it is sent. words: the longest a passage may be; cut: passages that are longer; tokens: of the prompt."""
+    """A window as it is sent. words: the most of a passage; truncated: passages that are longer; tokens: of the prompt."""
 
     request: Request
     words: int
-    cut: int
+    truncated: int
     tokens: int
 
 
@@ -92,7 +92,7 @@ class ListwiseRanker:
     def rank(self, windows: Sequence[Window], advance: Callable[[int], None] = lambda n: None) -> list[tuple[int, ...]]:
         """For each window the positions of its passages, best first. Windows are asked at the same time.
 
-        advance  is told how many windows more are answered
+        advance  called with how many more windows are answered
         """
         fitted = [self._fit(window, self.llm.backend) for window in windows]
         answers = self.llm.complete([one.request for one in fitted], advance)
@@ -115,7 +115,7 @@ class ListwiseRanker:
         return order, one.tokens
 
     def facts(self) -> dict[str, Any]:
-        """For metadata: model and prompt, what was repaired and shortened (`Counts`), what was asked (`Usage`)."""
+        """For records: model and prompt, what was repaired and shortened (`Counts`), what was asked (`Usage`)."""
         counts = {**vars(self.counts), "repairs": dict(self.counts.repairs)}
         return {**self.llm.facts(), **self.prompt.facts(self.spec), "windows": counts, "usage": self.llm.usage.facts()}
 
@@ -123,7 +123,7 @@ class ListwiseRanker:
         counts = self.counts
         counts.windows += 1
         counts.passages += len(window.passages)
-        counts.cut += one.cut
+        counts.cut += one.truncated
         counts.repaired += any(repairs.values())
         counts.repairs.update(repairs)
         if one.words < self.settings["passage_words"]:

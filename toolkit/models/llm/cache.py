@@ -27,8 +27,8 @@ class AnswerCache:
 
     def get(self, key: str) -> Answer | None:
         """The answer to a request, None where there is none."""
-        found = self._entries.get([key.encode()])
-        return self._read(found[key.encode()]) if found else None
+        entries = self._entries.get([key.encode()])
+        return self._read(entries[key.encode()]) if entries else None
 
     def put(self, key: str, answer: Answer) -> Answer:
         """Cache an answer. What another process wrote first stays and is returned: the run of each is what the cache says."""

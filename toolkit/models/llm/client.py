@@ -1,4 +1,4 @@
-"""A language model with a memory: what was answered once is not asked again."""
+"""A language model behind a cache: what was answered once is not asked again."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from toolkit.models.llm.messages import Answer, Backend, Request, Usage
 class LLM:
     """A backend behind its cache.
 
-    cache   None asks anew each time
-    replay  take every answer from the cache and ask nothing: what was published with its cache is re-made exactly
+    cache   None asks each time
+    replay  take every answer from the cache and ask nothing: what was published with its cache is reproduced exactly
     """
 
     def __init__(self, backend: Backend, *, cache: AnswerCache | None = None, replay: bool = False):
@@ -28,7 +28,7 @@ class LLM:
         return self.backend.facts["model"]
 
     def facts(self) -> dict[str, Any]:
-        """What enters every key, for metadata."""
+        """What enters every key, for records."""
         return dict(self.backend.facts)
 
     def check(self) -> None:
@@ -45,17 +45,17 @@ class LLM:
     def complete(self, requests: Sequence[Request], advance: Callable[[int], None] = lambda n: None) -> list[Answer]:
         """The answers in the order of the requests; each is in the cache as soon as it came.
 
-        One with an `error`, of a backend that goes on without it, is not kept.
+        One with an `error`, of a backend that tolerates that, is not cached.
 
-        advance  is told how many answers more there are, for a caller that shows progress
+        advance  called with how many more answers there are, for a caller that shows progress
 
-        Raises ToolkitError where one cannot be had: those that came are kept. In replay, that is the first miss.
+        Raises ToolkitError where one cannot be had: those that came are cached. In replay, that is the first miss.
         """
         keys = [request.key(self.backend.facts) for request in requests]
         wanted = Counter(keys)
-        found = {key: answer for key in wanted if (answer := self._cached(key))}
-        cached = sum(wanted[key] for key in found)
-        missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in found}
+        answered = {key: answer for key in wanted if (answer := self._cached(key))}
+        cached = sum(wanted[key] for key in answered)
+        missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in answered}
         if missing and self.replay:
             place = self.cache.path if self.cache else "any cache"
             message = f"{len(missing)} of {len(requests)} answers of {self.model} are not in {place}"
@@ -64,9 +64,9 @@ class LLM:
         self.usage.cached += cached
         advance(cached)
         for key, answer in self._ask(missing):
-            found[key] = answer
+            answered[key] = answer
             advance(wanted[key])
-        answers = [found[key] for key in keys]
+        answers = [answered[key] for key in keys]
         for answer in (answer for answer in answers if not answer.error):
             self.usage.cut += answer.finish == "length"
             self.usage.models[answer.model] += 1
@@ -83,10 +83,10 @@ class LLM:
     def _ask(self, missing: Mapping[str, Request]) -> Iterator[tuple[str, Answer]]:
         keys = list(missing)
         for position, answer in self.backend.answers(list(missing.values())) if missing else ():
-            kept = self.cache.put(keys[position], answer) if self.cache and not answer.error else answer
+            stored = self.cache.put(keys[position], answer) if self.cache and not answer.error else answer
             self.usage.asked += 1
             self.usage.failed += bool(answer.error)
             self.usage.retries += answer.retries
             self.usage.prompt_tokens += answer.prompt_tokens
             self.usage.completion_tokens += answer.completion_tokens
-            yield keys[position], kept
+            yield keys[position], stored

@@ -29,7 +29,7 @@ BUSY = (408, 409, 425, 429)  # worth another try, as is everything from 500 on
 BACKOFF, LONGEST = 0.5, 60.0  # seconds before the first retry, doubled each time; the longest pause
 CONNECT = 10.0  # seconds to reach a server
 PATIENCE = 300.0  # seconds that a server may ask us to wait (Retry-After)
-MANY = 3  # failures in a row, times the requests at the same time, after which a server is taken to be gone
+MANY = 3  # failures in a row, times the requests at the same time, after which a server is taken to be down
 SHOWN = 200  # characters of a server's message, and of the name it gives its model
 MOST = 1 << 24  # bytes of an answer: a server that sends more is none of chat completions
 BLOCK = 1 << 16  # bytes read at once
@@ -81,7 +81,7 @@ class Endpoint(Estimate):
         self.facts = {"model": model}
         self.base_url, self.concurrency, self.retries, self.timeout = base_url, concurrency, retries, timeout
         self.tolerant, self._in_a_row = tolerant, 0
-        self._kept: requests.Session | None = None
+        self._shared: requests.Session | None = None
         self._warned = False
 
     def address(self) -> str:
@@ -101,7 +101,7 @@ class Endpoint(Estimate):
     def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """(position, answer) as they come. Where one fails for good, no new ones are asked; those under way still come.
 
-        A request is under way until the caller comes for the next answer, and has kept this one: of a process that is killed,
+        A request is under way until the caller comes for the next answer, and has cached this one: of a process that is killed,
         no more than `concurrency` of them are lost.
         """
         from multiprocessing.pool import ThreadPool  # its threads do not outlive an interrupted process
@@ -118,7 +118,7 @@ class Endpoint(Estimate):
                 self._in_a_row = 0
                 return position, answer
             except ToolkitError as error:
-                if self._goes_on(error):
+                if self._is_tolerated(error):
                     return position, Answer("", error=error.message)
                 failures.append(error)
                 stop.set()
@@ -132,11 +132,11 @@ class Endpoint(Estimate):
                     under_way.release()
         finally:
             stop.set()
-            under_way.release(self.concurrency)  # of threads that wait where the caller has gone
+            under_way.release(self.concurrency)  # of threads that wait although the caller has stopped
         if failures:
             raise failures[0]
 
-    def _goes_on(self, error: ToolkitError) -> bool:
+    def _is_tolerated(self, error: ToolkitError) -> bool:
         """Whether the other requests are asked in spite of this failure."""
         if not self.tolerant or not isinstance(error, _Unanswered):
             return False
@@ -144,9 +144,9 @@ class Endpoint(Estimate):
         return self._in_a_row < MANY * self.concurrency
 
     def _session(self, url: str) -> requests.Session:
-        """Connections to be shared by threads and kept between calls; proxies and certificates are the environment's."""
-        if self._kept:
-            return self._kept
+        """Connections shared by threads and calls; proxies and certificates are the environment's."""
+        if self._shared:
+            return self._shared
         import requests
         from requests.adapters import HTTPAdapter
 
@@ -156,7 +156,7 @@ class Endpoint(Estimate):
         settings = session.merge_environment_settings(url, {}, False, None, None)
         session.proxies, session.verify = settings["proxies"], settings["verify"]
         session.trust_env = False  # or it would look them up for every request, and for passwords in ~/.netrc
-        self._kept = session
+        self._shared = session
         return session
 
     def _ask(self, session: requests.Session, url: str, request: Request, stop: threading.Event) -> Answer:
@@ -172,14 +172,16 @@ class Endpoint(Estimate):
             except _Again as error:
                 why, after = error, error.after
             if after > PATIENCE:
-                raise _refused(url, f"it asks to wait {after:.0f} seconds ({why})", "run again then: what was answered is kept")
+                raise _refused(
+                    url, f"it asks to wait {after:.0f} seconds ({why})", "run again then: what was answered is cached"
+                )
             if tried == 1 and not self._warned:
                 self._warned = True
                 say(f"{server_of(url)}: {why}; trying again")
             # the wait ends early where another request has failed for good
             if tried == self.retries or stop.wait(pause(tried, after)):
                 break
-        hint = "see to the server and run again: what was answered is kept"
+        hint = "see to the server and run again: what was answered is cached"
         raise _unanswered(url, f"no answer in {tried + 1} attempts: {why}", hint)
 
 

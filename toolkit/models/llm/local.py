@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # Llama's templates state a date, which would change answers from one day to the next; Qwen's let the model think aloud first
-TOLD = {"date_string": "26 Jul 2024", "enable_thinking": False}
+TEMPLATE = {"date_string": "26 Jul 2024", "enable_thinking": False}
 
 
 class LocalModel:
@@ -75,9 +75,9 @@ class LocalModel:
     def tokenizer(self) -> transformers.PreTrainedTokenizerBase:
         """The checkpoint's, padded on the left; ToolkitError where it knows no chat."""
         transformers = checkpoints.import_transformers()
-        told = {"padding_side": "left", "trust_remote_code": self.trust, "local_files_only": True}
+        options = {"padding_side": "left", "trust_remote_code": self.trust, "local_files_only": True}
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(self.whole, **told)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(self.whole, **options)
         except (ValueError, KeyError, OSError) as error:
             message = f"{self.spec.name}: its tokenizer does not load ({reason(error)})"
             raise ToolkitError(message, "is the checkpoint complete?") from error
@@ -140,7 +140,7 @@ class LocalModel:
         if not self.chat:
             return "\n\n".join(message["content"] for message in messages)
         try:
-            return self.tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True, **TOLD)
+            return self.tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True, **TEMPLATE)
         except TemplateError as error:
             hint = "parameters: {system: merge} puts the system turn into the user's"
             raise ToolkitError(f"the chat template of {self.spec.name} refuses the prompt: {error}", hint) from error

@@ -26,7 +26,7 @@ class Request(NamedTuple):
         """SHA-256 over all that shapes the answer: the model's facts, the messages, the options.
 
         The server's address is not part of it: a model served on a cluster has another one each day, and a killed run must
-        find its answers again. Where an answer came from is kept beside it and told in `Usage`.
+        find its answers again. Where an answer came from is cached beside it and reported in `Usage`.
         """
         body = {**self.options, **facts, "messages": list(self.messages)}
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
@@ -37,12 +37,12 @@ class Answer:
     """One answer.
 
     text               empty where the model said nothing
-    finish             why it stopped: `stop`, `length` (cut at max_tokens), or the server's own word
+    finish             why it stopped: `stop`, `length` (truncated at max_tokens), or the server's own word
     model              what the server says answered (`gpt-4o-2024-08-06`), or the checkpoint
     server             scheme, host and port; empty for a model on this machine
     prompt_tokens, completion_tokens   as the server counts; 0 where it does not say
-    retries            how often it was asked in vain before
-    error              why there is no answer, where a backend goes on without it; such a one is never kept
+    retries            how many requests failed before
+    error              why there is no answer, where a backend tolerates that; such a one is never cached
     """
 
     text: str
@@ -62,8 +62,8 @@ class Usage:
     requests           how many answers were wanted
     cached             of these, already in the cache
     asked              sent to the model: equal requests of one call are sent once
-    retries            attempts that failed and were made again
-    failed             asked in vain to the end: they stay without answer, and a later call asks them again
+    retries            attempts that failed and were repeated
+    failed             unanswered after all retries; a later call asks them again
     cut                answers, cached ones too, that reached max_tokens
     prompt_tokens, completion_tokens   of what was asked, as the server counts them
     models, servers    who answered, cached answers too -> how many of the answers
@@ -81,7 +81,7 @@ class Usage:
     servers: Counter[str] = field(default_factory=Counter)
 
     def facts(self) -> dict[str, Any]:
-        """For metadata: plain numbers and mappings."""
+        """For records: plain numbers and mappings."""
         return {name: dict(value) if isinstance(value, Counter) else value for name, value in vars(self).items()}
 
 

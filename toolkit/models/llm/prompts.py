@@ -1,6 +1,6 @@
 """Prompts as data: `registry/prompts/<name>.yaml`, or a file of the user's in the same form.
 
-name, version   both are told with every run
+name, version   both are in the record of every run
 kind            what it is for; says which slots it has
 description     and what it was written from
 turns           in their order: `{role, content}`; turns under `each` come once for every passage
@@ -58,30 +58,30 @@ class Prompt:
 
         system  `keep` the system turn; `merge` it into the first user turn, for chat templates that refuse one; or `drop` it
         """
-        told = list(self._told(values, list(passages)))
+        turns = list(self._filled_turns(values, list(passages)))
         if system == "drop":
-            told = [turn for turn in told if turn[0] != "system"]
+            turns = [turn for turn in turns if turn[0] != "system"]
         elif system == "merge":
-            told = [("user" if role == "system" else role, text) for role, text in told]
+            turns = [("user" if role == "system" else role, text) for role, text in turns]
         messages: list[Message] = []
-        for role, text in told:
+        for role, text in turns:
             if messages and messages[-1]["role"] == role:
                 messages[-1]["content"] += f"\n{text}"
             else:
                 messages.append({"role": role, "content": text})
         return messages
 
-    def _told(self, values: Mapping[str, str], passages: list[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
+    def _filled_turns(self, values: Mapping[str, str], passages: list[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
         """(role, text) of every turn: those of the examples first, system turns only once."""
-        for number, (asked, answer) in enumerate([*self.shots, (values, "")]):
-            for role, content, row in self._rows(asked, passages):
+        for number, (slots, answer) in enumerate([*self.shots, (values, "")]):
+            for role, content, row in self._rows(slots, passages):
                 if number == 0 or role != "system":
                     yield role, _fill(content, row)
             if answer:
                 yield "assistant", answer
 
     def _rows(self, values: Mapping[str, str], passages: list[Mapping[str, str]]) -> Iterable[tuple[str, str, Mapping]]:
-        """Turns with what fills them; a block of `each` turns is gone through once a passage."""
+        """Turns with what fills them; a block of `each` turns comes once a passage."""
         for repeated, block in itertools.groupby(self.turns, key=lambda turn: turn[2]):
             block = list(block)
             for row in [{**values, **passage} for passage in passages] if repeated else [values]:
@@ -94,7 +94,7 @@ class Prompt:
         return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
     def facts(self, spec: SystemSpec) -> dict[str, Any]:
-        """What a run's metadata say of its prompt.
+        """What a run's record says of its prompt.
 
         `prompt: ours` marks a system whose own prompt is published at `prompt_source` (it was trained on it, or the paper's run
         was made with it) and which was sent one of ours: its run is not to be set beside a published row.
@@ -151,15 +151,15 @@ def _problems(row: Any, kind: str) -> Iterator[str]:
 
 
 def _turn_problems(turns: Sequence[Any], needed: Sequence[str], allowed: Sequence[str]) -> Iterator[str]:
-    found: set[str] = set()
+    slots: set[str] = set()
     for turn in turns:
         is_turn = isinstance(turn, Mapping) and turn.keys() == {"role", "content"}
         if not (is_turn and turn["role"] in ROLES and isinstance(turn["content"], str)):
             yield f"a turn is a role ({', '.join(ROLES)}) and its content, found {turn!r}"
         else:
-            found.update(SLOT.findall(turn["content"]))
-    yield from (f"slot {{{slot}}} is missing" for slot in needed if slot not in found)
-    yield from (f"slot {{{slot}}} is unknown here" for slot in sorted(found - {*needed, *allowed}))
+            slots.update(SLOT.findall(turn["content"]))
+    yield from (f"slot {{{slot}}} is missing" for slot in needed if slot not in slots)
+    yield from (f"slot {{{slot}}} is unknown here" for slot in sorted(slots - {*needed, *allowed}))
 
 
 def _fill(content: str, values: Mapping[str, str]) -> str:

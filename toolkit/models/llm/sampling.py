@@ -46,7 +46,7 @@ class GumbelSampling:
 
         for warper in self._warpers:
             scores = warper(input_ids, scores)
-        drawn = torch.stack([torch.rand(scores.shape[1], generator=own, dtype=torch.float64) for own in self._noise])
+        drawn = torch.stack([torch.rand(scores.shape[1], generator=each, dtype=torch.float64) for each in self._noise])
         gumbel = -torch.log(-torch.log(drawn.clamp(min=1e-300)))
         return scores + gumbel.to(scores)
 

@@ -21,21 +21,21 @@ CHUNK, CHUNK_CHARACTERS = 8192, 1 << 24
 class Row(NamedTuple):
     """One pair as it is sent.
 
-    ids    token ids, special ones included
-    types  which of the two texts a token is of, for models that are told so; else empty
-    cut    whether something did not fit and was left out
+    ids        token ids, special ones included
+    types      which of the two texts a token is of, for models with token types; else empty
+    truncated  whether something did not fit and was left out
     """
 
     ids: list[int]
     types: list[int]
-    cut: bool
+    truncated: bool
 
 
 class Reranker(ABC):
     """A pointwise reranker.
 
     spec   the system's entry: its templates say what the two texts of a pair are
-    facts  what a run's metadata say of how it was run: device, precision, prompt
+    facts  what a run's record says of how it was run: device, precision, prompt
     """
 
     spec: SystemSpec
@@ -43,8 +43,8 @@ class Reranker(ABC):
 
     @property
     @abstractmethod
-    def cut(self) -> int:
-        """How many of the pairs so far did not fit and were cut."""
+    def truncated(self) -> int:
+        """How many of the pairs so far did not fit and were truncated."""
 
     @abstractmethod
     def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
@@ -79,19 +79,19 @@ class BatchedReranker(Reranker):
         self.spec = spec
         self.facts = facts
         self._batch_size = batch_size
-        self._cut = 0
+        self._truncated = 0
 
     @property
-    def cut(self) -> int:
+    def truncated(self) -> int:
         """See `Reranker`."""
-        return self._cut
+        return self._truncated
 
     def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
         """See `Reranker`; a batch's pairs are of nearly one length."""
         done = set(done)
         for start, end in chunks(pairs):
             rows = self.encode(pairs[start:end])
-            self._cut += sum(row.cut for row in rows)
+            self._truncated += sum(row.truncated for row in rows)
             for batch in by_length([len(row.ids) for row in rows], self._batch_size):
                 positions = [start + place for place in batch]
                 if not done.issuperset(positions):
@@ -114,11 +114,11 @@ def chunks(pairs: Sequence[Pair]) -> Iterator[tuple[int, int]]:
     """Begin and end of parts of the pairs that may be in memory as tokens at once; each has a pair at least."""
     start = characters = 0
     for position, (query, document) in enumerate(pairs):
-        its = len(query.whole) + len(document.whole)
-        if position > start and (position == start + CHUNK or characters + its > CHUNK_CHARACTERS):
+        size = len(query.whole) + len(document.whole)
+        if position > start and (position == start + CHUNK or characters + size > CHUNK_CHARACTERS):
             yield start, position
             start, characters = position, 0
-        characters += its
+        characters += size
     if pairs:
         yield start, len(pairs)
 

@@ -31,12 +31,12 @@ class YesNo(TokenLogitsReranker):
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """The difference of the two logits at the last position, through the activation."""
         batch = loading.padded(rows, self._loaded, side="left")
-        told = {"use_cache": False, "logits_to_keep": 1}
+        options = {"use_cache": False, "logits_to_keep": 1}
         if "attention_mask" in batch:
             # a token's place is counted from its text's first one, not from the padding's
-            told["position_ids"] = (batch["attention_mask"].cumsum(-1) - 1).clamp(min=0)
+            options["position_ids"] = (batch["attention_mask"].cumsum(-1) - 1).clamp(min=0)
         with inference():
-            output = self._loaded.model(**batch, **{name: told[name] for name in told.keys() & self._takes})
+            output = self._loaded.model(**batch, **{name: options[name] for name in options.keys() & self._takes})
         return self.compare(output.logits[:, -1])
 
 

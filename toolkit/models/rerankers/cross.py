@@ -19,7 +19,7 @@ class CrossEncoder(BatchedReranker):
     """A sequence classifier with one label.
 
     A pair that is too long loses the end of the longer text, token by token, as sentence-transformers and `rerankers` do
-    it; with a `query_share` the query is first cut to that share of the length, and the rest is the document's, as
+    it; with a `query_share` the query is first truncated to that share of the length, and the rest is the document's, as
     FlagEmbedding does it.
     """
 
@@ -33,18 +33,18 @@ class CrossEncoder(BatchedReranker):
     def encode(self, pairs: Sequence[Pair]) -> list[Row]:
         """The pairs as the tokenizer joins them."""
         queries, documents = [query.whole for query, _ in pairs], [document.whole for _, document in pairs]
-        cut, whole = "longest_first", queries
+        truncation, whole = "longest_first", queries
         if self._query_share < 1:
-            queries, cut = self._cut_queries(queries), "only_second"
+            queries, truncation = self._truncated_queries(queries), "only_second"
         encoded = self._loaded.tokenizer(
-            queries, documents, truncation=cut, max_length=self._length, return_attention_mask=False
+            queries, documents, truncation=truncation, max_length=self._length, return_attention_mask=False
         )
         types = encoded.get("token_type_ids") or [[]] * len(pairs)
-        shortened = (query != kept for query, kept in zip(whole, queries, strict=True))
+        shortened = (query != sent for query, sent in zip(whole, queries, strict=True))
         lost = [bool(row.overflowing) or query for row, query in zip(encoded.encodings, shortened, strict=True)]
         return [Row(*row) for row in zip(encoded["input_ids"], types, lost, strict=True)]
 
-    def _cut_queries(self, queries: Sequence[str]) -> list[str]:
+    def _truncated_queries(self, queries: Sequence[str]) -> list[str]:
         longest = int(self._length * self._query_share)
         encoded = self._loaded.tokenizer(queries, add_special_tokens=False, return_offsets_mapping=True)
         return [

@@ -52,9 +52,9 @@ class LateInteraction(Reranker):
         return dict(zip(different, self._encoder.encode(different, side), strict=True))
 
     @property
-    def cut(self) -> int:
-        """How many texts (queries and documents, not pairs) were cut so far."""
-        return sum(self._encoder.cut.values())
+    def truncated(self) -> int:
+        """How many texts (queries and documents, not pairs) were truncated so far."""
+        return sum(self._encoder.truncated.values())
 
     def tokens(self, pair: Pair) -> list[int]:
         """The token ids of the query, then those of the document."""

@@ -44,12 +44,12 @@ class Loaded:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a run's metadata say of how it was run."""
+        """What a run's record says of how it was run."""
         commits = {"commits": dict(self.commits)} if self.commits else {}
         return {**commits, "device": self.device.type, "precision": precision_of(self.model.dtype)}
 
     def length(self, spec: SystemSpec, wanted: int | None, unlisted: int = UNLISTED_LENGTH) -> int:
-        """How many tokens of a pair it is sent at most. ToolkitError where the entry wants more than the model can count."""
+        """How many tokens of a pair it is sent at most. ToolkitError beyond its maximum position embeddings."""
         positions = table_of_positions(self.model)
         if wanted and positions and wanted > positions:
             message = f"{spec.name}: length is {wanted}, but the model has {positions} positions"

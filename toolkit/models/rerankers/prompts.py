@@ -25,7 +25,7 @@ THOUGHT, CLOSED = "<think>", "\n\n</think>\n\n"
 
 
 def pointwise_prompt(name: str) -> Prompt:
-    """The prompt of a name or file (see `toolkit.models.llm.prompts`), its document once: what is too long is cut there."""
+    """The prompt of a name or file (see `toolkit.models.llm.prompts`), its document once, where it is truncated."""
     prompt = load_prompt(name, KIND)
     if skeleton(prompt).count(DOCUMENT) != 1:
         raise ToolkitError(f"prompt {prompt.name} has {DOCUMENT} more than once", "once, where the document goes")
@@ -42,9 +42,9 @@ def skeleton(
 ) -> str:
     """All that is said around query and document, their slots in place.
 
-    tokenizer  whose chat template is put around the turns; an assistant's turn at the end is how the answer is begun for the
-               model. Without one the turns follow each other, with `gap` between them
-    thinks     whether the model is to think; otherwise a thought that the template opens is closed: behind an open one no
+    tokenizer  whose chat template is put around the turns; an assistant's turn at the end starts the answer. Without one the
+               turns follow each other, with `gap` between them
+    thinks     whether the model is to think; else a thought that the template opens is closed: behind an open one no
                answer begins
     system     `keep`, `merge` or `drop` the prompt's system turn
 
@@ -53,23 +53,23 @@ def skeleton(
     turns = prompt.messages(SLOTTED, system=system)
     if tokenizer is None:
         return gap.join(turn["content"] for turn in turns)
-    begun = turns.pop()["content"] if turns[-1]["role"] == "assistant" else ""
+    answer_start = turns.pop()["content"] if turns[-1]["role"] == "assistant" else ""
     if not tokenizer.chat_template:
         raise ToolkitError(f"no chat template for prompt {prompt.name}: the tokenizer has none", CHAT_HINT)
-    told = {"date_string": TEMPLATE_DATE, "enable_thinking": thinks}
+    options = {"date_string": TEMPLATE_DATE, "enable_thinking": thinks}
     try:
-        text = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **told)
+        text = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **options)
     except Exception as error:  # Jinja's own, and whatever a template raises
         raise ToolkitError(f"the chat template refuses prompt {prompt.name}: {reason(error)}", CHAT_HINT) from error
     if lost := [slot for slot in (QUERY, DOCUMENT) if slot not in text]:
         raise ToolkitError(f"the chat template drops {lost[0]} of prompt {prompt.name}", "put it into the user's turn")
     if text.rstrip().endswith(THOUGHT) and not thinks:
         text = text.rstrip() + CLOSED
-    return text + begun
+    return text + answer_start
 
 
 class PromptEncoder:
-    """Pairs into one text each, cut to the model's length.
+    """Pairs into one text each, truncated to the model's length.
 
     chat  whether the tokenizer's chat template is put around the prompt
     cut   `document`: a document is shortened until all fits; `prompt`: whatever stands at the end goes, the cue too
@@ -106,8 +106,8 @@ class PromptEncoder:
         encoded = self._tokenizer(["".join(part) for part in parts], return_attention_mask=False, **self._options)
         rows = []
         for pair, part, ids in zip(pairs, parts, encoded["input_ids"], strict=True):
-            cut = len(ids) > self._length
-            rows.append(Row(self._shortened(part, pair[0]) if cut else ids, [], cut))
+            is_long = len(ids) > self._length
+            rows.append(Row(self._shortened(part, pair[0]) if is_long else ids, [], is_long))
         return rows
 
     def _shortened(self, part: tuple[str, str, str], query: Input) -> list[int]:
@@ -122,9 +122,9 @@ class PromptEncoder:
             start, end = len(before), len(before) + len(document)
             inside = [first for first, last in encoded["offset_mapping"] if last > start and first < end]
             if not document:
-                asked = f"{query.text[:60]!r} needs {excess} tokens more than {self._length}"
+                excess_text = f"{query.text[:60]!r} needs {excess} tokens more than {self._length}"
                 raise ToolkitError(
-                    f"a query leaves no room for a document: {asked}",
+                    f"a query leaves no room for a document: {excess_text}",
                     "give the system a larger `length` in a file of your own (--systems)",
                 )
             # a token may begin before the document, or several (of one character) at the same place

@@ -29,16 +29,16 @@ class Parameters:
         if self.activation not in ("identity", "sigmoid"):
             raise ToolkitError(f"activation is {self.activation!r}", "identity or sigmoid")
 
-    def facts(self, **found: Any) -> dict[str, Any]:
-        """What a run's metadata say of them, whether the entry has them or not; `found` is what the checkpoint decided."""
-        told = {**asdict(self), **found}
-        told.pop("prompt", None)  # which prompt was sent, it says itself
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
+    def facts(self, **resolved: Any) -> dict[str, Any]:
+        """What a run's record says of them, whether the entry has them or not; `resolved` is what the checkpoint decided."""
+        values = {**asdict(self), **resolved}
+        values.pop("prompt", None)  # which prompt was sent, it says itself
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 @dataclass(frozen=True)
 class CrossEncoderParameters(Parameters):
-    """query_share  how much of `length` a query may take before the document is cut; 1: the longer text is cut first."""
+    """query_share  how much of `length` a query may take before the document is truncated; 1: the longer text is first."""
 
     query_share: float = 1.0
 
@@ -88,9 +88,10 @@ def parameters(kind: type[Settings], spec: SystemSpec) -> Settings:
     """The entry's parameters over the kind's defaults. ToolkitError for one that the kind has not."""
     known = [field.name for field in fields(kind)]
     given: dict[str, Any] = {name: value for name, value in spec.parameters.items() if name not in OTHERS}
-    if odd := [name for name in given if name not in known]:
+    if unknown := [name for name in given if name not in known]:
         raise ToolkitError(
-            f"system {spec.name}: kind {spec.kind} has no parameter {', '.join(map(repr, odd))}", f"known: {', '.join(known)}"
+            f"system {spec.name}: kind {spec.kind} has no parameter {', '.join(map(repr, unknown))}",
+            f"known: {', '.join(known)}",
         )
     if "tokens" in given:
         given["tokens"] = tuple(given["tokens"])

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class TokenLogitsReranker(BatchedReranker):
     """The model, the prompt that pairs are put into, and the two tokens, positive first."""
 
-    def __init__(self, loaded: loading.Loaded, encoder: PromptEncoder, compared: Sequence[int], activation: str, **common: Any):
+    def __init__(self, loaded: loading.Loaded, encoder: PromptEncoder, tokens: Sequence[int], activation: str, **common: Any):
         super().__init__(**common)
         self._loaded = loaded
         self._encoder = encoder
-        self._compared = list(compared)
+        self._token_ids = list(tokens)
         self._activation = ACTIVATIONS[activation]
 
     def encode(self, pairs: Sequence[Pair]) -> list[Row]:
@@ -31,5 +31,5 @@ class TokenLogitsReranker(BatchedReranker):
 
     def compare(self, logits: torch.Tensor) -> np.ndarray:
         """The difference of the two tokens' logits, through the activation; `logits` are (n, vocabulary)."""
-        positive, negative = loading.as_scores(logits[:, self._compared]).T
+        positive, negative = loading.as_scores(logits[:, self._token_ids]).T
         return self._activation(positive - negative)
