@@ -49,8 +49,8 @@ def test_the_snapshot_holds_every_index_of_pyserini():
     kinds = [spec.kind for spec in registry.indexes().values()]
     # 224 lexical and 95 impact entries, of which 7 and 2 are second names; 409 FAISS
     assert {kind: kinds.count(kind) for kind in set(kinds)} == {"lucene": 217, "impact": 93, "faiss": 409}
-    assert len(registry.snapshot.index_aliases()) == 9 + 1  # msmarco; wikipedia-dpr is Pyserini's own second name too
-    assert all(alias not in registry.indexes() for alias in registry.snapshot.index_aliases())
+    assert len(registry.index_aliases()) == 9 + 1  # msmarco; wikipedia-dpr is Pyserini's own second name too
+    assert all(alias not in registry.indexes() for alias in registry.index_aliases())
     for spec in registry.indexes().values():
         assert isinstance(spec, IndexSpec)
         assert spec.urls

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from toolkit import registry
 from toolkit.benchmarks import local_copies
 from toolkit.benchmarks.group_data import Part, part_name
+from toolkit.benchmarks.layouts import layout_of
 from toolkit.benchmarks.minis import MINIS
-from toolkit.benchmarks.readers import layout_of
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home

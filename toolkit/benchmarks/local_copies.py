@@ -21,8 +21,8 @@ from toolkit import registry
 from toolkit.benchmarks import hub
 from toolkit.benchmarks.data_files import has_table, read_table
 from toolkit.benchmarks.group_data import Group, Part, counts, part_name
+from toolkit.benchmarks.layouts import layout_of
 from toolkit.benchmarks.lazy_documents import unchanged
-from toolkit.benchmarks.readers import layout_of
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.registry.loader import read_yaml
@@ -76,14 +76,10 @@ def _fetch(spec: BenchmarkSpec, group: Group) -> None:
         hint += f", or use the mini ({mini})"
     if "repository" not in group:
         raise ToolkitError(f"{part_name(spec.name, group['name'])} is in no repository of the hub", hint)
-    patterns = getattr(_layout(spec), "patterns", _all_tables)(group)
+    patterns = getattr(_layout(spec), "patterns", lambda _: hub.TABLES)(group)
     with hub.fetched(group["repository"], group["revision"], hint, patterns) as folder:
         # what is no commit (BERDS' `main`) is another one tomorrow
         _keep(spec, group, folder, {"repository": group["repository"], "revision": folder.name})
-
-
-def _all_tables(group: Group) -> tuple[str, ...]:
-    return hub.TABLES
 
 
 def take(spec: BenchmarkSpec, groups: Sequence[Group], root: Path) -> dict[str, Part]:

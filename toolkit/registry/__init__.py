@@ -8,13 +8,13 @@ An unknown name is a ToolkitError with the nearest right one.
 from __future__ import annotations
 
 import functools
+import json
 
 from toolkit.core.progress import say
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, MeasureSpec, RegressionSpec, SystemSpec
 from toolkit.registry.choice import choose_system
 from toolkit.registry.loader import FOLDER, Unread, entries, look_up, read_yaml, refuse_taken, to_spec
 from toolkit.registry.mode_names import known_modes, modes_of, unnamed_modes
-from toolkit.registry.snapshot import index_aliases, prebuilt
 
 __all__ = [
     "benchmark",
@@ -90,6 +90,25 @@ def index(name: str) -> IndexSpec:
 def indexes() -> dict[str, IndexSpec]:
     """All prebuilt indexes by name: Pyserini's, then the user's. Aliases are not among them."""
     return {**prebuilt(), **_entries("indexes")[0]}
+
+
+@functools.cache
+def prebuilt() -> dict[str, IndexSpec]:
+    """Pyserini's prebuilt indexes by name, in its order, from the snapshot of `scripts/snapshot_indexes`."""
+    columns = _snapshot()["columns"]
+    rows = (dict(zip(columns, row, strict=True)) for row in _snapshot()["indexes"])
+    return {row["name"]: IndexSpec(**{**row, "urls": tuple(row["urls"])}) for row in rows}
+
+
+@functools.cache
+def index_aliases() -> dict[str, str]:
+    """Other names of indexes: Pyserini's own, then ours."""
+    return {**_snapshot()["aliases"], **read_yaml(FOLDER / "index-aliases.yaml")}
+
+
+@functools.cache
+def _snapshot() -> dict:
+    return json.loads((FOLDER / "indexes" / "pyserini.json").read_text(encoding="utf-8"))
 
 
 def regression(name: str) -> RegressionSpec:

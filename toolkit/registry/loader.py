@@ -190,7 +190,7 @@ def to_spec(spec: type[Spec], row: Any, place: Path | str) -> Spec:
     if problems:
         known = ", ".join(types)
         raise ToolkitError(f"{place}: {len(problems)} of its keys are wrong", f"known keys: {known}", problems=problems)
-    return spec(**{key: tuple(value) if _is_tuple(types[key]) else value for key, value in row.items()})
+    return spec(**{key: tuple(value) if typing.get_origin(types[key]) is tuple else value for key, value in row.items()})
 
 
 def look_up(kind: str, name: str, known: Mapping[str, Spec], unread: Iterable[Unread] = ()) -> Spec:
@@ -216,10 +216,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`did you mean 'x'? ` where something known is near, else nothing: the beginning of a hint."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"did you mean '{close[0]}'? " if close else ""
-
-
-def _is_tuple(kind: Any) -> bool:
-    return typing.get_origin(kind) is tuple
 
 
 def _fits(value: Any, kind: Any) -> bool:

@@ -40,7 +40,8 @@ def kinds() -> dict[str, dict[str, Any]]:
 def check_system(spec: SystemSpec) -> None:
     """Raise ToolkitError, with every problem, for a kind, parameter, value, template or slot that there is not."""
     if spec.kind not in kinds():
-        raise ToolkitError(f"system {spec.name} is of unknown kind {spec.kind!r}", _known(spec.kind, kinds()))
+        hint = f"{did_you_mean(spec.kind, kinds())}known: {', '.join(kinds())}"
+        raise ToolkitError(f"system {spec.name} is of unknown kind {spec.kind!r}", hint)
     problems = [*_problems(spec.kind, spec.parameters, spec.templates), *_recipes(spec), *_facts(spec)]
     if problems:
         known = f"parameters of kind {spec.kind}: {', '.join(kinds()[spec.kind]['parameters'])}"
@@ -109,7 +110,3 @@ def _fits(value: Any, of: str | Sequence[str]) -> bool:
 def values(of: str | Sequence[str]) -> str:
     """What a parameter may be, in words."""
     return TYPES[of][1] if isinstance(of, str) else " or ".join(of)
-
-
-def _known(name: str, known: dict[str, Any]) -> str:
-    return f"{did_you_mean(name, known)}known: {', '.join(known)}"

@@ -18,4 +18,21 @@ and, where the layout has something of the kind,
     checks(part, group)             what `benchmarks verify` checks: pairs of a check's name and the problem ("" for none)
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+from toolkit.benchmarks.minis import MINIS
+from toolkit.core.errors import ToolkitError
+
 LAYOUTS = ("berds", "followir", "infosearch", "instructir", "nevir")
+
+
+def layout_of(layout: str, name: str = "") -> ModuleType:
+    """The module of a registry entry's `layout`; ToolkitError, which names the benchmark, for one that is not known."""
+    if layout in MINIS:
+        return import_module(f"toolkit.benchmarks.minis.{MINIS[layout]}")
+    if layout not in LAYOUTS:
+        raise ToolkitError(f"benchmark {name}: unknown layout {layout!r}", f"known: {', '.join([*LAYOUTS, *MINIS])}")
+    return import_module(f"toolkit.benchmarks.layouts.{layout}")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks.group_data import Group, Part, Row, assemble
+from toolkit.benchmarks.minis.yaml_files import check_numbers, lacking, refuse_twice
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
 from toolkit.core.resources import corpora
 from toolkit.core.specs import BenchmarkSpec
@@ -32,22 +31,17 @@ def read_source(path: Path, modes: Modes) -> Part:
     Raises ToolkitError, which names the file, where something is missing, numbered wrongly or given twice.
     """
     source = read_yaml(path)
-    try:
+    with lacking(path):
         name, topics = source["dimension"], source["topics"]
+        check_numbers(name, topics)
         rows = [row for number, topic in enumerate(topics, 1) for row in _rows(name, number, topic, modes)]
         docs = [_doc(entry) for topic in topics for row in topic["rows"] for entry in [row["gold"], *row["negatives"]]]
-    except KeyError as error:
-        raise ToolkitError(f"{path}: an entry lacks {error.args[0]!r}", "compare it with the other dimensions") from error
-    twice = [doc_id for doc_id, times in Counter(doc.doc_id for doc in docs).items() if times > 1]
-    if twice:
-        raise ToolkitError(f"{path}: document ids used twice: {', '.join(twice)}", "every document needs its own id")
+    refuse_twice(str(path), "document", (doc.doc_id for doc in docs))
     # the golds of a topic come first in the file: documents are ordered by their ids
     return assemble(name, tuple(modes), rows, sorted(docs))
 
 
 def _rows(dimension: str, number: int, topic: Mapping[str, Any], modes: Modes) -> list[Row]:
-    if topic["number"] != number:
-        raise ToolkitError(f"{dimension}: topic {topic['number']} stands at place {number}", "number topics from 1, in order")
     golds = [str(row["gold"]["id"]) for row in topic["rows"]]
     negatives = [str(entry["id"]) for row in topic["rows"] for entry in row["negatives"]]
     return [

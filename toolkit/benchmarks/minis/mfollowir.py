@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks.group_data import Group, Part, as_candidates, part_name
 from toolkit.benchmarks.layouts.followir import checks
-from toolkit.benchmarks.minis.yaml_files import lacking, passage, refuse_twice
+from toolkit.benchmarks.minis.yaml_files import check_numbers, lacking, passage, refuse_twice
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import join_mode
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.resources import corpora
@@ -42,18 +40,12 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
         name, prefix = group["name"], part_name(group["name"])
         topics = {mode: [_topic(source, prefix, mode, suffix) for source in sources] for mode in INSTRUCTIONS}
         qrels = {mode: Qrels.from_rows(_judged(sources, topics[mode], mode), join_mode(prefix, mode)) for mode in INSTRUCTIONS}
-    _check_numbers(path, sources)
+    check_numbers(str(path), sources)
     refuse_twice(str(path), "document", (doc.doc_id for doc in docs))
     ranked = [_candidates(f"{language}-{source['number']}", source, docs) for source in sources]
     ids = {mode: [topic.query_id for topic in of_mode] for mode, of_mode in topics.items()}
     runs = {mode: as_candidates(dict(zip(ids[mode], ranked, strict=True)), "candidates") for mode in INSTRUCTIONS}
     return Part(name, topics, qrels, None if "corpus" in group else docs, runs)
-
-
-def _check_numbers(path: Path, sources: Sequence[Mapping[str, Any]]) -> None:
-    for number, source in enumerate(sources, 1):
-        if source["number"] != number:
-            raise ToolkitError(f"{path}: topic {source['number']} stands at place {number}", "number topics from 1, in order")
 
 
 def _topic(source: Mapping[str, Any], prefix: str, mode: str, suffix: str) -> Topic:

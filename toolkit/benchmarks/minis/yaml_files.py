@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,3 +40,10 @@ def refuse_twice(benchmark: str, what: str, ids: Iterable[str]) -> None:
     """ToolkitError for ids that come twice."""
     if twice := [name for name, times in Counter(ids).items() if times > 1]:
         raise ToolkitError(f"{benchmark}: {what} ids used twice: {', '.join(twice)}", f"every {what} needs its own id")
+
+
+def check_numbers(place: str, topics: Sequence[Mapping[str, Any]]) -> None:
+    """ToolkitError for topics that are not numbered from 1, in order."""
+    for number, topic in enumerate(topics, 1):
+        if topic["number"] != number:
+            raise ToolkitError(f"{place}: topic {topic['number']} stands at place {number}", "number topics from 1, in order")

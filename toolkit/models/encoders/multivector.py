@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
@@ -25,14 +25,9 @@ PYLATE = ("query_prefix", "document_prefix")  # what PyLate's older ones have in
 
 
 def load_multivector(
-    spec: SystemSpec,
-    *,
-    device: str | None = None,
-    precision: str | None = None,
-    batch_size: int = 32,
-    trust_remote_code: bool = False,
+    spec: SystemSpec, *, batch_size: int = 32, trust_remote_code: bool = False, **where: Any
 ) -> MultiVectorEncoder:
-    """The encoder of a system of kind `multivector`; arguments as of `toolkit.models.encoders.load_encoder`.
+    """The encoder of a system of kind `multivector`; arguments (`where`: device, precision) as of `load_encoder`.
 
     Raises ToolkitError for a checkpoint that was not trained for late interaction: its projection would be random.
     """
@@ -40,8 +35,8 @@ def load_multivector(
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not multivector", "take a system of kind multivector")
     folder = locate(spec, trust_remote_code=trust_remote_code)
     check_late(folder)
-    how = {"device": device, "precision": precision, "trust_remote_code": trust_remote_code}
-    return MultiVectorEncoder(spec, folder, load_model("MultiVectorEncoder", spec, folder, **how), batch_size)
+    model = load_model("MultiVectorEncoder", spec, folder, trust_remote_code=trust_remote_code, **where)
+    return MultiVectorEncoder(spec, folder, model, batch_size)
 
 
 def check_late(folder: Path) -> None:

@@ -31,7 +31,13 @@ TASKS = {"query": "query", "passage": "document"}  # as sentence-transformers ca
 
 
 def load_model(
-    kind: str, spec: SystemSpec, folder: Path, *, device: str | None, precision: str | None, trust_remote_code: bool
+    kind: str,
+    spec: SystemSpec,
+    folder: Path,
+    *,
+    device: str | None = None,
+    precision: str | None = None,
+    trust_remote_code: bool,
 ) -> Any:
     """The checkpoint in a folder as `SentenceTransformer`, `MultiVectorEncoder` or `SparseEncoder`; it asks no network.
 

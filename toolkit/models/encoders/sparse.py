@@ -14,23 +14,15 @@ from toolkit.models.encoders import check_finite
 from toolkit.models.encoders.sentence import SentenceEncoder, load_model
 
 
-def load_sparse(
-    spec: SystemSpec,
-    *,
-    device: str | None = None,
-    precision: str | None = None,
-    batch_size: int = 32,
-    trust_remote_code: bool = False,
-) -> SparseEncoder:
-    """The encoder of a system of kind `impact`; arguments as of `toolkit.models.encoders.load_encoder`.
+def load_sparse(spec: SystemSpec, *, batch_size: int = 32, trust_remote_code: bool = False, **where: Any) -> SparseEncoder:
+    """The encoder of a system of kind `impact`; arguments (`where`: device, precision) as of `load_encoder`.
 
     Raises ToolkitError for anything but a masked language model whose logits are pooled: other weights would be random.
     """
     if spec.kind != "impact":
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not impact", "take a system of kind impact")
     folder = locate(spec, trust_remote_code=trust_remote_code)
-    how = {"device": device, "precision": precision, "trust_remote_code": trust_remote_code}
-    model = load_model("SparseEncoder", spec, folder, **how)
+    model = load_model("SparseEncoder", spec, folder, trust_remote_code=trust_remote_code, **where)
     modules = [type(module).__name__ for module in model]
     architectures = getattr(model[0].config, "architectures", None) if modules[1:] == ["SpladePooling"] else None
     if not any(name.endswith("ForMaskedLM") for name in architectures or []):

@@ -15,11 +15,39 @@ from toolkit.core.templates import Input
 from toolkit.models.batches import by_length, inference
 from toolkit.models.checkpoints import precision_of
 from toolkit.models.encoders import check_finite
-from toolkit.models.encoders.pooling import POOLINGS
 from toolkit.models.encoders.tokens import Framing, Sent
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+
+def cls(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """The first real token's vector: states (n, t, d), mask (n, t) with 1 for real tokens, on either side of them 0.
+
+    Zeros where the mask is empty, as all poolings have it.
+    """
+    return _at(states, mask, mask.int().argmax(dim=1))
+
+
+def last(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """The last real token's vector, on whichever side the padding is."""
+    positions = mask.shape[1] - 1 - mask.flip(1).int().argmax(dim=1)
+    return _at(states, mask, positions)
+
+
+def mean(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """The mean over the tokens of the mask, summed in float32."""
+    weights = mask.unsqueeze(1).float()
+    return (weights @ states.float()).squeeze(1) / weights.sum(dim=2).clamp(min=1)
+
+
+def _at(states: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """Of each text the vector at its position (n,)."""
+    vectors = states[torch.arange(mask.shape[0], device=mask.device), positions]
+    return vectors.masked_fill(~mask.bool().any(dim=1, keepdim=True), 0)
+
+
+POOLINGS = {"cls": cls, "mean": mean, "last": last}
 
 
 @dataclass

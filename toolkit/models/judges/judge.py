@@ -10,7 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models.judges.judge_settings import Settings
 from toolkit.models.llm import LLM, Answer, Prompt, Request
-from toolkit.models.llm.estimate import Estimate
+from toolkit.models.llm.estimate import Estimate, longest_that_fits
 from toolkit.models.llm.messages import Message
 
 YES, NO = "Yes", "No"
@@ -175,18 +175,13 @@ class Judge:
         def fits(characters: int) -> bool:
             return counter.count_tokens(self._chat(pair._replace(document=pair.document[:characters]))) <= room
 
-        if fits(len(pair.document)):
-            return pair
-        low, high = 0, len(pair.document)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if fits(middle) else (low, middle)
-        if not low:
+        characters = longest_that_fits(len(pair.document), fits)
+        if not characters and (pair.document or not fits(0)):
             raise ToolkitError(
                 f"a statement leaves no room for a document in {length} tokens: {pair.statement[:60]!r}",
                 f"give {self.spec.name} a larger `length` in an entry of your own (--systems)",
             )
-        return pair._replace(document=pair.document[:low])
+        return pair._replace(document=pair.document[:characters])
 
 
 def _is_unclear(verdict: Verdict) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -38,14 +38,3 @@ def passage(text: str, most: int) -> Passage:
     text = plain(text)
     ends = array("I", (word.end() for word in itertools.islice(WORD.finditer(text), most + 1)))
     return Passage(text[: ends[-1]] if len(ends) > most else text, ends)  # the rest of a book is not needed
-
-
-def longest_that_fits(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest number of words, at most `most`, with which the prompt fits; 0 where not one does."""
-    if fits(most):
-        return most
-    low, high = 0, most  # `low` fits (or is 0), `high` does not
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low

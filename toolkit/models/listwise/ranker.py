@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import check_template
-from toolkit.models.listwise.passages import longest_that_fits, passage, plain
+from toolkit.models.listwise.passages import passage, plain
 from toolkit.models.listwise.permutations import IDS, read_permutation
 from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
-from toolkit.models.llm.estimate import Estimate
+from toolkit.models.llm.estimate import Estimate, longest_that_fits
 from toolkit.models.llm.messages import Backend
 from toolkit.registry.loader import did_you_mean
 

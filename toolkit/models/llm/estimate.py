@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from toolkit.models.llm.messages import Message
 
@@ -36,3 +36,14 @@ class Estimate:
     def count_text(self, text: str) -> int:
         """Of a text."""
         return estimate_tokens(text)
+
+
+def longest_that_fits(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest number of words or characters, at most `most`, with which a prompt fits; 0 where not one does."""
+    if fits(most):
+        return most
+    low, high = 0, most  # `low` fits (or is 0), `high` does not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
