@@ -98,17 +98,16 @@ class Scoring:
         return estimate_tokens(text)
 
     def _classifier(self) -> BatchedReranker:
-        from toolkit.models.judges.entailment import Entailment
         from toolkit.models.rerankers import loading
+        from toolkit.models.rerankers.cross import Entailment
 
         loaded = loading.load("AutoModelForSequenceClassification", self.spec, what="classifier", **self.how)
         return Entailment(self.spec, loaded, loaded.length(self.spec, self.settings.length), self.batch_size)
 
     def _language_model(self) -> BatchedReranker:
         from toolkit.models.rerankers import loading
-        from toolkit.models.rerankers.causal import YesNo
         from toolkit.models.rerankers.prompts import PromptEncoder
-        from toolkit.models.rerankers.seq2seq import MonoT5
+        from toolkit.models.rerankers.token_logits import MonoT5, YesNo
 
         encoder_decoder = _is_encoder_decoder(self.spec)
         auto, kind = ("AutoModelForSeq2SeqLM", MonoT5) if encoder_decoder else (loading.CAUSAL, YesNo)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from toolkit.models.rerankers.base import Reranker
 
 # kind -> the module whose `load` makes it
-KINDS = {"cross-encoder": "cross", "monot5": "seq2seq", "yes-no": "causal", "multivector": "late"}
+KINDS = {"cross-encoder": "cross", "monot5": "token_logits", "yes-no": "token_logits", "multivector": "late"}
 
 
 def load_reranker(

@@ -1,4 +1,4 @@
-"""Cross-encoders: query and document in one sequence, one logit."""
+"""Sequence classifiers over two texts: cross-encoders with one logit, and natural language inference."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from toolkit.models.batches import inference
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
 from toolkit.models.rerankers.reranker_settings import CrossEncoderParameters, parameters
+
+CLASS = "entailment"
 
 
 class CrossEncoder(BatchedReranker):
@@ -36,13 +38,9 @@ class CrossEncoder(BatchedReranker):
         truncation, whole = "longest_first", queries
         if self._query_share < 1:
             queries, truncation = self._truncated_queries(queries), "only_second"
-        encoded = self._loaded.tokenizer(
-            queries, documents, truncation=truncation, max_length=self._length, return_attention_mask=False
-        )
-        types = encoded.get("token_type_ids") or [[]] * len(pairs)
-        shortened = (query != sent for query, sent in zip(whole, queries, strict=True))
-        lost = [bool(row.overflowing) or query for row, query in zip(encoded.encodings, shortened, strict=True)]
-        return [Row(*row) for row in zip(encoded["input_ids"], types, lost, strict=True)]
+        rows = _rows(self._loaded.tokenizer, queries, documents, self._length, truncation)
+        whole = zip(rows, whole, queries, strict=True)
+        return [row._replace(truncated=row.truncated or query != sent) for row, query, sent in whole]
 
     def _truncated_queries(self, queries: Sequence[str]) -> list[str]:
         longest = int(self._length * self._query_share)
@@ -57,6 +55,41 @@ class CrossEncoder(BatchedReranker):
         with inference():
             logits = self._loaded.model(**loading.padded(rows, self._loaded)).logits[:, 0]
         return self._activation(loading.as_scores(logits))
+
+
+class Entailment(BatchedReranker):
+    """A sequence classifier one of whose classes is called entailment; the share of that class among all of them.
+
+    A pair that is too long loses the end of its longer text, token by token: of the document, as a rule.
+    """
+
+    def __init__(self, spec: SystemSpec, loaded: loading.Loaded, length: int, batch_size: int):
+        super().__init__(spec, batch_size=batch_size, facts={})
+        self._loaded, self._length = loaded, length
+        labels = {str(label).lower(): number for number, label in loaded.model.config.id2label.items()}
+        if CLASS not in labels:
+            raise ToolkitError(f"{spec.name} has no class {CLASS}: it has {', '.join(labels)}", "see `positive` in its entry")
+        self._class = int(labels[CLASS])
+
+    def encode(self, pairs: Sequence[Pair]) -> list[Row]:
+        """Premise and hypothesis as the tokenizer joins them."""
+        premises, hypotheses = [document.whole for _, document in pairs], [statement.whole for statement, _ in pairs]
+        return _rows(self._loaded.tokenizer, premises, hypotheses, self._length)
+
+    def forward(self, rows: Sequence[Row]) -> np.ndarray:
+        """The softmax's share of the class."""
+        with inference():
+            logits = self._loaded.model(**loading.padded(rows, self._loaded)).logits
+        return loading.as_scores(logits.double().softmax(-1)[:, self._class])
+
+
+def _rows(
+    tokenizer: Any, first: Sequence[str], second: Sequence[str], length: int, truncation: str = "longest_first"
+) -> list[Row]:
+    encoded = tokenizer(first, second, truncation=truncation, max_length=length, return_attention_mask=False)
+    types = encoded.get("token_type_ids") or [[]] * len(first)
+    lost = (bool(row.overflowing) for row in encoded.encodings)
+    return [Row(*row) for row in zip(encoded["input_ids"], types, lost, strict=True)]
 
 
 def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> CrossEncoder:
