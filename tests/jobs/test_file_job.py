@@ -175,7 +175,7 @@ def test_units_of_a_steps_work_are_computed_by_the_executor(monkeypatch):
     class Lengths:
         """Scores are lengths of documents."""
 
-        cut, facts = 0, {}
+        truncated, facts = 0, {}
         spec = tiny.tiny_spec("", "cross-encoder")
 
         def batches(self, pairs, done=()):

@@ -25,7 +25,7 @@ RUN = Run.from_dict({"q1": {"a": 9, "b": 8, "c": 7, "d": 6, "e": 5}, "q2": {"e":
 class Told:
     """A reranker that gives documents the scores it is told, in batches of two, and counts what it was asked."""
 
-    cut = 0
+    truncated = 0
 
     def __init__(self, scores, batch=2, fails_after=None):
         self.spec = tiny.tiny_spec("", "cross-encoder", name="told", templates={"query": "{query}!"})

@@ -11,7 +11,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.formats.corpus import Batch, Entry
 from toolkit.formats.documents import Corpus
 
-SPLIT, DOCUMENTS = "split", "documents cut"
+SPLIT, DOCUMENTS_SPLIT = "split", "documents cut"
 
 
 def split_corpus(corpus: Corpus, words: int) -> Corpus:
@@ -24,12 +24,12 @@ def split_corpus(corpus: Corpus, words: int) -> Corpus:
     if words < 1:
         raise ToolkitError(f"passages of {words} words", "--split takes a whole number from 1 on")
     about = corpus.about
-    about.update({SPLIT: words, DOCUMENTS: 0})
+    about.update({SPLIT: words, DOCUMENTS_SPLIT: 0})
 
     def batches(whole: Iterable[Batch]) -> Iterator[Batch]:
         for batch in whole:
             entries = batch.entries()
-            about[DOCUMENTS] += sum(not entry.problem for entry in entries)
+            about[DOCUMENTS_SPLIT] += sum(not entry.problem for entry in entries)
             yield Batch(partial(list, [part for entry in entries for part in _split(entry, words)]))
 
     return replace(corpus, parts=((file, batches(whole)) for file, whole in corpus.parts))

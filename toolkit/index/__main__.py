@@ -94,7 +94,7 @@ def _build(name: str, args: argparse.Namespace) -> int:
 
 def _say(output: Path, counts: Counts, corpus: Corpus | None = None) -> int:
     from toolkit.formats.pages import EMPTY, LONG, PAGES
-    from toolkit.formats.passages import CUT, SPLIT
+    from toolkit.formats.passages import DOCUMENTS_SPLIT, SPLIT
     from toolkit.formats.per_query_corpus import has_questions, read_questions
 
     about, questions = corpus.about if corpus else {}, len(read_questions(output)) if has_questions(output) else 0
@@ -102,7 +102,7 @@ def _say(output: Path, counts: Counts, corpus: Corpus | None = None) -> int:
     if PAGES in about:
         note(f"{about[PAGES]} pages{each(about[PAGES])}; {about[EMPTY]} without text left out, {about[LONG]} read in part")
     if SPLIT in about:
-        note(f"{about[CUT]} documents split into passages of {about[SPLIT]} words")
+        note(f"{about[DOCUMENTS_SPLIT]} documents split into passages of {about[SPLIT]} words")
     left_out = [f"{counts.empty} empty ones left out"] * bool(counts.empty)
     left_out += [f"{counts.skipped} invalid ones left out"] * bool(counts.skipped)
     of_questions = [f"{questions} questions"] * bool(questions)
