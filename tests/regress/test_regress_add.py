@@ -131,7 +131,7 @@ def test_a_number_that_moved_names_no_query_and_one_that_is_gone_fails(run, plac
         ("all nDCG@10 ins", repr(numbers["nDCG@10"]["ins"])),
         ("all AP ins", "0.5"),
     }
-    assert result.moved == ("no query moved: the run is the baseline, line by line",)
+    assert result.changed_queries == ("no query moved: the run is the baseline, line by line",)
 
 
 def test_a_run_that_cannot_be_made_again_fails_and_says_why(run, places):
