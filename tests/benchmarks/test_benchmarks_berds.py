@@ -10,7 +10,7 @@ from hub_layout import hub_files
 from serving import serving
 
 import tandem_ir
-from toolkit import benchmarks, evaluate, registry
+from toolkit import benchmarks, registry
 from toolkit.benchmarks import local_copies
 from toolkit.benchmarks.layouts import berds
 from toolkit.core.errors import ToolkitError
@@ -199,7 +199,7 @@ def test_the_labelled_pairs_give_the_figures_of_bm25_and_minilm(home, system, ex
     benchmarks.take("berds", DATA, ["perspective-detection"])
     run = tandem_ir.search("berds-perspective-detection", system=system)
     wanted = ["MRecall@5", "PerspectiveP@5", "MRecall@10", "PerspectiveP@10"]
-    scores = evaluate(run, benchmark="berds-perspective-detection", measures=wanted)
+    scores = tandem_ir.evaluate(run, benchmark="berds-perspective-detection", measures=wanted)
     found = [scores.value(measure, mode="") for measure in wanted]
     print(system, dict(zip(wanted, found, strict=True)))
     assert found == pytest.approx(expected, abs=0.00005)

@@ -300,14 +300,14 @@ def test_a_folder_of_tables_is_what_was_asked_for(home, tmp_path):
 
 
 def test_the_index_of_a_language_is_made_with_its_analyzer(home, tmp_path, monkeypatch):
-    from toolkit.index import locate
+    from toolkit.index import build, locate
 
     write_mfollowir(tmp_path, ("fas", "zho", "rus"))
     write_mfollowir(tmp_path, ("rus",), CROSS_LINGUAL)
     benchmarks.take("mfollowir", tmp_path)
     languages = {}
     monkeypatch.setattr(
-        locate, "build_index", lambda corpus, folder, *, language, **how: languages.update({folder.name: language})
+        build, "build_index", lambda corpus, folder, *, language, **how: languages.update({folder.name: language})
     )
     for group in ("fas", "zho", "rus", "cross-lingual/rus"):
         benchmark = benchmarks.load("mfollowir")
