@@ -38,10 +38,9 @@ def failed(output):
     return [re.match(r"  FAIL +(.*?)  +expected", line).group(1) for line in output.splitlines() if line.startswith("  FAIL")]
 
 
-def test_all_registered_runs_are_met_within_two_minutes(all_remade):
-    done, seconds, home = all_remade()
+def test_all_registered_runs_are_met(all_remade):
+    done, home = all_remade()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert seconds < 120
     outcomes = dict(re.findall(r"^(\S+): (\w+) \(", done.stdout, re.MULTILINE))
     assert outcomes.pop("infosearch.bm25.v1") == "MISSING"
     assert len(outcomes) >= 4
