@@ -13,7 +13,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from toolkit.__main__ import main
-from toolkit.benchmarks import benchmark
+from toolkit.benchmarks import benchmark, names
+from toolkit.registry import choice, loader
 
 ROOT = Path(__file__).resolve().parent.parent
 HOME = os.environ["TANDEM_HOME"]  # what all tests share, in which none changes anything
@@ -88,12 +89,22 @@ def _status(run, words):
     return 0
 
 
+def _forget():
+    """What a process has read of a TANDEM_HOME that may have changed since, and which notes it has printed."""
+    names._say_once.cache_clear()
+    choice._warn_once.cache_clear()
+    home = os.environ.get("TANDEM_HOME")
+    if home != HOME:
+        benchmark._load.cache_clear()
+    if Path(home or "", "registry").is_dir():
+        loader._entries.cache_clear()
+
+
 @contextmanager
 def _place(cwd, env):
     folder = Path.cwd()
     with patch.dict(os.environ, dict(os.environ if env is None else env), clear=True):
-        if os.environ.get("TANDEM_HOME") != HOME:
-            benchmark._load.cache_clear()  # a test may have changed what was read of a benchmark
+        _forget()
         os.chdir(cwd or folder)
         try:
             yield

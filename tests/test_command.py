@@ -42,3 +42,14 @@ def test_an_error_keeps_its_traceback_with_debug():
 def test_a_status_can_be_checked():
     with pytest.raises(AssertionError, match="no command"):
         tandem("evalute", check=True)
+
+
+def test_what_one_command_adds_the_next_one_finds(home):
+    def listed():
+        return "mine" in tandem("systems", "list", "--kind", "dense", check=True).stdout
+
+    assert not listed()
+    folder = home / "registry" / "systems"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text("name: mine\ndescription: ours\nkind: dense\ncheckpoint: ./mine\n")
+    assert listed()
