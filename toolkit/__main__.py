@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
 import runpy
 import sys
@@ -12,12 +11,14 @@ from toolkit import __version__
 
 
 def commands() -> dict[str, str]:
-    """Each command with its first line of help, read from the folders without importing them."""
-    found = {}
-    for file in sorted(Path(__file__).parent.glob("*/__main__.py")):
-        docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-        found[file.parent.name] = docstring.partition("\n")[0]
-    return found
+    """Each command with its summary, the first line of its docstring, read from the folders without importing them."""
+    files = sorted(Path(__file__).parent.glob("*/__main__.py"))
+    return {file.parent.name: _first_line(file).strip('"') for file in files}
+
+
+def _first_line(file: Path) -> str:
+    with file.open(encoding="utf-8") as lines:
+        return lines.readline().rstrip("\n")
 
 
 def main(argv: list[str] | None = None) -> int:
