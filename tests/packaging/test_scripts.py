@@ -42,7 +42,7 @@ def test_quickstart_prints_the_table_and_names_its_files_twice_over(checkout):
 
 def test_the_test_script_hands_its_arguments_to_pytest(checkout):
     done = subprocess.run(
-        ["./scripts/test", "tests/core/test_core_runs.py", "-q"], cwd=checkout, capture_output=True, text=True
+        ["./scripts/test", "tests/core/test_core_runs.py", "-q", "-n", "0"], cwd=checkout, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
