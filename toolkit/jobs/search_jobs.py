@@ -66,14 +66,7 @@ def search_job(
     step = step >> reranker if reranker else step
     if docs is not None and not step.reads_texts:
         raise ToolkitError("texts of documents without anything that reads them", "--docs is for --rerank and for +rules")
-    topic_set = given_topics(topics)
-    texts = None
-    if step.reads_texts:
-        from toolkit.texts import texts_from
-
-        texts = texts_from(topic_set, index=index) if docs is None else texts_from(topic_set, docs=docs)
-    inputs = Results(topic_set, as_asked(topic_set, instruction), instruction, texts)
-    return RunJob(inputs, step, Output.at(output, metadata), tag or "")
+    return pipeline_job(step, topics, instruction=instruction, docs=docs, output=output, metadata=metadata, tag=tag)
 
 
 def _retrieval(names: Sequence[str], fuse: str, how: dict[str, Any], reranker: Rerank | None) -> Step:
@@ -132,11 +125,16 @@ def search_name(job: RunJob) -> str:
     """`run.<topics>.<index>.<system>.trec`; the system is its name, then what differs from its defaults."""
     first, *others = job.step.steps if isinstance(job.step, Pipeline) else (job.step,)
     [searched, *_] = retrievals(first)
-    name, instruction = searched.index_name, job.inputs.instruction
-    index = Path(name).resolve().name if Path(name).is_dir() else name.replace("/", "-")
+    instruction = job.inputs.instruction
     changed = [instruction] if instruction != "full" else []
     system = ".".join([first.name, *changed, *searched.limits, *(step.name for step in others)])
-    return f"run.{job.inputs.topics.name}.{index}.{system}.trec"
+    return f"run.{job.inputs.topics.name}.{_searched_name(searched)}.{system}.trec"
+
+
+def _searched_name(step: Retrieve) -> str:
+    """What a step searches, as file names have it: a folder by its name."""
+    name = step.index_name
+    return Path(name).resolve().name if Path(name).is_dir() else name.replace("/", "-")
 
 
 def say_unjudged(job: RunJob) -> None:
@@ -145,8 +143,7 @@ def say_unjudged(job: RunJob) -> None:
     searched = retrievals(job.step)
     names = {source.name for step in searched for source in step.engine.sources}
     if benchmark and names.isdisjoint(own_name(benchmark, group) for group in benchmark.groups):
-        index = searched[0].index_name
-        index = Path(index).resolve().name if Path(index).is_dir() else index.replace("/", "-")
+        index = _searched_name(searched[0])
         say(f"note: {benchmark.spec.name} has no judgments for the documents of {index}: compare its runs with one another")
 
 
@@ -157,9 +154,10 @@ def pipeline_job(
     instruction: str = "full",
     docs: str | None = None,
     output: str | Path | None = None,
+    metadata: str | Path | None = None,
     tag: str | None = None,
 ) -> RunJob:
-    """Any steps that begin with a search, over topics."""
+    """Any steps that begin with a search, over topics; texts are those of `docs`, or of what is searched."""
     topic_set = given_topics(topics)
     texts: Texts | None = None
     if step.reads_texts:
@@ -168,7 +166,7 @@ def pipeline_job(
         index = next((one.index for one in retrievals(step)), None)
         texts = texts_from(topic_set, docs=docs) if docs is not None else texts_from(topic_set, index=index)
     inputs = Results(topic_set, as_asked(topic_set, instruction), instruction, texts)
-    return RunJob(inputs, step, Output.at(output), tag or "")
+    return RunJob(inputs, step, Output.at(output, metadata), tag or "")
 
 
 def run_steps(step: Step, topics: Any, **how: Any) -> Run:
