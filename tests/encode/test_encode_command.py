@@ -40,16 +40,16 @@ def test_documents_and_topics_meet_in_one_space(place):
     assert [len(array) for array in documents.arrays] == [2, 1]
     assert np.allclose(np.linalg.norm(documents.array, axis=1), 1, atol=1e-6)
     assert (topics.array @ documents.array.T).argmax(axis=1).tolist() == [1, 2]
-    metadata = documents.metadata
-    assert (metadata["system"], metadata["corpus"]["files"], metadata["precision"]) == ("all-minilm-l6-v2", ["c.jsonl"], "fp32")
-    assert metadata["implementation"]["command"].startswith("python -m toolkit.encode c.jsonl --system")
+    record = documents.record
+    assert (record["system"], record["corpus"]["files"], record["precision"]) == ("all-minilm-l6-v2", ["c.jsonl"], "fp32")
+    assert record["implementation"]["command"].startswith("python -m toolkit.encode c.jsonl --system")
 
 
 def test_an_interrupted_one_goes_on_in_another_process_to_the_same_bytes(place, tmp_path):
     shutil.copytree(place / "v", tmp_path / "v")  # and as it is when killed in the second shard:
-    metadata = yaml.safe_load((tmp_path / "v" / "tandem.yaml").read_text())
-    metadata = {**metadata, "complete": False, "shards": metadata["shards"][:1]}
-    (tmp_path / "v" / "tandem.yaml").write_text(yaml.safe_dump(metadata))
+    record = yaml.safe_load((tmp_path / "v" / "tandem.yaml").read_text())
+    record = {**record, "complete": False, "shards": record["shards"][:1]}
+    (tmp_path / "v" / "tandem.yaml").write_text(yaml.safe_dump(record))
     (tmp_path / "v" / "vectors-00001.npy").unlink()
     done = process("encode", "c.jsonl", *SYSTEM, "--output", tmp_path / "v", "--shard-size", 2, cwd=place)
     assert done.stderr.splitlines()[0] == f"{tmp_path / 'v'}: 2 documents are encoded already, resuming"

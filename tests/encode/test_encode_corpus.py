@@ -18,7 +18,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.topics import Topic
 from toolkit.encode import encode_corpus, encode_topics, write_topics_vectors
 from toolkit.formats.documents import corpus_from_docs, corpus_from_files
-from toolkit.formats.vectors import open_vectors, read_vectors_metadata, verify_vectors
+from toolkit.formats.vectors import open_vectors, read_vectors_record, verify_vectors
 
 SPEC = SystemSpec(
     name="fake",
@@ -86,16 +86,16 @@ def test_each_document_is_sent_in_the_template_and_lands_in_its_shard(tmp_path):
     assert vectors.ids == [doc.doc_id for doc in DOCS]
     assert [len(array) for array in vectors.arrays] == [3, 3, 1]
     assert vectors.array.tolist() == [vector(f"passage: {doc.contents}").tolist() for doc in DOCS]
-    facts = {name: vectors.metadata[name] for name in ("system", "revision", "side", "precision", "similarity", "dimension")}
+    facts = {name: vectors.record[name] for name in ("system", "revision", "side", "precision", "similarity", "dimension")}
     assert list(facts.values()) == ["fake", "abc", "passage", "fp32", "cos", 4]
-    assert vectors.metadata["corpus"]["name"] == "c"
+    assert vectors.record["corpus"]["name"] == "c"
 
 
 def test_empty_documents_are_left_out_and_counted(tmp_path):
     counts = encode(tmp_path / "v", docs=[Doc("e", "", " \n"), *DOCS, Doc("f", "", "")])
     assert (counts.documents, counts.empty) == (7, 2)
     assert open_vectors(tmp_path / "v").ids == [doc.doc_id for doc in DOCS]
-    assert read_vectors_metadata(tmp_path / "v")["empty"] == 2
+    assert read_vectors_record(tmp_path / "v")["empty"] == 2
 
 
 def test_inputs_that_were_cut_are_said_those_of_shards_that_were_there_too(tmp_path, capsys):
@@ -135,7 +135,7 @@ def test_a_killed_process_is_gone_on_with(tmp_path):
     )
     done = subprocess.run([sys.executable, tmp_path / "killed.py"], capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    assert [shard["rows"] for shard in read_vectors_metadata(tmp_path / "v")["shards"]] == [3, 3]
+    assert [shard["rows"] for shard in read_vectors_record(tmp_path / "v")["shards"]] == [3, 3]
     encoder = Fake()
     encode(tmp_path / "v", encoder=encoder)
     assert encoder.seen == ["passage: text 6"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ToolkitError
-from toolkit.formats.vectors import VectorStore, open_vectors, read_vectors_metadata, verify_vectors
+from toolkit.formats.vectors import VectorStore, open_vectors, read_vectors_record, verify_vectors
 
 FACTS = {"system": "s", "side": "passage", "dimension": 2}
 FIRST = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
@@ -30,8 +30,8 @@ def test_what_was_written_is_read_back(folder):
     assert [array.tolist() for array in vectors.arrays] == [FIRST.tolist(), SECOND.tolist()]
     assert all(isinstance(array, np.memmap) and not array.flags.writeable for array in vectors.arrays)
     assert vectors.array.tolist() == [*FIRST.tolist(), *SECOND.tolist()]
-    assert (len(vectors), vectors.dimension, vectors.metadata["corpus"]) == (4, 2, {"name": "c"})
-    assert (vectors.metadata["rows"], [shard["cut"] for shard in vectors.metadata["shards"]]) == (4, [2, 0])
+    assert (len(vectors), vectors.dimension, vectors.record["corpus"]) == (4, 2, {"name": "c"})
+    assert (vectors.record["rows"], [shard["cut"] for shard in vectors.record["shards"]]) == (4, [2, 0])
     assert verify_vectors(folder) == []
 
 
@@ -214,9 +214,9 @@ def test_numbers_that_were_changed_are_found_on_demand(folder):
     np.save(folder / "vectors-00001.npy", SECOND + 1)
     (folder / "more.txt").write_text("")
     assert verify_vectors(folder) == ["vectors-00001.npy: changed", "more.txt: not part of it"]
-    metadata = read_vectors_metadata(folder)
-    metadata["shards"][1]["vectors"] = "0"
-    (folder / "tandem.yaml").write_text(yaml.safe_dump(metadata))
+    record = read_vectors_record(folder)
+    record["shards"][1]["vectors"] = "0"
+    (folder / "tandem.yaml").write_text(yaml.safe_dump(record))
     assert "tandem.yaml: changed" in verify_vectors(folder)
 
 

@@ -10,7 +10,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.documents import ContentDigest
-from toolkit.index import build_index, corpus_from_docs, corpus_from_files, is_index, read_index_metadata, verify_index
+from toolkit.index import build_index, corpus_from_docs, corpus_from_files, is_index, read_index_record, verify_index
 from toolkit.index.build import check_output
 
 DOCS = [Doc("1", "Fruit", "red apple"), Doc("2", "", "green apple"), Doc("3", "", " \t")]
@@ -46,16 +46,16 @@ def test_only_an_index_or_an_empty_folder_is_replaced(tmp_path):
 
 
 @pytest.mark.lucene
-def test_metadata_record_corpus_language_and_counts(tmp_path):
+def test_the_record_has_corpus_language_and_counts(tmp_path):
     corpus = jsonl(tmp_path / "c.jsonl", *({"id": doc.doc_id, "title": doc.title, "text": doc.text} for doc in DOCS))
     counts = build_index(corpus_from_files(corpus), tmp_path / "index", language="ru", command="how it was made")
     assert (counts.documents, counts.empty, counts.skipped) == (2, 1, 0)
-    metadata = read_index_metadata(tmp_path / "index")
-    assert metadata["language"] == "ru"
-    assert metadata["corpus"]["files"] == ["c.jsonl"]
-    assert metadata["corpus"]["sha256"] == hashlib.sha256(corpus.read_bytes()).hexdigest()
-    assert metadata["statistics"] == {"documents": 2, "postings": 5, "tokens": 5}  # fruit red apple, green apple
-    assert metadata["implementation"]["command"] == "how it was made"
+    record = read_index_record(tmp_path / "index")
+    assert record["language"] == "ru"
+    assert record["corpus"]["files"] == ["c.jsonl"]
+    assert record["corpus"]["sha256"] == hashlib.sha256(corpus.read_bytes()).hexdigest()
+    assert record["statistics"] == {"documents": 2, "postings": 5, "tokens": 5}  # fruit red apple, green apple
+    assert record["implementation"]["command"] == "how it was made"
     assert verify_index(tmp_path / "index") == []
 
 
@@ -136,6 +136,6 @@ def test_a_second_building_meets_the_content_digest(tmp_path):
     found = []
     for threads in (1, 3):
         build_index(corpus_from_docs("all", DOCS), tmp_path / "index", threads=threads)
-        metadata = read_index_metadata(tmp_path / "index")
-        found.append((metadata["corpus"], metadata["statistics"]))
+        record = read_index_record(tmp_path / "index")
+        found.append((record["corpus"], record["statistics"]))
     assert found[0] == found[1]

@@ -14,7 +14,7 @@ from toolkit.benchmarks import load
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import IndexSpec, SystemSpec
 from toolkit.formats.documents import ContentDigest
-from toolkit.formats.indexes import read_index_metadata, system_facts
+from toolkit.formats.indexes import read_index_record, system_facts
 from toolkit.formats.vectors import VectorStore, open_vectors
 from toolkit.index import build_dense_index, find_index, index_kind, is_current, is_index, own, own_name, verify_index
 from toolkit.index.locate import in_folder, prebuilt
@@ -49,10 +49,10 @@ def test_the_files_are_those_that_pyserinis_faiss_searcher_opens(built):
     assert np.array_equal(index.reconstruct_n(0, 4), VECTORS)
 
 
-def test_metadata_say_what_made_it_of_what(built, tmp_path):
-    metadata = read_index_metadata(built)
-    implementation, files = metadata.pop("implementation"), metadata.pop("files")
-    assert metadata == {
+def test_the_record_says_what_made_it_of_what(built, tmp_path):
+    record = read_index_record(built)
+    implementation, files = record.pop("implementation"), record.pop("files")
+    assert record == {
         "format": 1,
         "kind": "faiss",
         **system_facts(SPEC),
@@ -72,8 +72,8 @@ def test_metadata_say_what_made_it_of_what(built, tmp_path):
 
 def test_factory_and_tuning_are_built_and_recorded(tmp_path):
     build_dense_index(encoded(tmp_path / "vectors"), tmp_path / "index", "IVF2,Flat", "nprobe=2")
-    metadata = read_index_metadata(tmp_path / "index")
-    assert (metadata["factory"], metadata["tuning"]) == ("IVF2,Flat", "nprobe=2")
+    record = read_index_record(tmp_path / "index")
+    assert (record["factory"], record["tuning"]) == ("IVF2,Flat", "nprobe=2")
     assert faiss.read_index(str(tmp_path / "index" / "index")).nprobe == 2
 
 
@@ -102,7 +102,7 @@ def test_what_faiss_refuses_leaves_nothing(tmp_path):
 
 def test_only_an_index_is_replaced(built, tmp_path):
     build_dense_index(tmp_path / "vectors", built, "HNSW4")
-    assert read_index_metadata(built)["factory"] == "HNSW4"
+    assert read_index_record(built)["factory"] == "HNSW4"
     (tmp_path / "git").mkdir()
     (tmp_path / "git" / "index").write_text("a file of this name is no index yet")
     for place in (tmp_path / "git", tmp_path / "vectors"):
@@ -116,8 +116,8 @@ def test_verify_names_what_changed(built, tmp_path):
     (built / "docid").write_text("a\nb\nc\nx\n")
     (built / "notes").touch()
     assert verify_index(built) == ["notes: not part of the index", "docid: changed"]
-    metadata = yaml.safe_load((tmp_path / "other" / "tandem.yaml").read_text())
-    (tmp_path / "other" / "tandem.yaml").write_text(yaml.safe_dump({**metadata, "documents": 5}))
+    record = yaml.safe_load((tmp_path / "other" / "tandem.yaml").read_text())
+    (tmp_path / "other" / "tandem.yaml").write_text(yaml.safe_dump({**record, "documents": 5}))
     assert verify_index(tmp_path / "other") == ["documents: 4, recorded 5"]
     (tmp_path / "other" / "tandem.yaml").write_text("format: 1\nkind: faiss\n")  # broken off
     assert verify_index(tmp_path / "other") == ["tandem.yaml: says nothing of the files"]

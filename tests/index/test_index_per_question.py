@@ -15,7 +15,7 @@ from toolkit.core.runs import join_runs
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import corpus_from_docs, corpus_from_files
 from toolkit.formats.per_query_corpus import Question, indexes_of, read_questions, write_questions
-from toolkit.index import build_index, build_per_question, read_index_metadata, verify_index
+from toolkit.index import build_index, build_per_question, read_index_record, verify_index
 from toolkit.models.stored_texts import stored_docs
 from toolkit.search import search
 from toolkit.search.per_query_search import check_per_query, search_per_query
@@ -114,7 +114,7 @@ def test_what_a_model_encodes_is_searched_as_in_separately_built_indexes(tmp_pat
         apart.append(ask([topic], tmp_path / topic.query_id))
     assert lines(found, QUESTIONS) == lines(join_runs(apart), QUESTIONS)
     assert min(len(ranking) for ranking in lines(found, QUESTIONS).values()) > 10
-    assert read_index_metadata(tmp_path / "index")["system"] == spec.name
+    assert read_index_record(tmp_path / "index")["system"] == spec.name
     assert verify_index(tmp_path / "index") == []
 
 
@@ -160,13 +160,13 @@ def test_a_published_id_of_two_data_sets_is_refused(tmp_path):
         check_per_query([(topics[:1], tmp_path / "index"), (topics[1:], tmp_path / "index")])
 
 
-def test_the_whole_way_searches_by_the_indexs_metadata(lucene, tmp_path, capsys):
+def test_the_whole_way_searches_by_the_indexs_record(lucene, tmp_path, capsys):
     asked = [*TOPICS, Topic("kialo-77", "cat")]
     write(tmp_path / "topics.jsonl", [{"query_id": topic.query_id, "text": topic.text} for topic in asked])
     run = tandem_ir.search(str(tmp_path / "topics.jsonl"), str(lucene), output=tmp_path / "run.trec")
     assert lines(run, QUESTIONS) == lines(search_per_query(TOPICS, lucene, search, "bm25"), QUESTIONS)
-    metadata = (tmp_path / "run.trec.yaml").read_text(encoding="utf-8")
-    assert "questions: 3" in metadata
+    record = (tmp_path / "run.trec.yaml").read_text(encoding="utf-8")
+    assert "questions: 3" in record
     assert "has no corpus for 1 of 4 topics (kialo-77)" in capsys.readouterr().err
 
 
@@ -175,9 +175,9 @@ def test_texts_are_read_from_where_they_are(lucene):
     assert stored_docs(lucene, [*docs, "unknown"]) == docs
 
 
-def test_metadata_say_how_many_and_verify_finds_a_change(lucene, tmp_path):
-    metadata = read_index_metadata(lucene)
-    assert (metadata["kind"], metadata["language"], metadata["questions"], metadata["documents"]) == ("lucene", "en", 3, 123)
+def test_the_record_says_how_many_and_verify_finds_a_change(lucene, tmp_path):
+    record = read_index_record(lucene)
+    assert (record["kind"], record["language"], record["questions"], record["documents"]) == ("lucene", "en", 3, 123)
     assert verify_index(lucene) == []
     file = write(tmp_path / "web.jsonl", rows(corpora()))
     build_per_question(corpus_from_files(file), tmp_path / "index", build_index)
@@ -230,7 +230,7 @@ def test_the_command_cuts_pages_and_reports_them_a_question(tmp_path):
         ("q1-3#1", "Cats", 50),
         ("q2-1#1", "Cats", 50),
     ]
-    assert read_index_metadata(tmp_path / "index")["corpus"]["split"] == 100
+    assert read_index_record(tmp_path / "index")["corpus"]["split"] == 100
 
 
 def test_the_command_makes_one_corpus_of_all_where_asked(tmp_path):

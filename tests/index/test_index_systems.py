@@ -9,7 +9,7 @@ from command import tandem
 from tiny import TEXTS, tiny_bert, tiny_colbert
 
 from toolkit.core.specs import SystemSpec
-from toolkit.formats.indexes import read_index_metadata, system_facts
+from toolkit.formats.indexes import read_index_record, system_facts
 from toolkit.formats.vectors import VectorStore
 from toolkit.index import index_kind
 
@@ -34,9 +34,9 @@ def place(tmp_path_factory):
 def test_vectors_are_indexed_and_verified_with_nothing_on_standard_output(place):
     done = index("vectors", "--type", "faiss", "--factory", "HNSW8", "--output", "made", folder=place)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "made: 3 documents\n")
-    metadata = read_index_metadata(place / "made")
-    assert (metadata["system"], metadata["factory"]) == ("small", "HNSW8")
-    assert metadata["implementation"]["command"].startswith("python -m toolkit.index vectors --type faiss")
+    record = read_index_record(place / "made")
+    assert (record["system"], record["factory"]) == ("small", "HNSW8")
+    assert record["implementation"]["command"].startswith("python -m toolkit.index vectors --type faiss")
     assert index("verify", "made", folder=place).returncode == 0
     (place / "made" / "docid").write_text("a\nb\nx\n")
     done = index("verify", "made", folder=place)
@@ -101,6 +101,6 @@ def test_a_corpus_is_encoded_and_indexed_in_one_command(place, kind, system_kind
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert done.stderr.splitlines()[-1] == f"of-{kind}: 5 documents, 1 empty ones left out"
     assert index_kind(place / f"of-{kind}") == kind
-    assert read_index_metadata(place / f"of-{kind}")["system"] == f"tiny-{kind}"
+    assert read_index_record(place / f"of-{kind}")["system"] == f"tiny-{kind}"
     assert not (place / f"of-{kind}.vectors").exists()
     assert index("verify", f"of-{kind}", folder=place).returncode == 0

@@ -12,7 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input, doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import corpus_from_docs
-from toolkit.index.index_metadata import verify_files
+from toolkit.index.index_record import verify_files
 from toolkit.index.late import build_late_index
 from toolkit.models.encoders.multivector import load_multivector
 from toolkit.models.late import maxsim
@@ -74,15 +74,15 @@ def test_passages_that_the_limit_cuts_are_said(encoder, tmp_path, capsys):
     assert note in capsys.readouterr().err.splitlines()
 
 
-def test_metadata_say_what_the_index_was_made_of(spec, index):
-    metadata = yaml.safe_load((index / "tandem.yaml").read_text(encoding="utf-8"))
-    assert (metadata["kind"], metadata["system"], metadata["documents"], metadata["empty"]) == ("multivector", "tiny", 5, 1)
-    assert metadata["corpus"]["name"] == "small"
-    assert metadata["implementation"]["command"] == "made by hand"
-    assert metadata["cut"] == 2  # documents of more than 17 tokens
-    assert (metadata["dimension"], metadata["centroids"]) == (16, 0)
-    assert metadata["vectors"] == np.load(index / "offsets.npy")[-1]
-    assert verify_files(index, metadata) == []
+def test_the_record_says_what_the_index_was_made_of(spec, index):
+    record = yaml.safe_load((index / "tandem.yaml").read_text(encoding="utf-8"))
+    assert (record["kind"], record["system"], record["documents"], record["empty"]) == ("multivector", "tiny", 5, 1)
+    assert record["corpus"]["name"] == "small"
+    assert record["implementation"]["command"] == "made by hand"
+    assert record["cut"] == 2  # documents of more than 17 tokens
+    assert (record["dimension"], record["centroids"]) == (16, 0)
+    assert record["vectors"] == np.load(index / "offsets.npy")[-1]
+    assert verify_files(index, record) == []
 
 
 def test_a_run_over_centroids_scores_the_same(spec, encoder, tmp_path):

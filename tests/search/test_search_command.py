@@ -235,8 +235,8 @@ def test_an_own_corpus_that_changed_is_indexed_again(home, monkeypatch):
     monkeypatch.setattr(benchmark, "docs", lambda group: iter(changed))
     source = own(benchmark, "audience")
     assert "built first" in source.plan
-    assert source.open(1).metadata["documents"] == len(changed)
-    assert first.metadata["documents"] == len(changed) - 1
+    assert source.open(1).record["documents"] == len(changed)
+    assert first.record["documents"] == len(changed) - 1
     assert "built first" not in own(benchmark, "audience").plan
 
 

@@ -159,7 +159,7 @@ class StoredVectors:
         from toolkit.formats.vectors import open_vectors
 
         found = open_vectors(self.folder)
-        if found.metadata["side"] != "passage":
+        if found.record["side"] != "passage":
             raise ToolkitError(f"{self.folder} holds vectors of topics", "name a folder with those of documents")
         return found
 
@@ -180,7 +180,7 @@ class StoredVectors:
 
     def facts(self) -> dict[str, Any]:
         """For the record."""
-        known = self.vectors.metadata
+        known = self.vectors.record
         model = {name: known[name] for name in ("system", "recipe", "checkpoint", "revision", "precision") if known.get(name)}
         return {"vectors": self.folder.name, "digest": self.vectors.digest, **model}
 

@@ -15,20 +15,20 @@ NAME = "tandem.yaml"
 FORMAT = 1
 
 
-def read_index_metadata(folder: Path) -> dict[str, Any] | None:
-    """The metadata of an index, None where it has none (one made elsewhere). ToolkitError where they cannot be read."""
+def read_index_record(folder: Path) -> dict[str, Any] | None:
+    """The record of an index, None where it has none (one made elsewhere). ToolkitError where it cannot be read."""
     import yaml
 
     path = folder / NAME
     if not path.exists():
         return None
     try:
-        metadata = yaml.safe_load(path.read_bytes())
+        record = yaml.safe_load(path.read_bytes())
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ToolkitError(f"{path} is not readable as YAML", "rebuild the index") from error
-    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise ToolkitError(f"{path} is of another version of Tandem", "rebuild the index")
-    return metadata
+    return record
 
 
 def system_facts(spec: SystemSpec) -> dict[str, str]:
@@ -54,31 +54,31 @@ def _passage_digest(spec: SystemSpec) -> str:
     return template_digest(replace(spec, templates=templates, parameters=parameters))
 
 
-def made_with(metadata: Mapping[str, Any], spec: SystemSpec) -> bool:
+def made_with(record: Mapping[str, Any], spec: SystemSpec) -> bool:
     """Whether an index with this record holds the vectors that this system makes of its documents."""
-    return not _differences(metadata, spec)
+    return not _differences(record, spec)
 
 
-def check_made_with(index: str | Path, metadata: Mapping[str, Any], spec: SystemSpec) -> None:
+def check_made_with(index: str | Path, record: Mapping[str, Any], spec: SystemSpec) -> None:
     """Raise ToolkitError where an index holds the vectors of another system, revision or similarity, or of a recipe or
     template that sends documents in another form. How queries are sent is free.
 
     index  what to call it
     """
-    for name, recorded, wanted in _differences(metadata, spec):
-        maker = " with recipe ".join(filter(None, (metadata.get("system", "an unknown system"), metadata.get("recipe"))))
+    for name, recorded, wanted in _differences(record, spec):
+        maker = " with recipe ".join(filter(None, (record.get("system", "an unknown system"), record.get("recipe"))))
         raise ToolkitError(
             f"index {index} was made with {name} {_shown(recorded)}, not {_shown(wanted)}",
             f"search it with {maker} as it was then, or index the documents again",
         )
 
 
-def _differences(metadata: Mapping[str, Any], spec: SystemSpec) -> list[tuple[str, str, str]]:
+def _differences(record: Mapping[str, Any], spec: SystemSpec) -> list[tuple[str, str, str]]:
     """(name, recorded, wanted) where a system does not fit an index; a recipe before the digests that follow from it."""
     expected = system_facts(spec)
-    same = any(metadata.get(name) == expected[name] for name in ("passages", "template"))
+    same = any(record.get(name) == expected[name] for name in ("passages", "template"))
     names = ("system", "revision", "similarity", *(() if same else ("recipe", "template")))
-    differ = [(name, str(metadata.get(name, "")), expected[name]) for name in names]
+    differ = [(name, str(record.get(name, "")), expected[name]) for name in names]
     return [(name, recorded, wanted) for name, recorded, wanted in differ if recorded != wanted]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import atomic_path, open_output
 from toolkit.formats.ids import check_ids
-from toolkit.formats.indexes import FORMAT, NAME, read_index_metadata
+from toolkit.formats.indexes import FORMAT, NAME, read_index_record
 
 KIND = "vectors"
 CHECKED_AT_ONCE = 1 << 16  # rows
@@ -67,13 +67,13 @@ class VectorStore:
             if self.folder.exists() and not (self.folder.is_dir() and not any(self.folder.iterdir())):
                 raise ToolkitError(f"{self.folder} exists and holds no vectors", "name another folder, or remove it")
             return
-        metadata = read_vectors_metadata(self.folder)
+        record = read_vectors_record(self.folder)
         for name, value in self.facts.items():
-            if metadata.get(name) != value:
-                message = f"{self.folder} holds vectors of {name} {_shown(metadata.get(name))}, not {_shown(value)}"
+            if record.get(name) != value:
+                message = f"{self.folder} holds vectors of {name} {_shown(record.get(name))}, not {_shown(value)}"
                 raise ToolkitError(message, "name another folder, or remove it")
-        self.shards = [Shard(**shard) for shard in metadata["shards"]]
-        self.complete = metadata["complete"]
+        self.shards = [Shard(**shard) for shard in record["shards"]]
+        self.complete = record["complete"]
         for left in self.folder.glob(".*.part"):  # of a process that was killed
             left.unlink()
 
@@ -107,7 +107,7 @@ class VectorStore:
     def _write(self, more: Mapping[str, Any]) -> None:
         import yaml
 
-        metadata = {
+        record = {
             "format": FORMAT,
             "kind": KIND,
             "complete": self.complete,
@@ -118,7 +118,7 @@ class VectorStore:
             "shards": [asdict(shard) for shard in self.shards],
         }
         with open_output(self.folder / NAME) as out:
-            out.write(yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=1 << 16).encode())
+            out.write(yaml.safe_dump(record, sort_keys=False, allow_unicode=True, width=1 << 16).encode())
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +127,13 @@ class Vectors:
 
     ids       one for each vector
     arrays    those of the shards, (n, d) float32, memory-mapped and read-only
-    metadata  what `tandem.yaml` says: system, recipe, revision, template, similarity; side, precision, dimension, corpus
+    record  what `tandem.yaml` says: system, recipe, revision, template, similarity; side, precision, dimension, corpus
     """
 
     folder: Path
     ids: list[str]
     arrays: list[np.ndarray]
-    metadata: dict[str, Any]
+    record: dict[str, Any]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -141,12 +141,12 @@ class Vectors:
     @property
     def dimension(self) -> int:
         """Of each vector."""
-        return self.metadata["dimension"]
+        return self.record["dimension"]
 
     @property
     def digest(self) -> str:
         """SHA-256 over all vectors and ids, shard by shard."""
-        return self.metadata["digest"]
+        return self.record["digest"]
 
     @cached_property
     def array(self) -> np.ndarray:
@@ -161,17 +161,17 @@ def open_vectors(folder: str | Path) -> Vectors:
     shape, and for a vector that is not finite.
     """
     folder = Path(folder)
-    metadata = read_vectors_metadata(folder)
-    if not metadata["complete"]:
-        raise ToolkitError(f"the vectors in {folder} are not complete: {metadata['rows']} are there", RESUME)
+    record = read_vectors_record(folder)
+    if not record["complete"]:
+        raise ToolkitError(f"the vectors in {folder} are not complete: {record['rows']} are there", RESUME)
     ids: list[str] = []
     arrays = []
-    for number, shard in enumerate(metadata["shards"]):
-        shard_ids, array = _read_shard(folder, number, Shard(**shard), metadata["dimension"])
+    for number, shard in enumerate(record["shards"]):
+        shard_ids, array = _read_shard(folder, number, Shard(**shard), record["dimension"])
         _refuse_infinite(folder, array, shard_ids)
         ids += shard_ids
         arrays.append(array)
-    return Vectors(folder, ids, arrays, metadata)
+    return Vectors(folder, ids, arrays, record)
 
 
 def verify_vectors(folder: str | Path) -> list[str]:
@@ -180,9 +180,9 @@ def verify_vectors(folder: str | Path) -> list[str]:
     Raises ToolkitError where the folder holds no vectors.
     """
     folder = Path(folder)
-    metadata = read_vectors_metadata(folder)
-    shards = [Shard(**shard) for shard in metadata["shards"]]
-    problems = [] if metadata["complete"] else ["not complete"]
+    record = read_vectors_record(folder)
+    shards = [Shard(**shard) for shard in record["shards"]]
+    problems = [] if record["complete"] else ["not complete"]
     for number, shard in enumerate(shards):
         for path, expected in zip(_paths(folder, number), (shard.vectors, shard.ids), strict=True):
             if not path.exists():
@@ -191,15 +191,15 @@ def verify_vectors(folder: str | Path) -> list[str]:
                 problems.append(f"{path.name}: changed")
     expected = {NAME, *(path.name for number in range(len(shards)) for path in _paths(folder, number))}
     problems += [f"{path.name}: not part of it" for path in sorted(folder.iterdir()) if path.name not in expected]
-    return problems if _digest(shards) == metadata["digest"] else [*problems, f"{NAME}: changed"]
+    return problems if _digest(shards) == record["digest"] else [*problems, f"{NAME}: changed"]
 
 
-def read_vectors_metadata(folder: str | Path) -> dict[str, Any]:
+def read_vectors_record(folder: str | Path) -> dict[str, Any]:
     """What `tandem.yaml` says of a folder of vectors. ToolkitError where it holds none or cannot be read."""
-    metadata = read_index_metadata(Path(folder))
-    if metadata is None or metadata.get("kind") != KIND:
+    record = read_index_record(Path(folder))
+    if record is None or record.get("kind") != KIND:
         raise ToolkitError(f"{folder} holds no vectors", "`tandem encode CORPUS --system S --output DIR` makes them")
-    return metadata
+    return record
 
 
 def _shown(value: Any) -> str:

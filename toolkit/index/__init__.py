@@ -6,7 +6,7 @@ __getattr__, __all__ = lazy_names(
     __name__,
     {
         "toolkit.formats.documents": ("Corpus", "corpus_from_docs", "corpus_from_files"),
-        "toolkit.formats.indexes": ("read_index_metadata",),
+        "toolkit.formats.indexes": ("read_index_record",),
         "build": ("Counts", "build_index"),
         "dense": ("build_dense_index",),
         "index_types": ("index_kind", "is_index", "kind_for"),

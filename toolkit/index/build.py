@@ -15,7 +15,7 @@ from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
 from toolkit.core.progress import progress, say
 from toolkit.formats.corpus import Entry
 from toolkit.formats.documents import Corpus, is_empty
-from toolkit.index.index_metadata import write_index_metadata
+from toolkit.index.index_record import write_index_record
 from toolkit.index.index_types import is_index
 from toolkit.store import new_folder
 
@@ -58,7 +58,7 @@ def build_index(
         if not counts.documents:
             raise ToolkitError(f"{corpus.name} has no documents to index", "see `tandem index --help` for the forms it reads")
         statistics = StoredTexts(part).statistics()
-        write_index_metadata(part, _metadata(corpus.facts(), counts, language, command, time.time() - started, statistics))
+        write_index_record(part, _record(corpus.facts(), counts, language, command, time.time() - started, statistics))
     return counts
 
 
@@ -103,7 +103,7 @@ def refuse(corpus: Corpus, file: str, batch: list[Entry], problems: dict[int, st
         counts.skipped += 1
 
 
-def _metadata(
+def _record(
     corpus: dict[str, Any], counts: Counts, language: str, command: str, seconds: float, statistics: dict[str, int]
 ) -> dict[str, Any]:
     from toolkit.models import jvm

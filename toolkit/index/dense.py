@@ -9,10 +9,10 @@ from typing import Any
 from toolkit import __version__
 from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError
-from toolkit.formats.indexes import read_index_metadata
+from toolkit.formats.indexes import read_index_record
 from toolkit.formats.vectors import KIND, Vectors, open_vectors
 from toolkit.index.build import Counts, check_output
-from toolkit.index.index_metadata import write_index_metadata
+from toolkit.index.index_record import write_index_record
 from toolkit.index.index_types import FAISS
 from toolkit.models.docids import DOCID
 from toolkit.models.vectors import INDEX, build_faiss, faiss_module, write_faiss
@@ -48,17 +48,17 @@ def build_dense_index(
     with new_folder(output) as part:
         write_faiss(build_faiss(passages.arrays, factory, tuning, threads=threads), part / INDEX)
         (part / DOCID).write_bytes("".join(f"{doc_id}\n" for doc_id in passages.ids).encode())
-        write_index_metadata(part, _metadata(passages, {"factory": factory, "tuning": tuning}, command, time.time() - started))
-    return Counts(len(passages), passages.metadata.get("empty", 0))
+        write_index_record(part, _record(passages, {"factory": factory, "tuning": tuning}, command, time.time() - started))
+    return Counts(len(passages), passages.record.get("empty", 0))
 
 
 def holds_vectors(folder: Path) -> bool:
     """Whether `tandem encode` made what a folder holds."""
-    return (read_index_metadata(folder) or {}).get("kind") == KIND
+    return (read_index_record(folder) or {}).get("kind") == KIND
 
 
 def _check(vectors: Vectors) -> None:
-    if vectors.metadata["side"] != "passage":
+    if vectors.record["side"] != "passage":
         raise ToolkitError(f"{vectors.folder} holds vectors of topics", "an index is built from those of documents")
     if not len(vectors):
         raise ToolkitError(f"{vectors.folder} holds no vectors to index", "encode a corpus that has documents")
@@ -67,8 +67,8 @@ def _check(vectors: Vectors) -> None:
         raise ToolkitError(f"{vectors.folder}: id {vectors.ids[again[0]]!r} comes a second time", "encode the corpus anew")
 
 
-def _metadata(vectors: Vectors, made: dict[str, str], command: str, seconds: float) -> dict[str, Any]:
-    facts = {name: value for name, value in vectors.metadata.items() if name not in OF_THE_FOLDER}
+def _record(vectors: Vectors, made: dict[str, str], command: str, seconds: float) -> dict[str, Any]:
+    facts = {name: value for name, value in vectors.record.items() if name not in OF_THE_FOLDER}
     counts = {"documents": len(vectors), "empty": facts.pop("empty", 0)}
     encoded_with = facts.pop("implementation", {})
     return {

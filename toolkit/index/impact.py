@@ -15,7 +15,7 @@ from toolkit.core.templates import doc_input
 from toolkit.formats.documents import Corpus
 from toolkit.formats.indexes import system_facts
 from toolkit.index.build import Counts, check_output
-from toolkit.index.index_metadata import write_index_metadata
+from toolkit.index.index_record import write_index_record
 from toolkit.index.index_types import IMPACT
 from toolkit.index.late import note_truncated, shards
 from toolkit.store import new_folder
@@ -68,6 +68,6 @@ def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, 
             "java": jvm.java_version(jvm.java_home()),
             "wall time": round(time.time() - started, 1),
         }
-        write_index_metadata(part, about)
+        write_index_record(part, about)
     note_truncated(about["cut"], counts)
     return counts

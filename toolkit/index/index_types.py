@@ -7,7 +7,7 @@ from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.formats.indexes import NAME, check_made_with, read_index_metadata
+from toolkit.formats.indexes import NAME, check_made_with, read_index_record
 from toolkit.formats.per_query_corpus import has_questions
 from toolkit.models.docids import has_ids, id_file
 from toolkit.models.late import VECTORS
@@ -38,13 +38,13 @@ def is_index(folder: Path) -> bool:
 def index_kind(folder: Path) -> str | None:
     """The kind of the index in a folder: what its record says, or its files do; None where it holds none.
 
-    Impact indexes are Lucene's: one without a record is `lucene`. Raises ToolkitError for metadata that cannot be read.
+    Impact indexes are Lucene's: one without a record is `lucene`. Raises ToolkitError for a record that cannot be read.
     """
     if not is_index(folder):
         return None
-    metadata = read_index_metadata(folder)
-    if metadata and metadata.get("kind") in KINDS:
-        return metadata["kind"]
+    record = read_index_record(folder)
+    if record and record.get("kind") in KINDS:
+        return record["kind"]
     return next((kind for kind, holds in HOLDS.items() if holds(folder)), None)
 
 
@@ -69,10 +69,10 @@ def check_kind(folder: Path, system: SystemSpec | None) -> None:
     if actual is None or (actual != wanted and system is None):
         hint = f"`tandem index CORPUS {'' if wanted == LUCENE else f'--type {wanted} '}--output DIR` makes one"
         raise ToolkitError(f"{folder} holds no {TITLES[wanted]} index", hint)
-    metadata = read_index_metadata(folder)
-    if metadata is None and (wanted, actual) == (IMPACT, LUCENE):
+    record = read_index_record(folder)
+    if record is None and (wanted, actual) == (IMPACT, LUCENE):
         return
     if actual != wanted:
         raise ToolkitError(f"index {folder} is of kind {actual}", f"{system.name} searches indexes of kind {wanted}")
-    if metadata is not None and wanted != LUCENE:
-        check_made_with(folder, metadata, system)
+    if record is not None and wanted != LUCENE:
+        check_made_with(folder, record, system)

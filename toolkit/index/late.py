@@ -17,7 +17,7 @@ from toolkit.core.templates import doc_input
 from toolkit.formats.documents import Corpus, is_empty
 from toolkit.formats.indexes import system_facts
 from toolkit.index.build import Counts, check_output
-from toolkit.index.index_metadata import write_index_metadata
+from toolkit.index.index_record import write_index_record
 from toolkit.index.index_types import MULTIVECTOR
 from toolkit.store import new_folder
 
@@ -65,7 +65,7 @@ def build_late_index(
         about |= {"corpus": corpus.facts(), **asdict(counts), "cut": encoder.truncated["passage"] - before}
         about |= {"vectors": total, "dimension": width, "centroids": min(centroids, total)}
         about["implementation"] = {"command": command, "tandem-ir": __version__, "wall time": round(time.time() - started, 1)}
-        write_index_metadata(part, about)
+        write_index_record(part, about)
     note_truncated(about["cut"], counts)
     return counts
 

@@ -15,7 +15,7 @@ from toolkit.core.progress import say
 from toolkit.core.resources import shipped
 from toolkit.core.specs import IndexSpec, SystemSpec
 from toolkit.formats.documents import ContentDigest, Corpus, corpus_from_docs, corpus_from_files
-from toolkit.formats.indexes import made_with, read_index_metadata
+from toolkit.formats.indexes import made_with, read_index_record
 from toolkit.index.index_types import LUCENE, check_kind, index_kind, kind_for
 from toolkit.registry.loader import did_you_mean
 from toolkit.store import fetch_index, index_folder, lock
@@ -33,19 +33,19 @@ class Index:
     """An index that is there.
 
     language  its analyzer's; None where nobody has recorded it, and where there is none
-    metadata  what `tandem.yaml` says; None for an index made elsewhere
+    record  what `tandem.yaml` says; None for an index made elsewhere
     kind      one of `toolkit.index.index_types.KINDS`
     """
 
     name: str
     folder: Path
     language: str | None
-    metadata: dict[str, Any] | None
+    record: dict[str, Any] | None
     kind: str = LUCENE
 
     def facts(self) -> dict[str, Any]:
         """What a run's record says of it."""
-        known = self.metadata or {}
+        known = self.record or {}
         return {"name": self.name} | {name: known[name] for name in FACTS if name in known}
 
 
@@ -182,19 +182,19 @@ def is_current(folder: Path, collection: Collection, group: str, system: SystemS
 
     The documents of ir_datasets do not change: they are not read for it.
     """
-    metadata = read_index_metadata(folder) if index_kind(folder) == kind_for(system) else None
-    if metadata is None or not (kind_for(system) == LUCENE or made_with(metadata, system)):
+    record = read_index_record(folder) if index_kind(folder) == kind_for(system) else None
+    if record is None or not (kind_for(system) == LUCENE or made_with(record, system)):
         return False
     if collection.spec.layout == "ir_datasets":
         return True
-    return metadata.get("corpus", {}).get("content") == ContentDigest(collection.docs(group)).hexdigest()
+    return record.get("corpus", {}).get("content") == ContentDigest(collection.docs(group)).hexdigest()
 
 
 def _index(name: str, folder: Path, kind: str, system: SystemSpec | None) -> Index:
-    metadata = read_index_metadata(folder)
-    if metadata is None and system and kind != LUCENE:
+    record = read_index_record(folder)
+    if record is None and system and kind != LUCENE:
         say(f"note: nothing in {name} says which system made its vectors; that it was {system.name} is your word")
-    return Index(name, folder, metadata.get("language") if metadata else None, metadata, kind)
+    return Index(name, folder, record.get("language") if record else None, record, kind)
 
 
 def named_corpus(name: str, processes: int = 1) -> tuple[Corpus, str]:

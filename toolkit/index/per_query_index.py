@@ -16,10 +16,10 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import progress, say, silenced
 from toolkit.formats.corpus import Entry
 from toolkit.formats.documents import Corpus, content, corpus_from_docs, corpus_from_files, is_empty
-from toolkit.formats.indexes import read_index_metadata
+from toolkit.formats.indexes import read_index_record
 from toolkit.formats.per_query_corpus import IDS, Question, write_questions
 from toolkit.index.build import Counts, check_output, refuse
-from toolkit.index.index_metadata import write_index_metadata
+from toolkit.index.index_record import write_index_record
 from toolkit.store import new_folder
 
 HELD = 1 << 16  # documents in memory until they are written to the files of their questions
@@ -50,7 +50,7 @@ def build_per_question(corpus: Corpus, output: Path, build: Build, *, skip_inval
         counts.documents = sum(question.documents for question in questions)
         write_questions(part, questions)
         about = {"questions": len(questions), "documents": counts.documents, "empty": counts.empty, "skipped": counts.skipped}
-        write_index_metadata(part, _metadata(questions[0].folder, corpus, about, command, time.time() - started))
+        write_index_record(part, _record(questions[0].folder, corpus, about, command, time.time() - started))
     return counts
 
 
@@ -122,9 +122,9 @@ def _sound(corpus: Corpus, skip: bool, counts: Counts) -> Iterator[Entry]:
             yield from (entry for place, entry in enumerate(entries) if place not in problems)
 
 
-def _metadata(first: Path, corpus: Corpus, about: dict[str, int], command: str, seconds: float) -> dict[str, Any]:
+def _record(first: Path, corpus: Corpus, about: dict[str, int], command: str, seconds: float) -> dict[str, Any]:
     """What the first of the indexes shares with all of them, and what holds for them together."""
-    of_first = read_index_metadata(first) or {}
+    of_first = read_index_record(first) or {}
     shared = {name: value for name, value in of_first.items() if name not in OF_ONE}
     implementation = {**of_first.get("implementation", {}), "command": command, "tandem-ir": __version__}
     return {**shared, "corpus": corpus.facts(), **about, "implementation": {**implementation, "wall time": round(seconds, 1)}}

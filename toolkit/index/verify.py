@@ -7,9 +7,9 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.documents import ContentDigest
-from toolkit.formats.indexes import NAME, read_index_metadata
+from toolkit.formats.indexes import NAME, read_index_record
 from toolkit.formats.per_query_corpus import has_questions, read_questions
-from toolkit.index.index_metadata import verify_files
+from toolkit.index.index_record import verify_files
 from toolkit.index.index_types import FAISS, LUCENE, index_kind
 
 
@@ -20,45 +20,45 @@ def verify_index(folder: Path) -> list[str]:
     recorded, and its documents, read back, with the content digest where one is recorded; a FAISS index is opened, and its
     number of vectors and their dimension compared.
 
-    Raises ToolkitError where the folder holds no index or the index has no metadata.
+    Raises ToolkitError where the folder holds no index or the index has no record.
     """
     kind = index_kind(folder)
     if kind is None:
         raise ToolkitError(f"{folder} holds no index", "`tandem index CORPUS --output DIR` makes one")
-    metadata = read_index_metadata(folder)
-    if metadata is None:
-        raise ToolkitError(f"{folder} has no metadata to compare it with", "only indexes that Tandem made have them")
-    if not isinstance(metadata.get("files"), dict):
+    record = read_index_record(folder)
+    if record is None:
+        raise ToolkitError(f"{folder} has no record to compare it with", "only indexes that Tandem made have one")
+    if not isinstance(record.get("files"), dict):
         return [f"{NAME}: says nothing of the files"]
     check = _questions if has_questions(folder) else CONTENTS.get(kind, _none)
-    return verify_files(folder, metadata) or check(folder, metadata)
+    return verify_files(folder, record) or check(folder, record)
 
 
-def _questions(folder: Path, metadata: dict[str, Any]) -> list[str]:
+def _questions(folder: Path, record: dict[str, Any]) -> list[str]:
     """The same of the index of each question."""
     questions = read_questions(folder)
     problems = [f"question {name}: {problem}" for name, index, _ in questions for problem in verify_index(index)]
-    return problems + _different({"documents": sum(question.documents for question in questions)}, metadata)
+    return problems + _different({"documents": sum(question.documents for question in questions)}, record)
 
 
-def _lucene(folder: Path, metadata: dict[str, Any]) -> list[str]:
+def _lucene(folder: Path, record: dict[str, Any]) -> list[str]:
     from toolkit.models.anserini_index import StoredTexts
 
     texts, problems = StoredTexts(folder), []
-    content = metadata.get("corpus", {}).get("content")
+    content = record.get("corpus", {}).get("content")
     if content and ContentDigest(texts).hexdigest() != content:
         problems.append("the documents are not those that were indexed")
-    return problems + _different(texts.statistics(), metadata.get("statistics", {}))
+    return problems + _different(texts.statistics(), record.get("statistics", {}))
 
 
-def _faiss(folder: Path, metadata: dict[str, Any]) -> list[str]:
+def _faiss(folder: Path, record: dict[str, Any]) -> list[str]:
     from toolkit.models.vectors import FaissIndex
 
     index = FaissIndex.open(folder)
-    return _different({"documents": len(index), "dimension": index.dimension}, metadata)
+    return _different({"documents": len(index), "dimension": index.dimension}, record)
 
 
-def _none(folder: Path, metadata: dict[str, Any]) -> list[str]:
+def _none(folder: Path, record: dict[str, Any]) -> list[str]:
     """Of the other kinds all that is known is in their files' digests."""
     return []
 

@@ -18,7 +18,7 @@ from toolkit.encode import Counts as Encoded
 from toolkit.encode.estimate import estimate
 from toolkit.formats.documents import Corpus, is_empty
 from toolkit.formats.passages import split_corpus
-from toolkit.formats.vectors import read_vectors_metadata
+from toolkit.formats.vectors import read_vectors_record
 from toolkit.index import Counts, build_dense_index, build_index, build_per_question, kind_for, named_corpus
 from toolkit.index.build import check_output
 from toolkit.index.dense import holds_vectors
@@ -174,7 +174,7 @@ class IndexJob(FolderJob):
 
     def _encoded(self, output: Path, command: str) -> Counts:
         vectors = output.with_name(f"{output.name}.vectors")  # where an interrupted command resumes
-        complete = self.kind == FAISS and holds_vectors(vectors) and read_vectors_metadata(vectors)["complete"]
+        complete = self.kind == FAISS and holds_vectors(vectors) and read_vectors_record(vectors)["complete"]
         encoder = load_for(self.spec, **self.how)
         how = {"factory": self.factory, "tuning": self.tuning, "threads": self.threads, "command": command}
         if not self.per_question:

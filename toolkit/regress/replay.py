@@ -138,7 +138,7 @@ def _indexes(spec: RegressionSpec, job: RunJob) -> list[Check]:
     """Whether each index holds the registered documents, and its files are what its own record says."""
     checks, registered = [], {index["name"]: index for index in spec.indexes}
     for index in (index for step in retrievals(job.step) for index in step.open(job.inputs)):
-        if index.metadata is None:  # Anserini's own: its archive was checked when it was downloaded
+        if index.record is None:  # Anserini's own: its archive was checked when it was downloaded
             continue
         if index.kind != CORPUS:
             problems = verify_index(index.folder)

@@ -14,7 +14,7 @@ from toolkit.core.runs import Run
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
-from toolkit.formats.indexes import read_index_metadata
+from toolkit.formats.indexes import read_index_record
 from toolkit.search.candidates import candidate_places
 from toolkit.search.queries import check_made_by, encode_queries
 
@@ -46,9 +46,9 @@ def search_dense(
     """
     from toolkit.models.vectors import FaissIndex
 
-    metadata = read_index_metadata(index)
-    if metadata is not None:
-        check_made_by(index, metadata, spec, encoder)
+    record = read_index_record(index)
+    if record is not None:
+        check_made_by(index, record, spec, encoder)
     opened = FaissIndex.open(index)
     queries = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
     place = {each: row for row, each in enumerate(queries)}

@@ -13,7 +13,7 @@ from toolkit.core.runs import Run
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
-from toolkit.formats.indexes import read_index_metadata
+from toolkit.formats.indexes import read_index_record
 from toolkit.search.queries import check_made_by, encode_queries
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def search_impact(
     """
     from toolkit.models.impact import LEVELS, ImpactSearcher, quantise, repeated
 
-    metadata = read_index_metadata(index)
-    if metadata is None:
+    record = read_index_record(index)
+    if record is None:
         say(f"note: {index} does not say what made it: that {spec.name} did is not checked")
-    elif metadata["kind"] != KIND:
-        raise ToolkitError(f"{index} is an index of kind {metadata['kind']}", "`tandem index --type impact` makes another")
+    elif record["kind"] != KIND:
+        raise ToolkitError(f"{index} is an index of kind {record['kind']}", "`tandem index --type impact` makes another")
     else:
-        check_made_by(index, metadata, spec, encoder)
+        check_made_by(index, record, spec, encoder)
     searcher, levels = ImpactSearcher(index), spec.parameters.get("quantization", LEVELS)
     encoded = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
     texts = {each: repeated(quantise(weights, levels)) for each, weights in encoded.items()}

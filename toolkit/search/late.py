@@ -11,7 +11,7 @@ from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
-from toolkit.formats.indexes import read_index_metadata
+from toolkit.formats.indexes import read_index_record
 from toolkit.search.candidates import candidate_places
 from toolkit.search.queries import check_made_by, encode_queries
 
@@ -45,12 +45,12 @@ def search_late(
     from toolkit.models.centroids import PROBES, Centroids
     from toolkit.models.late import LateIndex
 
-    metadata = read_index_metadata(index)
-    if metadata is None or metadata["kind"] != KIND:
+    record = read_index_record(index)
+    if record is None or record["kind"] != KIND:
         raise ToolkitError(f"{index} is no index of token vectors", "`tandem index --type multivector` makes one")
-    check_made_by(index, metadata, spec, encoder)
+    check_made_by(index, record, spec, encoder)
     probes = PROBES if probes is None else probes
-    centroids = Centroids(index, probes) if metadata["centroids"] and probes else None
+    centroids = Centroids(index, probes) if record["centroids"] and probes else None
     opened = LateIndex(index)
     queries = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
     inputs = [topic_input(spec.templates, topic) for topic in topics]

@@ -54,7 +54,7 @@ class Neural:
 
     def search(self, topics: Sequence[Topic], index: Index) -> Run:
         """The run of one part of the topics; queries in another precision than the index's vectors are said."""
-        spec, theirs = self.chosen.spec, (index.metadata or {}).get("precision")
+        spec, theirs = self.chosen.spec, (index.record or {}).get("precision")
         if theirs and theirs != self.encoder.precision:
             say(f"note: {index.name} holds vectors in {theirs}, queries are in {self.encoder.precision}")
         how = {**self.options.search(), "threads": self.options.threads, "tag": self.chosen.tag}

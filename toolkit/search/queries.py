@@ -26,13 +26,13 @@ class Encoder(Protocol):
         """One result an input."""
 
 
-def check_made_by(index: Path, metadata: Mapping[str, Any], spec: SystemSpec, encoder: Encoder) -> None:
+def check_made_by(index: Path, record: Mapping[str, Any], spec: SystemSpec, encoder: Encoder) -> None:
     """Raise ToolkitError where an index was made with another system (`check_made_with`), or with another commit of the same.
 
     A revision that is not pinned is whatever is newest on the day.
     """
-    check_made_with(index, metadata, spec)
-    for repository, commit in metadata.get("commits", {}).items():
+    check_made_with(index, record, spec)
+    for repository, commit in record.get("commits", {}).items():
         if encoder.commits.get(repository, commit) != commit:
             message = f"index {index} was made with {repository} at {commit[:12]}, not {encoder.commits[repository][:12]}"
             raise ToolkitError(message, "index the documents anew; an entry that pins its `revision` keeps to one commit")

@@ -10,17 +10,17 @@ from toolkit.core.files import open_output
 from toolkit.formats.indexes import FORMAT, NAME
 
 
-def write_index_metadata(folder: Path, metadata: dict[str, Any]) -> None:
-    """Write them, with the SHA-256 of each file of the index."""
+def write_index_record(folder: Path, record: dict[str, Any]) -> None:
+    """Write a record, with the SHA-256 of each file of the index."""
     import yaml
 
-    whole = {"format": FORMAT, **metadata, "files": file_digests(folder)}
+    whole = {"format": FORMAT, **record, "files": file_digests(folder)}
     with open_output(folder / NAME) as out:
         out.write(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=1 << 16).encode())
 
 
 def file_digests(folder: Path) -> dict[str, str]:
-    """File name -> SHA-256 of each file of an index but the metadata."""
+    """File name -> SHA-256 of each file of an index but the record."""
     digests = {}
     for path in sorted(folder.iterdir()):
         if path.is_file() and path.name != NAME:
@@ -29,9 +29,9 @@ def file_digests(folder: Path) -> dict[str, str]:
     return digests
 
 
-def verify_files(folder: Path, metadata: dict[str, Any]) -> list[str]:
+def verify_files(folder: Path, record: dict[str, Any]) -> list[str]:
     """What is not as it was when the index was written: one line a file; empty where all is well."""
-    actual, expected = file_digests(folder), metadata["files"]
+    actual, expected = file_digests(folder), record["files"]
     problems = [f"{name}: missing" for name in expected if name not in actual]
     problems += [f"{name}: not part of the index" for name in actual if name not in expected]
     problems += [f"{name}: changed" for name, digest in expected.items() if actual.get(name, digest) != digest]
