@@ -15,13 +15,12 @@ from toolkit.formats.runs import parse_run
 
 LINES = ("q2 Q0 d1 1 2.5 bm25", "q2 Q0 d2 2 1.25 bm25", "q1 Q0 d1 1 0.5 bm25")
 PLAIN = "\n".join(LINES) + "\n"
-COLUMNS = (["q2", "q2", "q1"], ["d1", "d2", "d1"], [2.5, 1.25, 0.5], [1, 2, 1], "bm25")
+COLUMNS = (["q2", "q2", "q1"], ["d1", "d2", "d1"], [2.5, 1.25, 0.5], "bm25")
 
 
 def columns(run: Run):
     query_ids = [run.query_ids[code] for code in run.queries]
-    ranks = None if run.ranks is None else run.ranks.tolist()
-    return query_ids, run.doc_ids.take(run.docs).to_pylist(), run.scores.tolist(), ranks, run.tag
+    return query_ids, run.doc_ids.take(run.docs).to_pylist(), run.scores.tolist(), run.tag
 
 
 def write(folder, content, name="run.trec"):
@@ -73,7 +72,7 @@ def test_ids_stay_text_as_they_are(tmp_path):
 @pytest.mark.parametrize("blank", [" ", "\t"])
 def test_second_and_fourth_column_may_hold_anything(tmp_path, blank):
     run = read_run(write(tmp_path, "q 0 d1 first 2 a\nq Q0 d2 - 1 a\n".replace(" ", blank)))
-    assert columns(run) == (["q", "q"], ["d1", "d2"], [2.0, 1.0], None, "a")
+    assert columns(run) == (["q", "q"], ["d1", "d2"], [2.0, 1.0], "a")
 
 
 @pytest.mark.parametrize(

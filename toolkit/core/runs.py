@@ -38,7 +38,6 @@ class Run:
     doc_ids    the distinct document ids
     docs       (n,) int32, code of each line's document
     scores     (n,) float64, as written
-    ranks      (n,) int64, the rank column as written, None where there was none; scores decide, this is for linting only
     tag        the system's name (the first line's)
     source     what to call this run in a message (usually the file)
     """
@@ -48,7 +47,6 @@ class Run:
     doc_ids: pyarrow.StringArray
     docs: np.ndarray
     scores: np.ndarray
-    ranks: np.ndarray | None = None
     tag: str = ""
     source: str = ""
 
@@ -178,8 +176,7 @@ class Run:
         return self._lines(ranks < depth)
 
     def _lines(self, keep: np.ndarray) -> Run:
-        ranks = None if self.ranks is None else self.ranks[keep]
-        return replace(self, queries=self.queries[keep], docs=self.docs[keep], scores=self.scores[keep], ranks=ranks)
+        return replace(self, queries=self.queries[keep], docs=self.docs[keep], scores=self.scores[keep])
 
 
 def _rank_keys(queries: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -214,7 +211,6 @@ def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
         doc_ids,
         docs,
         np.concatenate([run.scores for run in runs]),
-        np.concatenate([run.ranks for run in runs]) if all(run.ranks is not None for run in runs) else None,
         tag=tag or runs[0].tag,
         source=source or ", ".join(run.source for run in runs),
     )

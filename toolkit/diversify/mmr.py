@@ -130,7 +130,7 @@ def _ranked(run: Run, lines: np.ndarray) -> Run:
     queries = run.queries[lines]
     starts = np.searchsorted(queries, np.arange(len(run.query_ids)))
     scores = 1 / (np.arange(len(lines)) - starts[queries] + 1)
-    return replace(run, queries=queries, docs=run.docs[lines], scores=scores, ranks=None)
+    return replace(run, queries=queries, docs=run.docs[lines], scores=scores)
 
 
 def check(lams: Sequence[float], normalisation: str, tail: str, depth: int) -> None:

@@ -110,8 +110,6 @@ Rename = Callable[[Iterable[str], str, str], list[str]]
 
 def _load(source: Source, convert: Callable[[Any], Run | Qrels], rename: Rename | None) -> Run | Qrels:
     part = convert(source.given)
-    if isinstance(part, Run):
-        part = replace(part, ranks=None)  # scores decide; ranks are for the linter, and take memory
     if rename:
         return part.with_query_ids(rename(part.query_ids, source.mode, part.source))
     return _with_mode(part, source.mode, _known(source.modes)) if source.mode else part

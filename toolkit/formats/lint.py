@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.formats.lines import bad_lines, columns, read_bytes, text_problems
-from toolkit.formats.parse import parse_plain
+from toolkit.formats.parse import parse_plain, plain_ranks
 from toolkit.formats.problems import Problem, by_line
 from toolkit.formats.run_checks import FLOAT32_MAX
 
@@ -49,10 +49,11 @@ def lint_run(path: str | Path) -> list[Problem]:
 
 def lint_run_bytes(data: bytes) -> list[Problem]:
     """The same for the bytes of a run, decompressed."""
-    plain = parse_plain(data.replace(b"\t", b" "), "")
-    if plain and plain.tags == 1 and plain.run.ranks is not None and not data.startswith(codecs.BOM_UTF8):
-        return by_line(order_warnings(plain.run, range(1, len(plain.run) + 1)))
-    return examine_run(data)[1]
+    even = data.replace(b"\t", b" ")
+    run, ranks = parse_plain(even, ""), plain_ranks(even)
+    if run is None or ranks is None or data.startswith(codecs.BOM_UTF8):
+        return examine_run(data)[1]
+    return by_line(order_warnings(run, ranks, range(1, len(run) + 1)))
 
 
 def lint_qrels(path: str | Path) -> list[Problem]:
@@ -115,12 +116,9 @@ def _show(text: bytes) -> str:
 
 
 def run_from_lines(lines: Lines, source: str) -> Run:
-    """The run of scanned lines; ranks only where all are whole numbers."""
-    ranks = [row[3] for row in lines.rows]
+    """The run of scanned lines."""
     tag = lines.rows[0][5].decode() if lines.rows else ""
-    run = Run.from_columns(lines.column(0), lines.column(2), lines.values, tag=tag, source=source)
-    whole = all(_INTEGER.fullmatch(rank) for rank in ranks)
-    return replace(run, ranks=np.array([int(rank) for rank in ranks], np.int64)) if whole else run
+    return Run.from_columns(lines.column(0), lines.column(2), lines.values, tag=tag, source=source)
 
 
 def run_warnings(lines: Lines) -> list[Problem]:
@@ -134,14 +132,19 @@ def run_warnings(lines: Lines) -> list[Problem]:
     tags = {row[5]: number for number, row in zip(reversed(lines.numbers), reversed(lines.rows), strict=True)}
     if len(tags) > 1:
         warnings.append(Problem("R103", sorted(tags.values())[1], f"{len(tags)} tags, the first is {_show(lines.rows[0][5])}"))
-    return warnings + order_warnings(run_from_lines(lines, ""), lines.numbers)
+    ranks = None if not_whole else np.array([int(row[3]) for row in lines.rows], np.int64)
+    return warnings + order_warnings(run_from_lines(lines, ""), ranks, lines.numbers)
 
 
-def order_warnings(run: Run, numbers: Sequence[int]) -> list[Problem]:
-    """Where ranks, scores and the order of lines disagree. numbers: the line number of each line of the run."""
+def order_warnings(run: Run, ranks: np.ndarray | None, numbers: Sequence[int]) -> list[Problem]:
+    """Where ranks, scores and the order of lines disagree.
+
+    ranks    (n,) int64, the rank column; None where not all are whole numbers
+    numbers  the line number of each line of the run
+    """
     checks = [("R104", _out_of_order(run), "lines of {} of {} queries are apart or not best first")]
-    if run.ranks is not None:
-        checks.append(("R102", _contradictions(run), "ranks contradict scores in {} of {} queries"))
+    if ranks is not None:
+        checks.append(("R102", _contradictions(run, ranks), "ranks contradict scores in {} of {} queries"))
     return [
         Problem(code, numbers[int(rows.min())], what.format(len(np.unique(run.queries[rows])), len(run.query_ids)))
         for code, rows, what in checks
@@ -149,13 +152,13 @@ def order_warnings(run: Run, numbers: Sequence[int]) -> list[Problem]:
     ]
 
 
-def _contradictions(run: Run) -> np.ndarray:
+def _contradictions(run: Run, ranks: np.ndarray) -> np.ndarray:
     """Lines whose score is above that of a better rank of the same query, or that share a rank but not its score."""
     scores = run.scores.astype(np.float32)
-    by_rank = np.lexsort((-scores, run.ranks, run.queries))
+    by_rank = np.lexsort((-scores, ranks, run.queries))
     same = np.diff(run.queries[by_rank]) == 0
     rise = np.diff(scores[by_rank])
-    shared = (np.diff(run.ranks[by_rank]) == 0) & (rise != 0)
+    shared = (np.diff(ranks[by_rank]) == 0) & (rise != 0)
     return by_rank[1:][same & ((rise > 0) | shared)]
 
 

@@ -37,14 +37,15 @@ def parse_trec(data: bytes, source: str) -> Run:
 
     source  the file's name in messages
 
-    Ids stay text as they are (`007`, `null`, `"a"`). `ranks` is None where a rank is not a whole number.
+    Ids stay text as they are (`007`, `null`, `"a"`). Ranks are not read: scores decide.
 
     Raises ToolkitError with all problems of the file (wrong number of columns, a score that is no finite number,
     a document twice in a query, bytes that are not UTF-8, no lines at all).
     """
-    plain = parse_plain(data, source) or parse_plain(evened(data), source)
-    if plain:
-        return plain.run
+    plain = parse_plain(data, source)
+    plain = parse_plain(evened(data), source) if plain is None else plain
+    if plain is not None:
+        return plain
     # something is wrong: the linter finds all of it
     lines, problems = scan_run(data)
     refuse(source, by_line(problems + text_problems(data)))
