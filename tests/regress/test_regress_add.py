@@ -1,4 +1,4 @@
-"""Registering a run: from its metadata and its evaluation, never from one that they do not fit."""
+"""Registering a run: from its record and its evaluation, never from one that they do not fit."""
 
 import shutil
 import sys
@@ -9,7 +9,9 @@ from tiny import tiny_bert
 
 import tandem_ir
 from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.formats.json_runs import write_json
 from toolkit.provenance import read_record, write_record
+from toolkit.provenance.identity import file_digest
 from toolkit.regress import RegressionPaths, add, replay
 
 pytestmark = pytest.mark.lucene
@@ -81,7 +83,16 @@ def test_a_run_that_was_changed_is_refused(run, places):
     assert not places.baselines.exists()
 
 
-def test_a_run_without_metadata_is_refused(run, places):
+def test_a_run_in_another_form_is_refused(run, places):
+    other, record = run.with_name("tuned.json"), read_record(run)
+    write_json(tandem_ir.read_run(run), other)
+    record["data"]["run"] |= {"file": other.name, "sha256": file_digest(other)}
+    write_record(other, record)
+    refused(other, places, "tuned.json is a run as json: runs are registered as TREC run files")
+    assert not places.baselines.exists()
+
+
+def test_a_run_without_a_record_is_refused(run, places):
     run.with_name("tuned.trec.yaml").unlink()
     refused(run, places, "has no record beside it")
 
@@ -103,9 +114,9 @@ def test_a_run_without_metadata_is_refused(run, places):
     ],
 )
 def test_a_run_that_nobody_could_make_again_is_refused(run, places, change, message):
-    metadata = read_record(run)
-    change(metadata["data"])
-    write_record(run, metadata)
+    record = read_record(run)
+    change(record["data"])
+    write_record(run, record)
     refused(run, places, message)
 
 

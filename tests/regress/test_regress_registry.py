@@ -66,7 +66,7 @@ def test_the_digest_of_an_entry_is_that_of_its_baseline(spec):
 
 
 @pytest.mark.parametrize("path", sorted(ours().baselines.glob("*.trec.gz")), ids=lambda path: path.name)
-def test_a_baseline_is_a_clean_run_with_its_metadata(path):
+def test_a_baseline_is_a_clean_run_with_its_record(path):
     assert lint_run(path) == []
     recorded = read_record(path)["data"]["run"]
     assert recorded["file"] == path.name

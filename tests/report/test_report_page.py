@@ -220,7 +220,7 @@ def rows_of(own):
 
 
 def hostile(folder):
-    """A run whose tag, documents and metadata are hostile, with all that a benchmark of modes has in a page."""
+    """A run whose tag, documents and record are hostile, with all that a benchmark of modes has in a page."""
     own = tandem_ir.load("infosearch-mini")
     tag = HOSTILE.replace(" ", "_")
     rows = {}
@@ -235,7 +235,7 @@ def hostile(folder):
 
 
 @needs_chromium
-def test_tags_ids_and_metadata_from_outside_stay_text(chrome, tmp_path):
+def test_tags_ids_and_records_from_outside_stay_text(chrome, tmp_path):
     path = tmp_path / "hostile.html"
     text = hostile(tmp_path)
     path.write_text(text, encoding="utf-8")

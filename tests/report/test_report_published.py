@@ -87,7 +87,7 @@ def test_a_mini_never_stands_beside_its_paper():
         report(collect([run], ["infosearch-mini-audience"]), published=True)
 
 
-def test_a_run_of_a_mini_is_known_by_its_metadata_where_the_ids_are_the_benchmarks(model):
+def test_a_run_of_a_mini_is_known_by_its_record_where_the_ids_are_the_benchmarks(model):
     first, *others = model.runs
     of_a_mini = replace(first, records=({"data": {"topics": {"name": "infosearch-mini"}}},))
     for table in (published_table, claims_table):

@@ -86,7 +86,7 @@ def test_systems_stand_under_their_kind_and_each_kind_has_its_best(tmp_path):
     assert [name for name, mark in marks.items() if mark == BEST] == ["fifth"]
 
 
-def test_cost_is_what_metadata_and_registry_say(tmp_path):
+def test_cost_is_what_record_and_registry_say(tmp_path):
     reranked = {"reranking": [{"name": "x", "method": "listwise", "usage": {"prompt_tokens": 900, "completion_tokens": 100}}]}
     dense = {"retrieval": [{"name": "all-minilm-l6-v2", "method": "dense"}]}
     paths = [

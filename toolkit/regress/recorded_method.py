@@ -18,12 +18,12 @@ DETERMINISTIC = ("bm25", "bm25-fields")  # kinds of systems whose runs are the s
 MAKE_IT = "make the run again with `tandem search`, and register that"
 
 
-def system_of(metadata: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def system_of(record: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Name, systems, revision, and the parameters that make the run again: what an entry has as its `system`.
 
     Raises ToolkitError for a run that these do not make again: its system is nobody else's, or was given what has no option.
     """
-    method = metadata["method"]
+    method = record["method"]
     if not method.get("retrieval"):
         raise ToolkitError(f"{path} reranks what was found elsewhere", MAKE_IT)
     steps = [*method["retrieval"], *method.get("reranking", ())]
@@ -44,16 +44,16 @@ def system_of(metadata: Mapping[str, Any], path: Path) -> dict[str, Any]:
     facts = {"name": name, **({"systems": names} if names != [name] else {})}
     digests = [step["template digest"] for step in steps if "template digest" in step]
     facts |= {"templates": digests} if digests else {}
-    return {**facts, "revision": "; ".join(_revision(step, metadata, path) for step in steps), "parameters": parameters}
+    return {**facts, "revision": "; ".join(_revision(step, record, path) for step in steps), "parameters": parameters}
 
 
-def check_again(job: RunJob, metadata: Mapping[str, Any], path: Path) -> None:
-    """Raise ToolkitError where a job, planned from an entry alone, would not do what the metadata of its run say was done.
+def check_again(job: RunJob, record: Mapping[str, Any], path: Path) -> None:
+    """Raise ToolkitError where a job, planned from an entry alone, would not do what the record of its run says was done.
 
     That is so for a query template, for a list of systems that only its user has, and for an entry that has changed since.
     """
     planned = [*(step.chosen.facts() for step in retrievals(job.step)), *(step.facts() for step in rerankers(job.step))]
-    done = [*metadata["method"]["retrieval"], *metadata["method"].get("reranking", ())]
+    done = [*record["method"]["retrieval"], *record["method"].get("reranking", ())]
     for now, then in zip(planned, done, strict=True):
         for key in ("templates", *now):
             # how exactly it was computed says the run, not the entry
@@ -67,9 +67,9 @@ def call_of(system: Mapping[str, Any]) -> dict[str, Any]:
     return {"system": system.get("systems", system["name"]), **system["parameters"]}
 
 
-def is_deterministic(metadata: Mapping[str, Any]) -> bool:
+def is_deterministic(record: Mapping[str, Any]) -> bool:
     """Whether every machine makes the same bytes."""
-    method = metadata["method"]
+    method = record["method"]
     return all(step["method"] in DETERMINISTIC for step in [*method["retrieval"], *method.get("reranking", ())])
 
 
@@ -101,12 +101,12 @@ def _own(step: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return {**said, **({"recipe": step["recipe"]} if "recipe" in step else {}), "hits": step["hits"]}
 
 
-def _revision(step: Mapping[str, Any], metadata: Mapping[str, Any], path: Path) -> str:
+def _revision(step: Mapping[str, Any], record: Mapping[str, Any], path: Path) -> str:
     """The library's version for what no checkpoint is needed for, else the checkpoint's commit."""
     if "revision" in step:
         return f"{step['checkpoint']} {step['revision']}"
     try:
-        versions = dict(entry.split("==") for entry in metadata["platform"]["software"]["libraries"]["python"])
+        versions = dict(entry.split("==") for entry in record["platform"]["software"]["libraries"]["python"])
         return f"pyserini {versions['pyserini']}"
     except KeyError as error:
         raise ToolkitError(f"{record_path(path)} lacks {error}", MAKE_IT) from error

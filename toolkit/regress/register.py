@@ -14,7 +14,7 @@ from toolkit.core.files import open_output
 from toolkit.core.specs import RegressionSpec
 from toolkit.evaluate import evaluate
 from toolkit.formats.documents import ContentDigest
-from toolkit.formats.runs import parse_run
+from toolkit.formats.runs import form_of, parse_run
 from toolkit.index import own_name
 from toolkit.jobs import search_job
 from toolkit.provenance import read_record, record_path, write_record
@@ -34,9 +34,9 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
     Raises ToolkitError, before anything is written, where the run is not what its record says, where the benchmark or its
     documents have changed since, and where an id is taken.
     """
-    metadata, selection = checked_record(path)
-    system, index = system_of(metadata, path), _index(metadata, selection)
-    check_again(search_job(selection.name, index or None, **call_of(system)), metadata, path)
+    record, selection = checked_record(path)
+    system, index = system_of(record, path), _index(record, selection)
+    check_again(search_job(selection.name, index or None, **call_of(system)), record, path)
     name = name or f"{selection.name}.{system['name']}.v1"
     if not name.startswith(f"{selection.name}."):
         raise ToolkitError(f"{name} is no id for a run of {selection.name}", f"{selection.name}.{system['name']}.v1 is one")
@@ -45,11 +45,11 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
         ids |= {(mode,): f"{selection.name}.{mode}{name.removeprefix(selection.name)}" for mode in selection.modes}
     _refuse_taken(list(ids.values()), paths, replace)
     baseline = paths.baselines / f"{name}.trec.gz"
-    specs = [_entry(entry_name, path, modes, baseline.name, metadata, system, selection) for modes, entry_name in ids.items()]
+    specs = [_entry(entry_name, path, modes, baseline.name, record, system, selection) for modes, entry_name in ids.items()]
     with open_output(baseline) as out:
         out.write(run_lines(path))
-    metadata["data"]["run"]["file"] = baseline.name
-    write_record(baseline, metadata)
+    record["data"]["run"]["file"] = baseline.name
+    write_record(baseline, record)
     for spec in specs:
         with open_output(paths.entry(spec.name)) as out:
             out.write(to_text(spec).encode())
@@ -57,28 +57,30 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
 
 
 def checked_record(path: Path) -> tuple[dict[str, Any], Selection]:
-    """The metadata beside a run, and the part of a benchmark that it says was searched.
+    """The record beside a run, and the part of a benchmark that it says was searched.
 
     Raises ToolkitError where they are not complete, and where the run, the benchmark or its documents are other ones now.
     """
-    metadata = read_record(path)
-    if metadata is None:
+    record = read_record(path)
+    if record is None:
         raise ToolkitError(f"{path} has no record beside it ({record_path(path).name})", MAKE_IT)
     try:
-        topics, recorded, indexes = metadata["data"]["topics"], metadata["data"]["run"]["sha256"], metadata["data"]["indexes"]
+        topics, recorded, indexes = record["data"]["topics"], record["data"]["run"]["sha256"], record["data"]["indexes"]
         digests = {index["name"]: index["corpus"]["content"] for index in indexes if "corpus" in index}
         selection, queries = selection_of(topics["name"]), topics["sha256"]
     except (KeyError, TypeError) as error:
         raise ToolkitError(f"{record_path(path)} lacks {error}", MAKE_IT) from error
-    found = sha256(run_lines(path))
-    if found != recorded:
-        raise ToolkitError(f"{path} has SHA-256 {found}, its record says {recorded}", MAKE_IT)
+    lines = run_lines(path)
+    if (form := form_of(lines, str(path))) != "trec":
+        raise ToolkitError(f"{path} is a run as {form}: runs are registered as TREC run files, line by line", MAKE_IT)
+    if (digest := sha256(lines)) != recorded:
+        raise ToolkitError(f"{path} has SHA-256 {digest}, its record says {recorded}", MAKE_IT)
     if benchmark_facts(selection.name)["topics"] != queries:
         raise ToolkitError(f"{path} was made with other topics than {selection.name} has now", MAKE_IT)
     for name, documents in _own_documents(selection, digests).items():
         if documents != digests[name]:
             raise ToolkitError(f"{path} was made over other documents than {name} has now", MAKE_IT)
-    return metadata, selection
+    return record, selection
 
 
 def _own_documents(selection: Selection, names: Mapping[str, str]) -> dict[str, str]:
@@ -93,16 +95,16 @@ def _entry(
     path: Path,
     modes: Sequence[str],
     baseline: str,
-    metadata: Mapping[str, Any],
+    record: Mapping[str, Any],
     system: dict[str, Any],
     selection: Selection,
 ) -> RegressionSpec:
     benchmark = "-".join([selection.name, *modes])
     lines = run_lines(path, modes)
     scores = evaluate(parse_run(lines, str(path)), benchmark=benchmark)
-    measures, index = asked_for(scores.rows), _index(metadata, selection)
+    measures, index = asked_for(scores.rows), _index(record, selection)
     fields = {"baseline": baseline, **({"modes": list(modes)} if modes else {})}
-    digest = {"sha256": sha256(lines), "lines": lines.count(b"\n"), "tag": metadata["tag"]}
+    digest = {"sha256": sha256(lines), "lines": lines.count(b"\n"), "tag": record["tag"]}
     return RegressionSpec(
         name=name,
         description=_description(system["name"], benchmark, selection),
@@ -111,8 +113,8 @@ def _entry(
         commands=commands(name, benchmark, index, system, measures),
         measures=measures,
         index=index,
-        indexes=tuple({index["name"]: _index_facts(index) for index in metadata["data"]["indexes"]}.values()),
-        run={**digest, "deterministic": is_deterministic(metadata), **fields},
+        indexes=tuple({index["name"]: _index_facts(index) for index in record["data"]["indexes"]}.values()),
+        run={**digest, "deterministic": is_deterministic(record), **fields},
         expected=nested(scores.rows),
         registered=__version__,
     )
@@ -124,9 +126,9 @@ def _description(system: str, benchmark: str, selection: Selection) -> str:
     return f"{system} on {benchmark}{note}"
 
 
-def _index(metadata: Mapping[str, Any], selection: Selection) -> str:
+def _index(record: Mapping[str, Any], selection: Selection) -> str:
     """The name of the index that was searched; empty for the benchmark's own. ToolkitError where nobody else could find it."""
-    names = list(dict.fromkeys(index["name"] for index in metadata["data"]["indexes"]))
+    names = list(dict.fromkeys(index["name"] for index in record["data"]["indexes"]))
     benchmark = load(selection.benchmark)
     if names == list(dict.fromkeys(own_name(benchmark, group) for group in selection.groups)):
         return ""

@@ -44,7 +44,7 @@ class RunFacts:
     name        unique in the report: its tag, or its file
     run         itself, truncated to the depth that is looked at
     system      the entry of the registry; None for a system that is not there
-    called      what its metadata call the system (`bm25+rules`); the name where nobody says
+    called      what its record calls the system (`bm25+rules`); the name where nobody says
     heading     the kind of system it stands under (`toolkit.report.run_facts.headings`)
     cost        what it took
     records     the records of its files (`toolkit.provenance`); none of a file without

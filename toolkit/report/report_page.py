@@ -82,7 +82,7 @@ def _run(facts: RunFacts) -> dict[str, Any]:
     if not facts.records:
         about.append("no record stands beside its file")
     dumped = [yaml.safe_dump(dict(each), sort_keys=False, allow_unicode=True) for each in facts.records]
-    return {"name": facts.name, "about": "; ".join(about), "metadata": dumped}
+    return {"name": facts.name, "about": "; ".join(about), "records": dumped}
 
 
 def commands(facts: RunFacts) -> list[str]:

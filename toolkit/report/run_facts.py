@@ -46,25 +46,25 @@ def find_system(name: str) -> SystemSpec | None:
     return registry.systems().get(name)
 
 
-def heading_of(metadata: Mapping[str, Any], called: str) -> str:
-    """Under which of `headings()` a run of a system stands; without metadata, `bm25+rules` is of bm25's kind."""
-    method = part(metadata, "method")
-    if not method.get("reranking") and (method.get("fusion") or last_step(metadata).get("interpolates")):
+def heading_of(record: Mapping[str, Any], called: str) -> str:
+    """Under which of `headings()` a run of a system stands; without a record, `bm25+rules` is of bm25's kind."""
+    method = part(record, "method")
+    if not method.get("reranking") and (method.get("fusion") or last_step(record).get("interpolates")):
         return HYBRID
     spec = find_system(called.removesuffix("+rules"))
-    kind = last_step(metadata).get("method") or (spec.kind if spec else "")
+    kind = last_step(record).get("method") or (spec.kind if spec else "")
     return next((heading for heading, kinds in headings().items() if kind in kinds), OTHER)
 
 
-def cost_of(metadata: Sequence[Mapping[str, Any]], spec: SystemSpec | None) -> Cost:
+def cost_of(record: Sequence[Mapping[str, Any]], spec: SystemSpec | None) -> Cost:
     """What all parts of a run took together, as far as record and registry say.
 
-    metadata  of each file of the run; a run of several files has a time only where each has one
+    record  of each file of the run; a run of several files has a time only where each has one
     """
-    executables = [part(each, "implementation", "executable") for each in metadata]
+    executables = [part(each, "implementation", "executable") for each in record]
     seconds = [_number(each.get("wall time")) for each in executables]
     memory = [_number(each.get("peak memory")) for each in executables]
-    tokens = sum(_tokens(each) for each in metadata)
+    tokens = sum(_tokens(each) for each in record)
     return Cost(
         seconds=sum(seconds) if seconds and None not in seconds else None,
         tokens=tokens or None,
@@ -73,8 +73,8 @@ def cost_of(metadata: Sequence[Mapping[str, Any]], spec: SystemSpec | None) -> C
     )
 
 
-def _tokens(metadata: Mapping[str, Any]) -> int:
-    steps = part(metadata, "method").get("reranking")
+def _tokens(record: Mapping[str, Any]) -> int:
+    steps = part(record, "method").get("reranking")
     usages = [part(step, "usage") for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
     return sum(int(_number(usage.get(name)) or 0) for usage in usages for name in ("prompt_tokens", "completion_tokens"))
 
