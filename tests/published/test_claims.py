@@ -1,10 +1,11 @@
 """What the papers claim, over their own tables."""
 
+import pandas as pd
 import pytest
 
 from toolkit import published
 from toolkit.core.errors import ToolkitError
-from toolkit.published.claim_functions import FUNCTIONS, Missing, Numbers, above, all_above, leads, mean
+from toolkit.published.claim_functions import FUNCTIONS, Missing, above, all_above, leads, numbers, rows, value
 from toolkit.published.paper_tables import Cell, papers
 
 OUTCOMES = [outcome for paper in papers() for outcome in published.outcomes(paper, published.cells(paper))]
@@ -23,7 +24,7 @@ SMALL = cells(
     ("b", "x", "h", "m", 0.1),
     ("c", "y", "g", "n", 0.9),
 )
-NUMBERS = Numbers(SMALL)
+NUMBERS = pd.DataFrame(SMALL)
 
 
 @pytest.mark.parametrize(("claim", "holds"), OUTCOMES, ids=[claim.id for claim, _ in OUTCOMES])
@@ -66,17 +67,17 @@ def test_a_claim_of_which_a_part_has_no_cells_has_no_answer():
 
 
 def test_numbers_are_picked_by_the_columns_of_the_tables():
-    assert NUMBERS.column(group="g", measure="m") == {("a", "x", "g"): 0.1, ("b", "x", "g"): 0.3, ("c", "y", "g"): 0.3}
-    assert NUMBERS.column("group", system=["a"], measure="m") == {("g",): 0.1, ("h",): 0.2}
-    assert NUMBERS.value(system="a", group="g", measure="m") == 0.1
-    assert NUMBERS.names(measure="m") == 3
+    picked = numbers(NUMBERS, group="g", measure="m")
+    assert picked.to_dict() == {("a", "x", "g"): 0.1, ("b", "x", "g"): 0.3, ("c", "y", "g"): 0.3}
+    assert numbers(NUMBERS, "group", system=["a"], measure="m").to_dict() == {"g": 0.1, "h": 0.2}
+    assert value(NUMBERS, system="a", group="g", measure="m") == 0.1
+    assert rows(NUMBERS, measure="m")["system"].tolist() == ["a", "b", "c", "a", "b"]
 
 
 def test_columns_are_compared_place_by_place():
-    g, h = (NUMBERS.column("system", group=group, measure="m") for group in "gh")
+    g, h = (numbers(NUMBERS, "system", group=group, measure="m") for group in "gh")
     assert not all_above(h, g)  # 0.2 > 0.1 holds for a, 0.1 > 0.3 does not for b; c has no h
-    assert all_above({("a",): 0.2}, g)
-    assert mean([0.1, 0.2, 0.3]) == pytest.approx(0.2)
+    assert all_above(h[["a"]], g)
     assert not above(0.1 + 0.2, 0.3)  # 0.30000000000000004
     assert leads("a", h)
     assert not leads("c", g)  # b has as much
@@ -85,11 +86,11 @@ def test_columns_are_compared_place_by_place():
 @pytest.mark.parametrize(
     "compute",
     [
-        lambda: NUMBERS.value(system="z", group="g", measure="m"),
-        lambda: NUMBERS.names(kind="z"),
-        lambda: leads("z", NUMBERS.column(group="g", measure="m")),
-        lambda: leads("c", NUMBERS.column(kind="y", measure="m")),  # alone
-        lambda: all_above(NUMBERS.column("system", measure="n"), NUMBERS.column("system", group="h", measure="m")),
+        lambda: value(NUMBERS, system="z", group="g", measure="m"),
+        lambda: rows(NUMBERS, kind="z"),
+        lambda: leads("z", numbers(NUMBERS, group="g", measure="m")),
+        lambda: leads("c", numbers(NUMBERS, kind="y", measure="m")),  # alone
+        lambda: all_above(numbers(NUMBERS, "system", measure="n"), numbers(NUMBERS, "system", group="h", measure="m")),
     ],
 )
 def test_what_there_are_no_cells_for_is_missing(compute):
@@ -98,9 +99,9 @@ def test_what_there_are_no_cells_for_is_missing(compute):
 
 
 def test_two_numbers_of_one_place_are_not_chosen_from():
-    twice = Numbers([*SMALL, SMALL[0]._replace(table="2", value=0.5)])
+    twice = pd.DataFrame([*SMALL, SMALL[0]._replace(table="2", value=0.5)])
     with pytest.raises(ToolkitError, match="several numbers fit"):
-        twice.column(group="g", measure="m")
+        numbers(twice, group="g", measure="m")
     with pytest.raises(ToolkitError, match="several numbers fit"):
-        NUMBERS.value(group="g", measure="m")  # three systems
-    assert twice.column(table=2, group="g", measure="m") == {("a", "x", "g"): 0.5}
+        value(NUMBERS, group="g", measure="m")  # three systems
+    assert numbers(twice, table=2, group="g", measure="m").to_dict() == {("a", "x", "g"): 0.5}

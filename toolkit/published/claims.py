@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from toolkit.published.claim_functions import FUNCTIONS, Missing, Numbers
+from toolkit.published.claim_functions import FUNCTIONS, Missing
 from toolkit.published.paper_tables import PUBLISHED, Cell
 from toolkit.registry import read_yaml
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Claim(NamedTuple):
@@ -45,12 +48,14 @@ def _read() -> Mapping[str, list[dict]]:
 
 def outcomes(paper: str, cells: Sequence[Cell]) -> list[tuple[Claim, bool | None]]:
     """Whether each claim of a paper holds over some cells, its own or others in their form; None where cells are missing."""
-    numbers = Numbers(cells)
-    return [(claim, _holds(claim, numbers)) for claim in claims(paper)]
+    from pandas import DataFrame
+
+    frame = DataFrame(cells, columns=Cell._fields)
+    return [(claim, _holds(claim, frame)) for claim in claims(paper)]
 
 
-def _holds(claim: Claim, numbers: Numbers) -> bool | None:
+def _holds(claim: Claim, frame: DataFrame) -> bool | None:
     try:
-        return FUNCTIONS[claim.id](numbers)
+        return bool(FUNCTIONS[claim.id](frame))
     except Missing:
         return None
