@@ -1,6 +1,7 @@
 """The entries and pages of benchmarks: what they say can be looked up, and their commands can be typed."""
 
 import importlib
+import runpy
 import shlex
 from pathlib import Path
 
@@ -9,13 +10,13 @@ from command import script
 
 from toolkit import registry
 from toolkit.benchmarks import find, load
-from toolkit.benchmarks.benchmark_page import page
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.published import inconsistencies
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = sorted(path.stem for path in (ROOT / "toolkit" / "registry" / "benchmarks").glob("*.yaml"))
+RENDERED = runpy.run_path(str(ROOT / "scripts" / "render_docs"))
 PUBLISHED = [name for name in OURS if not registry.benchmark(name).mini]
 
 
@@ -27,7 +28,7 @@ def test_the_rendered_pages_are_what_the_registry_says():
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_benchmark_has_a_page_with_its_groups_and_licence(name):
-    spec, text = registry.benchmark(name), page(registry.benchmark(name))
+    spec, text = registry.benchmark(name), RENDERED["benchmark_page"](registry.benchmark(name))
     assert spec.source["licence"] in text
     for group in load(name).groups:
         assert f"| `{group}` |" in text

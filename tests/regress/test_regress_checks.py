@@ -5,8 +5,7 @@ import math
 import pytest
 
 from toolkit.core.runs import Run
-from toolkit.regress.checks import Check, near, worst
-from toolkit.regress.run_diff import changed_queries
+from toolkit.regress.replay import Check, changed_queries, near, worst
 
 
 @pytest.mark.parametrize(

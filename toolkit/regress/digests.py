@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import Selection, TopicSet, find, load, resolve_topics
+from toolkit.benchmarks import Selection, find, load, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.lines import read_bytes
 from toolkit.provenance import topics_digest
@@ -15,22 +15,17 @@ from toolkit.provenance import topics_digest
 
 def selection_of(name: str) -> Selection:
     """The part of a benchmark of ours that a name means; ToolkitError where it means none."""
-    found = find(name)
-    if found is None:
-        raise ToolkitError(
-            f"{name} is no benchmark of the registry", "a regression needs topics and judgments that anybody has"
-        )
-    return found
+    selection = find(name)
+    if selection is None:
+        hint = "a regression needs topics and judgments that anybody has"
+        raise ToolkitError(f"{name} is no benchmark of the registry", hint)
+    return selection
 
 
 def benchmark_facts(name: str) -> dict[str, Any]:
     """Name, number of queries, digests of topics and judgments: what an entry says of its benchmark."""
-    topics = resolve_topics(name)
-    return {"name": name, "queries": len(topics.topics), "topics": _topics(topics), "qrels": qrels_digest(selection_of(name))}
-
-
-def _topics(topics: TopicSet) -> str:
-    return topics_digest(topics.topics)
+    topics = resolve_topics(name).topics
+    return {"name": name, "queries": len(topics), "topics": topics_digest(topics), "qrels": qrels_digest(selection_of(name))}
 
 
 def qrels_digest(selection: Selection) -> str:

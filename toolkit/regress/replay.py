@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import time
@@ -9,10 +10,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from toolkit.benchmarks import load, present_groups
 from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.core.home import home
+from toolkit.core.runs import Run
 from toolkit.core.scores import Scores
 from toolkit.core.specs import RegressionSpec
 from toolkit.evaluate import evaluate
@@ -20,15 +23,24 @@ from toolkit.formats import read_run
 from toolkit.index import verify_index
 from toolkit.jobs import RunJob, search_job
 from toolkit.jobs.search_jobs import retrievals
-from toolkit.regress.checks import FAIL, MISSING, Check, near, same, worst
 from toolkit.regress.digests import benchmark_facts, run_lines, sha256
 from toolkit.regress.numbers import flat, published_numbers
 from toolkit.regress.paths import RegressionPaths, paths_of, to_text
 from toolkit.regress.recorded_method import call_of
-from toolkit.regress.run_diff import changed_queries
 from toolkit.search.lexical_engines import CORPUS
 
 GIVEN = ("benchmarks", "registry")  # what a fresh TANDEM_HOME still has of the user's: published data, own entries
+OK, OKISH, FAIL, MISSING = OUTCOMES = ("OK", "OKish", "FAIL", "MISSING")
+NEAR = 0.0005  # what a model may be off on another machine
+
+
+class Check(NamedTuple):
+    """expected and got as they are printed; outcome is empty for what is compared and not expected (published numbers)."""
+
+    what: str
+    expected: str
+    got: str
+    outcome: str
 
 
 @dataclass(frozen=True)
@@ -185,3 +197,58 @@ def _run_diff(spec: RegressionSpec, paths: RegressionPaths, output: Path) -> lis
     if modes := spec.run.get("modes"):
         baseline = baseline.select(each for each in baseline.query_ids if each.endswith(tuple(f"-{mode}" for mode in modes)))
     return changed_queries(baseline, read_run(output)) or ["no query moved: the run is the baseline, line by line"]
+
+
+def same(what: str, expected: object, got: object) -> Check:
+    """A check of two things that must be equal."""
+    return Check(what, str(expected), str(got), OK if expected == got else FAIL)
+
+
+def near(what: str, expected: float, got: float | None, *, tolerance: float, deterministic: bool) -> Check:
+    """A check of two numbers; OKish is for systems whose runs are not the same bytes on every machine."""
+    if got is None:
+        return Check(what, repr(expected), "no value", FAIL)
+    distance = 0.0 if math.isnan(expected) and math.isnan(got) else abs(expected - got)
+    outcome = OK if distance <= tolerance else OKISH if distance <= NEAR and not deterministic else FAIL
+    return Check(what, repr(expected), repr(got), outcome)
+
+
+def worst(checks: Iterable[Check]) -> str:
+    """The outcome of all together."""
+    found = {check.outcome for check in checks}
+    return next((outcome for outcome in (FAIL, MISSING, OKISH) if outcome in found), OK)
+
+
+def changed_queries(before: Run, after: Run) -> list[str]:
+    """A line for each query whose documents or scores differ, in sorted order of the ids; both runs in the file's order."""
+    old, new = _lists(before), _lists(after)
+    lines = []
+    for query_id in sorted(old.keys() | new.keys()):
+        if query_id not in new:
+            lines.append(f"{query_id}: is not in the new run")
+        elif query_id not in old:
+            lines.append(f"{query_id}: is not in the baseline")
+        elif old[query_id] != new[query_id]:
+            lines.append(f"{query_id}: {_difference(old[query_id], new[query_id])}")
+    return lines
+
+
+def _lists(run: Run) -> dict[str, list[tuple[str, float]]]:
+    return {query_id: [(doc.doc_id, doc.score) for doc in ranking] for query_id, ranking in run.rankings("file")}
+
+
+def _difference(old: list[tuple[str, float]], new: list[tuple[str, float]]) -> str:
+    length = max(len(old), len(new))
+    pairs = list(zip(_filled(old, length), _filled(new, length), strict=True))
+    differing = [rank for rank, (line, other) in enumerate(pairs, 1) if line != other]
+    first = differing[0]
+    before, after = pairs[first - 1]
+    return f"{len(differing)} of {length} ranks differ, first rank {first}: {_shown(before)} -> {_shown(after)}"
+
+
+def _filled(ranking: list[tuple[str, float]], length: int) -> list[tuple[str, float] | None]:
+    return [*ranking, *[None] * (length - len(ranking))]
+
+
+def _shown(line: tuple[str, float] | None) -> str:
+    return "nothing" if line is None else f"{line[0]} {line[1]!r}"

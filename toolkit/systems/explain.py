@@ -1,4 +1,5 @@
-"""Exactly what a system is sent: the filled templates, and the token ids that its model sees."""
+"""Exactly what a system is sent: the filled templates and prompts, and the token ids that its model sees: from the very classes
+that run it."""
 
 from __future__ import annotations
 
@@ -10,11 +11,23 @@ from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import DEFAULTS, Input, doc_input, topic_input, topic_template
 from toolkit.core.topics import Topic
-from toolkit.systems.prompts import PROMPTED, around, asked, passage_template
-from toolkit.systems.tokens import token_reader
+from toolkit.models.checkpoints import check_usable, is_here
+from toolkit.models.encoders import LOADERS, load_for
+from toolkit.registry.choice import HUB_ID
 
 FIELDS = "title and text are searched as two fields"
 PAIR = "two texts of one input, which the tokenizer divides with marks of its own"
+# (query, passage if there is one) -> `query` and `passage`, or `pair`, -> ids
+TokenReader = Callable[[Input, Input | None], dict[str, list[int]]]
+WORDS = "words are split by an analyzer, and have no ids"
+NONE = {
+    "bm25": WORDS,
+    "bm25-fields": WORDS,
+    "okapi": WORDS,
+    "listwise": "they are those of a window of several passages",
+    "judge": "a judge is sent a perspective and a document",
+    "expander": "an expander is sent a question, as words",
+}
 
 
 class Sent(NamedTuple):
@@ -74,3 +87,90 @@ def _explained(
     if read and not ids:
         without = "it reads a query and a document as one: name a document with --doc"
     return Explained(topic, sent, without)
+
+
+def _pointwise(spec: SystemSpec, query: Input, passage: Input) -> str:
+    """The prompt with both filled in; without the chat template, which is the checkpoint's."""
+    from toolkit.models.rerankers.prompts import DOCUMENT, QUERY, pointwise_prompt, skeleton
+    from toolkit.models.rerankers.reranker_settings import PromptParameters, YesNoParameters, parameters
+
+    settings = parameters({"monot5": PromptParameters, "yes-no": YesNoParameters}[spec.kind], spec)
+    before, after = skeleton(pointwise_prompt(settings.prompt)).split(DOCUMENT)
+    return before.replace(QUERY, query.whole) + passage.whole + after.replace(QUERY, query.whole)
+
+
+def _listwise(spec: SystemSpec, query: Input, passage: Input) -> str:
+    """The turns for a window of this one passage; where there are more, all may be truncated to fit the model's length."""
+    from toolkit.models.listwise.passages import passage as prepared
+    from toolkit.models.listwise.passages import plain
+    from toolkit.models.listwise.ranker import DEFAULT_PROMPT, DEFAULTS
+    from toolkit.models.llm import load_prompt
+
+    parameters = {"prompt": DEFAULT_PROMPT, **DEFAULTS, **spec.parameters}
+    words = parameters["passage_words"]
+    shown = [{"number": "1", "passage": prepared(passage.whole, words).first(words)}]
+    prompt = load_prompt(parameters["prompt"], "listwise")
+    turns = prompt.messages({"query": plain(query.whole), "count": "1"}, shown, system=parameters["system"])
+    return "\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
+
+
+PROMPTED = {"monot5": _pointwise, "yes-no": _pointwise, "listwise": _listwise}
+
+
+def asked(spec: SystemSpec, query: Input, passage: Input) -> str:
+    """What a system of a kind in `PROMPTED` is asked."""
+    return PROMPTED[spec.kind](spec, query, passage)
+
+
+def passage_template(spec: SystemSpec, doc: Doc) -> str:
+    """The template that a document goes into: a listwise system may have one of its own for documents with a title."""
+    titled = spec.parameters.get("titled_passage") if spec.kind == "listwise" and doc.title else None
+    return titled or spec.templates.get("passage", DEFAULTS["passage"])
+
+
+def around(spec: SystemSpec) -> str:
+    """What goes around a prompt, in words; empty where nothing does."""
+    chat = spec.parameters.get("chat")
+    if spec.kind == "monot5" or chat is False:
+        return ""
+    if spec.loader == "endpoint":
+        return "the server puts these turns into its model's chat template"
+    where = " where it has one" if spec.kind == "yes-no" and chat is None else ""
+    return f"the checkpoint's chat template goes around it{where}"
+
+
+def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
+    """Raises ToolkitError where the system has no tokens, or its checkpoint is not on this machine or does not load."""
+    if spec.kind not in NONE:
+        _check_here(spec)
+        check_usable(spec, trust_remote_code=trust_remote_code)
+    if spec.kind in LOADERS:
+        return _encoder(spec, trust_remote_code)
+    if spec.kind in ("cross-encoder", "monot5", "yes-no"):
+        return _reranker(spec, trust_remote_code)
+    raise ToolkitError(NONE[spec.kind])
+
+
+def _check_here(spec: SystemSpec) -> None:
+    """ToolkitError for a checkpoint of the hub that is not here: gigabytes are not downloaded for token ids."""
+    places = ((spec.checkpoint, spec.revision), (spec.passage_checkpoint, ""), (spec.base, spec.base_revision))
+    for place, revision in places:
+        if HUB_ID.fullmatch(place) and not is_here(place, revision):
+            raise ToolkitError(f"{place} is not on this machine, and nothing is downloaded to tell them")
+
+
+def _encoder(spec: SystemSpec, trust: bool) -> TokenReader:
+    encoder = load_for(spec, device="cpu", trust_remote_code=trust)
+
+    def read(query: Input, passage: Input | None) -> dict[str, list[int]]:
+        ids = {"query": encoder.token_ids(query, "query")}
+        return ids | ({"passage": encoder.token_ids(passage, "passage")} if passage else {})
+
+    return read
+
+
+def _reranker(spec: SystemSpec, trust: bool) -> TokenReader:
+    from toolkit.models.rerankers import load_reranker
+
+    reranker = load_reranker(spec, device="cpu", trust_remote_code=trust)
+    return lambda query, passage: {"pair": reranker.tokens((query, passage))} if passage else {}
