@@ -22,9 +22,10 @@ def pytest_configure(config):
     os.environ["TANDEM_HOME"] = _home.name
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # with several threads tiny models wait more than they compute
-    # the first example of a test may import pandas, and a machine may do other work
-    settings.register_profile("any machine", deadline=None)
-    settings.load_profile("any machine")
+    # no deadline: the first example of a test may import pandas, and a machine may do other work
+    settings.register_profile("thorough", deadline=None)
+    settings.register_profile("quick", deadline=None, max_examples=25)
+    settings.load_profile(config.getoption("--hypothesis-profile") or "quick")
 
 
 TIERS = {"process", "lucene", "model", "regression", "slow"}

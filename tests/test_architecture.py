@@ -41,8 +41,8 @@ COMMANDS = sorted(path.parent.name for path in PACKAGE.glob("*/__main__.py"))
 
 
 @functools.cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def part_of(path: Path) -> str:
@@ -54,7 +54,7 @@ def part_of(path: Path) -> str:
 def imported_parts(path: Path) -> set[str]:
     """The parts of toolkit that a file imports, anywhere in it."""
     parts = set()
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relatively"
             if node.module == "toolkit":
@@ -89,7 +89,7 @@ def test_imports_point_down():
 
 def test_main_files_are_imported_by_nobody():
     for path in SOURCES:
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             modules += [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
             assert all("__main__" not in module.split(".") for module in modules), path
@@ -175,7 +175,7 @@ def test_modules_and_functions_stay_small():
         text = path.read_text(encoding="utf-8")
         if text.count("\n") > 400:
             large.append(f"{path} has over 400 lines")
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno > 60:
                 large.append(f"{path}: {node.name} has over 60 lines")
     assert large == []
@@ -204,7 +204,7 @@ ASKING = {"os.getenv", *(f"os.environ.{name}" for name in ("get", "pop", "setdef
 def environment_variables(path: Path) -> set[str]:
     """The names by which a file asks `os.environ`, in whatever way; a name that is computed counts as its expression."""
     found = []
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
             found.append(node.slice)
         elif isinstance(node, ast.Compare) and ast.unparse(node.comparators[-1]) == "os.environ":

@@ -66,7 +66,7 @@ def written(folder):
 
 
 @given(cases())
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=settings().max_examples // 5)  # an example is two evaluations with reference rows
 def test_scores_do_not_depend_on_what_modes_are_called(case):
     run, qrels = nouns(*case, SAME)
     expected = evaluate(run, qrels=qrels, measures=MEASURES, by_query=True, references=True)

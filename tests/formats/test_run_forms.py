@@ -10,7 +10,7 @@ import cbor2
 import pandas
 import pyarrow
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet as pq
 
@@ -199,7 +199,6 @@ runs = st.dictionaries(
 
 @pytest.mark.parametrize("name", [name for name, form in FORMS.items() if form.write])
 @given(scores=runs, tag=ids)
-@settings(deadline=None, max_examples=25)
 def test_what_is_written_is_read_back(tmp_path_factory, name, scores, tag):
     path, run = tmp_path_factory.mktemp("run") / "run", Run.from_dict(scores, tag=tag)
     FORMS[name].write(run, path)

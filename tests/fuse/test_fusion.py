@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ToolkitError
@@ -93,7 +93,6 @@ RUNS = st.lists(
 )
 
 
-@settings(max_examples=60)  # an example is dozens of floats to draw
 @given(RUNS, st.randoms(use_true_random=False), st.sampled_from(["rrf", "minmax"]))
 def test_the_order_of_runs_queries_and_lines_changes_nothing(runs, random, method):
     weights = [1 + number / 7 for number in range(len(runs))] if method == "minmax" else None
@@ -103,14 +102,12 @@ def test_the_order_of_runs_queries_and_lines_changes_nothing(runs, random, metho
     assert rows(again) == rows(fuse(runs, method, weights=weights))
 
 
-@settings(max_examples=60)
 @given(RUNS, st.sampled_from([0, 1, 60, 0.5]))
 def test_rrf_is_the_literal_sum(runs, k):
     expected = literal(runs, lambda number, ranking: [1 / (k + rank) for rank in range(1, len(ranking) + 1)])
     assert fuse(runs, k=k).to_dict() == expected
 
 
-@settings(max_examples=60)
 @given(RUNS)
 def test_minmax_is_the_literal_sum_and_lies_between_0_and_the_number_of_runs(runs):
     def scaled(number, ranking):

@@ -2,16 +2,13 @@
 
 import literal
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit import measures
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.measures.paired import ideal_wise_of_ranks, wise_of_ranks
-
-# the first example pays for imports; other work on the machine must not fail a test
-quick = settings(deadline=None, max_examples=60)
 
 VARIANTS, TIES = ("paper", "release", "source"), ("trec", "file")
 DOCS = [f"d{i}" for i in range(8)] + ["é", "Z"]
@@ -59,7 +56,6 @@ def near(values):
 
 
 @given(paired_cases(), st.sampled_from(VARIANTS), st.sampled_from(TIES), st.sampled_from([1, 3, 20]))
-@quick
 def test_wise_is_its_definition(case, variant, ties, k):
     name = f"(variant='{variant}',ties='{ties}')@{k}"
     assert by_query(f"WISE{name}", *case) == near(literal.wise_of_run(*case, k, variant, ties))
@@ -67,13 +63,11 @@ def test_wise_is_its_definition(case, variant, ties, k):
 
 
 @given(paired_cases(), st.sampled_from(("paper", "release")), st.sampled_from(TIES))
-@quick
 def test_sicr_is_its_definition(case, variant, ties):
     assert by_query(f"SICR(variant='{variant}',ties='{ties}')", *case) == near(literal.sicr_of_run(*case, variant, ties))
 
 
 @given(paired_cases(), st.sampled_from(TIES))
-@quick
 def test_pmrr_and_mean_ranks_are_their_definitions(case, ties):
     assert by_query(f"pMRR(ties='{ties}')", *case) == near(literal.pmrr_of_run(*case, ties))
     for name, gold in (("GoldRank", True), ("NegativeRank", False)):
@@ -81,7 +75,6 @@ def test_pmrr_and_mean_ranks_are_their_definitions(case, ties):
 
 
 @given(paired_cases(), st.sampled_from(TIES), st.sampled_from([1, 3, 10]))
-@quick
 def test_robustness_is_its_definition(case, ties, k):
     assert by_query(f"Robustness(ties='{ties}')@{k}", *case) == near(literal.robustness_of_run(*case, k, ties))
 
@@ -92,7 +85,6 @@ def test_robustness_is_its_definition(case, ties, k):
     st.sampled_from(TIES),
     st.integers(1, 6),
 )
-@quick
 def test_perspective_measures_are_their_definitions(judgments, ranked, ties, k):
     qrels = Qrels.from_rows(Qrel("q", doc, label, perspective) for (perspective, doc), label in judgments.items())
     run = Run.from_dict({"q": ranked, "other": {"d1": 1.0}})
@@ -106,7 +98,6 @@ RANKS = st.integers(1, 45)
 
 
 @given(RANKS, RANKS, RANKS, st.integers(1, 25), st.sampled_from([1, 5, 20]), st.sampled_from(VARIANTS))
-@settings(deadline=None, max_examples=300)
 def test_wise_of_ranks_is_equations_3_to_6(r_ori, r_ins, r_rev, n, k, variant):
     found = float(wise_of_ranks([r_ori], [r_ins], [r_rev], [n], k, variant)[0])
     assert found == near(literal.wise(r_ori, r_ins, r_rev, n, k, variant))
@@ -130,7 +121,6 @@ ALL = [
 
 
 @given(paired_cases(), st.randoms(use_true_random=False))
-@quick
 def test_the_order_of_lines_changes_no_bit(case, random):
     run, qrels = case
     lines = [(q, doc, score) for q, docs in run.items() for doc, score in docs.items()]
@@ -148,7 +138,6 @@ def test_the_order_of_lines_changes_no_bit(case, random):
 
 
 @given(paired_cases())
-@quick
 def test_an_unjudged_document_added_last_never_raises_ndcg(case):
     run, qrels = case
     longer = {q: {**docs, "unjudged": min(docs.values()) - 1} for q, docs in run.items()}

@@ -83,7 +83,7 @@ def test_a_tie_across_the_cut_off_is_seen_whole(tmp_path, factory):
     assert scores[0, 3] == scores[0, 4]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     vectors=arrays(np.int8, st.tuples(st.integers(1, 40), st.just(3)), elements=st.integers(-1, 1)),
     queries=arrays(np.int8, st.tuples(st.integers(0, 24), st.just(3)), elements=st.integers(-2, 2)),
