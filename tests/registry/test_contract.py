@@ -11,7 +11,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.registry.system_kinds import check_system
-from toolkit.systems.explain import PROMPTED, asked
+from toolkit.systems.explain import PROMPTED, prompt_text
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "systems"
 RETRIEVERS, RERANKERS = (yaml.safe_load((GOLDEN / f"{name}.yaml").read_text()) for name in ("retrievers", "rerankers"))
@@ -39,7 +39,9 @@ def of(spec, key, wanted):
     if key in ("kind", "remote_code", "gated"):
         return getattr(spec, key)
     if key in ("starts", "ends", "lacks", "parts", "pair"):
-        return of_prompt(asked(spec, topic_input(spec.templates, INSTRUCTED), doc_input(spec.templates, DOC)), key, wanted)
+        return of_prompt(
+            prompt_text(spec, topic_input(spec.templates, INSTRUCTED), doc_input(spec.templates, DOC)), key, wanted
+        )
     texts = {"query": query, "plain": topic_input(spec.templates, PLAIN).whole, "passage": passage}
     if key.endswith("_ends"):
         return texts[key.removesuffix("_ends")][-len(wanted) :]
@@ -98,4 +100,4 @@ def test_an_entry_says_where_it_was_read_and_fills_its_slots(spec):
         assert not name or spec.recipes[name]["source"]
         check_system(used)
         if used.kind in PROMPTED:
-            assert EXAMPLE["query"] in asked(used, topic_input(used.templates, PLAIN), doc_input(used.templates, DOC))
+            assert EXAMPLE["query"] in prompt_text(used, topic_input(used.templates, PLAIN), doc_input(used.templates, DOC))

@@ -47,10 +47,10 @@ def examine() -> Iterator[Finding]:
 
 
 def _python() -> Finding:
-    found = ".".join(map(str, sys.version_info[:3]))
+    running = ".".join(map(str, sys.version_info[:3]))
     good = (3, 11) <= sys.version_info < (3, 14)
     return Finding(
-        "python", "ok" if good else "bad", f"{found}, tandem-ir {__version__}", "" if good else "use Python 3.11 to 3.13"
+        "python", "ok" if good else "bad", f"{running}, tandem-ir {__version__}", "" if good else "use Python 3.11 to 3.13"
     )
 
 
@@ -130,9 +130,9 @@ def _network() -> Finding:
 
 def _settings() -> Finding:
     """Which settings and keys there are: the values of settings, of keys only that they are set."""
-    found = [f"{name}={store.without_secrets(os.environ[name])}" for name in SETTINGS if os.environ.get(name)]
-    found += [f"{name} is set" for name in KEYS if os.environ.get(name)]
-    return Finding("environment", "ok", ", ".join(found) or "no settings, no keys")
+    settings = [f"{name}={store.without_secrets(os.environ[name])}" for name in SETTINGS if os.environ.get(name)]
+    settings += [f"{name} is set" for name in KEYS if os.environ.get(name)]
+    return Finding("environment", "ok", ", ".join(settings) or "no settings, no keys")
 
 
 def _registry() -> Iterator[Finding]:

@@ -93,29 +93,29 @@ def browse(
     questions: list[Question] = []
     columns: dict[tuple[str, str], None] = {}
     for part in judgments.parts:
-        own = [own_queries(run, part) for run in runs]
-        values = [_values(run, part, measures, missing) for run in own]
+        part_runs = [own_queries(run, part) for run in runs]
+        values = [_values(run, part, measures, missing) for run in part_runs]
         columns |= dict.fromkeys(key for row in values for key in row)
         before = len(codes)
-        questions += _questions(part, own, values, known, codes)
+        questions += _questions(part, part_runs, values, known, codes)
         place |= dict.fromkeys(range(before, len(codes)), part.group)
     docs = list(codes)
     return Browsed(tuple(names), tuple(columns), docs, _texts(docs, place, find), questions)
 
 
-def finder(judgments: Judgments, asked: TopicSet, texts: Texts) -> Find:
+def finder(judgments: Judgments, topics: TopicSet, texts: Texts) -> Find:
     """Texts by the judgments' names of groups: a single group is `all` there."""
-    groups = {part.group: part.group for part in asked.parts}
-    if len(judgments.parts) == len(asked.parts) == 1:
-        groups[judgments.parts[0].group] = asked.parts[0].group
+    groups = {part.group: part.group for part in topics.parts}
+    if len(judgments.parts) == len(topics.parts) == 1:
+        groups[judgments.parts[0].group] = topics.parts[0].group
     return lambda group, doc_ids: texts(groups.get(group, group)).find(doc_ids)
 
 
 def _values(run: Run, part: Part, measures: Sequence[str], missing: str) -> Values:
-    found = tandem.evaluate(measures, run, part.qrels, groups=part.cores, missing=missing)
+    results = tandem.evaluate(measures, run, part.qrels, groups=part.cores, missing=missing)
     return {
         (result.measure, result.mode): dict(zip(result.query_ids, result.values.tolist(), strict=True))
-        for result in found
+        for result in results
         if result.query_ids
     }
 
@@ -166,9 +166,9 @@ def _best(ranking: Sequence, codes: dict[str, int]) -> list[tuple[int, float]]:
 
 def _judgments(qrels: Qrels, runs: Sequence[Run]) -> dict[str, list[Judged]]:
     """query id -> its judged documents, highest labels first. Rankings of a thousand lines are joined, never listed."""
-    found = [tandem.positions(run, qrels).documents() for run in runs]
-    ranks = np.stack([np.where(joined.missing, 0, joined.ranks) for joined in found], axis=1).tolist()
-    rows = found[0]
+    joins = [tandem.positions(run, qrels).documents() for run in runs]
+    ranks = np.stack([np.where(joined.missing, 0, joined.ranks) for joined in joins], axis=1).tolist()
+    rows = joins[0]
     doc_ids = qrels.doc_ids.take(to_arrow(rows.docs)).to_pylist()
     judged: dict[str, list[Judged]] = {query_id: [] for query_id in qrels.query_ids}
     for query, doc_id, label, doc_ranks in zip(rows.queries.tolist(), doc_ids, rows.relevance.tolist(), ranks, strict=True):
@@ -180,7 +180,7 @@ def _judgments(qrels: Qrels, runs: Sequence[Run]) -> dict[str, list[Judged]]:
 def _judged(query_id: str, rows: Sequence[Judged], labels: Labels, codes: dict[str, int], modes: Modes) -> Iterator[tuple]:
     base, mode = modes.split(query_id)
     others = ([join_mode(base, other) for other in modes.of(role)] for role in (BASE, INSTRUCTED))
-    pair = [next((labels[key] for key in own if key in labels), {}) for own in others]
+    pair = [next((labels[key] for key in variants if key in labels), {}) for variants in others]
     for row in rows:
         kind = _kind(row.doc_id, row.label, pair if mode else [])
         yield codes.setdefault(row.doc_id, len(codes)), row.label, kind, row.ranks
@@ -200,8 +200,8 @@ def _texts(docs: Sequence[str], place: Mapping[int, str], find: Find | None) -> 
     for code, group in place.items():
         of_group.setdefault(group, []).append(code)
     for group, group_codes in of_group.items():
-        found = find(group, [docs[code] for code in group_codes])
+        documents = find(group, [docs[code] for code in group_codes])
         for code in group_codes:
-            if doc := found.get(docs[code]):
+            if doc := documents.get(docs[code]):
                 texts[code] = doc.contents[:CHARACTERS]
     return texts

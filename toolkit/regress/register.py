@@ -86,8 +86,8 @@ def checked_record(path: Path) -> tuple[dict[str, Any], Selection]:
 def _own_documents(selection: Selection, names: Mapping[str, str]) -> dict[str, str]:
     """The digests of those corpora of the benchmark's own that are among these names."""
     benchmark = load(selection.benchmark)
-    own = {own_name(benchmark, group): group for group in selection.groups}
-    return {name: ContentDigest(benchmark.docs(group)).hexdigest() for name, group in own.items() if name in names}
+    groups = {own_name(benchmark, group): group for group in selection.groups}
+    return {name: ContentDigest(benchmark.docs(group)).hexdigest() for name, group in groups.items() if name in names}
 
 
 def _entry(

@@ -142,8 +142,8 @@ def _registered(spec: RegressionSpec, paths: RegressionPaths) -> list[Check]:
         same("entry", "as registered", "as registered" if written == to_text(spec) else "edited by hand"),
         same("baseline sha256", spec.run["sha256"], sha256(baseline)),
     ]
-    found = benchmark_facts(spec.benchmark["name"])
-    return checks + [same(f"benchmark {fact}", spec.benchmark[fact], found[fact]) for fact in ("queries", "topics", "qrels")]
+    facts = benchmark_facts(spec.benchmark["name"])
+    return checks + [same(f"benchmark {fact}", spec.benchmark[fact], facts[fact]) for fact in ("queries", "topics", "qrels")]
 
 
 def _indexes(spec: RegressionSpec, job: RunJob) -> list[Check]:
@@ -215,8 +215,8 @@ def near(what: str, expected: float, got: float | None, *, tolerance: float, det
 
 def worst(checks: Iterable[Check]) -> str:
     """The outcome of all together."""
-    found = {check.outcome for check in checks}
-    return next((outcome for outcome in (FAIL, MISSING, OKISH) if outcome in found), OK)
+    outcomes = {check.outcome for check in checks}
+    return next((outcome for outcome in (FAIL, MISSING, OKISH) if outcome in outcomes), OK)
 
 
 def changed_queries(before: Run, after: Run) -> list[str]:

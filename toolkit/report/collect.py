@@ -94,17 +94,17 @@ def _with_stances(model: ReportModel, sources: Sequence[Source], stances: Mappin
 def _assigned(sources: Sequence[Source], benchmarks: Sequence[str]) -> dict[str, list[Source]]:
     """Benchmark -> the files that hold its queries."""
     judged = {name: set(from_benchmark(name).query_ids) for name in dict.fromkeys(benchmarks)}
-    found = {name: [] for name in judged}
+    assigned = {name: [] for name in judged}
     for source in sources:
         query_ids = load_runs([source])[0].query_ids
         fits = [name for name, known in judged.items() if not known.isdisjoint(query_ids)]
         if len(fits) != 1:
             which = f"queries of {' and of '.join(fits)}" if fits else f"no query of {', '.join(judged)}"
             raise ToolkitError(f"{source.name} has {which}", "make a report of each benchmark")
-        found[fits[0]].append(source)
-    if without := [name for name, own in found.items() if not own]:
+        assigned[fits[0]].append(source)
+    if without := [name for name, files in assigned.items() if not files]:
         raise ToolkitError(f"no run has queries of {', '.join(without)}", "leave the benchmark out, or name its runs")
-    return found
+    return assigned
 
 
 def _model_of(
@@ -132,23 +132,23 @@ def _model_of(
 
 def _by_run(rows: Iterable[Score]) -> dict[str, dict[str, list[Score]]]:
     """Run -> its own name and those of its references -> rows; the references of a run stand behind its rows."""
-    found: dict[str, dict[str, list[Score]]] = {}
-    own = ""
+    by_run: dict[str, dict[str, list[Score]]] = {}
+    tag = ""
     for row in rows:
         if not is_reference(row.run):
-            own = row.run
-        name = row.run.removesuffix(f" of {own}")
-        found.setdefault(own, {}).setdefault(name, []).append(row)
-    return found
+            tag = row.run
+        name = row.run.removesuffix(f" of {tag}")
+        by_run.setdefault(tag, {}).setdefault(name, []).append(row)
+    return by_run
 
 
 def _records(sources: Sequence[Source], runs: Sequence[Run]) -> dict[str, tuple[Mapping[str, Any], ...]]:
     """Tag -> what stands beside each of the run's files."""
-    found = {}
+    records = {}
     for run in runs:
         files = [each for each in sources if isinstance(each.given, str | Path) and _is_part(each, run)]
-        found[run.tag] = tuple(record for each in files if (record := Recorded(str(each.given), run).record))
-    return found
+        records[run.tag] = tuple(record for each in files if (record := Recorded(str(each.given), run).record))
+    return records
 
 
 def _is_part(source: Source, run: Run) -> bool:
@@ -162,7 +162,7 @@ def _facts(
     first = records[0] if records else {}
     called = system_name(run.tag, first)
     system = find_system(called)
-    own = rows[run.tag]
+    own_rows = rows[run.tag]
     return RunFacts(
         name=run.tag,
         run=run,
@@ -171,18 +171,18 @@ def _facts(
         heading=heading_of(first, called),
         cost=cost_of(records, system),
         records=records,
-        scores=tuple(row for row in own if not row.query_id),
+        scores=tuple(row for row in own_rows if not row.query_id),
         judged=tuple(judged),
         references={name: tuple(aggregate) for name, aggregate in rows.items() if name != run.tag},
-        values=_values(row for row in own if row.query_id),
+        values=_values(row for row in own_rows if row.query_id),
     )
 
 
 def _values(rows: Iterable[Score]) -> dict[Key, QueryValues]:
-    found: dict[Key, list[Score]] = defaultdict(list)
+    by_key: dict[Key, list[Score]] = defaultdict(list)
     for row in rows:
-        found[Key(row.group, row.measure, row.mode)].append(row)
+        by_key[Key(row.group, row.measure, row.mode)].append(row)
     return {
         key: QueryValues(tuple(row.query_id for row in rows), np.array([row.value for row in rows]))
-        for key, rows in found.items()
+        for key, rows in by_key.items()
     }

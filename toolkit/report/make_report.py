@@ -68,8 +68,8 @@ def _browse(model: ReportModel, index: str | None, docs: str | None, missing: st
     problems: dict[str, None] = {}
     find = None
     if model.topics:
-        asked = resolve_topics(model.name)
-        wanted = finder(model.judgments, asked, texts_from(asked, index=index, docs=docs))
+        topics = resolve_topics(model.name)
+        wanted = finder(model.judgments, topics, texts_from(topics, index=index, docs=docs))
 
         def find(group: str, doc_ids: Sequence[str]) -> Mapping[str, Doc]:
             try:

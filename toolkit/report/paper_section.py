@@ -67,10 +67,10 @@ def claims_table(model: ReportModel, *, missing: str = "worst") -> Table:
     """
     paper, groups = _paper(model)
     systems = {facts.name: facts.system for facts in model.runs}
-    found = claims_over(_scores(model, paper, missing), groups, paper, systems)
+    outcomes = claims_over(_scores(model, paper, missing), groups, paper, systems)
     rows = [
         (words(claim.claim), words(claim.section), words(ANSWERS[holds]), words(ANSWERS[claim.holds]), words(claim.note))
-        for claim, holds in found
+        for claim, holds in outcomes
     ]
     heads = tuple(Head("", name, False) for name in ("claim", "section", "over these runs", "over the paper's tables", "note"))
     caption = f"Claims of the {paper} paper in our words; - where the runs or scores that they are about are not here."

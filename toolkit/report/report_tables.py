@@ -130,7 +130,7 @@ def cost(model: ReportModel) -> Table:
     """Quality beside what it took, as far as record and registry say."""
     columns = headline(model)
     quality = {facts.name: _row(facts.name, facts.scores, model.overall, columns) for facts in model.runs}
-    own = (
+    cost_heads = (
         Head("", "seconds", note="wall time of the command that made the run, loading included"),
         Head("", "ms a query", note="the same over the queries of the run"),
         Head("", "tokens", note="of prompts and answers, as the server counts them"),
@@ -146,7 +146,7 @@ def cost(model: ReportModel) -> Table:
         "nothing of candidates or runs that went into it, and of the machine that the record names: others take other times."
     )
     title = f"{model.name}: cost beside quality"
-    head_row = (Head("", "system", False), *heads(columns), *own)
+    head_row = (Head("", "system", False), *heads(columns), *cost_heads)
     return Table(f"{model.name}.cost", title, caption, head_row, tuple(blocks), warning(model))
 
 
@@ -187,17 +187,17 @@ def coverage(model: ReportModel) -> Table:
 def overview(benchmarks: Sequence[ReportModel]) -> Table:
     """Each system over all benchmarks; runs of one system that stand beside each other in a benchmark keep their own rows."""
     columns = [(model, column) for model in benchmarks for column in headline(model)]
-    found: dict[str, dict[str, dict[str, RunFacts]]] = {}  # heading -> row -> benchmark -> run
+    runs: dict[str, dict[str, dict[str, RunFacts]]] = {}  # heading -> row -> benchmark -> run
     for model in benchmarks:
         times = Counter(facts.called for facts in model.runs)
         for facts in model.runs:
             row = facts.called if times[facts.called] == 1 else facts.name
-            found.setdefault(facts.heading, {}).setdefault(row, {})[model.name] = facts
+            runs.setdefault(facts.heading, {}).setdefault(row, {})[model.name] = facts
     blocks = []
-    for heading in sorted(found, key=list(headings()).index):
+    for heading in sorted(runs, key=list(headings()).index):
         rows = [
             (words(name), *(_overall(of_benchmark.get(model.name), model, column) for model, column in columns))
-            for name, of_benchmark in found[heading].items()
+            for name, of_benchmark in runs[heading].items()
         ]
         blocks.append(Block(heading, tuple(rows)))
     above = [

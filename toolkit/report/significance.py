@@ -47,25 +47,25 @@ def marks(model: ReportModel, group: str, *, missing: str = "worst", tested: boo
     tested  whether those that do not differ significantly from the best of their kind are looked for: the tests of
             `toolkit.evaluate.comparison`, Holm's correction over the systems that are compared with one best
     """
-    found: dict[tuple[str, Key], str] = {}
+    marked: dict[tuple[str, Key], str] = {}
     pairs: dict[tuple[str, str], list[Key]] = defaultdict(list)
     for runs in by_heading(model).values():
         for measure, mode in model.columns(group):
             key = Key(group, measure, mode)
             top = best(model, runs, key)
-            found |= {(facts.name, key): BEST for facts in top}
+            marked |= {(facts.name, key): BEST for facts in top}
             for other in runs if top else ():
                 if other not in top:
                     pairs[top[0].name, other.name].append(key)
-    return found | (_alike(model, pairs, missing) if tested else {})
+    return marked | (_alike(model, pairs, missing) if tested else {})
 
 
 def _alike(model: ReportModel, pairs: Mapping[tuple[str, str], list[Key]], missing: str) -> dict[tuple[str, Key], str]:
     """(run, number) -> `alike` for those whose difference from the best may be chance."""
-    own = _of_every_group(model)
+    tested = _of_every_group(model)
     runs = {facts.name: facts.run for facts in model.runs}
     p: dict[tuple[str, Key], dict[str, float]] = defaultdict(dict)  # (best, number) -> run -> p
-    wanted = {pair: [key for key in keys if key.measure in own] for pair, keys in pairs.items()}
+    wanted = {pair: [key for key in keys if key.measure in tested] for pair, keys in pairs.items()}
     wanted = {pair: keys for pair, keys in wanted.items() if keys}
     with progress("tests of significance", len(wanted), "pairs of runs") as advance:
         for (first, second), keys in wanted.items():
@@ -76,11 +76,11 @@ def _alike(model: ReportModel, pairs: Mapping[tuple[str, str], list[Key]], missi
                 if key in keys:
                     p[first, key][second] = change.p
             advance(1)
-    found = {}
+    alike = {}
     for (_, key), values in p.items():
         adjusted = dict(zip(values, holm(list(values.values())), strict=True))
-        found |= {(name, key): ALIKE for name, value in adjusted.items() if not value < SIGNIFICANT}
-    return found
+        alike |= {(name, key): ALIKE for name, value in adjusted.items() if not value < SIGNIFICANT}
+    return alike
 
 
 def _of_every_group(model: ReportModel) -> set[str]:

@@ -90,11 +90,11 @@ def explain(args: argparse.Namespace) -> None:
 
     templates = {f"{name}_template": getattr(args, f"{name}_template") for name in ("query", "plain", "passage")}
     spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind, **templates)
-    found = resolve_topics(args.topics)
-    part, topics = _topics(found, args.query)
+    topic_set = resolve_topics(args.topics)
+    part, topics = _topics(topic_set, args.query)
     if args.docs and not args.doc:
         raise ToolkitError("--docs without --doc", "say which document with --doc ID")
-    doc = _doc(found, part, args.doc, args.docs) if args.doc else None
+    doc = _doc(topic_set, part, args.doc, args.docs) if args.doc else None
     os.environ["HF_HUB_OFFLINE"] = "1"  # a checkpoint of many gigabytes is not downloaded for token ids
 
     from toolkit.systems import explain
@@ -109,26 +109,28 @@ def explain(args: argparse.Namespace) -> None:
     print(f"template digest {template_digest(spec)}")
 
 
-def _topics(found: TopicSet, query: str) -> tuple[TopicPart, list[Topic]]:
+def _topics(topic_set: TopicSet, query: str) -> tuple[TopicPart, list[Topic]]:
     """The topics of an id, or of an id without its mode."""
-    for part in found.parts:
+    for part in topic_set.parts:
         if topics := [topic for topic in part.topics if query in (topic.query_id, topic.base_id)]:
             return part, topics
-    near = did_you_mean(query, [topic.query_id for topic in found.topics])
-    raise ToolkitError(f"{found.name} has no query {query!r}", f"{near}some of its: {three(t.query_id for t in found.topics)}")
+    near = did_you_mean(query, [topic.query_id for topic in topic_set.topics])
+    raise ToolkitError(
+        f"{topic_set.name} has no query {query!r}", f"{near}some of its: {three(t.query_id for t in topic_set.topics)}"
+    )
 
 
-def _doc(found: TopicSet, part: TopicPart, doc_id: str, files: str | None) -> Doc:
+def _doc(topic_set: TopicSet, part: TopicPart, doc_id: str, files: str | None) -> Doc:
     """The document of an id, from files or from the topics' own corpus."""
     from toolkit.formats.documents import corpus_from_files
 
-    if files is None and found.benchmark is None:
-        raise ToolkitError(f"{found.name} has no documents", "name some with --docs, or take the topics of a benchmark")
-    docs = corpus_from_files(files).documents() if files else found.benchmark.docs(part.group)
+    if files is None and topic_set.benchmark is None:
+        raise ToolkitError(f"{topic_set.name} has no documents", "name some with --docs, or take the topics of a benchmark")
+    docs = corpus_from_files(files).documents() if files else topic_set.benchmark.docs(part.group)
     for doc in docs:
         if doc.doc_id == doc_id:
             return doc
-    raise ToolkitError(f"no document {doc_id!r} in {files or f'{found.name}, {part.group}'}", "see the corpus, or a run")
+    raise ToolkitError(f"no document {doc_id!r} in {files or f'{topic_set.name}, {part.group}'}", "see the corpus, or a run")
 
 
 def _lines(sent: Sent) -> Iterator[str]:

@@ -81,7 +81,7 @@ def _explained(
         note = FIELDS if spec.kind == "bm25-fields" else masked if passage.prefix else ""
         sent.append(Sent("passage", templates["passage"], passage, ids.get("passage"), note))
         if spec.kind in PROMPTED:
-            sent.append(Sent("prompt", "", Input("", asked(spec, query, passage)), ids.get("pair"), around(spec)))
+            sent.append(Sent("prompt", "", Input("", prompt_text(spec, query, passage)), ids.get("pair"), around(spec)))
         elif "pair" in ids:
             sent.append(Sent("pair", "", Input("", query.whole + "\n" + passage.whole), ids["pair"], PAIR))
     if read and not ids:
@@ -117,7 +117,7 @@ def _listwise(spec: SystemSpec, query: Input, passage: Input) -> str:
 PROMPTED = {"monot5": _pointwise, "yes-no": _pointwise, "listwise": _listwise}
 
 
-def asked(spec: SystemSpec, query: Input, passage: Input) -> str:
+def prompt_text(spec: SystemSpec, query: Input, passage: Input) -> str:
     """What a system of a kind in `PROMPTED` is asked."""
     return PROMPTED[spec.kind](spec, query, passage)
 

@@ -35,10 +35,10 @@ def listing(systems: Iterable[SystemSpec], kind: str | None = None, paper: str |
 
 def weights(spec: SystemSpec, precision: str) -> int | None:
     """The memory that its weights take, in bytes; None where its size is not known."""
-    found = _PARAMETERS.match(spec.size)
-    if found is None:
+    size = _PARAMETERS.match(spec.size)
+    if size is None:
         return None
-    number, unit, towers = found.groups()
+    number, unit, towers = size.groups()
     return round(float(number) * _UNITS[unit]) * int(towers or 1) * BYTES[precision]
 
 
