@@ -54,7 +54,6 @@ CLASSES = {
     "ToolkitError": "toolkit.core.errors",
     "Topic": "toolkit.core.topics",
 }
-STEPS = ("Diversify", "FilterByRules", "Fuse", "MergeLists", "Rerank", "Retrieve")
 
 __all__ = [
     "Diversify",
@@ -90,8 +89,6 @@ __all__ = [
 def __getattr__(name: str):
     if name not in CLASSES:
         raise AttributeError(f"module 'tandem_ir' has no attribute {name!r}")
-    if name in STEPS:
-        import_module("toolkit.jobs.search_jobs")  # which lets steps be called with topics
     found = getattr(import_module(CLASSES[name]), name)
     globals()[name] = found
     return found

@@ -44,7 +44,7 @@ def search(
 
     Raises ToolkitError for what cannot be looked up or made.
     """
-    from toolkit.jobs.search_jobs import pipeline_job, search_job
+    from toolkit.jobs import pipeline_job, search_job
     from toolkit.steps import Step
 
     if isinstance(system, Step):
@@ -76,7 +76,7 @@ def rerank(
 
     Raises ToolkitError.
     """
-    from toolkit.jobs.run_jobs import rerank_job
+    from toolkit.jobs import rerank_job
     from toolkit.rerank.rerank_step import Rerank
 
     step = Rerank(system, depth=depth, **how)
@@ -88,9 +88,10 @@ def fuse(
     runs: Sequence[Any], method: str = "rrf", *, hits: int = 1000, output: str | Path | None = None, tag: str | None = None
 ) -> Run:
     """Fuse two or more runs: `rrf`, `rrf:k=60`, `minmax`, `minmax:0.3,0.7`; see `toolkit.fuse.fuse`."""
-    from toolkit.jobs.run_jobs import fuse_job
+    from toolkit.fuse import Fuse
+    from toolkit.jobs import runs_job
 
-    return fuse_job(runs, method, hits=hits, output=output, tag=tag).run()
+    return runs_job(Fuse(method=method, hits=hits), runs, output=output, tag=tag).run()
 
 
 def diversify(
@@ -106,12 +107,11 @@ def diversify(
     Raises ToolkitError.
     """
     from toolkit.diversify.diversify_step import Diversify
-    from toolkit.jobs.file_job import Output, RunJob
-    from toolkit.jobs.given import given_run, given_topics
-    from toolkit.steps import Results
+    from toolkit.jobs import runs_job
+    from toolkit.steps import given_topics
 
     step = Diversify(lams=[lam], topics=[] if topics is None else [given_topics(topics)], **how)
-    return RunJob(Results(runs=(given_run(run),)), step, Output.at(output), tag or "").run()
+    return runs_job(step, [run], output=output, tag=tag).run()
 
 
 def expand(topics: Any, source: str, *, output: str | Path | None = None, **how: Any) -> list[Topic]:
@@ -122,9 +122,9 @@ def expand(topics: Any, source: str, *, output: str | Path | None = None, **how:
 
     Search them, and merge the lists: `(Retrieve("bm25") >> MergeLists())(topics)`. Raises ToolkitError.
     """
-    from toolkit.jobs.expand_jobs import expand_job
+    from toolkit.jobs.expand_jobs import ExpandJob
 
-    return expand_job(topics, source, output=output, **how).make().topics
+    return ExpandJob(topics, source, output=output, **how).make().topics
 
 
 def judge(
@@ -149,14 +149,14 @@ def judge(
     Raises ToolkitError.
     """
     from toolkit.formats.conversion import is_one
-    from toolkit.jobs.judge_jobs import emit_warnings, judge_job
+    from toolkit.jobs.judge_jobs import JudgeJob, emit_warnings
     from toolkit.models.judges import load_judge, read_shots
     from toolkit.registry import choose_system
 
     shots = read_shots(how.pop("shots")) if how.get("shots") else ()
     loaded = load_judge(choose_system(system, files=systems, recipe=recipe, kind="judge"), shots=shots, **how)
     several = runs if isinstance(runs, list | tuple) and not is_one(runs) else [runs]
-    job = judge_job(several, loaded, topics=topics, index=index, docs=docs, depth=depth, output=output)
+    job = JudgeJob(several, loaded, topics=topics, index=index, docs=docs, depth=depth, output=output)
     judged = job.make()
     emit_warnings(loaded)
     return judged.qrels
@@ -171,9 +171,9 @@ def index(corpus: str, output: str | Path, *, system: str | None = None, **how: 
 
     Raises ToolkitError.
     """
-    from toolkit.jobs.encode_jobs import index_job
+    from toolkit.jobs.encode_jobs import IndexJob
 
-    index_job(str(corpus), output, system=system, **how).make()
+    IndexJob(str(corpus), output, system=system, **how).make()
     return Path(output)
 
 
@@ -184,7 +184,7 @@ def encode(corpus: str | None, system: str, output: str | Path, *, topics: Any =
 
     Raises ToolkitError.
     """
-    from toolkit.jobs.encode_jobs import encode_job
+    from toolkit.jobs.encode_jobs import EncodeJob
 
-    encode_job(corpus, system, output, topics=topics, **how).make()
+    EncodeJob(corpus, system, output, topics=topics, **how).make()
     return Path(output)

@@ -46,6 +46,6 @@ def read_qrels(path: str | Path) -> Qrels:
 
 def read_topics(topics: Any) -> list[Topic]:
     """The topics of a benchmark's name or of a file, of several, or those that a DataFrame, a mapping or a list holds."""
-    from toolkit.jobs.given import given_topics
+    from toolkit.steps import given_topics
 
     return given_topics(topics).topics

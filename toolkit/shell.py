@@ -8,14 +8,16 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError, missing_module
 from toolkit.core.progress import set_quiet
 
 if TYPE_CHECKING:
-    from toolkit.jobs import RunJob
+    from toolkit.jobs import Job, RunJob
+
+Product = TypeVar("Product")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -47,27 +49,36 @@ def topics_option(group: argparse._ActionsContainer, help: str, **how: bool) -> 
     group.add_argument("--topics", action="append", metavar="T", help=f"{help}; may be repeated", **how)
 
 
-def encoding_options(group: argparse._ArgumentGroup) -> None:
-    """How a model encodes: `--batch-size`, `--device`, `--precision`, `--trust-remote-code`."""
-    group.add_argument("--batch-size", type=int, default=32, metavar="N", help="in texts of 128 tokens (default: 32)")
-    group.add_argument("--device", metavar="D", help="cpu, cuda, cuda:0,cuda:1 (default: the first GPU, or the CPU)")
-    group.add_argument("--precision", metavar="P", help="fp32, bf16, fp16 (default: the system's on a GPU, fp32 on a CPU)")
-    remote_code_option(group)
-
-
 def model_options(group: argparse._ArgumentGroup) -> None:
-    """The same of a model that reads queries or pairs; what is not given is the model's own."""
+    """How a model computes: `--batch-size`, `--device`, `--precision`, `--trust-remote-code`; the model's own where None."""
     group.add_argument("--batch-size", type=int, metavar="N", help="texts of 128 tokens at once (default: 32)")
-    group.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1 (default: the first GPU, or the CPU)")
-    group.add_argument(
-        "--precision", choices=("fp32", "bf16", "fp16"), help="default: the system's own on a GPU, fp32 on a CPU"
-    )
+    group.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1; encoders: cuda:0,cuda:1 too (default: the first GPU)")
+    precisions = ("fp32", "bf16", "fp16")
+    group.add_argument("--precision", choices=precisions, help="default: the system's own on a GPU, fp32 on a CPU")
     remote_code_option(group)
 
 
 def remote_code_option(group: argparse._ActionsContainer) -> None:
     """`--trust-remote-code`."""
     group.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint's repository brings")
+
+
+def llm_options(group: argparse._ArgumentGroup) -> None:
+    """How a language model is asked: `--loader`, `--concurrency`, `--replay`."""
+    group.add_argument("--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine")
+    group.add_argument("--concurrency", type=int, metavar="N", help="requests to a server at the same time (default: 16)")
+    group.add_argument("--replay", action="store_true", default=None, help="answers from the cache alone")
+
+
+def instruction_option(group: argparse._ActionsContainer) -> None:
+    """`--instruction`: what the topics' instructions become."""
+    group.add_argument(
+        "--instruction",
+        choices=("full", "short", "keywords", "placebo", "none"),
+        default="full",
+        help="the topics' instructions as they are (default), in the benchmark's own short wording or keywords (FollowIR has "
+        "them), as sentences of that length that ask for nothing, or left out",
+    )
 
 
 def systems_option(group: argparse._ActionsContainer) -> None:
@@ -132,27 +143,26 @@ def run_output(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
 
 
-def run_job(
-    job: RunJob, args: argparse.Namespace, name: Callable[[RunJob], str], before: Callable[[RunJob], None] | None = None
-) -> int:
-    """Print what a job would do (`--dry-run`), or make its run; see `run_output`.
+def make(job: Job[Product], args: argparse.Namespace, name: Callable[[Any], str] | None = None) -> Product | None:
+    """What a job makes; None where only what it would do is printed (`--dry-run`).
 
-    name    of its file in `runs/`, where `--output` names none
-    before  called when the run is really made
+    name  of its file in `runs/`, where `--output` names none
     """
-    from toolkit.jobs.file_job import FOLDER, Output
+    from toolkit.jobs import Output
 
-    if args.output is None:
-        job.output = Output.at(Path(FOLDER, name(job)), args.metadata)
-    if args.dry_run:
+    if name and args.output is None:
+        job.output = Output.at(Path("runs", name(job)), args.metadata)
+    if getattr(args, "dry_run", False):
         print("\n".join(job.describe()))
-        return 0
-    if before:
-        before(job)
-    run = job.run()
-    if args.output != "-":
-        note(f"{job.output.path}: {len(run.query_ids)} queries, {len(run)} documents")
-    return 0
+        return None
+    return job.make()
+
+
+def make_runs(job: RunJob, args: argparse.Namespace, name: Callable[[RunJob], str] | None = None) -> None:
+    """The same of runs; what was written is noted."""
+    for made in make(job, args, name) or ():
+        if str(path := job.place(made).path) != "-":
+            note(f"{path}: {len(made.run.query_ids):,} queries, {len(made.run):,} documents")
 
 
 def report(folder: Path, problems: Sequence[str]) -> int:

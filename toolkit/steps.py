@@ -1,8 +1,8 @@
 """Steps: a run is made of topics or of runs, one step after another. Each step is a class beside its algorithm.
 
 A step is looked up and checked when it is made; nothing is loaded before it is applied. Steps are composed with `>>`:
-`Retrieve("bm25") >> Rerank("bge-reranker-v2-m3", depth=50)`. `toolkit.jobs` reads what they are applied to and writes what
-they make.
+`Retrieve("bm25") >> Rerank("bge-reranker-v2-m3", depth=50)`. What a user gives them, in any form, is read by `given_topics`
+and `given_run`; `toolkit.jobs` writes what they make.
 """
 
 from __future__ import annotations
@@ -10,19 +10,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from toolkit.benchmarks import TopicPart, TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError
-from toolkit.provenance import Provenance
+from toolkit.core.progress import say
+from toolkit.instructions import as_asked
+from toolkit.provenance import Provenance, Recorded, read_recorded
 
 if TYPE_CHECKING:
-    from toolkit.benchmarks import TopicSet
     from toolkit.core.runs import Run
     from toolkit.store.keyed_cache import KeyedCache
     from toolkit.texts import Texts
 
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")
+TOPICS = (
+    "topics are a name, a file, several of them, a DataFrame (query_id, query, instruction, ...), {query_id: text}, or Topics"
+)
 
 
 @dataclass(frozen=True)
@@ -106,12 +112,14 @@ class Tools:
 class Step(ABC):
     """One kind of work on runs.
 
-    name  the step's part of a run's file name, with what is not its default (`rerank-NAME.depth-50`)
-    tag   the same without parameters: the run's tag is made of it
+    name   the step's part of a run's file name, with what is not its default (`rerank-NAME.depth-50`)
+    tag    the same without parameters: the run's tag is made of it
+    index  what it searches, where a user has named it: the texts of documents are there
     """
 
     name: str
     tag: str
+    index: str | None = None
 
     def prepare(self, results: Results) -> None:  # noqa: B027 (most steps have nothing to look up)
         """Look up and check all that applying needs, so that it is refused before anything is done; nothing is loaded."""
@@ -138,8 +146,21 @@ class Step(ABC):
         """What a user should know before it is applied."""
         return []
 
+    @property
+    def single(self) -> Sequence[Step]:
+        """The steps that it is made of, in their order; itself where it is of none."""
+        return [self]
+
     def __rshift__(self, other: Step) -> Pipeline:
         return Pipeline([*_steps(self), *_steps(other)])
+
+    def __call__(self, topics: Any, *, instruction: str = "full", docs: str | None = None) -> Run:
+        """`(Retrieve("bm25") >> Rerank("NAME"))("infosearch-mini")`: the run made of topics, see `results_of`."""
+        results = results_of(self, topics, instruction, docs)
+        self.prepare(results)
+        for line in self.warnings(results):
+            say(line)
+        return self.apply(results, Tools()).one.run
 
 
 class Pipeline(Step):
@@ -176,6 +197,16 @@ class Pipeline(Step):
         return results
 
     @property
+    def index(self) -> str | None:
+        """That of the first."""
+        return self.steps[0].index
+
+    @property
+    def single(self) -> Sequence[Step]:
+        """Those of each."""
+        return [one for step in self.steps for one in step.single]
+
+    @property
     def reads_texts(self) -> bool:
         """Whether one of them does."""
         return any(step.reads_texts for step in self.steps)
@@ -192,3 +223,62 @@ class Pipeline(Step):
 
 def _steps(step: Step) -> Sequence[Step]:
     return step.steps if isinstance(step, Pipeline) else (step,)
+
+
+def given_topics(value: Any) -> TopicSet:
+    """The topics of a name or file, of several, or those that a DataFrame, a mapping or a list holds.
+
+    Raises ToolkitError for anything else, for what is not found, and for an id that comes twice.
+    """
+    if isinstance(value, TopicSet):
+        return value
+    if isinstance(value, str | Path):
+        return resolve_topics(str(value))
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        value = value.to_dict("records")
+    if isinstance(value, Mapping):
+        value = [{"query_id": query_id, "query": text} for query_id, text in value.items()]
+    if not isinstance(value, Sequence) or not value:
+        raise ToolkitError(f"no topics: {type(value).__name__}", TOPICS)
+    if all(isinstance(one, str | Path) for one in value):
+        return resolve_topics([str(one) for one in value])
+    from toolkit.formats.topics import topics_from_rows
+
+    return TopicSet("topics", [TopicPart("all", topics_from_rows(value))], None)
+
+
+def results_of(step: Step, topics: Any, instruction: str = "full", docs: str | None = None) -> Results:
+    """What a step that begins with a search is applied to.
+
+    topics       as for `given_topics`
+    instruction  what the topics' instructions become, see `toolkit.instructions`
+    docs         a file with the texts of documents, where a step reads them; what is searched where none is named
+
+    Raises ToolkitError.
+    """
+    topic_set, texts = given_topics(topics), None
+    if step.reads_texts:
+        from toolkit.texts import texts_from
+
+        texts = texts_from(topic_set, index=step.index if docs is None else None, docs=docs)
+    return Results(topic_set, as_asked(topic_set, instruction), instruction, texts)
+
+
+def given_run(value: Any) -> Made:
+    """A run's file with what its record says, or a run in any form of `toolkit.formats.conversion.as_run`."""
+    if isinstance(value, Made):
+        return value
+    return made_of(recorded_run(value))
+
+
+def recorded_run(value: Any) -> Recorded:
+    """The same as a file's content with its record; a run in memory has none."""
+    from toolkit.formats.conversion import as_run, read_run
+
+    return read_recorded(value, read_run) if isinstance(value, str | Path) else Recorded("", as_run(value))
+
+
+def made_of(recorded: Recorded) -> Made:
+    """What was read, as steps take it."""
+    source = recorded.source or recorded.content.source or "the run given"
+    return Made(recorded.content, recorded.provenance, source, recorded.facts)

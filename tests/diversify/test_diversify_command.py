@@ -10,7 +10,7 @@ from command import process, tandem
 from toolkit.core.errors import ToolkitError
 from toolkit.formats import read_run
 from toolkit.formats.vectors import VectorStore
-from toolkit.jobs.diversify_job import diversify_job
+from toolkit.jobs.diversify_job import DiversifyJob
 
 # a and b are one text; d holds the second perspective
 RUN = "q1 Q0 a 1 4 bm25\nq1 Q0 b 2 3 bm25\nq1 Q0 c 3 2 bm25\nq2 Q0 a 1 8 bm25\n"
@@ -101,7 +101,7 @@ def test_wrong_usage_writes_nothing(place):
 def test_what_is_refused_before_anything_is_encoded(place, monkeypatch, given, message):
     monkeypatch.chdir(place)
     with pytest.raises(ToolkitError, match=message):
-        diversify_job(["run.trec"], **{"vectors": "vectors", **given})
+        DiversifyJob(["run.trec"], **{"vectors": "vectors", **given})
 
 
 @pytest.mark.model

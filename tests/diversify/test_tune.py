@@ -6,7 +6,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.diversify.tune import best_lambda, check_judged, macro_mrecall, tune
-from toolkit.jobs.diversify_job import diversify_job
+from toolkit.jobs.diversify_job import DiversifyJob
 
 
 def judged(source, **questions):
@@ -57,7 +57,7 @@ def test_groups_of_the_topics_are_the_data_sets(tmp_path, monkeypatch):
     (tmp_path / "run.trec").write_text("a Q0 x 1 2 r\n")
     (tmp_path / "all.qrels").write_text("a 1 x 1\nb 1 x 1\nb 2 y 1\n")
     given = {"dev": ["dev.trec"], "qrels": ["all.qrels"], "vectors": "vectors"}
-    together = diversify_job(["run.trec"], **given)
+    together = DiversifyJob(["run.trec"], **given)
     assert [qrels.query_ids for qrels in together.step.judged] == [("a", "b")]
-    apart = diversify_job(["run.trec"], **given, topics=["one.tsv", "other.tsv"])
+    apart = DiversifyJob(["run.trec"], **given, topics=["one.tsv", "other.tsv"])
     assert [qrels.query_ids for qrels in apart.step.judged] == [("a",), ("b",)]

@@ -87,7 +87,7 @@ def test_a_server_that_writes_something_else(place, tmp_path):
 
 def test_merge_skips_doubled_documents(place):
     done = expand("merge", "lists.trec", "--output", "m.trec", folder=place)
-    assert done.stderr == "m.trec: 1 questions, 3 documents\n"
+    assert done.stderr == "m.trec: 1 queries, 3 documents\n"
     assert (place / "m.trec").read_text().splitlines() == [
         "q1 Q0 a 1 1 bm25.expanded",
         "q1 Q0 b 2 0.5 bm25.expanded",

@@ -8,8 +8,7 @@ import pytest
 from toolkit.benchmarks import resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
-from toolkit.expand.perspective_sources import read_given, read_perspectives
-from toolkit.expand.queries import expand_topics, given_perspectives, sizes
+from toolkit.expand.perspective_sources import expand_topics, read_given, read_perspectives, sizes
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "berds"
 
@@ -17,6 +16,7 @@ TOPICS = [
     Topic("kialo-7", "Is it so?", original_id="7", perspectives=("It is so.", "It is not so.")),
     Topic("arguana-8", "And that?", original_id="8", perspectives=("Yes.",)),
 ]
+GIVEN = {topic.query_id: topic.perspectives for topic in TOPICS}
 
 
 def written(path, *rows):
@@ -25,7 +25,7 @@ def written(path, *rows):
 
 
 def test_a_query_for_each_perspective():
-    expanded = expand_topics(TOPICS, given_perspectives(TOPICS))
+    expanded = expand_topics(TOPICS, GIVEN)
     assert [(topic.query_id, topic.text, topic.group_id) for topic in expanded] == [
         ("kialo-7.1", "It is so.", "kialo-7"),
         ("kialo-7.2", "It is not so.", "kialo-7"),
@@ -34,7 +34,7 @@ def test_a_query_for_each_perspective():
 
 
 def test_the_release_sends_the_question_first():
-    expanded = expand_topics(TOPICS, given_perspectives(TOPICS), "question+perspective")
+    expanded = expand_topics(TOPICS, GIVEN, "question+perspective")
     assert [topic.text for topic in expanded] == ["Is it so? It is so.", "Is it so? It is not so.", "And that? Yes."]
 
 
@@ -45,7 +45,7 @@ def test_questions_without_perspectives_are_named():
 
 def test_number_and_length():
     # 3 perspectives of 2 questions; 3 + 4 + 1 words
-    assert sizes(given_perspectives(TOPICS)) == {"questions": 2, "perspectives": 1.5, "words": 8 / 3}
+    assert sizes(GIVEN) == {"questions": 2, "perspectives": 1.5, "words": 8 / 3}
 
 
 def test_a_file_by_whole_and_by_published_id(tmp_path):

@@ -49,6 +49,26 @@ def test_an_unreadable_answer_is_asked_for_again_with_a_seed(expander):
     assert [body.get("seed") for body in script.bodies] == [None] * 4 + [1]
 
 
+class LastFirst:
+    """Units from the last to the first."""
+
+    def map(self, compute, units):
+        return reversed([compute(unit) for unit in reversed(list(units))])
+
+
+def test_units_of_questions_give_the_same_perspectives_whoever_computes_them(expander, monkeypatch):
+    def answer(messages):
+        number, asked = question(messages), len(script.bodies)
+        return "I had rather not." if number == 2 and asked <= 4 else json.dumps({"For": f"It is {number}."})
+
+    monkeypatch.setattr("toolkit.expand.generate.UNIT", 3)
+    with serving(Script(answer)) as script:
+        found = expander(script).perspectives(TOPICS, executor=LastFirst())
+    assert list(found.items()) == [(f"q{number}", [f"It is {number}."]) for number in range(4)]
+    assert question(script.bodies[0]["messages"]) == 3
+    assert [body.get("seed") for body in script.bodies] == [None] * 4 + [1]
+
+
 def test_failures_are_named_and_the_rest_is_kept(expander):
     with serving(Script(lambda messages: "{" if question(messages) == 1 else GOOD)) as script:
         with pytest.raises(ToolkitError, match="gave no perspectives for 1 of 4 questions") as error:

@@ -103,6 +103,20 @@ def test_every_step_of_a_pipeline_has_partial_results_of_its_own(tmp_path, home)
     assert sorted(name for name in os.listdir(tmp_path) if "new" in name) == ["new.trec", "new.trec.yaml"]
 
 
+def test_partial_results_of_more_steps_that_were_given_up_go_with_success(tmp_path, home):
+    path = tmp_path / "new.trec"
+    (tmp_path / ".new.trec.partially").write_text("of nobody here")
+    with pytest.raises(RuntimeError):
+        job(Twice() >> Twice(by=3) >> Twice(by=4, fails=True), path).make()
+    assert (tmp_path / ".new.trec.partial2").exists()
+    job(Twice(), path).make()
+    assert sorted(name for name in os.listdir(tmp_path) if "new" in name) == [
+        ".new.trec.partially",
+        "new.trec",
+        "new.trec.yaml",
+    ]
+
+
 def test_partial_results_stay_where_the_run_cannot_be_written(tmp_path, home, monkeypatch):
     def full(*given, **how):
         raise OSError(28, "No space left on device")

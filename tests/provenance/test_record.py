@@ -11,6 +11,7 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.formats import read_qrels, read_run, write_run
 from toolkit.provenance import (
+    Output,
     Provenance,
     agreed,
     file_digest,
@@ -20,7 +21,6 @@ from toolkit.provenance import (
     record_path,
     system_name,
     write_record,
-    write_recorded,
 )
 from toolkit.provenance import record as module
 
@@ -29,10 +29,10 @@ OTHER = Run.from_dict({"q1": {"b": 1.0}}, tag="mine")
 MADE = Provenance({"retrieval": [{"name": "bm25"}]}, {"topics": {"name": "made-up"}})
 
 
-def write(run, path, provenance=MADE, **how):
+def write(run, path, provenance=MADE, beside=None, **how):
     counts = {"queries": len(run.query_ids), "lines": len(run)}
     given = {"tag": "mine", "counts": counts, "started": time.time(), **how}
-    write_recorded(path, lambda place: write_run(run, place), provenance, **given)
+    Output.at(path, beside).write(lambda place: write_run(run, place), provenance, **given)
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def killed(*given, **how):
 def test_a_run_that_fails_to_be_written_leaves_the_old_pair(path):
     before = [path.read_bytes(), record_path(path).read_bytes()]
     with pytest.raises(Killed):
-        write_recorded(path, killed, MADE, tag="new", counts={}, started=time.time())
+        Output.at(path).write(killed, MADE, tag="new", counts={}, started=time.time())
     assert [path.read_bytes(), record_path(path).read_bytes()] == before
     assert sorted(os.listdir(path.parent)) == ["run.trec", "run.trec.yaml"]
 
@@ -204,7 +204,7 @@ def test_a_stream_has_a_record_only_where_one_is_named(tmp_path, monkeypatch, ca
 
 def test_a_record_without_run(tmp_path):
     written = []
-    write_recorded(None, written.append, MADE, tag="x", counts={}, started=time.time(), beside=tmp_path / "alone")
+    Output.at(None, tmp_path / "alone").write(written.append, MADE, tag="x", counts={}, started=time.time())
     assert written == []
     assert read_record(tmp_path / "alone")["method"] == {"automatic": True, **MADE.method}
 

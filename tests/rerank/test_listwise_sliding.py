@@ -1,11 +1,12 @@
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from endpoint import Script, oracle, serving
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.runs import Run, ScoredDoc, join_runs
 from toolkit.core.specs import SystemSpec
 from toolkit.core.topics import Topic
 from toolkit.models.listwise import load_ranker
@@ -111,6 +112,28 @@ def test_windows_of_one_query_follow_one_another_and_queries_go_together():
     assert ranking(run, "b") == [0]
 
 
+class Threads:
+    """Units at the same time, begun from the last to the first."""
+
+    def map(self, compute, units):
+        with ThreadPoolExecutor(4) as pool:
+            futures = [pool.submit(compute, unit) for unit in reversed(list(units))]
+            return [future.result() for future in reversed(futures)]
+
+
+def test_units_of_queries_give_the_same_run_whoever_computes_them(monkeypatch):
+    queries = [f"q{number}" for number in range(7)]
+    run = join_runs(run_of(shuffled(40, number), q) for number, q in enumerate(queries))
+    given = run, [Topic(q, "x") for q in queries], texts(), SPEC
+    whole, alone = Oracle(), Oracle()
+    expected, _ = rerank_listwise(*given, whole, shuffle=1)
+    monkeypatch.setattr("toolkit.rerank.listwise.UNIT", 3)
+    made, _ = rerank_listwise(*given, alone, shuffle=1, executor=Threads())
+    assert (made.query_ids, made.to_dict()) == (expected.query_ids, expected.to_dict())
+    assert max(len(call) for call in whole.calls) == 7
+    assert sorted(len(call) for call in alone.calls) == [1] * 3 + [3] * 6
+
+
 def test_scores_by_rank_say_no_more_than_the_rank():
     run, report = rerank_listwise(run_of([0, 1, 2, 3]), [TOPIC], texts(), SPEC, Oracle())
     assert run.to_dict() == {"q": {"d3": 1.0, "d2": 1 / 2, "d1": 1 / 3, "d0": 1 / 4}}
@@ -147,7 +170,7 @@ def test_what_is_below_the_depth_keeps_its_order_or_goes(tail, expected):
 def test_only_what_is_shown_needs_a_text():
     known = {f"d{number}": Doc(f"d{number}", "", f"worth {number}") for number in (0, 1)}
     assert ranking(rerank_listwise(run_of([0, 1, 2]), [TOPIC], known, SPEC, Oracle(), depth=2)[0]) == [1, 0, 2]
-    with pytest.raises(ToolkitError, match=r"^no text for 1 documents \(d2\)$"):
+    with pytest.raises(ToolkitError, match=r"^no text for 1 of 3 documents \(d2\) in the texts given$"):
         rerank_listwise(run_of([0, 1, 2]), [TOPIC], known, SPEC, Oracle())
 
 
@@ -173,8 +196,8 @@ def test_a_random_start_depends_on_seed_and_query_alone():
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"depth": 0}, "depth is 0, passes is 1"),
-        ({"passes": 0}, "depth is 100, passes is 0"),
+        ({"depth": 0}, "depth is 0"),
+        ({"passes": 0}, "passes is 0"),
         ({"window": 1, "step": 1}, "window is 1, step is 1"),
         ({"step": 0}, "window is 20, step is 0"),
         ({"step": 21}, "window is 20, step is 21"),
@@ -190,7 +213,7 @@ def test_values_without_meaning_are_refused(wrong, told):
 
 
 def test_queries_that_the_topics_do_not_have_are_refused():
-    with pytest.raises(ToolkitError, match=r"^the run has 1 queries that the topics do not have \(q\)$"):
+    with pytest.raises(ToolkitError, match=r"^the run: 1 of 1 queries are not among the topics \(q\)$"):
         rerank_listwise(run_of([0, 1]), [Topic("other", "x")], texts(), SPEC, Oracle())
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from toolkit import registry
+from toolkit import registry, steps
 from toolkit.benchmarks import TopicPart, TopicSet, recorded_topics
 from toolkit.benchmarks.candidates import benchmark_candidates
 from toolkit.core.documents import Doc
@@ -13,9 +13,7 @@ from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.formats import write_run
-from toolkit.jobs import given as what_is_given
-from toolkit.jobs import rerank_job
-from toolkit.jobs.run_jobs import rerank_name
+from toolkit.jobs.rerank_job import rerank_job, rerank_name
 from toolkit.provenance import file_digest, read_record, topics_facts, write_record
 from toolkit.rerank import Rerank
 from toolkit.rerank.rerank_step import shown_prompt
@@ -50,7 +48,7 @@ def topic_set(*modes, benchmark=None):
 def found(monkeypatch):
     """Whatever topics are asked for, these are found."""
     topics = topic_set("ori", "ins")
-    for place in (what_is_given, recorded_topics):
+    for place in (steps, recorded_topics):
         monkeypatch.setattr(place, "resolve_topics", lambda name: topics)
     return topics
 
@@ -266,7 +264,7 @@ def test_a_dry_run_downloads_no_index(tmp_path, home):
 def test_another_wording_of_the_instructions_is_sent_named_and_recorded(tmp_path, monkeypatch):
     topics = [Topic("q1-ori", "red No blue.", "red", "No blue.", mode="ori", wordings={"keywords": "blue"})]
     its = TopicSet("made-up", [TopicPart("all", topics)], Collection())
-    monkeypatch.setattr(what_is_given, "resolve_topics", lambda name: its)
+    monkeypatch.setattr(steps, "resolve_topics", lambda name: its)
     path = tmp_path / "run.trec"
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
     method = Rerank(registry.system("ms-marco-minilm-l6-v2"))

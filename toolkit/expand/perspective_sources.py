@@ -1,4 +1,4 @@
-"""Where perspectives come from: the benchmark, a file, a language model."""
+"""Perspectives: where they come from (the benchmark, a file), and the topics with one query for each."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 from toolkit.benchmarks import Benchmark, TopicSet
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.topics import Topic
-from toolkit.expand.queries import Perspectives, given_perspectives
 from toolkit.formats.lines import read_bytes, source_name, text_lines
 from toolkit.provenance import file_digest
 
 GIVEN, RELEASED = "given", "released"
 FORM = 'a line is {"query_id": "...", "perspectives": ["...", ...]}; or `id` and, as BERDS has them, `expansions` with `text`'
+FORMS = ("perspective", "question+perspective")
+Perspectives = Mapping[str, Sequence[str]]  # query id -> texts
 
 
 def is_given(name: str) -> bool:
@@ -32,7 +33,7 @@ def read_given(name: str, topics: TopicSet) -> tuple[Perspectives, dict[str, Any
     Raises ToolkitError.
     """
     if name == GIVEN:
-        return given_perspectives(topics.topics), {"from": "the benchmark's own perspectives"}
+        return {topic.query_id: topic.perspectives for topic in topics.topics}, {"from": "the benchmark's own perspectives"}
     if name == RELEASED:
         return _released(topics), {"from": "the perspectives that the benchmark's release expanded queries with"}
     return read_perspectives(name, topics.topics), {"from": Path(name).name, "sha256": file_digest(Path(name))}
@@ -95,3 +96,35 @@ def _text(value: Any) -> str:
     """White space made one blank; empty for what is no text."""
     text = value.get("text") if isinstance(value, Mapping) else value
     return " ".join(text.split()) if isinstance(text, str) else ""
+
+
+def expand_topics(topics: Sequence[Topic], perspectives: Perspectives, query: str = "perspective") -> list[Topic]:
+    """A topic for each perspective of each question, with the id `<question>.<n>`, n from 1 in their order.
+
+    query  `perspective`, its text alone (the paper), or `question+perspective`: question, one blank, perspective (the release)
+
+    Raises ToolkitError where a question has no perspectives.
+    """
+    if query not in FORMS:
+        raise ToolkitError(f"query is {query!r}", f"known: {', '.join(FORMS)}")
+    if without := [topic.query_id for topic in topics if not perspectives.get(topic.query_id)]:
+        message = f"{len(without)} of {len(topics)} questions have no perspectives ({three(without)})"
+        raise ToolkitError(message, "take them from elsewhere with --from: a file, or a system that writes them")
+    expanded = []
+    for topic in topics:
+        for number, text in enumerate(perspectives[topic.query_id], start=1):
+            sent = text if query == "perspective" else f"{topic.query or topic.text} {text}"
+            ids = {"group_id": topic.query_id, "original_id": topic.original_id}  # the question's: its corpus has one of them
+            expanded.append(Topic(f"{topic.query_id}.{number}", sent, query=sent, **ids))
+    return expanded
+
+
+def sizes(perspectives: Perspectives) -> dict[str, Any]:
+    """How many and how long they are: `questions`, `perspectives` (mean over questions), `words` (mean over perspectives)."""
+    texts = [text for each in perspectives.values() for text in each]
+    words = sum(len(text.split()) for text in texts)
+    return {
+        "questions": len(perspectives),
+        "perspectives": len(texts) / len(perspectives) if perspectives else 0.0,
+        "words": words / len(texts) if texts else 0.0,
+    }

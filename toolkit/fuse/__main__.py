@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.shell import command, guard, note
+from toolkit.shell import command, guard, make_runs
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -29,11 +29,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> None:
-    from toolkit.jobs import fuse_job
+    from toolkit.fuse import Fuse
+    from toolkit.jobs import runs_job
 
-    run = fuse_job(args.run, args.method, hits=args.hits, output=args.output, tag=args.tag).run()
-    if args.output != "-":
-        note(f"{args.output}: {len(run.query_ids)} queries, {len(run)} documents")
+    make_runs(runs_job(Fuse(method=args.method, hits=args.hits), args.run, output=args.output, tag=args.tag), args)
 
 
 if __name__ == "__main__":

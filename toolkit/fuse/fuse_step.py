@@ -41,6 +41,16 @@ class Fuse(Step):
         return self._fused([source.tag for source in self.sources], re.sub("[:=,]", "-", self.method))
 
     @property
+    def index(self) -> str | None:
+        """That of the first source."""
+        return self.sources[0].index if self.sources else None
+
+    @property
+    def single(self) -> Sequence[Step]:
+        """Those of the sources; itself where runs are given."""
+        return [one for source in self.sources for one in source.single] or [self]
+
+    @property
     def reads_texts(self) -> bool:
         """Whether a source does."""
         return any(source.reads_texts for source in self.sources)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, encoding_options, guard, note, recipe_options, report
+from toolkit.shell import command, guard, model_options, note, recipe_options, report
 
 if TYPE_CHECKING:
     from toolkit.formats.documents import Corpus
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     model.add_argument("--factory", default="Flat", metavar="F", help="what FAISS builds: Flat, HNSW32, IVF1024,SQ8, ...")
     model.add_argument("--tuning", default="", metavar="T", help="how FAISS searches it: nprobe=32 (IVF), efSearch=256 (HNSW)")
     model.add_argument("--keep-vectors", action="store_true", help="leave the encoded vectors in DIR.vectors (faiss)")
-    encoding_options(model)
+    model_options(model)
     parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     return parser
 
@@ -79,13 +79,13 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _build(name: str, args: argparse.Namespace) -> int:
-    from toolkit.jobs.encode_jobs import MODEL, index_job
+    from toolkit.jobs.encode_jobs import MODEL, IndexJob
 
     if not args.output:
         raise ToolkitError("no folder for the index", "name one with --output")
     named = ("type", "system", "systems", "recipe", "pooling", "language", "split", "per_question", "skip_invalid")
     given = {option: getattr(args, option) for option in (*named, "factory", "tuning", "keep_vectors", "threads", *MODEL)}
-    job = index_job(name, args.output, **given)
+    job = IndexJob(name, args.output, **given)
     if args.dry_run:
         print("\n".join(job.describe()))
         return 0

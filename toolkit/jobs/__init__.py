@@ -5,8 +5,9 @@ from toolkit.core.lazy_names import lazy_names
 __getattr__, __all__ = lazy_names(
     __name__,
     {
-        "file_job": ("Job", "Output", "RunJob"),
+        "file_job": ("Job", "RunJob", "runs_job"),
+        "rerank_job": ("rerank_job",),
         "search_jobs": ("pipeline_job", "search_job"),
-        "run_jobs": ("fuse_job", "pool_job", "rerank_job"),
+        "toolkit.provenance": ("Output",),
     },
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +10,47 @@ from toolkit.benchmarks import join_topics, resolve_topics
 from toolkit.core.errors import ToolkitError, three
 from toolkit.diversify.diversify_step import Diversify
 from toolkit.formats import read_qrels, read_run
-from toolkit.jobs.file_job import Output, RunJob, stem_of
-from toolkit.jobs.given import given_run
-from toolkit.steps import Made, Results
+from toolkit.jobs.file_job import RunJob, stem_of
+from toolkit.provenance import Output
+from toolkit.steps import Made, Results, given_run
 
 OUTPUT = "runs/{run}.{method}.trec"
 
 
-@dataclass
 class DiversifyJob(RunJob):
-    """Runs to diversify. pattern: a file's name with the slots {run}, {lam} and {method}."""
+    """Diversify runs.
 
-    pattern: str = OUTPUT
+    runs, dev  files, in any form that `runs convert` reads; `dev` are those that lambda is tuned on, `qrels` their judgments: a
+               file is a data set, or, with `topics` of several groups, a group is
+    output     a file, with the slots {run}, {lam} and {method} where there are several
+    how        see `Diversify`
 
-    def __post_init__(self):
-        super().__post_init__()
+    Raises ToolkitError.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[str | Path],
+        *,
+        dev: Sequence[str | Path] = (),
+        qrels: Sequence[str | Path] = (),
+        topics: Sequence[str] | None = None,
+        output: str | Path | None = None,
+        tag: str | None = None,
+        **how: Any,
+    ):
+        for paths in (runs, dev):
+            if twice := {str(path) for path in paths if list(paths).count(path) > 1}:
+                raise ToolkitError(f"{three(twice)} is named twice", "name each run once")
+        tuned_on = {str(path): read_run(path) for path in dev}
+        topic_sets = [resolve_topics(name) for name in topics or ()]
+        join_topics(topic_sets)  # a query of two of them would be in two groups
+        step = Diversify(dev=tuned_on, judged=[read_qrels(path) for path in qrels], topics=topic_sets, **how)
+        self.pattern = OUTPUT if output is None else str(output)
+        super().__init__(Results(runs=tuple(map(given_run, runs))), step, tag=tag or "")
         # a tuned lambda is one, and not known yet
-        lams = self.step.lams[:1] if self.step.dev else self.step.lams
-        slots = [{"lam": f"{lam:g}", "method": self.step.method(lam)} for lam in lams]
+        lams = step.lams[:1] if step.dev else step.lams
+        slots = [{"lam": f"{lam:g}", "method": step.method(lam)} for lam in lams]
         places = [self.place(Made(made.run, source=made.source, slots=each)) for made in self.inputs.runs for each in slots]
         if len({place.path for place in places}) < len(places):
             message = f"{len(places)} runs would be written to {len({place.path for place in places})} files"
@@ -44,33 +66,3 @@ class DiversifyJob(RunJob):
     def describe(self) -> list[str]:
         """See `Job`."""
         return [*self.plan(), f"write {self.pattern}"]
-
-
-def diversify_job(
-    runs: Sequence[str | Path],
-    *,
-    dev: Sequence[str | Path] = (),
-    qrels: Sequence[str | Path] = (),
-    topics: Sequence[str] | None = None,
-    output: str | Path | None = None,
-    tag: str | None = None,
-    **how: Any,
-) -> DiversifyJob:
-    """Diversify runs.
-
-    runs, dev  files, in any form that `runs convert` reads; `dev` are those that lambda is tuned on, `qrels` their judgments: a
-               file is a data set, or, with `topics` of several groups, a group is
-    output     a file, with the slots {run}, {lam} and {method} where there are several
-    how        see `Diversify`
-
-    Raises ToolkitError.
-    """
-    for paths in (runs, dev):
-        if twice := {str(path) for path in paths if list(paths).count(path) > 1}:
-            raise ToolkitError(f"{three(twice)} is named twice", "name each run once")
-    tuned_on = {str(path): read_run(path) for path in dev}
-    topic_sets = [resolve_topics(name) for name in topics or ()]
-    join_topics(topic_sets)  # a query of two of them would be in two groups
-    step = Diversify(dev=tuned_on, judged=[read_qrels(path) for path in qrels], topics=topic_sets, **how)
-    inputs = Results(runs=tuple(map(given_run, runs)))
-    return DiversifyJob(inputs, step, tag=tag or "", pattern=OUTPUT if output is None else str(output))

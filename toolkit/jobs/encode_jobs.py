@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks import TopicSet
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
 from toolkit.encode import SHARD, encode_corpus, write_topics_vectors
@@ -24,14 +23,13 @@ from toolkit.index.build import check_output
 from toolkit.index.dense import holds_vectors
 from toolkit.index.encoded_index import build_encoded
 from toolkit.index.index_types import FAISS, IMPACT, KINDS, LUCENE
-from toolkit.jobs.file_job import Job, Output
-from toolkit.jobs.given import given_topics
+from toolkit.jobs.file_job import Job
 from toolkit.models.checkpoints import check_usable
 from toolkit.models.encoders import load_encoder, load_for
 from toolkit.models.jvm import check_installed
-from toolkit.provenance import command_line
+from toolkit.provenance import Output, command_line
 from toolkit.registry import choose_system
-from toolkit.steps import Tools
+from toolkit.steps import Tools, given_topics
 
 MODEL = ("device", "precision", "batch_size", "trust_remote_code")
 
@@ -43,15 +41,39 @@ class FolderJob(Job[Any]):
         """Nothing is left to write."""
 
 
-@dataclass
 class EncodeJob(FolderJob):
-    """A corpus or topics to vectors. how: of the encoder, see `toolkit.models.encoders.load_encoder`."""
+    """Encode a corpus (a file, a folder, a benchmark's, an id of ir_datasets), or topics in its place.
 
-    what: Corpus | TopicSet
-    spec: SystemSpec
-    output: Output
-    shard_size: int = SHARD
-    how: dict[str, Any] = field(default_factory=dict)
+    how  of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`
+
+    Raises ToolkitError for a system that is not dense, and for numbers below 1.
+    """
+
+    def __init__(
+        self,
+        corpus: str | None,
+        system: str,
+        output: str | Path,
+        *,
+        topics: Any = None,
+        systems: Sequence[str | Path] = (),
+        recipe: str | None = None,
+        shard_size: int | None = None,
+        **how: Any,
+    ):
+        if (corpus is None) == (topics is None):
+            raise ToolkitError("a corpus and topics" if corpus else "no corpus to encode", "name one of both")
+        if topics is not None and shard_size is not None:
+            raise ToolkitError("topics have one shard", "leave --shard-size out")
+        check_counts(batch_size=how.get("batch_size"), shard_size=shard_size)
+        spec = choose_system(system, files=systems, recipe=recipe)
+        if spec.kind != "dense":
+            raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "`tandem systems list` names the dense ones")
+        check_usable(spec, device=how.get("device"), trust_remote_code=bool(how.get("trust_remote_code")))
+        self.spec, self.output = spec, Output(Path(output))
+        self.what = named_corpus(corpus)[0] if corpus is not None else given_topics(topics)
+        self.shard_size = SHARD if shard_size is None else shard_size
+        self.how = {name: value for name, value in how.items() if value is not None}
 
     def plan(self) -> list[str]:
         """How much is encoded, and what that takes; nothing is loaded."""
@@ -77,64 +99,60 @@ class EncodeJob(FolderJob):
         return encode_corpus(self.what, encoder, self.spec, self.output.path, **how), encoder.dimension
 
 
-def encode_job(
-    corpus: str | None,
-    system: str,
-    output: str | Path,
-    *,
-    topics: Any = None,
-    systems: Sequence[str | Path] = (),
-    recipe: str | None = None,
-    shard_size: int | None = None,
-    **how: Any,
-) -> EncodeJob:
-    """Encode a corpus (a file, a folder, a benchmark's, an id of ir_datasets), or topics in its place.
-
-    how  of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`
-
-    Raises ToolkitError for a system that is not dense, and for numbers below 1.
-    """
-    if (corpus is None) == (topics is None):
-        raise ToolkitError("a corpus and topics" if corpus else "no corpus to encode", "name one of both")
-    if topics is not None and shard_size is not None:
-        raise ToolkitError("topics have one shard", "leave --shard-size out")
-    for name, value in (("batch size", how.get("batch_size")), ("shard size", shard_size)):
-        if value is not None and value < 1:
-            raise ToolkitError(f"{name} is {value}", "a whole number from 1 on")
-    spec = choose_system(system, files=systems, recipe=recipe)
-    if spec.kind != "dense":
-        raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "`tandem systems list` names the dense ones")
-    check_usable(spec, device=how.get("device"), trust_remote_code=bool(how.get("trust_remote_code")))
-    what = named_corpus(corpus)[0] if corpus is not None else given_topics(topics)
-    given = {name: value for name, value in how.items() if value is not None}
-    return EncodeJob(what, spec, Output(Path(output)), SHARD if shard_size is None else shard_size, given)
-
-
-@dataclass
 class IndexJob(FolderJob):
-    """A corpus, or vectors, to an index.
+    """Index a corpus: a file or folder, a benchmark's, an id of ir_datasets, or a folder of vectors.
 
-    corpus    None where `vectors`, a folder of `tandem encode`, is indexed
-    kind      one of `toolkit.index.index_types.KINDS`
-    spec      what encodes the documents; None for Lucene and for vectors
-    per_question  an index for each question that the documents name
-    how       of the encoder
+    type          lucene, impact, faiss, multivector; what the system searches where none is named, else lucene
+    split         passages of so many words
+    per_question  an index for each question that the documents name; where they name one, unless said otherwise
+    factory, tuning  of FAISS, see `toolkit.models.vectors`
+    keep_vectors  leave the encoded vectors in DIR.vectors
+    how           of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`
+
+    Raises ToolkitError for what does not fit together.
     """
 
-    corpus: Corpus | None
-    output: Output
-    kind: str = LUCENE
-    spec: SystemSpec | None = None
-    vectors: Path | None = None
-    language: str = ""
-    split: int | None = None
-    per_question: bool = False
-    skip_invalid: bool = False
-    factory: str = "Flat"
-    tuning: str = ""
-    keep_vectors: bool = False
-    threads: int = 1
-    how: dict[str, Any] = field(default_factory=dict)
+    def __init__(
+        self,
+        corpus: str,
+        output: str | Path,
+        *,
+        type: str | None = None,
+        system: str | None = None,
+        systems: Sequence[str | Path] = (),
+        recipe: str | None = None,
+        pooling: str | None = None,
+        language: str | None = None,
+        split: int | None = None,
+        per_question: bool | None = None,
+        skip_invalid: bool = False,
+        factory: str = "Flat",
+        tuning: str = "",
+        keep_vectors: bool = False,
+        threads: int | None = None,
+        **how: Any,
+    ):
+        check_counts(threads=threads, batch_size=how.get("batch_size"))
+        self.output = Output(Path(output))
+        check_output(self.output.path)
+        self.vectors = Path(corpus) if holds_vectors(Path(corpus)) else None
+        self.spec = choose_system(system, files=systems, recipe=recipe, pooling=pooling) if system else None
+        self.kind = _kind(type, self.spec, of_lucene=bool(language or skip_invalid), vectors=corpus if self.vectors else None)
+        self.threads = (os.cpu_count() or 1) if threads is None else threads
+        self.factory, self.tuning, self.keep_vectors = factory, tuning, keep_vectors
+        self.split, self.skip_invalid = split, skip_invalid
+        self.how = {name: value for name, value in how.items() if value is not None}
+        self.corpus: Corpus | None = None  # of vectors
+        if self.vectors:
+            return
+        if self.spec:
+            check_usable(self.spec, device=how.get("device"), trust_remote_code=bool(how.get("trust_remote_code")))
+        if self.kind in (LUCENE, IMPACT):
+            check_installed()
+        documents, known = named_corpus(corpus, self.threads)
+        self.corpus = documents if split is None else split_corpus(documents, split)
+        self.language = language or known
+        self.per_question = _per_question(self.corpus, per_question)
 
     def plan(self) -> list[str]:
         """One line."""
@@ -190,69 +208,6 @@ class IndexJob(FolderJob):
         if vectors.exists() and not self.keep_vectors:
             shutil.rmtree(vectors)
         return counts
-
-
-def index_job(
-    corpus: str,
-    output: str | Path,
-    *,
-    type: str | None = None,
-    system: str | None = None,
-    systems: Sequence[str | Path] = (),
-    recipe: str | None = None,
-    pooling: str | None = None,
-    language: str | None = None,
-    split: int | None = None,
-    per_question: bool | None = None,
-    skip_invalid: bool = False,
-    factory: str = "Flat",
-    tuning: str = "",
-    keep_vectors: bool = False,
-    threads: int | None = None,
-    **how: Any,
-) -> IndexJob:
-    """Index a corpus: a file or folder, a benchmark's, an id of ir_datasets, or a folder of vectors.
-
-    type          lucene, impact, faiss, multivector; what the system searches where none is named, else lucene
-    split         passages of so many words
-    per_question  an index for each question that the documents name; where they name one, unless said otherwise
-    factory, tuning  of FAISS, see `toolkit.models.vectors`
-    keep_vectors  leave the encoded vectors in DIR.vectors
-    how           of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`
-
-    Raises ToolkitError for what does not fit together.
-    """
-    threads = (os.cpu_count() or 1) if threads is None else threads
-    batch_size = 1 if how.get("batch_size") is None else how["batch_size"]
-    if threads < 1 or batch_size < 1:
-        numbers = f"threads is {threads}, batch size is {batch_size}"
-        raise ToolkitError(numbers, "both are whole numbers from 1 on")
-    place = Output(Path(output))
-    check_output(place.path)
-    spec = choose_system(system, files=systems, recipe=recipe, pooling=pooling) if system else None
-    kind = _kind(type, spec, of_lucene=bool(language or skip_invalid), vectors=corpus if holds_vectors(Path(corpus)) else None)
-    built = {"factory": factory, "tuning": tuning, "threads": threads, "kind": kind}
-    if holds_vectors(Path(corpus)):
-        return IndexJob(None, place, vectors=Path(corpus), **built)
-    if spec:
-        check_usable(spec, device=how.get("device"), trust_remote_code=bool(how.get("trust_remote_code")))
-    if kind in (LUCENE, IMPACT):
-        check_installed()
-    documents, known = named_corpus(corpus, threads)
-    documents = documents if split is None else split_corpus(documents, split)
-    given = {name: value for name, value in how.items() if value is not None}
-    return IndexJob(
-        documents,
-        place,
-        spec=spec,
-        language=language or known,
-        split=split,
-        per_question=_per_question(documents, per_question),
-        skip_invalid=skip_invalid,
-        keep_vectors=keep_vectors,
-        how=given,
-        **built,
-    )
 
 
 def _kind(given: str | None, spec: SystemSpec | None, *, of_lucene: bool, vectors: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,43 +14,58 @@ from toolkit.core.files import open_output
 from toolkit.core.topics import Topic
 from toolkit.expand.generate import ATTEMPTS, Expander, load_expander
 from toolkit.expand.merge import DEPTH, MergeLists, merge
-from toolkit.expand.perspective_sources import is_given, read_given
-from toolkit.expand.queries import FORMS, expand_topics, sizes
+from toolkit.expand.perspective_sources import FORMS, expand_topics, is_given, read_given, sizes
 from toolkit.formats import write_topics
-from toolkit.jobs.file_job import Job, Output, RunJob
-from toolkit.jobs.given import given_run, given_topics
+from toolkit.jobs.file_job import Job, RunJob
 from toolkit.models.checkpoints import check_usable
-from toolkit.provenance import Provenance, part, read_recorded, topics_digest, topics_facts
+from toolkit.provenance import Output, Provenance, part, read_recorded, topics_digest, topics_facts
 from toolkit.registry import choose_system
-from toolkit.steps import Results, Tools
+from toolkit.steps import Results, Tools, given_run, given_topics
 
 FORMATS = {".tsv": "tsv", ".trec": "trec", ".txt": "trec"}  # of topics, by a file's ending; JSON lines otherwise
 
 
 @dataclass(frozen=True)
 class Expanded:
-    """Topics with one query for each perspective, what the record says of how they were written, and `queries.sizes`."""
+    """Topics with one query for each perspective, what the record says of how they were written, and their `sizes`."""
 
     topics: list[Topic]
     facts: dict[str, Any]
     size: dict[str, Any]
 
 
-@dataclass
 class ExpandJob(Job[Expanded]):
-    """Questions to queries.
+    """Topics with one query for each perspective, `<question>.<n>`.
 
-    source    see `expand.sources.read_given`, or the expander's name
-    expander  what writes the perspectives; None where they are given
-    query     one of `expand.queries.FORMS`
+    topics   a name or a file, or several
+    source   see `expand.perspective_sources.read_given`, or a system of kind `expander`
+    query    one of `expand.perspective_sources.FORMS`
+    systems  the user's own YAML files with entries
+    how      of an expander: `prompt`, and what `toolkit.models.llm.load_llm` takes
+
+    Raises ToolkitError.
     """
 
-    topics: TopicSet
-    source: str
-    expander: Expander | None = None
-    query: str = FORMS[0]
-    attempts: int = ATTEMPTS
-    output: Output = field(default_factory=Output)
+    def __init__(
+        self,
+        topics: Any,
+        source: str,
+        *,
+        query: str = FORMS[0],
+        systems: Sequence[str | Path] = (),
+        attempts: int = ATTEMPTS,
+        output: str | Path | None = None,
+        **how: Any,
+    ):
+        self.topics, self.source, self.query, self.attempts = given_topics(topics), source, query, attempts
+        self.expander: Expander | None = None
+        if not is_given(source):
+            spec = choose_system(source, files=systems, kind="expander")
+            check_usable(spec, loader=how.get("loader"))
+            self.expander = load_expander(spec, **how)
+        elif how.get("prompt"):
+            raise ToolkitError(f"perspectives from {source} need no prompt", "--prompt is for a system that writes them")
+        self.output = Output.at(output)
 
     def plan(self) -> list[str]:
         """How many queries, or how much is asked."""
@@ -71,7 +86,7 @@ class ExpandJob(Job[Expanded]):
         if self.expander is None:
             perspectives, facts = read_given(self.source, self.topics)
         else:
-            perspectives = self.expander.perspectives(questions, self.attempts)
+            perspectives = self.expander.perspectives(questions, self.attempts, tools.executor)
             facts = self.expander.facts()
         size = sizes({topic.query_id: perspectives[topic.query_id] for topic in questions})
         return Expanded(expand_topics(questions, perspectives, self.query), facts, size)
@@ -90,43 +105,24 @@ class ExpandJob(Job[Expanded]):
         )
 
 
-def expand_job(
-    topics: Any,
-    source: str,
-    *,
-    query: str = FORMS[0],
-    systems: Sequence[str | Path] = (),
-    attempts: int = ATTEMPTS,
-    output: str | Path | None = None,
-    **how: Any,
-) -> ExpandJob:
-    """Topics with one query for each perspective, `<question>.<n>`.
-
-    topics   a name or a file, or several
-    source   see `expand.sources.read_given`, or a system of kind `expander`
-    systems  the user's own YAML files with entries
-    how      of an expander: `prompt`, and what `toolkit.models.llm.load_llm` takes
-
-    Raises ToolkitError.
-    """
-    topic_set, expander = given_topics(topics), None
-    if not is_given(source):
-        spec = choose_system(source, files=systems, kind="expander")
-        check_usable(spec, loader=how.get("loader"))
-        expander = load_expander(spec, **how)
-    elif how.get("prompt"):
-        raise ToolkitError(f"perspectives from {source} need no prompt", "--prompt is for a system that writes them")
-    return ExpandJob(topic_set, source, expander, query, attempts, Output.at(output))
-
-
-@dataclass
 class MergeJob(RunJob):
-    """The lists of each question to one run.
+    """The lists of a run (a file, or `-`), whose query ids are `<question>.<n>`, as one list a question; see `MergeLists`.
 
     queries  the file of expanded topics that was searched, where it is known: its record says which questions they are of
     """
 
-    queries: str | None = None
+    def __init__(
+        self,
+        lists: str | Path,
+        *,
+        depth: int = DEPTH,
+        duplicates: bool = False,
+        output: str | Path | None = None,
+        tag: str | None = None,
+        queries: str | None = None,
+    ):
+        super().__init__(Results(runs=(given_run(lists),)), MergeLists(depth, duplicates), Output.at(output), tag or "")
+        self.queries = queries
 
     def work(self, tools: Tools) -> tuple:
         """The merged run; its record names the questions as `topics`, and what was searched as `queries`."""
@@ -139,20 +135,6 @@ class MergeJob(RunJob):
             data["topics"] = part(known, "data", "topics")
             method = {"expansion": part(known, "method")["expansion"], **method}
         return (replace(made, provenance=Provenance(method, data)),)
-
-
-def merge_job(
-    lists: str | Path,
-    *,
-    depth: int = DEPTH,
-    duplicates: bool = False,
-    output: str | Path | None = None,
-    tag: str | None = None,
-    queries: str | None = None,
-) -> MergeJob:
-    """Merge the lists of a run's file (or `-`) whose query ids are `<question>.<n>`; see `toolkit.expand.merge`."""
-    inputs = Results(runs=(given_run(lists),))
-    return MergeJob(inputs, MergeLists(depth, duplicates), Output.at(output), tag or "", queries)
 
 
 def write_lists(lists: str | Path, output: str | Path, *, depth: int = DEPTH, duplicates: bool = False) -> dict[str, list[str]]:

@@ -2,67 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from toolkit.core.errors import ToolkitError
 from toolkit.core.files import is_stream
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.formats import write_run
 from toolkit.formats.ids import check_ids
-from toolkit.provenance import Provenance, write_recorded
-from toolkit.steps import Executor, LocalExecutor, Made, Results, Step, Tools
+from toolkit.provenance import Output
+from toolkit.steps import Executor, LocalExecutor, Made, Results, Step, Tools, given_run
 from toolkit.store.keyed_cache import KeyedCache
 
 Product = TypeVar("Product")
 FOLDER = "runs"  # where runs go whose file nobody names
 SUFFIXES = (".gz", ".zst", ".trec", ".txt", ".run", ".res", ".json", ".jsonl", ".parquet")
-
-
-@dataclass(frozen=True)
-class Output:
-    """Where a file and its record go.
-
-    path    `-` is standard output; None where nothing is written
-    beside  the record's file without `.yaml`, where it does not stand beside the file
-    """
-
-    path: Path | None = None
-    beside: Path | None = None
-
-    @classmethod
-    def at(cls, path: str | Path | None, record: str | Path | None = None) -> Output:
-        """Files that a user names, the record's with or without `.yaml`. ToolkitError for a folder."""
-        beside = None if record is None else Path(str(record).removesuffix(".yaml"))
-        output = cls(None if path is None else Path(path), beside)
-        for place in (output.path, output.beside):
-            if place and str(place) != "-" and place.is_dir():
-                raise ToolkitError(f"{place} is a folder, not a file", "name a file in it")
-        return output
-
-    @property
-    def plan(self) -> str:
-        """What writing does."""
-        return "write nothing" if self.path is None else f"write {self.path}"
-
-    def write(
-        self,
-        write: Callable[[str | Path], None],
-        provenance: Provenance,
-        *,
-        tag: str,
-        counts: Mapping[str, Any],
-        started: float,
-        what: str = "run",
-    ) -> None:
-        """File and record together, see `toolkit.provenance.write_recorded`."""
-        write_recorded(self.path, write, provenance, tag=tag, counts=counts, started=started, what=what, beside=self.beside)
 
 
 class Job(ABC, Generic[Product]):
@@ -118,12 +78,13 @@ def partial_results(output: Path | None) -> Iterator[Callable[[str], KeyedCache]
 
     try:
         yield open_cache
-    except BaseException:
+    finally:
         for cache in opened:
             cache.close()
-        raise
-    for cache in opened:
-        cache.remove()
+    # all that lie there: a pipeline of more steps may have been abandoned before
+    for path in output.parent.iterdir():
+        if re.fullmatch(re.escape(f".{output.name}.partial") + r"\d*(-wal|-shm)?", path.name):
+            path.unlink(missing_ok=True)
 
 
 @dataclass
@@ -177,10 +138,15 @@ class RunJob(Job[tuple[Made, ...]]):
 
     def run(self) -> Run:
         """Make the one run, under its tag."""
-        from dataclasses import replace
-
         [made] = self.make()
         return replace(made.run, tag=self.tag or made.run.tag)
+
+
+def runs_job(
+    step: Step, runs: Sequence[Any], *, output: str | Path | None = None, metadata: str | Path | None = None, tag: str = ""
+) -> RunJob:
+    """Runs, as files or in any form, to runs by a step (`Fuse`, `Pool`, ...). ToolkitError for what cannot be read."""
+    return RunJob(Results(runs=tuple(map(given_run, runs))), step, Output.at(output, metadata), tag or "")
 
 
 def stem_of(source: str | Path) -> str:

@@ -3,38 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import TopicSet
 from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.formats import write_qrels
-from toolkit.jobs.file_job import Job, Output
-from toolkit.jobs.given import given_topics, recorded_run
+from toolkit.jobs.file_job import Job
 from toolkit.judge.judging import Judged, judge_run
 from toolkit.judge.pool import Row, pool, rows_of
 from toolkit.judge.stance import Stances, pairs_of, stances, write_stances
 from toolkit.models.judges import Judge, Plan
-from toolkit.provenance import Provenance, Recorded, topics_facts
-from toolkit.steps import Tools
-from toolkit.texts import Texts, texts_from
+from toolkit.provenance import Output, Provenance, Recorded, topics_facts
+from toolkit.steps import Tools, given_topics, recorded_run
+from toolkit.texts import texts_from
 
 
-@dataclass
 class JudgeJob(Job[Judged]):
-    """Runs to judge: read, looked up and checked; neither texts nor the judge are touched yet."""
+    """Runs to judge: read, looked up and checked; neither texts nor the judge are touched yet.
 
-    inputs: tuple[Recorded[Run], ...]
-    topics: TopicSet
-    texts: Texts
-    judge: Judge
-    depth: int
-    output: Output = field(default_factory=Output)
+    sources      files, or runs in any form
+    topics       a name or file, or several; those that the first run's record names, where none are given
+    index, docs  where texts come from, see `toolkit.texts`
+    depth        documents of each question
+    output       None writes nothing
+
+    Raises ToolkitError.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Any],
+        judge: Judge,
+        *,
+        topics: Any = None,
+        index: str | None = None,
+        docs: str | None = None,
+        depth: int = 10,
+        output: str | Path | None = None,
+        metadata: str | Path | None = None,
+    ):
+        if not sources:
+            raise ToolkitError("no run to judge", "tandem judge RUN --judge NAME")
+        self.inputs: tuple[Recorded[Run], ...] = tuple(map(recorded_run, sources))
+        self.topics = given_topics(topics) if topics is not None else recorded_topics(self.inputs[0])
+        self.texts = texts_from(self.topics, index=index, docs=docs)
+        self.judge, self.depth, self.output = judge, depth, Output.at(output, metadata)
 
     @property
     def runs(self) -> list[Run]:
@@ -78,38 +95,11 @@ class JudgeJob(Job[Judged]):
         )
 
 
-def judge_job(
-    sources: Sequence[Any],
-    judge: Judge,
-    *,
-    topics: Any = None,
-    index: str | None = None,
-    docs: str | None = None,
-    depth: int = 10,
-    output: str | Path | None = None,
-    metadata: str | Path | None = None,
-) -> JudgeJob:
-    """Judge which perspectives the best documents of runs hold.
-
-    sources      runs' files; `-` is standard input
-    topics       those that the first run was made with, as its record says, where none are named
-    index, docs  where texts come from, see `toolkit.texts`
-    output       None writes nothing
-    """
-    if not sources:
-        raise ToolkitError("no run to judge", "tandem judge RUN --judge NAME")
-    read = tuple(map(recorded_run, sources))
-    topic_set = given_topics(topics) if topics is not None else recorded_topics(read[0])
-    return JudgeJob(read, topic_set, texts_from(topic_set, index=index, docs=docs), judge, depth, Output.at(output, metadata))
-
-
-@dataclass
 class StanceJob(Job[Stances]):
     """Questions with two perspectives: which of them supports the claim?"""
 
-    topics: TopicSet
-    judge: Judge
-    output: Output
+    def __init__(self, topics: Any, judge: Judge, *, output: str | Path | None = None, metadata: str | Path | None = None):
+        self.topics, self.judge, self.output = given_topics(topics), judge, Output.at(output, metadata)
 
     def plan(self) -> list[str]:
         """How much would be asked."""
@@ -132,11 +122,6 @@ class StanceJob(Job[Stances]):
             started=started,
             what="qrels",
         )
-
-
-def stance_job(topics: str, judge: Judge, *, output: str | Path | None = None, metadata: str | Path | None = None) -> StanceJob:
-    """Which perspective of each question supports it; see `StanceJob`."""
-    return StanceJob(given_topics(topics), judge, Output.at(output, metadata))
 
 
 def planned(judge: Judge, plan: Plan) -> str:

@@ -7,19 +7,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import say
-from toolkit.core.runs import Run
 from toolkit.index import own_name
-from toolkit.instructions import as_asked
-from toolkit.jobs.file_job import Output, RunJob
-from toolkit.jobs.given import given_topics
+from toolkit.jobs.file_job import RunJob
+from toolkit.provenance import Output
 from toolkit.search.chosen_system import shared_parameters
 from toolkit.search.retrieve import DEFAULT_HITS, Retrieve
-from toolkit.steps import Pipeline, Results, Step
+from toolkit.steps import Pipeline, Step, results_of
 
 if TYPE_CHECKING:
     from toolkit.rerank import Rerank
-    from toolkit.texts import Texts
+
+
+class SearchJob(RunJob):
+    """Topics to a run, by steps that begin with a search."""
+
+    def warnings(self) -> list[str]:
+        """Those of the steps; and where a benchmark's topics are searched in documents that it has no judgments for."""
+        benchmark, searched = self.inputs.topics.benchmark, retrievals(self.step)
+        names = {source.name for step in searched for source in step.engine.sources}
+        if not benchmark or names & {own_name(benchmark, group) for group in benchmark.groups}:
+            return super().warnings()
+        note = f"note: {benchmark.spec.name} has no judgments for the documents of {_searched_name(searched[0])}"
+        return [*super().warnings(), f"{note}: compare its runs with one another"]
 
 
 def search_job(
@@ -39,7 +48,7 @@ def search_job(
     metadata: str | Path | None = None,
     tag: str | None = None,
     **how: Any,
-) -> RunJob:
+) -> SearchJob:
     """Search topics with one system or the fusion of several, and rerank what was found where a reranker is named.
 
     topics       a name or file, or several
@@ -107,21 +116,17 @@ RETRIEVE_OPTIONS = (
 
 def retrievals(step: Step) -> list[Retrieve]:
     """The steps of a job that search."""
-    if isinstance(step, Pipeline):
-        return [one for part in step.steps for one in retrievals(part)]
-    if sources := getattr(step, "sources", ()):  # a fusion
-        return [one for source in sources for one in retrievals(source)]
-    return [step] if isinstance(step, Retrieve) else []
+    return [one for one in step.single if isinstance(one, Retrieve)]
 
 
 def rerankers(step: Step) -> list[Rerank]:
     """The steps of a job that rerank."""
     from toolkit.rerank import Rerank
 
-    return [one for one in (step.steps if isinstance(step, Pipeline) else [step]) if isinstance(one, Rerank)]
+    return [one for one in step.single if isinstance(one, Rerank)]
 
 
-def search_name(job: RunJob) -> str:
+def search_name(job: SearchJob) -> str:
     """`run.<topics>.<index>.<system>.trec`; the system is its name, then what differs from its defaults."""
     first, *others = job.step.steps if isinstance(job.step, Pipeline) else (job.step,)
     [searched, *_] = retrievals(first)
@@ -137,16 +142,6 @@ def _searched_name(step: Retrieve) -> str:
     return Path(name).resolve().name if Path(name).is_dir() else name.replace("/", "-")
 
 
-def say_unjudged(job: RunJob) -> None:
-    """Say where a benchmark's topics are searched in a corpus whose documents it has no judgments for."""
-    benchmark = job.inputs.topics.benchmark
-    searched = retrievals(job.step)
-    names = {source.name for step in searched for source in step.engine.sources}
-    if benchmark and names.isdisjoint(own_name(benchmark, group) for group in benchmark.groups):
-        index = _searched_name(searched[0])
-        say(f"note: {benchmark.spec.name} has no judgments for the documents of {index}: compare its runs with one another")
-
-
 def pipeline_job(
     step: Step,
     topics: Any,
@@ -156,22 +151,6 @@ def pipeline_job(
     output: str | Path | None = None,
     metadata: str | Path | None = None,
     tag: str | None = None,
-) -> RunJob:
-    """Any steps that begin with a search, over topics; texts are those of `docs`, or of what is searched."""
-    topic_set = given_topics(topics)
-    texts: Texts | None = None
-    if step.reads_texts:
-        from toolkit.texts import texts_from
-
-        index = next((one.index for one in retrievals(step)), None)
-        texts = texts_from(topic_set, docs=docs) if docs is not None else texts_from(topic_set, index=index)
-    inputs = Results(topic_set, as_asked(topic_set, instruction), instruction, texts)
-    return RunJob(inputs, step, Output.at(output, metadata), tag or "")
-
-
-def run_steps(step: Step, topics: Any, **how: Any) -> Run:
-    """`(Retrieve("bm25") >> Rerank("NAME"))("infosearch-mini")`: the run that steps make of topics, see `pipeline_job`."""
-    return pipeline_job(step, topics, **how).run()
-
-
-Step.__call__ = run_steps  # steps lie below jobs, which read topics and write runs
+) -> SearchJob:
+    """Any steps that begin with a search, over topics, see `toolkit.steps.results_of`."""
+    return SearchJob(results_of(step, topics, instruction, docs), step, Output.at(output, metadata), tag or "")

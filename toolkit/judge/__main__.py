@@ -14,14 +14,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, model_options, note, recipe_options, text_options, topics_option
+from toolkit.shell import command, guard, llm_options, make, model_options, note, recipe_options, text_options, topics_option
 
 if TYPE_CHECKING:
-    from toolkit.jobs import Job
     from toolkit.jobs.judge_jobs import JudgeJob
     from toolkit.models.judges import Judge
 
@@ -38,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     )
     what_options(made)
     asked_options(made)
-    llm_options(made)
+    server_options(made)
     out = made.add_argument_group("output")
     out.add_argument(
         "--output", metavar="F", help="qrels, stances or a table, .gz or .zst too, or - (default: a name in runs/)"
@@ -71,13 +69,11 @@ def asked_options(made: argparse.ArgumentParser) -> None:
     options.add_argument("--shots", metavar="F", help="labelled examples in front: JSON lines (document, statement, label)")
     options.add_argument("--show-prompt", action="store_true", help="print the prompt, and do nothing")
     options.add_argument("--seed", type=int, metavar="N", help="of answers that are drawn, and of guesses")
-    options.add_argument("--replay", action="store_true", help="answers from the cache alone")
 
 
-def llm_options(made: argparse.ArgumentParser) -> None:
+def server_options(made: argparse.ArgumentParser) -> None:
     model = made.add_argument_group("the model")
-    model.add_argument("--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine")
-    model.add_argument("--concurrency", type=int, metavar="N", help="requests to a server at the same time (default: 16)")
+    llm_options(model)
     model.add_argument("--retries", type=int, metavar="N", help="how often a failed request is repeated (default: 6)")
     model.add_argument("--timeout", type=float, metavar="S", help="seconds that an answer may take (default: 600)")
     model_options(model)
@@ -92,10 +88,10 @@ def main(args: argparse.Namespace) -> int:
     judge = load(args)
     if args.task == "stance":
         return stance(args, judge)
-    from toolkit.jobs.judge_jobs import judge_job
+    from toolkit.jobs.judge_jobs import JudgeJob
 
-    how = {"topics": args.topics, "index": args.index, "docs": args.docs, "depth": args.depth}
-    job = judge_job(args.run, judge, **how, output=args.output, metadata=args.metadata)
+    given = {name: getattr(args, name) for name in ("topics", "index", "docs", "depth", "output", "metadata")}
+    job = JudgeJob(args.run, judge, **given)
     if args.export:
         return export(args, job)
     return correct(args, job) if args.correct else judge_runs(args, job)
@@ -138,7 +134,7 @@ def load(args: argparse.Namespace) -> Judge:
         given["trust_remote_code"] = True
     shots = read_shots(args.shots) if args.shots else ()
     task = STANCE if args.task == "stance" else SUPPORT
-    return load_judge(spec, task=task, shots=shots, replay=args.replay, **given)
+    return load_judge(spec, task=task, shots=shots, replay=bool(args.replay), **given)
 
 
 def show_prompt(args: argparse.Namespace) -> int:
@@ -162,11 +158,9 @@ def show_prompt(args: argparse.Namespace) -> int:
 def judge_runs(args: argparse.Namespace, job: JudgeJob) -> int:
     from toolkit.jobs.judge_jobs import emit_warnings
 
-    place_output(args, job, f"qrels.{job.topics.name}.{job.judge.spec.name}.txt")
-    if args.dry_run:
-        print("\n".join(job.describe()))
+    judged = make(job, args, lambda job: f"qrels.{job.topics.name}.{job.judge.spec.name}.txt")
+    if judged is None:
         return 0
-    judged = job.make()
     emit_warnings(job.judge)
     output, counts = job.output.path, job.judge.counts
     if str(output) != "-":
@@ -174,29 +168,18 @@ def judge_runs(args: argparse.Namespace, job: JudgeJob) -> int:
     return 0
 
 
-def place_output(args: argparse.Namespace, job: Job, name: str) -> None:
-    """Name the file of a job where the user has not."""
-    from toolkit.jobs import Output
-
-    if args.output is None:
-        job.output = Output.at(Path("runs", name), args.metadata)
-
-
 def stance(args: argparse.Namespace, judge: Judge) -> int:
-    from toolkit.jobs.judge_jobs import stance_job
+    from toolkit.jobs.judge_jobs import StanceJob
 
     if not args.topics:
         raise ToolkitError("no questions are named", "name them with --topics")
-    job = stance_job(args.topics, judge, output=args.output, metadata=args.metadata)
-    place_output(args, job, f"stances.{job.topics.name}.{judge.spec.name}.tsv")
-    if args.dry_run:
-        print("\n".join(job.describe()))
-        return 0
-    stances = job.make()
-    note(
-        f"{job.output.path}: {len(stances.supporting):,} questions; left out: {stances.others:,} without two perspectives, "
-        f"{stances.undecided:,} undecided, {stances.unjudged:,} unjudged"
-    )
+    job = StanceJob(args.topics, judge, output=args.output, metadata=args.metadata)
+    stances = make(job, args, lambda job: f"stances.{job.topics.name}.{judge.spec.name}.tsv")
+    if stances:
+        note(
+            f"{job.output.path}: {len(stances.supporting):,} questions; left out: {stances.others:,} without two perspectives, "
+            f"{stances.undecided:,} undecided, {stances.unjudged:,} unjudged"
+        )
     return 0
 
 

@@ -1,12 +1,13 @@
 """The record of a file, `<file>.yaml` beside it: how it was made, in the parts of ir_metadata (Breuer et al. 2022).
 
-Reading a file with its record and writing both are one function each: `read_recorded`, `write_recorded`.
+Reading a file with its record and writing both are one function each: `read_recorded`, `Output.write`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -180,39 +181,59 @@ def record_of(provenance: Provenance, *, tag: str, seconds: float, what: str, ma
     }
 
 
-def write_recorded(
-    output: str | Path | None,
-    write: Callable[[str | Path], None],
-    provenance: Provenance,
-    *,
-    tag: str,
-    counts: Mapping[str, Any],
-    started: float,
-    what: str = "run",
-    beside: str | Path | None = None,
-) -> None:
-    """Write a file and its record. What a process that is killed leaves is an old pair, a new pair, or a file whose record
-    is of another one, which readers see by the digest.
+@dataclass(frozen=True)
+class Output:
+    """Where a file and its record go.
 
-    output   the file; None writes the record alone
-    write    writes the file at a path
-    counts   what the record says of the file beside its name and digest
-    started  when the work began (`time.time()`)
-    beside   the record's file without `.yaml`; None is beside the file, and no record where the output is a stream
+    path    `-` is standard output; None where no file is written
+    beside  the record's file without `.yaml`; None is beside the file, and no record where that is a stream
     """
-    place = beside if beside is not None else (None if output is None or is_stream(output) else output)
-    if place is None:
-        if output is not None:
-            write(output)
-        return
-    with open_output(record_path(place)) as out:  # opened first: where it cannot be written, nothing is
-        made: dict[str, Any] = {}
-        if output is not None:
-            write(output)
-            if not is_stream(output):
-                made = {"file": Path(output).name, "sha256": file_digest(Path(output))}
-        seconds = time.time() - started
-        out.write(to_yaml(record_of(provenance, tag=tag, seconds=seconds, what=what, made={**made, **counts})))
+
+    path: Path | None = None
+    beside: Path | None = None
+
+    @classmethod
+    def at(cls, path: str | Path | None, record: str | Path | None = None) -> Output:
+        """Files that a user names, the record's with or without `.yaml`. ToolkitError for a folder."""
+        beside = None if record is None else Path(str(record).removesuffix(".yaml"))
+        output = cls(None if path is None else Path(path), beside)
+        for place in (output.path, output.beside):
+            if place and str(place) != "-" and place.is_dir():
+                raise ToolkitError(f"{place} is a folder, not a file", "name a file in it")
+        return output
+
+    @property
+    def plan(self) -> str:
+        """What writing does."""
+        return "write nothing" if self.path is None else f"write {self.path}"
+
+    def write(
+        self,
+        write: Callable[[Path], None],
+        provenance: Provenance,
+        *,
+        tag: str,
+        counts: Mapping[str, Any],
+        started: float,
+        what: str = "run",
+    ) -> None:
+        """Write a file and its record. What a process that is killed leaves is an old pair, a new pair, or a file whose record
+        is of another one, which readers see by the digest.
+
+        write    writes the file at a path
+        counts   what the record says of the file beside its name and digest
+        started  when the work began (`time.time()`)
+        """
+        stream = self.path is None or is_stream(self.path)
+        place = self.beside or (None if stream else self.path)
+        # opened first: where it cannot be written, nothing is
+        with nullcontext() if place is None else open_output(record_path(place)) as out:
+            if self.path is not None:
+                write(self.path)
+            if out is not None:
+                made = {} if stream else {"file": self.path.name, "sha256": file_digest(self.path)}
+                seconds = time.time() - started
+                out.write(to_yaml(record_of(provenance, tag=tag, seconds=seconds, what=what, made={**made, **counts})))
 
 
 def write_record(path: str | Path, record: Mapping[str, Any]) -> Path:

@@ -11,7 +11,18 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.shell import command, guard, model_options, recipe_options, run_job, run_output, text_options, topics_option
+from toolkit.shell import (
+    command,
+    guard,
+    instruction_option,
+    llm_options,
+    make_runs,
+    model_options,
+    recipe_options,
+    run_output,
+    text_options,
+    topics_option,
+)
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise")
@@ -32,33 +43,24 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--system", required=True, metavar="S", help="a reranker of the registry, a folder, or a Hugging Face id")
     recipe_options(how)
     how.add_argument("--kind", choices=KINDS, help="what a folder or id is that no entry knows")
-    how.add_argument(
-        "--instruction",
-        choices=("full", "short", "keywords", "placebo", "none"),
-        default="full",
-        help="what the topics' instructions become",
-    )
+    instruction_option(how)
     how.add_argument("--prompt", metavar="F", help="a prompt of your own instead of the system's")
     how.add_argument("--show-prompt", action="store_true", help="print the prompt, and do nothing")
     how.add_argument("--tail", choices=("keep", "drop"), help="documents below the depth: behind the others, or left out")
     how.add_argument("--scores", choices=("own", "rank", "candidates"), help="the model's, 1/rank, or those of the old ranks")
-    model = parser.add_argument_group("the model")
-    model_options(model)
+    model_options(parser.add_argument_group("the model"))
     lists = parser.add_argument_group("listwise rerankers")
     lists.add_argument("--window", type=int, metavar="N", help="passages shown at once (default: 20)")
     lists.add_argument("--step", type=int, metavar="N", help="how far the window moves up (default: 10)")
     lists.add_argument("--passes", type=int, metavar="N", help="how often it goes over the list (default: 1)")
     lists.add_argument("--shuffle", type=int, metavar="SEED", help="begin with a random order")
-    lists.add_argument("--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine")
-    lists.add_argument("--concurrency", type=int, metavar="N", help="requests to a server at the same time (default: 16)")
-    lists.add_argument("--replay", action="store_true", default=None, help="answers from the cache alone")
+    llm_options(lists)
     run_output(parser)
     return parser
 
 
-def main(args: argparse.Namespace) -> int:
-    from toolkit.jobs import rerank_job
-    from toolkit.jobs.run_jobs import rerank_name
+def main(args: argparse.Namespace) -> None:
+    from toolkit.jobs.rerank_job import rerank_job, rerank_name
     from toolkit.models import jvm
     from toolkit.registry.choice import choose_system
     from toolkit.rerank.rerank_step import Rerank, shown_prompt
@@ -67,20 +69,10 @@ def main(args: argparse.Namespace) -> int:
     spec = choose_system(args.system, files=args.systems, recipe=args.recipe, kind=args.kind)
     if args.show_prompt:
         print(shown_prompt(spec, args.prompt))
-        return 0
-    given = {name: getattr(args, name) for name in OPTIONS}
-    job = rerank_job(
-        args.run,
-        Rerank(spec, trust_remote_code=args.trust_remote_code or None, **given),
-        topics=args.topics,
-        index=args.index,
-        docs=args.docs,
-        output=args.output,
-        metadata=args.metadata,
-        tag=args.tag,
-        instruction=args.instruction,
-    )
-    return run_job(job, args, rerank_name)
+        return
+    step = Rerank(spec, trust_remote_code=args.trust_remote_code or None, **{name: getattr(args, name) for name in OPTIONS})
+    given = {name: getattr(args, name) for name in ("topics", "index", "docs", "output", "metadata", "tag", "instruction")}
+    make_runs(rerank_job(args.run, step, **given), args, rerank_name)
 
 
 if __name__ == "__main__":

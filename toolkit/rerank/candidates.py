@@ -1,18 +1,29 @@
-"""The candidates of a run, query by query: what is read again, and what stays behind."""
+"""The candidates of a run, query by query: what is read again, what stays behind, and the run that comes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from toolkit.core.columns import to_arrow
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError, three
+from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.topics import Topic
 from toolkit.texts import check_texts
+
+SCORES, TAILS = ("own", "rank", "candidates"), ("keep", "drop")
+
+
+class Part(NamedTuple):
+    """A run with the topics of its queries, the texts of its documents, and where these come from, for a message."""
+
+    run: Run
+    topics: Sequence[Topic]
+    texts: Mapping[str, Doc]
+    place: str = "the texts given"
 
 
 class Candidates(NamedTuple):
@@ -22,21 +33,39 @@ class Candidates(NamedTuple):
     head: list[ScoredDoc]
     tail: list[ScoredDoc]
 
+    def ranked(self, order: Sequence[int], scores: str, tail: str, own: Sequence[float] = ()) -> Iterator[ScoredDoc]:
+        """The query's lines, best first.
 
-def read_candidates(
-    run: Run, topics: Sequence[Topic], texts: Mapping[str, Doc], depth: int, place: str = "the texts given"
-) -> list[Candidates]:
+        order   positions in the head
+        scores  `own`: those given, of the head's documents in this order, and of the tail's; `rank`: 1 / rank, which says no
+                more than the rank; `candidates`: the document at rank r takes the score that the run had at rank r
+        tail    `keep` the documents below the depth behind the others in their order, or `drop` them
+        """
+        behind = self.tail if tail == "keep" else []
+        given = {"own": own, "rank": [1 / rank for rank in range(1, len(order) + len(behind) + 1)]}
+        ranked = [self.head[position] for position in order] + behind
+        values = given.get(scores, [doc.score for doc in self.head + behind])
+        return (doc._replace(score=value) for doc, value in zip(ranked, values, strict=True))
+
+
+def read_candidates(part: Part, depth: int) -> list[Candidates]:
     """Every query of the run, in its order; all that is missing is said at once.
 
     Raises ToolkitError for a depth without meaning, two topics of one id, queries that are not among the topics, a document
-    twice in a query, and documents of which `texts` (from `place`) has none.
+    twice in a query, and documents without text.
     """
-    if depth < 1:
-        raise ToolkitError(f"depth is {depth}", "a whole number from 1 on")
-    known = check_queries(run, topics)
-    check_repeats(run)
-    check_texts(wanted_ids(run, depth), texts, place)
-    return [Candidates(known[query_id], docs[:depth], docs[depth:]) for query_id, docs in run.rankings()]
+    check_counts(depth=depth)
+    known = check_queries(part.run, part.topics)
+    check_repeats(part.run)
+    check_texts(wanted_ids(part.run, depth), part.texts, part.place)
+    return [Candidates(known[query_id], docs[:depth], docs[depth:]) for query_id, docs in part.run.rankings()]
+
+
+def check_choices(scores: str, tail: str, known: Sequence[str] = SCORES) -> None:
+    """ToolkitError for other scores or tails than there are."""
+    for name, value, choices in (("scores", scores, known), ("tail", tail, TAILS)):
+        if value not in choices:
+            raise ToolkitError(f"{name} is {value!r}", f"known: {', '.join(choices)}")
 
 
 def check_queries(run: Run, topics: Sequence[Topic]) -> dict[str, Topic]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,23 +15,12 @@ from toolkit.core.progress import progress, say
 from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
-from toolkit.rerank.candidates import Candidates, read_candidates
+from toolkit.rerank.candidates import Candidates, Part, check_choices, read_candidates
 from toolkit.steps import Executor, LocalExecutor
 
 if TYPE_CHECKING:
     from toolkit.models.rerankers.base import Pair, Reranker
     from toolkit.store.keyed_cache import KeyedCache
-
-SCORES, TAILS = ("own", "rank", "candidates"), ("keep", "drop")
-
-
-class Part(NamedTuple):
-    """A run with the topics of its queries, the texts of its documents, and where these come from, for a message."""
-
-    run: Run
-    topics: Sequence[Topic]
-    texts: Mapping[str, Doc]
-    place: str
 
 
 def rerank(
@@ -50,10 +39,9 @@ def rerank(
 
     topics  of all queries of the run
     texts   doc_id -> document, of all documents down to `depth`; `place` is where they come from, for a message
-    scores  `own`: the model's, the same in every mode; `rank`: 1 / rank; `candidates`: the document at rank r takes the score
-            that the run had at rank r; where neighbours had equal ones, the tie order decides between them, not the model
-    tail    `keep` the documents below `depth` behind the others in their order (with `own` scores: 1, 2, ... below the lowest
-            of the query, which say nothing but the order), or `drop` them
+    scores  `own`: the model's, the same in every mode, those of the tail 1, 2, ... below the lowest of the query; `rank` and
+            `candidates` (see `Candidates.ranked`): where neighbours had equal ones, the tie order decides, not the model
+    tail    see `Candidates.ranked`
     cache   where scores are stored as they are computed: a second call resumes where the first one was interrupted
 
     Pairs of equal texts, as in two modes that share a query, are scored once. Equal scores come in the one tie order. Raises
@@ -74,10 +62,8 @@ def rerank_parts(
     executor: Executor | None = None,
 ) -> list[Run]:
     """A run for each part, as `rerank` makes it; equal pairs of several parts are scored once."""
-    for name, value, known in (("scores", scores, SCORES), ("tail", tail, TAILS)):
-        if value not in known:
-            raise ToolkitError(f"{name} is {value!r}", f"known: {', '.join(known)}")
-    lists = [read_candidates(*part[:3], depth, part.place) for part in parts]
+    check_choices(scores, tail)
+    lists = [read_candidates(part, depth) for part in parts]
     places: dict[Pair, int] = {}
     positions = [_positions(heads, part.texts, reranker, places) for heads, part in zip(lists, parts, strict=True)]
     found = score_pairs(list(places), reranker, cache, executor)
@@ -165,14 +151,8 @@ def _rows(one: Candidates, scored: np.ndarray, scores: str, tail: str) -> Iterat
     # two sorts, the second of which keeps the order of equals: scores compare as 32-bit floats, as trec_eval reads them
     order = sorted(range(len(scored)), key=lambda position: one.head[position].doc_id, reverse=True)
     order.sort(key=lambda position: -np.float32(scored[position]))
-    behind = one.tail if tail == "keep" else []
-    ranked = [one.head[position].doc_id for position in order] + [doc.doc_id for doc in behind]
-    given = {
-        "own": lambda: [*scored[order].tolist(), *below(scored.min(), len(behind))],
-        "rank": lambda: [1 / rank for rank in range(1, len(ranked) + 1)],
-        "candidates": lambda: [doc.score for doc in one.head + behind],
-    }[scores]()
-    return (ScoredDoc(one.topic.query_id, doc_id, score) for doc_id, score in zip(ranked, given, strict=True))
+    own = [*scored[order].tolist(), *below(scored.min(), len(one.tail) if tail == "keep" else 0)] if scores == "own" else ()
+    return one.ranked(order, scores, tail, own)
 
 
 def below(lowest: float, count: int) -> list[float]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks import TopicSet
-from toolkit.core.errors import ToolkitError, three
+from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.runs import Run, join_runs
 from toolkit.core.specs import SystemSpec
 from toolkit.models.checkpoints import check_usable
@@ -22,9 +22,9 @@ from toolkit.models.rerankers import check_reranker, load_reranker
 from toolkit.models.rerankers.reranker_settings import PROMPTED, parameters
 from toolkit.provenance import model_identity, topics_digest, topics_facts
 from toolkit.registry.choice import choose_system
-from toolkit.rerank.candidates import check_queries, check_repeats, count_tied, wanted_ids
+from toolkit.rerank.candidates import Part, check_queries, check_repeats, count_tied, wanted_ids
 from toolkit.rerank.listwise import plan_listwise, rerank_listwise
-from toolkit.rerank.pointwise import Part, rerank_parts
+from toolkit.rerank.pointwise import rerank_parts
 from toolkit.steps import Results, Step, Tools
 from toolkit.texts import Texts, check_texts
 
@@ -72,9 +72,7 @@ class Rerank(Step):
             raise ToolkitError(message, "only listwise rerankers have")
         if not listwise:
             check_reranker(spec, given.get("prompt"))
-        for name in ("depth", "batch_size"):
-            if known.get(name, 1) < 1:
-                raise ToolkitError(f"{name.replace('_', ' ')} is {known[name]}", "a whole number from 1 on")
+        check_counts(depth=known.get("depth"), batch_size=known.get("batch_size"))
         self.spec = spec
         self.depth: int = known.get("depth", DEFAULT_DEPTH)
         self.tail: str = known.get("tail", "keep")
@@ -192,7 +190,7 @@ class Rerank(Step):
 
     def _listwise(self, parts: list[Part], tools: Tools) -> tuple[list[Run], dict[str, Any]]:
         ranker = load_ranker(self.spec, **self.loading)
-        how = {"depth": self.depth, "tail": self.tail, "scores": self.scores, **self.sliding}
+        how = {"depth": self.depth, "tail": self.tail, "scores": self.scores, **self.sliding, "executor": tools.executor}
         done = [rerank_listwise(part.run, part.topics, part.texts, self.spec, ranker, **how) for part in parts]
         return [run for run, _ in done], done[-1][1]
 

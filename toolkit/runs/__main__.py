@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
-from toolkit.shell import command, from_os_error, guard, note, subcommands, topics_option
+from toolkit.shell import command, from_os_error, guard, make_runs, note, subcommands, topics_option
 
 if TYPE_CHECKING:
     from toolkit.core.runs import Run
@@ -186,11 +186,10 @@ def _texts(args: argparse.Namespace, run: Run) -> tuple[list[Topic], dict[str, s
 
 
 def run_pool(args: argparse.Namespace) -> None:
-    from toolkit.jobs.run_jobs import pool_job
+    from toolkit.jobs import runs_job
+    from toolkit.runs import Pool
 
-    run = pool_job(args.run, depth=args.depth, size=args.size, output=args.output, tag=args.tag).run()
-    if args.output != "-":
-        note(f"{args.output}: {len(run.query_ids):,} queries, {len(run):,} documents")
+    make_runs(runs_job(Pool(depth=args.depth, size=args.size), args.run, output=args.output, tag=args.tag), args)
 
 
 def main(args: argparse.Namespace) -> int | None:

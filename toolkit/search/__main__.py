@@ -13,7 +13,16 @@ import argparse
 import os
 import sys
 
-from toolkit.shell import command, guard, model_options, recipe_options, run_job, run_output, topics_option
+from toolkit.shell import (
+    command,
+    guard,
+    instruction_option,
+    make_runs,
+    model_options,
+    recipe_options,
+    run_output,
+    topics_option,
+)
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 OPTIONS = (
@@ -52,13 +61,7 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--rm3", action="store_true", default=None, help="expand queries with RM3")
     how.add_argument("--hits", type=int, default=1000, metavar="N", help="documents a query (default: 1000)")
     how.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one a core")
-    how.add_argument(
-        "--instruction",
-        choices=("full", "short", "keywords", "placebo", "none"),
-        default="full",
-        help="the topics' instructions as they are (default), in the benchmark's own short wording or keywords (FollowIR has "
-        "them), as sentences of that length that ask for nothing, or left out",
-    )
+    instruction_option(how)
     second = parser.add_argument_group("reranking")
     second.add_argument("--rerank", metavar="S", help="a reranker for the best documents of each query")
     second.add_argument("--rerank-recipe", metavar="R", help="a recipe of the reranker")
@@ -74,18 +77,13 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(args: argparse.Namespace) -> int:
-    from toolkit.jobs.search_jobs import say_unjudged, search_job, search_name
+def main(args: argparse.Namespace) -> None:
+    from toolkit.jobs.search_jobs import search_job, search_name
     from toolkit.models import jvm
 
     jvm.set_debug(args.debug)
-    job = search_job(
-        args.topics,
-        args.index,
-        args.system or "bm25",
-        **{name: getattr(args, name) for name in OPTIONS},
-    )
-    return run_job(job, args, search_name, say_unjudged)
+    given = {name: getattr(args, name) for name in OPTIONS}
+    make_runs(search_job(args.topics, args.index, args.system or "bm25", **given), args, search_name)
 
 
 if __name__ == "__main__":

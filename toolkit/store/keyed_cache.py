@@ -64,12 +64,6 @@ class KeyedCache:
             self._connection.close()
             self._connection = None
 
-    def remove(self) -> None:
-        """Close the file and remove it."""
-        self.close()
-        for suffix in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-
     def _open(self) -> sqlite3.Connection:
         if not self._connection:
             self.path.parent.mkdir(parents=True, exist_ok=True)

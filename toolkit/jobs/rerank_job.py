@@ -1,8 +1,7 @@
-"""Jobs that make a run of runs: reranking, fusing, pooling."""
+"""The job that reranks: a run and its topics, as its record or the user names them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,11 @@ from toolkit.benchmarks import TopicSet
 from toolkit.benchmarks.candidates import CANDIDATES, benchmark_candidates
 from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError
-from toolkit.fuse import Fuse
 from toolkit.instructions import as_asked
-from toolkit.jobs.file_job import Output, RunJob, stem_of
-from toolkit.jobs.given import given_run, given_topics, made_of, recorded_run
+from toolkit.jobs.file_job import RunJob, stem_of
+from toolkit.provenance import Output
 from toolkit.rerank import Rerank
-from toolkit.runs.pool import SIZE as POOL_SIZE
-from toolkit.runs.pool import Pool
-from toolkit.search.retrieve import DEFAULT_HITS
-from toolkit.steps import Made, Results
+from toolkit.steps import Made, Results, given_topics, made_of, recorded_run
 from toolkit.texts import texts_from
 
 
@@ -69,28 +64,3 @@ def _benchmarks_own(topics: TopicSet) -> Made:
     run = benchmark_candidates(topics)
     facts = {"of": topics.benchmark.spec.name, "queries": len(run.query_ids), "lines": len(run)}
     return Made(run, source=CANDIDATES, facts=facts)
-
-
-def fuse_job(
-    runs: Sequence[Any],
-    method: str = "rrf",
-    *,
-    hits: int = DEFAULT_HITS,
-    output: str | Path | None = None,
-    tag: str | None = None,
-) -> RunJob:
-    """Fuse the runs of two or more files; see `toolkit.fuse.Fuse`."""
-    return RunJob(Results(runs=tuple(map(given_run, runs))), Fuse(method=method, hits=hits), Output.at(output), tag or "")
-
-
-def pool_job(
-    runs: Sequence[Any],
-    *,
-    depth: int | None = None,
-    size: int = POOL_SIZE,
-    output: str | Path | None = None,
-    tag: str | None = None,
-) -> RunJob:
-    """Pool the runs of some files; see `toolkit.runs.pool`."""
-    step = Pool(depth=depth, size=size)
-    return RunJob(Results(runs=tuple(map(given_run, runs))), step, Output.at(output), tag or "")
