@@ -10,8 +10,8 @@ from toolkit.core.topics import Topic
 from toolkit.formats import read_topics, write_run, write_topics
 from toolkit.index import build_index, corpus_from_docs, corpus_from_files
 from toolkit.models.anserini import Searcher, analyzer, languages
-from toolkit.models.anserini_index import StoredTexts
 from toolkit.models.jvm import java_class
+from toolkit.models.stored_texts import StoredTexts
 
 pytestmark = pytest.mark.lucene
 

@@ -5,9 +5,10 @@ import pytest
 
 from toolkit.core.documents import Doc
 from toolkit.core.topics import Topic
-from toolkit.models.anserini_index import StoredTexts, indexing
+from toolkit.models.anserini_index import indexing
 from toolkit.models.impact import ImpactSearcher, json_line, quantise, repeated
 from toolkit.models.jvm import java_class
+from toolkit.models.stored_texts import StoredTexts
 
 pytestmark = pytest.mark.lucene
 

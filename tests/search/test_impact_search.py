@@ -9,7 +9,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import corpus_from_docs
-from toolkit.index.impact import build_impact_index
+from toolkit.index.encoded_index import build_impact_index
 from toolkit.models.encoders.sparse import load_sparse
 from toolkit.models.impact import quantise
 from toolkit.search.impact import search_impact

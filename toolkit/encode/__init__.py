@@ -1,7 +1,6 @@
 """Encoding: documents and topics become vectors."""
 
-from toolkit.encode.corpus import SHARD, Counts, encode_corpus
+from toolkit.encode.corpus import SHARD, encode_corpus, encoding_facts
 from toolkit.encode.topics import encode_topics, write_topics_vectors
-from toolkit.encode.vector_facts import encoding_facts
 
-__all__ = ["SHARD", "Counts", "encode_corpus", "encode_topics", "encoding_facts", "write_topics_vectors"]
+__all__ = ["SHARD", "encode_corpus", "encode_topics", "encoding_facts", "write_topics_vectors"]

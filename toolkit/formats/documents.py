@@ -58,6 +58,15 @@ def content(doc: Doc) -> bytes:
 
 
 @dataclass
+class Counts:
+    """How many documents were taken, were empty (nothing can find them: left out), or left out as invalid."""
+
+    documents: int = 0
+    empty: int = 0
+    skipped: int = 0
+
+
+@dataclass
 class Corpus:
     """Documents and what to call them; they can be read once.
 

@@ -5,9 +5,9 @@ from toolkit.core.lazy_names import lazy_names
 __getattr__, __all__ = lazy_names(
     __name__,
     {
-        "toolkit.formats.documents": ("Corpus", "corpus_from_docs", "corpus_from_files"),
+        "toolkit.formats.documents": ("Corpus", "Counts", "corpus_from_docs", "corpus_from_files"),
         "toolkit.formats.indexes": ("read_index_record",),
-        "build": ("Counts", "build_index"),
+        "build": ("build_index",),
         "dense": ("build_dense_index",),
         "index_types": ("index_kind", "is_index", "kind_for"),
         "locate": (

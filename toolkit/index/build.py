@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit import __version__
 from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
 from toolkit.core.progress import progress, say
 from toolkit.formats.corpus import Entry
-from toolkit.formats.documents import Corpus, is_empty
+from toolkit.formats.documents import Corpus, Counts, is_empty
 from toolkit.index.index_record import write_index_record
-from toolkit.index.index_types import is_index
+from toolkit.index.index_types import LUCENE, is_index
 from toolkit.store import new_folder
 
 if TYPE_CHECKING:
     from toolkit.models.anserini_index import Indexer
-
-
-@dataclass
-class Counts:
-    """How many documents were indexed, were empty (nothing can find them: left out), or left out as invalid."""
-
-    documents: int = 0
-    empty: int = 0
-    skipped: int = 0
 
 
 def build_index(
@@ -43,7 +33,8 @@ def build_index(
 
     command  what rebuilds it, for the record
     """
-    from toolkit.models.anserini_index import StoredTexts, indexing
+    from toolkit.models.anserini_index import indexing
+    from toolkit.models.stored_texts import StoredTexts
 
     check_output(output)
     started, counts = time.time(), Counts()
@@ -55,10 +46,10 @@ def build_index(
             for done in _index_all(corpus, indexer, skip_invalid, counts):
                 advance(done)
             counts.documents = indexer.documents
-        if not counts.documents:
-            raise ToolkitError(f"{corpus.name} has no documents to index", "see `tandem index --help` for the forms it reads")
-        statistics = StoredTexts(part).statistics()
-        write_index_record(part, _record(corpus.facts(), counts, language, command, time.time() - started, statistics))
+        refuse_empty(corpus, counts)
+        record = {"kind": LUCENE, "language": language, "corpus": corpus.facts(), **asdict(counts)}
+        record["statistics"] = StoredTexts(part).statistics()
+        write_index_record(part, record, command, started, **lucene_libraries())
     return counts
 
 
@@ -66,6 +57,20 @@ def check_output(output: Path) -> None:
     """Raise ToolkitError where `output` is something else than an index or an empty folder."""
     if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or is_index(output))):
         raise ToolkitError(f"{output} exists and is no index", "name another folder, or remove it")
+
+
+def refuse_empty(corpus: Corpus, counts: Counts) -> None:
+    """Raise ToolkitError where nothing was indexed."""
+    if not counts.documents:
+        raise ToolkitError(f"{corpus.name} has no documents to index", "see `tandem index --help` for the forms it reads")
+
+
+def lucene_libraries() -> dict[str, Any]:
+    """What writes a Lucene index, with versions."""
+    from toolkit.models import jvm
+
+    jar, java = jvm.anserini_jar().name, jvm.java_version(jvm.java_home())
+    return {"pyserini": version("pyserini"), "anserini": jar, "java": java}
 
 
 def _index_all(corpus: Corpus, indexer: Indexer, skip: bool, counts: Counts) -> Iterator[int]:
@@ -101,25 +106,3 @@ def refuse(corpus: Corpus, file: str, batch: list[Entry], problems: dict[int, st
         if counts.skipped < SHOWN_PROBLEMS:
             say(f"left out: {message}")
         counts.skipped += 1
-
-
-def _record(
-    corpus: dict[str, Any], counts: Counts, language: str, command: str, seconds: float, statistics: dict[str, int]
-) -> dict[str, Any]:
-    from toolkit.models import jvm
-
-    return {
-        "kind": "lucene",
-        "language": language,
-        "corpus": corpus,
-        **asdict(counts),
-        "statistics": statistics,
-        "implementation": {
-            "command": command,
-            "tandem-ir": __version__,
-            "pyserini": version("pyserini"),
-            "anserini": jvm.anserini_jar().name,
-            "java": jvm.java_version(jvm.java_home()),
-            "wall time": round(seconds, 1),
-        },
-    }

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
-from toolkit import __version__
 from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError
+from toolkit.formats.documents import Counts
 from toolkit.formats.indexes import read_index_record
 from toolkit.formats.vectors import KIND, Vectors, open_vectors
-from toolkit.index.build import Counts, check_output
+from toolkit.index.build import check_output
 from toolkit.index.index_record import write_index_record
 from toolkit.index.index_types import FAISS
 from toolkit.models.docids import DOCID
 from toolkit.models.vectors import INDEX, build_faiss, faiss_module, write_faiss
 from toolkit.store import new_folder
 
-OF_THE_FOLDER = (
-    "format",
-    "kind",
-    "complete",
-    "side",
-    "rows",
-    "digest",
-    "shards",
-    "shard_size",
-)  # not of the vectors themselves
+# what the record of a folder of vectors says, and not of the vectors themselves
+OF_THE_FOLDER = ("format", "kind", "complete", "side", "rows", "digest", "shards", "shard_size")
 
 
 def build_dense_index(
@@ -48,8 +39,12 @@ def build_dense_index(
     with new_folder(output) as part:
         write_faiss(build_faiss(passages.arrays, factory, tuning, threads=threads), part / INDEX)
         (part / DOCID).write_bytes("".join(f"{doc_id}\n" for doc_id in passages.ids).encode())
-        write_index_record(part, _record(passages, {"factory": factory, "tuning": tuning}, command, time.time() - started))
-    return Counts(len(passages), passages.record.get("empty", 0))
+        facts = {name: value for name, value in passages.record.items() if name not in OF_THE_FOLDER}
+        counts = Counts(len(passages), facts.pop("empty", 0))
+        made = {"documents": counts.documents, "empty": counts.empty, "factory": factory, "tuning": tuning}
+        record = {"kind": FAISS, **facts, **made, "vectors": passages.digest}
+        write_index_record(part, record, command, started, faiss=faiss_module().__version__)
+    return counts
 
 
 def holds_vectors(folder: Path) -> bool:
@@ -65,23 +60,3 @@ def _check(vectors: Vectors) -> None:
     again = SeenIds().add(vectors.ids)
     if again:
         raise ToolkitError(f"{vectors.folder}: id {vectors.ids[again[0]]!r} comes a second time", "encode the corpus anew")
-
-
-def _record(vectors: Vectors, made: dict[str, str], command: str, seconds: float) -> dict[str, Any]:
-    facts = {name: value for name, value in vectors.record.items() if name not in OF_THE_FOLDER}
-    counts = {"documents": len(vectors), "empty": facts.pop("empty", 0)}
-    encoded_with = facts.pop("implementation", {})
-    return {
-        "kind": FAISS,
-        **facts,
-        **counts,
-        **made,
-        "vectors": vectors.digest,
-        "implementation": {
-            **encoded_with,
-            "command": command,
-            "tandem-ir": __version__,
-            "faiss": faiss_module().__version__,
-            "wall time": round(seconds, 1),
-        },
-    }

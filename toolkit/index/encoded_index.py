@@ -1,14 +1,35 @@
-"""A corpus, encoded and indexed for the system that encodes it."""
+"""A corpus, encoded and indexed for the system that encodes it: dense, late interaction or learned sparse."""
 
 from __future__ import annotations
 
 import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from toolkit.core.documents import Doc
+from toolkit.core.progress import progress
 from toolkit.core.specs import SystemSpec
-from toolkit.formats.documents import Corpus
-from toolkit.index import Counts
+from toolkit.core.templates import doc_input
+from toolkit.encode import encode_corpus
+from toolkit.encode.corpus import say_truncated, shards
+from toolkit.formats.documents import Corpus, Counts
+from toolkit.formats.indexes import system_facts
+from toolkit.index.build import check_output, lucene_libraries, refuse_empty
+from toolkit.index.dense import build_dense_index
+from toolkit.index.index_record import write_index_record
+from toolkit.index.index_types import IMPACT, MULTIVECTOR
+from toolkit.store import new_folder
+
+if TYPE_CHECKING:
+    from toolkit.models.encoders.multivector import MultiVectorEncoder
+    from toolkit.models.encoders.sparse import SparseEncoder
+
+SHARD = 1024  # documents that are encoded and written together
+PRUNED_FROM = 20_000_000  # vectors: an exact search of so many takes seconds a query and core
 
 
 def build_encoded(
@@ -33,15 +54,9 @@ def build_encoded(
     command          what rebuilds it, for the record
     """
     if spec.kind == "multivector":
-        from toolkit.index.late import build_late_index
-
         return build_late_index(corpus, encoder, output, command=command)
     if spec.kind == "impact":
-        from toolkit.index.impact import build_impact_index
-
         return build_impact_index(corpus, encoder, output, threads=threads, command=command)
-    from toolkit.encode import encode_corpus
-    from toolkit.index import build_dense_index
     from toolkit.models.vectors import empty_faiss
 
     empty_faiss(factory, encoder.dimension, tuning)  # what cannot be built is said before anything is encoded
@@ -50,3 +65,94 @@ def build_encoded(
     if not keep:
         shutil.rmtree(vectors)
     return counts
+
+
+def build_late_index(
+    corpus: Corpus, encoder: MultiVectorEncoder, output: Path, *, centroids: int | None = None, command: str = ""
+) -> Counts:
+    """Encode a corpus into an index of token vectors in the folder `output`, which is there when it is complete and not before.
+
+    centroids  how many to find for pruning; 0 for none; by default none below `PRUNED_FROM` vectors
+    command    what rebuilds it, for the record
+
+    Documents without text are left out and counted. Raises ToolkitError for a document that is broken, for an id that comes
+    twice, for a corpus without text, and where `output` is something else than an index or an empty folder.
+    """
+    from toolkit.models.centroids import count_for, write_centroids
+    from toolkit.models.late import LateIndex, LateWriter
+
+    with _new_index(MULTIVECTOR, corpus, encoder, output, command) as new:
+        writer = LateWriter(new.folder)
+        for docs, vectors in new.encoded():
+            writer.add([doc.doc_id for doc in docs], vectors)
+        writer.close()
+        refuse_empty(corpus, new.counts)
+        index = LateIndex(new.folder)
+        total, width = index.vectors.shape
+        if centroids is None:
+            centroids = count_for(total) if total >= PRUNED_FROM else 0
+        if centroids:
+            write_centroids(index, centroids)
+        new.facts = {"vectors": total, "dimension": width, "centroids": min(centroids, total)}
+    return new.counts
+
+
+def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, threads: int = 1, command: str = "") -> Counts:
+    """Encode a corpus into a Lucene index of learned weights in the folder `output`, there when it is complete and not before.
+
+    threads  of Lucene
+    command  what rebuilds it, for the record
+
+    Documents without text or without any term are left out and counted as empty. Raises ToolkitError as `build_late_index`.
+    """
+    from toolkit.models.anserini_index import indexing
+    from toolkit.models.impact import LEVELS, json_line, quantise
+    from toolkit.models.stored_texts import StoredTexts
+
+    levels = encoder.spec.parameters.get("quantization", LEVELS)
+    with _new_index(IMPACT, corpus, encoder, output, command) as new:
+        with indexing(new.folder, threads=threads, impact=True) as indexer:
+            for docs, encoded in new.encoded():
+                rows = [(doc, quantise(weights, levels)) for doc, weights in zip(docs, encoded, strict=True)]
+                lines = [json_line(doc, weights) for doc, weights in rows if weights]
+                indexer.add_lines(b"".join(lines), len(lines))
+        new.counts.empty += new.counts.documents - indexer.documents
+        new.counts.documents = indexer.documents
+        refuse_empty(corpus, new.counts)
+        new.facts, new.libraries = {"statistics": StoredTexts(new.folder).statistics()}, lucene_libraries()
+    return new.counts
+
+
+@dataclass
+class _NewIndex:
+    """An index while it is made. facts, libraries: what its record says beside what all of them have."""
+
+    corpus: Corpus
+    encoder: Any
+    folder: Path
+    counts: Counts = field(default_factory=Counts)
+    facts: dict[str, Any] = field(default_factory=dict)
+    libraries: dict[str, Any] = field(default_factory=dict)
+
+    def encoded(self) -> Iterator[tuple[list[Doc], list]]:
+        """The documents that have text, some at a time, with what the encoder makes of them; all are counted."""
+        with progress(f"encoding {self.corpus.name}", unit="documents") as advance:
+            for docs in shards(self.corpus, SHARD, self.counts):
+                yield docs, self.encoder.encode([doc_input(self.encoder.spec.templates, doc) for doc in docs], "passage")
+                advance(len(docs))
+
+
+@contextmanager
+def _new_index(kind: str, corpus: Corpus, encoder: Any, output: Path, command: str) -> Iterator[_NewIndex]:
+    """An index in an empty folder; when the block ends well it gets its record, and then its name."""
+    check_output(output)
+    started, before, spec = time.time(), encoder.truncated["passage"], encoder.spec
+    with new_folder(output) as part:
+        new = _NewIndex(corpus, encoder, part)
+        yield new
+        cut = encoder.truncated["passage"] - before
+        record = {"kind": kind, **system_facts(spec), "checkpoint": spec.checkpoint}
+        record |= {"commits": encoder.commits} if encoder.commits else {}
+        record |= {"corpus": corpus.facts(), **asdict(new.counts), "cut": cut, **new.facts}
+        write_index_record(part, record, command, started, **new.libraries)
+    say_truncated(cut, new.counts.documents)

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from pathlib import Path
 from typing import Any
 
+from toolkit import __version__
 from toolkit.core.files import open_output
 from toolkit.formats.indexes import FORMAT, NAME
 
 
-def write_index_record(folder: Path, record: dict[str, Any]) -> None:
-    """Write a record, with the SHA-256 of each file of the index."""
+def write_index_record(folder: Path, record: dict[str, Any], command: str, started: float, **libraries: Any) -> None:
+    """Write a record, with the SHA-256 of each file of the index, and how it was made.
+
+    command    what makes it again
+    started    when that began, in seconds since the epoch
+    libraries  name -> version, of what made it; `implementation` of the record may name more
+    """
     import yaml
 
-    whole = {"format": FORMAT, **record, "files": file_digests(folder)}
+    made = {"command": command, "tandem-ir": __version__, **libraries, "wall time": round(time.time() - started, 1)}
+    implementation = {**record.get("implementation", {}), **made}
+    whole = {"format": FORMAT, **record, "implementation": implementation, "files": file_digests(folder)}
     with open_output(folder / NAME) as out:
         out.write(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=1 << 16).encode())
 

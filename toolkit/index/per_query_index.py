@@ -7,24 +7,23 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from toolkit import __version__
 from toolkit.core.duplicate_ids import SeenIds
-from toolkit.core.errors import ToolkitError, three
+from toolkit.core.errors import three
 from toolkit.core.progress import progress, say, silenced
 from toolkit.formats.corpus import Entry
-from toolkit.formats.documents import Corpus, content, corpus_from_docs, corpus_from_files, is_empty
+from toolkit.formats.documents import Corpus, Counts, content, corpus_from_docs, corpus_from_files, is_empty
 from toolkit.formats.indexes import read_index_record
 from toolkit.formats.per_query_corpus import IDS, Question, write_questions
-from toolkit.index.build import Counts, check_output, refuse
+from toolkit.index.build import check_output, refuse, refuse_empty
 from toolkit.index.index_record import write_index_record
 from toolkit.store import new_folder
 
 HELD = 1 << 16  # documents in memory until they are written to the files of their questions
 # what an index says of itself alone; the rest is the same for all questions
-OF_ONE = ("format", "files", "corpus", "documents", "empty", "skipped", "statistics", "vectors", "cut", "implementation")
+OF_ONE = ("format", "files", "corpus", "documents", "empty", "skipped", "statistics", "vectors", "cut")
 
 Build = Callable[[Corpus, Path], Counts]  # (the corpus of a question, a folder): makes the index
 
@@ -44,13 +43,14 @@ def build_per_question(corpus: Corpus, output: Path, build: Build, *, skip_inval
     output.parent.mkdir(parents=True, exist_ok=True)
     with _beside(output) as held, new_folder(output) as part:
         files = _sort(corpus, Path(held), skip_invalid, counts)
-        if not files:
-            raise ToolkitError(f"{corpus.name} has no documents to index", "see `tandem index --help` for the forms it reads")
         questions = _build_all(files, part, build)
         counts.documents = sum(question.documents for question in questions)
+        refuse_empty(corpus, counts)
         write_questions(part, questions)
-        about = {"questions": len(questions), "documents": counts.documents, "empty": counts.empty, "skipped": counts.skipped}
-        write_index_record(part, _record(questions[0].folder, corpus, about, command, time.time() - started))
+        of_first = read_index_record(questions[0].folder) or {}
+        shared = {name: value for name, value in of_first.items() if name not in OF_ONE}
+        record = {**shared, "corpus": corpus.facts(), "questions": len(questions), **asdict(counts)}
+        write_index_record(part, record, command, started)
     return counts
 
 
@@ -120,11 +120,3 @@ def _sound(corpus: Corpus, skip: bool, counts: Counts) -> Iterator[Entry]:
                     problems[place] = f"id {entries[place].doc.doc_id!r} {what}"
             refuse(corpus, file, entries, problems, skip, counts)
             yield from (entry for place, entry in enumerate(entries) if place not in problems)
-
-
-def _record(first: Path, corpus: Corpus, about: dict[str, int], command: str, seconds: float) -> dict[str, Any]:
-    """What the first of the indexes shares with all of them, and what holds for them together."""
-    of_first = read_index_record(first) or {}
-    shared = {name: value for name, value in of_first.items() if name not in OF_ONE}
-    implementation = {**of_first.get("implementation", {}), "command": command, "tandem-ir": __version__}
-    return {**shared, "corpus": corpus.facts(), **about, "implementation": {**implementation, "wall time": round(seconds, 1)}}

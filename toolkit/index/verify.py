@@ -42,7 +42,7 @@ def _questions(folder: Path, record: dict[str, Any]) -> list[str]:
 
 
 def _lucene(folder: Path, record: dict[str, Any]) -> list[str]:
-    from toolkit.models.anserini_index import StoredTexts
+    from toolkit.models.stored_texts import StoredTexts
 
     texts, problems = StoredTexts(folder), []
     content = record.get("corpus", {}).get("content")

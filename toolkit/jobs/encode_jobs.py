@@ -13,12 +13,11 @@ from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
 from toolkit.encode import SHARD, encode_corpus, write_topics_vectors
-from toolkit.encode import Counts as Encoded
 from toolkit.encode.estimate import estimate
-from toolkit.formats.documents import Corpus, is_empty
+from toolkit.formats.documents import Corpus, Counts, is_empty
 from toolkit.formats.passages import split_corpus
 from toolkit.formats.vectors import read_vectors_record
-from toolkit.index import Counts, build_dense_index, build_index, build_per_question, kind_for, named_corpus
+from toolkit.index import build_dense_index, build_index, build_per_question, kind_for, named_corpus
 from toolkit.index.build import check_output
 from toolkit.index.dense import holds_vectors
 from toolkit.index.encoded_index import build_encoded
@@ -89,12 +88,12 @@ class EncodeJob(FolderJob):
         precision = pick_precision(self.spec, self.how.get("precision"), pick_device(self.how.get("device")))
         return [line, f"system {self.spec.name}{recipe}", *estimate(self.spec, count, precision)]
 
-    def work(self, tools: Tools) -> tuple[Encoded, int]:
+    def work(self, tools: Tools) -> tuple[Counts, int]:
         """How many were encoded, and the dimension of their vectors."""
         encoder = load_encoder(self.spec, **self.how)
         if isinstance(self.what, TopicSet):
             queries = write_topics_vectors(self.what.name, self.what.topics, encoder, self.spec, self.output.path)
-            return Encoded(documents=queries), encoder.dimension
+            return Counts(documents=queries), encoder.dimension
         how = {"shard_size": self.shard_size, "executor": tools.executor}
         return encode_corpus(self.what, encoder, self.spec, self.output.path, **how), encoder.dimension
 

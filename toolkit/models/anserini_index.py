@@ -1,4 +1,4 @@
-"""Indexing through Anserini's IndexCollection, and what a finished index holds.
+"""Indexing through Anserini's IndexCollection.
 
 IndexCollection reads files, one a thread. It is given named pipes in place of files, so that documents are checked
 here and indexed there at the same time, with nothing written twice.
@@ -14,7 +14,7 @@ import queue
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from typing import Any
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.models import jvm
-from toolkit.models.anserini import ENGLISH, LUCENE, analyzer, open_reader
+from toolkit.models.anserini import ENGLISH, analyzer
 from toolkit.models.jvm import java_class
 
 BATCH = 512  # documents handed over at once
@@ -47,7 +47,11 @@ class Indexer:
         """Index one document: its contents are searched, its title and text can be read back."""
         title = f', "title": {_quoted(doc.title)}' if doc.title else ""
         # put together by hand: json.dumps takes ten times as long
-        self._batch.append(f'{{"id": {_quoted(doc.doc_id)}, "contents": {_quoted(doc.contents)}{title}}}\n')
+        self.add_line(f'{{"id": {_quoted(doc.doc_id)}, "contents": {_quoted(doc.contents)}{title}}}\n')
+
+    def add_line(self, line: str) -> None:
+        """Index one document that is a JSON line with `id` and `contents` already."""
+        self._batch.append(line)
         self.documents += 1
         if len(self._batch) == BATCH:
             self.flush()
@@ -74,11 +78,14 @@ class Indexer:
 
 
 @contextmanager
-def indexing(folder: Path, *, language: str = ENGLISH, threads: int, impact: bool = False) -> Iterator[Indexer]:
+def indexing(
+    folder: Path, *, language: str = ENGLISH, threads: int, impact: bool = False, fields: Sequence[str] = ()
+) -> Iterator[Indexer]:
     """Index into an empty folder what is added within the block.
 
     language  picks the analyzer, by Anserini's own map (ToolkitError for a code that it has not)
     impact    documents are JSON lines with the weights of their terms, `vector`, and these are what is searched
+    fields    of JSON lines, indexed beside `contents`, each as a field of its own
 
     Raises ToolkitError, or OSError for a full disk, where Anserini did not take every document.
     """
@@ -87,10 +94,10 @@ def indexing(folder: Path, *, language: str = ENGLISH, threads: int, impact: boo
         paths = [Path(pipes, f"{number}.jsonl") for number in range(threads)]
         for path in paths:
             os.mkfifo(path)
-        settings = _settings(folder, pipes, language, threads)
-        if impact:
-            settings.collectionClass = "JsonVectorCollection"
-            settings.impact = settings.pretokenized = True
+        options = ["-collection", "JsonVectorCollection" if impact else "JsonCollection", "-input", pipes]
+        options += ["-index", str(folder.absolute()), "-language", language, "-threads", str(threads)]
+        options += ["-memoryBuffer", str(MEMORY), "-storeRaw", *(["-impact", "-pretokenized"] if impact else [])]
+        settings = _settings([*options, *(["-fields", *fields] if fields else [])])
         collection = java_class("io.anserini.index.IndexCollection")(settings)
         java = threading.Thread(target=_run, args=(collection,), daemon=True)
         waiting: queue.Queue[bytes | None] = queue.Queue(threads * WAITING)
@@ -115,16 +122,19 @@ def indexing(folder: Path, *, language: str = ENGLISH, threads: int, impact: boo
 def _stopped(folder: Path, indexed: str) -> Exception:
     if shutil.disk_usage(folder).free < ALMOST_FULL:
         return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
-    return ToolkitError(f"Anserini stopped: {indexed} documents were indexed", "see why with --debug", status=1)
+    return ToolkitError(
+        f"Anserini stopped: {indexed} documents were indexed",
+        "see why with --debug; one without text cannot be indexed",
+        status=1,
+    )
 
 
-def _settings(folder: Path, pipes: str, language: str, threads: int) -> Any:
-    settings = java_class("io.anserini.index.IndexCollection$Args")()
-    settings.collectionClass = "JsonCollection"
-    settings.input, settings.index = pipes, str(folder.absolute())
-    settings.language, settings.threads = language, threads
-    settings.memoryBuffer = MEMORY
-    settings.storeRaw = True
+def _settings(options: Sequence[str]) -> Any:
+    """IndexCollection's settings, read from a command line as Anserini does: pyjnius cannot assign to its array of fields."""
+    settings, words = java_class("io.anserini.index.IndexCollection$Args")(), java_class("java.util.ArrayList")()
+    for option in options:
+        words.add(java_class("java.lang.String")(option))
+    java_class("org.kohsuke.args4j.CmdLineParser")(settings).parseArgument(words)
     settings.quiet = True
     return settings
 
@@ -156,33 +166,3 @@ def _write(handle: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
-
-
-class StoredTexts:
-    """The documents of an index, read back."""
-
-    def __init__(self, index: Path):
-        self._reader = open_reader(index)
-        stored = self._reader.storedFields()
-        document = jvm.bound(stored, "org.apache.lucene.index.StoredFields", "document", f"(I){LUCENE}/document/Document;")
-        raw = jvm.method("org.apache.lucene.document.Document", "get", "(Ljava/lang/String;)Ljava/lang/String;", "raw")
-        self._raw = document.then(raw)
-
-    def __iter__(self) -> Iterator[Doc]:
-        """All of them, in the index's order, which differs from one building to the next."""
-        return (to_doc(self._raw(number)) for number in range(self._reader.maxDoc()))
-
-    def statistics(self) -> dict[str, int]:
-        """Documents, postings (documents a term, over all terms) and tokens that the analyzer made of them."""
-        return {
-            "documents": self._reader.numDocs(),
-            "postings": self._reader.getSumDocFreq("contents"),
-            "tokens": self._reader.getSumTotalTermFreq("contents"),
-        }
-
-
-def to_doc(raw: str) -> Doc:
-    """The document that `Indexer.add` took, from what the index stores of it."""
-    row = json.loads(raw)
-    title = row.get("title", "")
-    return Doc(row["id"], title, row["contents"][len(title) + 1 :] if title else row["contents"])

@@ -7,18 +7,14 @@ A document's score is the sum of its BM25 scores in the fields, each times its w
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError
 from toolkit.models import jvm
-from toolkit.models.anserini import LUCENE, Searcher, reason
+from toolkit.models.anserini import LUCENE, Searcher
+from toolkit.models.anserini_index import indexing
 from toolkit.models.jvm import java_class
-
-OPTIONS = {"collection": "JsonCollection", "fields": "title", "memoryBuffer": "1024"}
 
 
 def index_fields(docs: Iterable[Doc], folder: Path, *, language: str = "en", threads: int = 1) -> int:
@@ -26,38 +22,10 @@ def index_fields(docs: Iterable[Doc], folder: Path, *, language: str = "en", thr
 
     Raises ToolkitError where Anserini did not take every document (one without a word in its text among them).
     """
-    with tempfile.TemporaryDirectory(prefix="tandem-fields-") as lines:
-        count = _write_lines(docs, Path(lines, "docs.jsonl"))
-        options = {"input": lines, "index": str(folder.absolute()), "language": language, "threads": str(threads)}
-        collection = java_class("io.anserini.index.IndexCollection")(_settings(**options, **OPTIONS))
-        try:
-            collection.run()
-        except jvm.exception() as error:
-            raise ToolkitError(f"indexing fields: {reason(error)}", "see why with --debug", status=1) from error
-        indexed = collection.getCounters().indexed.get()
-    if indexed != count:
-        raise ToolkitError(f"Anserini indexed {indexed} of {count} documents", "a document without text cannot be", status=1)
-    (folder / "write.lock").unlink(missing_ok=True)
-    return count
-
-
-def _write_lines(docs: Iterable[Doc], path: Path) -> int:
-    """Write documents as Anserini's JSON lines and return how many there are."""
-    with path.open("w", encoding="utf-8") as file:
-        rows = (json.dumps({"id": doc.doc_id, "contents": doc.text, "title": doc.title}) for doc in docs)
-        return sum(bool(file.write(row + "\n")) for row in rows)
-
-
-def _settings(**options: str) -> Any:
-    """IndexCollection's settings, read from a command line as Anserini does: pyjnius cannot assign to its array of fields."""
-    settings = java_class("io.anserini.index.IndexCollection$Args")()
-    words = java_class("java.util.ArrayList")()
-    for name, value in options.items():
-        words.add(java_class("java.lang.String")(f"-{name}"))
-        words.add(java_class("java.lang.String")(value))
-    java_class("org.kohsuke.args4j.CmdLineParser")(settings).parseArgument(words)
-    settings.quiet = True
-    return settings
+    with indexing(folder, language=language, threads=threads, fields=["title"]) as indexer:
+        for doc in docs:
+            indexer.add_line(json.dumps({"id": doc.doc_id, "contents": doc.text, "title": doc.title}) + "\n")
+    return indexer.documents
 
 
 class FieldSearcher(Searcher):

@@ -1,9 +1,9 @@
-"""Texts of documents by id, from a Lucene index that stores them."""
+"""The documents of a Lucene index that stores their texts, read back: all of them, or some by id."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,37 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
 from toolkit.formats.per_query_corpus import has_questions, indexes_of, read_questions
-from toolkit.models.anserini import open_reader
+from toolkit.models import jvm
+from toolkit.models.anserini import LUCENE, open_reader
 from toolkit.models.jvm import java_class
 
 TEXT_FIELDS = ("contents", "text", "passage", "segment", "body")  # as Pyserini's collections call it
+
+
+class StoredTexts:
+    """All documents of an index."""
+
+    def __init__(self, index: Path):
+        self.index = index
+        self._reader = open_reader(index)
+        stored = self._reader.storedFields()
+        document = jvm.bound(stored, "org.apache.lucene.index.StoredFields", "document", f"(I){LUCENE}/document/Document;")
+        raw = jvm.method("org.apache.lucene.document.Document", "get", "(Ljava/lang/String;)Ljava/lang/String;", "raw")
+        self._raw = document.then(raw)
+
+    def __iter__(self) -> Iterator[Doc]:
+        """In the index's order, which differs from one building to the next."""
+        for number in range(self._reader.maxDoc()):
+            raw = self._raw(number)
+            yield to_doc(self.index, json.loads(raw)["id"], raw, None)
+
+    def statistics(self) -> dict[str, int]:
+        """Documents, postings (documents a term, over all terms) and tokens that the analyzer made of them."""
+        return {
+            "documents": self._reader.numDocs(),
+            "postings": self._reader.getSumDocFreq("contents"),
+            "tokens": self._reader.getSumTotalTermFreq("contents"),
+        }
 
 
 def stores_texts(index: Path) -> bool:
