@@ -94,11 +94,11 @@ def test_bm25_is_not_that_of_the_union(lucene, tmp_path):
 )
 def test_what_a_model_encodes_is_searched_as_in_separately_built_indexes(tmp_path, kind, checkpoint, parameters):
     from toolkit.index.encoded_index import build_encoded
-    from toolkit.models.encoders import load_for
+    from toolkit.models.encoders import load_encoder
     from toolkit.search.neural_engine import SEARCHES
 
     spec = tiny_spec(checkpoint(tmp_path / "tiny"), kind, parameters=parameters)
-    encoder = load_for(spec, device="cpu")
+    encoder = load_encoder(spec, device="cpu")
 
     def build(corpus, folder):
         return build_encoded(corpus, spec, encoder, folder, tmp_path / "vectors" / folder.name)

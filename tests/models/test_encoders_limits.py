@@ -357,5 +357,5 @@ def test_a_projection_with_pickled_weights_is_refused(bert, tmp_path):
 
 
 def test_another_kind_of_system_is_refused(bert):
-    with pytest.raises(ToolkitError, match="tiny is of kind multivector, not dense"):
-        load_encoder(tiny.tiny_spec(bert, kind="multivector"))
+    with pytest.raises(ToolkitError, match="tiny is of kind cross-encoder, which encodes nothing"):
+        load_encoder(tiny.tiny_spec(bert, kind="cross-encoder"))

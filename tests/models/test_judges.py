@@ -259,7 +259,7 @@ def test_a_document_is_shortened_to_characters_and_then_to_tokens(folders, tmp_p
     [
         ({"positive": "token"}, {}, "tokens are"),
         ({"threshold": 1.5}, {}, "threshold is 1.5"),
-        ({"window": 3}, {}, "a judge has no parameter 'window'"),
+        ({"window": 3}, {}, "kind judge has no parameter 'window'"),
         ({"positive": "entailment"}, {"prompt": "judge-support.v1"}, "is a classifier"),
         ({"positive": "entailment"}, {"task": STANCE}, "is a classifier"),
         ({"positive": "entailment"}, {"loader": "endpoint"}, "which a server does not give"),

@@ -9,7 +9,7 @@ from tiny import TEXTS, tiny_bert, tiny_colbert, tiny_spec, write_json
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
-from toolkit.models.encoders.multivector import load_multivector
+from toolkit.models.encoders import load_encoder
 
 pytestmark = pytest.mark.model
 
@@ -24,7 +24,7 @@ def checkpoint(request, tmp_path_factory):
 
 
 def load(folder, batch_size=32, **parameters):
-    return load_multivector(tiny_spec(folder, "multivector", parameters=parameters), device="cpu", batch_size=batch_size)
+    return load_encoder(tiny_spec(folder, "multivector", parameters=parameters), device="cpu", batch_size=batch_size)
 
 
 def literal(folder, text, side, length, attend=False):

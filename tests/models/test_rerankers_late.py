@@ -5,7 +5,7 @@ import pytest
 import tiny
 
 from toolkit.core.templates import Input
-from toolkit.models.encoders.multivector import load_multivector
+from toolkit.models.encoders import load_encoder
 from toolkit.models.rerankers import late, load_reranker
 
 pytestmark = pytest.mark.model
@@ -21,7 +21,7 @@ def spec(tmp_path_factory):
 
 
 def test_a_pair_is_the_sum_of_each_query_tokens_best_match(spec):
-    encoder = load_multivector(spec, device="cpu")
+    encoder = load_encoder(spec, device="cpu")
     queries, documents = encoder.encode(QUERIES, "query"), encoder.encode(DOCUMENTS, "passage")
     half = [[vectors.astype(np.float16).astype(np.float64) for vectors in side] for side in (queries, documents)]
     expected = [sum(max(token @ other for other in document) for token in query) for document in half[1] for query in half[0]]
@@ -45,6 +45,6 @@ def test_every_text_is_encoded_once_and_known_chunks_not_at_all(spec, monkeypatc
 
 
 def test_tokens_are_those_of_the_query_then_those_of_the_document(spec):
-    encoder, reranker = load_multivector(spec, device="cpu"), load_reranker(spec, device="cpu")
+    encoder, reranker = load_encoder(spec, device="cpu"), load_reranker(spec, device="cpu")
     query, document = PAIRS[0]
     assert reranker.tokens((query, document)) == encoder.token_ids(query, "query") + encoder.token_ids(document, "passage")

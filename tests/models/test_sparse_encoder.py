@@ -7,7 +7,7 @@ from tiny import TEXTS, sentence_modules, tiny_bert, tiny_roberta, tiny_spec, wr
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
-from toolkit.models.encoders.sparse import load_sparse
+from toolkit.models.encoders import load_encoder
 
 pytestmark = pytest.mark.model
 
@@ -20,7 +20,7 @@ def checkpoint(tmp_path_factory):
 
 
 def load(folder, batch_size=32, **parameters):
-    return load_sparse(tiny_spec(folder, "impact", parameters=parameters), device="cpu", batch_size=batch_size)
+    return load_encoder(tiny_spec(folder, "impact", parameters=parameters), device="cpu", batch_size=batch_size)
 
 
 def literal(folder, text, length):

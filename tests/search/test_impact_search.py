@@ -10,7 +10,7 @@ from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import corpus_from_docs
 from toolkit.index.encoded_index import build_impact_index
-from toolkit.models.encoders.sparse import load_sparse
+from toolkit.models.encoders import load_encoder
 from toolkit.models.impact import quantise
 from toolkit.search.impact import search_impact
 
@@ -28,7 +28,7 @@ def spec(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def encoder(spec):
-    return load_sparse(spec, device="cpu")
+    return load_encoder(spec, device="cpu")
 
 
 @pytest.fixture(scope="module")

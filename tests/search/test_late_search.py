@@ -14,7 +14,7 @@ from toolkit.core.topics import Topic
 from toolkit.formats.documents import corpus_from_docs
 from toolkit.index.encoded_index import build_late_index
 from toolkit.index.index_record import verify_files
-from toolkit.models.encoders.multivector import load_multivector
+from toolkit.models.encoders import load_encoder
 from toolkit.models.late import maxsim
 from toolkit.search.late import search_late
 
@@ -37,7 +37,7 @@ def spec(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def encoder(spec):
-    return load_multivector(spec, device="cpu")
+    return load_encoder(spec, device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_a_run_over_centroids_scores_the_same(spec, encoder, tmp_path):
 
 def test_longer_queries_search_the_same_index(spec, index):
     longer = replace(spec, parameters={"query_length": 40}, recipe="instructed")
-    wide = load_multivector(longer, device="cpu")
+    wide = load_encoder(longer, device="cpu")
     run = search_late(TOPICS, index, longer, wide)
     assert wide.limits["query"] == 40
     assert run.to_dict() == {topic.query_id: pytest.approx(expected(longer, wide, topic), abs=1e-2) for topic in TOPICS}

@@ -47,7 +47,7 @@ def build_encoded(
 ) -> Counts:
     """Build the index that a system of kind `dense`, `multivector` or `impact` searches into the folder `output`.
 
-    encoder          what `toolkit.models.encoders.load_for` loads for the system
+    encoder          what `toolkit.models.encoders.load_encoder` loads for the system
     vectors          where a dense system's vectors stay until the index is there: an interrupted encoding is resumed
     factory, tuning  of FAISS, see `toolkit.models.vectors`
     keep             leave the vectors there

@@ -24,7 +24,7 @@ from toolkit.index.encoded_index import build_encoded
 from toolkit.index.index_types import FAISS, IMPACT, KINDS, LUCENE
 from toolkit.jobs.file_job import Job
 from toolkit.models.checkpoints import check_usable
-from toolkit.models.encoders import load_encoder, load_for
+from toolkit.models.encoders import load_encoder
 from toolkit.models.jvm import check_installed
 from toolkit.provenance import Output, command_line
 from toolkit.registry import choose_system
@@ -192,7 +192,7 @@ class IndexJob(FolderJob):
     def _encoded(self, output: Path, command: str) -> Counts:
         vectors = output.with_name(f"{output.name}.vectors")  # where an interrupted command resumes
         complete = self.kind == FAISS and holds_vectors(vectors) and read_vectors_record(vectors)["complete"]
-        encoder = load_for(self.spec, **self.how)
+        encoder = load_encoder(self.spec, **self.how)
         how = {"factory": self.factory, "tuning": self.tuning, "threads": self.threads, "command": command}
         if not self.per_question:
             keep = self.keep_vectors or complete

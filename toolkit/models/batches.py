@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from toolkit.core.errors import ToolkitError
@@ -25,6 +25,18 @@ def by_length(lengths: Sequence[int], batch_size: int) -> list[list[int]]:
             batches.append([])
         batches[-1].append(position)
     return batches
+
+
+def within_budget(sizes: Iterable[int], budget: int, most: int | None = None) -> Iterator[slice]:
+    """Slices of neighbours whose sizes add up to `budget` at most, or of one that is larger; none longer than `most`."""
+    start, position, total = 0, -1, 0
+    for position, size in enumerate(sizes):
+        if position > start and (total + size > budget or position - start == most):
+            yield slice(start, position)
+            start, total = position, 0
+        total += size
+    if position >= start:
+        yield slice(start, position + 1)
 
 
 @contextmanager

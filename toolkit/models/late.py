@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 
-from toolkit.core.columns import lookup, split_lines, text_order, to_arrow
+from toolkit.core.columns import text_order, to_arrow
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.progress import progress
+from toolkit.models.batches import within_budget
+from toolkit.models.docids import DOCID, DocIds
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from toolkit.models.centroids import Centroids
 
-VECTORS, OFFSETS, IDS = "vectors.f16", "offsets.npy", "docid"
+VECTORS, OFFSETS = "vectors.f16", "offsets.npy"
 HALF = np.dtype("<f2")
 BLOCK = 4096  # vectors of documents that are multiplied at once
 WIDTH = 1024  # vectors of queries that go over the documents together
@@ -59,7 +59,7 @@ class LateWriter:
         self._folder = folder
         self._lengths: list[int] = []
         self._vectors: BinaryIO = (folder / VECTORS).open("wb")
-        self._ids: BinaryIO = (folder / IDS).open("wb")
+        self._ids: BinaryIO = (folder / DOCID).open("wb")
 
     def add(self, doc_ids: Sequence[str], vectors: Sequence[np.ndarray]) -> None:
         """Append documents: their ids, and of each the vectors (t, dim), t from 1 on and dim the same for all."""
@@ -89,13 +89,12 @@ class LateIndex:
     def __init__(self, folder: Path):
         try:
             self.offsets = np.load(folder / OFFSETS)
-            self.ids: pyarrow.StringArray = split_lines((folder / IDS).read_text(encoding="utf-8").removesuffix("\n"))
             self.vectors = np.memmap(folder / VECTORS, HALF, "r").reshape(self.offsets[-1], -1)
         except (OSError, ValueError) as error:
             raise ToolkitError(
                 f"{folder} is no index of token vectors", "`tandem index --type multivector` makes one"
             ) from error
-        self.folder = folder
+        self.folder, self.ids = folder, DocIds(folder)
 
     def search(
         self, queries: Sequence[np.ndarray], *, hits: int, threads: int = 1, centroids: Centroids | None = None
@@ -115,7 +114,8 @@ class LateIndex:
             ThreadPoolExecutor(max(1, threads)) as pool,
             progress("searching", len(queries), "queries") as advance,
         ):
-            for batch in _together(halves):
+            for group in within_budget(map(len, halves), WIDTH):
+                batch = halves[group]
                 rankings += self._pruned(batch, hits, pool, centroids) if centroids else self._all(batch, hits, pool)
                 advance(len(batch))
         return rankings
@@ -135,11 +135,6 @@ class LateIndex:
                 rankings.append(answer)
                 advance(1)
         return rankings
-
-    def places(self, ids: pyarrow.StringArray) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of the documents that have one of these distinct ids, and the number of each one's id."""
-        owners = lookup(self.ids, ids)
-        return np.flatnonzero(owners >= 0), owners[owners >= 0]
 
     def names(self, documents: np.ndarray) -> list[str]:
         """The ids of documents given by number."""
@@ -193,7 +188,7 @@ class LateIndex:
     @cached_property
     def _by_id(self) -> np.ndarray:
         """Numbers that compare as the ids do: (n,) int64."""
-        return text_order(self.ids)
+        return text_order(self.ids.take(to_arrow(np.arange(len(self.ids)))))
 
 
 @contextmanager
@@ -235,18 +230,6 @@ def _blocks(offsets: np.ndarray) -> Iterator[slice]:
         stop = max(stop, start + 1)
         yield slice(start, stop)
         start = stop
-
-
-def _together(queries: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
-    """Batches of queries that have `WIDTH` vectors together, or one query that has more."""
-    batch: list[np.ndarray] = []
-    for query in queries:
-        if batch and sum(map(len, batch)) + len(query) > WIDTH:
-            yield batch
-            batch = []
-        batch.append(query)
-    if batch:
-        yield batch
 
 
 def _margin(query: np.ndarray, longest: float) -> float:

@@ -6,7 +6,8 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import fields
+from typing import Any, TypeVar
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
@@ -24,6 +25,7 @@ TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 # template -> the slots of which it needs one
 TEMPLATES = {"query": ("query", "question"), "plain": ("query", "question"), "passage": DOC_SLOTS}
+Settings = TypeVar("Settings")
 NAME = re.compile(r"\w[\w.+-]*")  # of systems and recipes: they become parts of a run's file name
 SIGNS = "(letters, digits and . _ + -)"
 LOADERS = ("anserini", "own", "sentence-transformers", "transformers", "peft", "rerankers", "endpoint")
@@ -51,6 +53,17 @@ def check_system(spec: SystemSpec) -> None:
     parameters = kinds()[spec.kind]["parameters"]
     if "precision" in parameters and "model" not in parameters and not spec.checkpoint:  # a model, and none behind a server
         raise ToolkitError(f"system {spec.name} names no checkpoint", "a folder, a Hugging Face id, or package:MODULE/FOLDER")
+
+
+def parameters_as(settings: type[Settings], spec: SystemSpec) -> Settings:
+    """An entry's parameters as a dataclass, over its defaults; those that it has no field for are read elsewhere.
+
+    Raises ToolkitError as `check_system`, and whatever the dataclass refuses.
+    """
+    check_system(spec)
+    known = {field.name for field in fields(settings)}
+    given = {name: value for name, value in spec.parameters.items() if name in known}
+    return settings(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
 
 
 def _problems(kind: str, parameters: Mapping[str, Any], templates: Mapping[str, Any]) -> Iterator[str]:

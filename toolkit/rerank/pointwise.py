@@ -103,9 +103,9 @@ def score_pairs(
         say(f"resuming: {len(known):,} of {len(pairs):,} scores are cached")
     with progress(f"reranking with {reranker.spec.name}", len(pairs), "pairs") as advance:
 
-        def compute(unit: tuple[int, int]) -> np.ndarray:
-            """The scores of the pairs from one position to before another."""
-            part, part_keys = pairs[slice(*unit)], keys[slice(*unit)]
+        def compute(unit: slice) -> np.ndarray:
+            """The scores of some pairs."""
+            part, part_keys = pairs[unit], keys[unit]
             scores = np.full(len(part), np.nan)
             done = {place: np.frombuffer(known[key])[0] for place, key in enumerate(part_keys) if key in known}
             scores[list(done)] = list(done.values())

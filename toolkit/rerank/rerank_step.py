@@ -19,9 +19,10 @@ from toolkit.models.listwise.ranker import DEFAULT_PROMPT
 from toolkit.models.llm import load_prompt
 from toolkit.models.rerankers import KINDS as POINTWISE
 from toolkit.models.rerankers import check_reranker, load_reranker
-from toolkit.models.rerankers.reranker_settings import PROMPTED, parameters
+from toolkit.models.rerankers.reranker_settings import PROMPTED
 from toolkit.provenance import model_identity, topics_digest, topics_facts
 from toolkit.registry.choice import choose_system
+from toolkit.registry.system_kinds import parameters_as
 from toolkit.rerank.candidates import Part, check_queries, check_repeats, count_tied, wanted_ids
 from toolkit.rerank.listwise import plan_listwise, rerank_listwise
 from toolkit.rerank.pointwise import rerank_parts
@@ -237,7 +238,7 @@ def shown_prompt(spec: SystemSpec, prompt: str | None = None) -> str:
     if spec.kind == LISTWISE:
         kind, name = LISTWISE, spec.parameters.get("prompt", DEFAULT_PROMPT)
     elif spec.kind in PROMPTED:
-        kind, name = "pointwise", parameters(PROMPTED[spec.kind], spec).prompt
+        kind, name = "pointwise", parameters_as(PROMPTED[spec.kind], spec).prompt
     else:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}: it has no prompt", "language models have")
     chosen = load_prompt(prompt or name, kind)

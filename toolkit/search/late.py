@@ -59,7 +59,7 @@ def search_late(
         found = dict(zip(queries, found, strict=True))
         answers = [found[each] for each in inputs]
     else:
-        wanted = candidate_places([candidates[topic.query_id] for topic in topics], opened.places, index)
+        wanted = candidate_places([candidates[topic.query_id] for topic in topics], opened.ids.places, index)
         answers = opened.score([queries[each] for each in inputs], wanted, hits=hits, threads=threads)
     rows = (
         ScoredDoc(topic.query_id, doc_id, score)

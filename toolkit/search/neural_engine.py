@@ -17,7 +17,7 @@ from toolkit.formats.documents import corpus_from_docs
 from toolkit.index import Index, find_index, own_name
 from toolkit.index.encoded_index import build_encoded
 from toolkit.models.checkpoints import check_usable, pick_device, pick_precision
-from toolkit.models.encoders import load_for
+from toolkit.models.encoders import load_encoder
 from toolkit.models.jvm import check_installed
 from toolkit.provenance import command_line
 from toolkit.search.chosen_system import Chosen
@@ -44,7 +44,7 @@ class Neural:
     @cached_property
     def encoder(self) -> Any:
         """The model, on its device."""
-        return load_for(self.chosen.spec, **self.options.model())
+        return load_encoder(self.chosen.spec, **self.options.model())
 
     def open(self) -> list[Index]:
         """Every index; one of the benchmark's own corpora is encoded first where it is not there yet."""

@@ -12,8 +12,9 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import DEFAULTS, Input, doc_input, topic_input, topic_template
 from toolkit.core.topics import Topic
 from toolkit.models.checkpoints import check_usable, is_here
-from toolkit.models.encoders import LOADERS, load_for
+from toolkit.models.encoders import LOADERS, load_encoder
 from toolkit.registry.choice import HUB_ID
+from toolkit.registry.system_kinds import parameters_as
 
 FIELDS = "title and text are searched as two fields"
 PAIR = "two texts of one input, which the tokenizer divides with marks of its own"
@@ -92,9 +93,9 @@ def _explained(
 def _pointwise(spec: SystemSpec, query: Input, passage: Input) -> str:
     """The prompt with both filled in; without the chat template, which is the checkpoint's."""
     from toolkit.models.rerankers.prompts import DOCUMENT, QUERY, pointwise_prompt, skeleton
-    from toolkit.models.rerankers.reranker_settings import PromptParameters, YesNoParameters, parameters
+    from toolkit.models.rerankers.reranker_settings import SETTINGS
 
-    settings = parameters({"monot5": PromptParameters, "yes-no": YesNoParameters}[spec.kind], spec)
+    settings = parameters_as(SETTINGS[spec.kind], spec)
     before, after = skeleton(pointwise_prompt(settings.prompt)).split(DOCUMENT)
     return before.replace(QUERY, query.whole) + passage.whole + after.replace(QUERY, query.whole)
 
@@ -160,7 +161,7 @@ def _check_here(spec: SystemSpec) -> None:
 
 
 def _encoder(spec: SystemSpec, trust: bool) -> TokenReader:
-    encoder = load_for(spec, device="cpu", trust_remote_code=trust)
+    encoder = load_encoder(spec, device="cpu", trust_remote_code=trust)
 
     def read(query: Input, passage: Input | None) -> dict[str, list[int]]:
         ids = {"query": encoder.token_ids(query, "query")}

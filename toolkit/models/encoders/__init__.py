@@ -13,12 +13,8 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 
 SIDES = ("query", "passage")
-# kind of a system -> the module and function that load what encodes for it, with torch only when it is asked for
-LOADERS = {
-    "dense": ("toolkit.models.encoders", "load_encoder"),
-    "multivector": ("toolkit.models.encoders.multivector", "load_multivector"),
-    "impact": ("toolkit.models.encoders.sparse", "load_sparse"),
-}
+# kind of a system -> the module whose `load` loads what encodes for it, with torch only when it is asked for
+LOADERS = {"dense": "loading", "multivector": "multivector", "impact": "sparse"}
 
 
 class Encoder(Protocol):
@@ -49,12 +45,6 @@ class Encoder(Protocol):
         """What the model sees of an input, special tokens and all."""
 
 
-def load_for(spec: SystemSpec, **how: Any) -> Any:
-    """What encodes for a system, by its kind (one of `LOADERS`); arguments as of `load_encoder`."""
-    module, name = LOADERS[spec.kind]
-    return getattr(importlib.import_module(module), name)(spec, **how)
-
-
 def load_encoder(
     spec: SystemSpec,
     *,
@@ -62,19 +52,19 @@ def load_encoder(
     precision: str | None = None,
     batch_size: int = 32,
     trust_remote_code: bool = False,
-) -> Encoder:
-    """The encoder of a system of kind `dense`.
+) -> Any:
+    """What encodes for a system: an `Encoder` for one of kind `dense`, a `MultiVectorEncoder`, a `SparseEncoder`.
 
     device      `cpu`, `cuda`, `cuda:0,cuda:1`; None for the first GPU, the CPU where there is none
     precision   `fp32`, `bf16`, `fp16`; None for the entry's on a GPU, fp32 on a CPU
     batch_size  in texts of 128 tokens
-    Raises ToolkitError where the checkpoint cannot be had or would be loaded wrongly, see `toolkit.models.checkpoints`.
+    Raises ToolkitError for a system of another kind, and where the checkpoint cannot be had or would be loaded wrongly, see
+    `toolkit.models.checkpoints`.
     """
-    from toolkit.models.encoders.loading import load
-
-    if spec.kind != "dense":
-        raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "take a system of kind dense")
-    return load(spec, device, precision, batch_size, trust_remote_code)
+    if spec.kind not in LOADERS:
+        raise ToolkitError(f"{spec.name} is of kind {spec.kind}, which encodes nothing", f"these do: {', '.join(LOADERS)}")
+    module = importlib.import_module(f"toolkit.models.encoders.{LOADERS[spec.kind]}")
+    return module.load(spec, device=device, precision=precision, batch_size=batch_size, trust_remote_code=trust_remote_code)
 
 
 def check_finite(texts: Sequence[str], vectors: Sequence[np.ndarray], precision: str) -> None:

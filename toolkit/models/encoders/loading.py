@@ -45,12 +45,13 @@ class How:
     trust: bool
 
 
-def load(spec: SystemSpec, device: str | None, precision: str | None, batch_size: int, trust: bool) -> Encoder:
-    """As `toolkit.models.encoders.load_encoder`."""
+def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_size: int, trust_remote_code: bool) -> Encoder:
+    """The encoder of a system of kind `dense`; arguments as of `toolkit.models.encoders.load_encoder`."""
     from toolkit.models.encoders.sentence_transformers_adapter import SentenceTransformersEncoder
     from toolkit.models.encoders.towers import TowerEncoder
 
     devices = pick_devices(device)
+    trust = trust_remote_code
     how = How(devices, pick_dtype(spec, precision, devices[0]), trust)
     folders, base = [locate(spec, trust_remote_code=trust)], base_of(spec)
     _say_similarity(spec, folders[0])

@@ -24,15 +24,11 @@ MODEL_TYPES = ("MultiVectorEncoder", "ColBERT")  # what its and PyLate's checkpo
 PYLATE = ("query_prefix", "document_prefix")  # what PyLate's older ones have instead
 
 
-def load_multivector(
-    spec: SystemSpec, *, batch_size: int = 32, trust_remote_code: bool = False, **where: Any
-) -> MultiVectorEncoder:
+def load(spec: SystemSpec, *, batch_size: int, trust_remote_code: bool, **where: Any) -> MultiVectorEncoder:
     """The encoder of a system of kind `multivector`; arguments (`where`: device, precision) as of `load_encoder`.
 
     Raises ToolkitError for a checkpoint that was not trained for late interaction: its projection would be random.
     """
-    if spec.kind != "multivector":
-        raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not multivector", "take a system of kind multivector")
     folder = locate(spec, trust_remote_code=trust_remote_code)
     check_late(folder)
     model = load_model("MultiVectorEncoder", spec, folder, trust_remote_code=trust_remote_code, **where)

@@ -14,13 +14,11 @@ from toolkit.models.encoders import check_finite
 from toolkit.models.encoders.sentence import SentenceEncoder, load_model
 
 
-def load_sparse(spec: SystemSpec, *, batch_size: int = 32, trust_remote_code: bool = False, **where: Any) -> SparseEncoder:
+def load(spec: SystemSpec, *, batch_size: int, trust_remote_code: bool, **where: Any) -> SparseEncoder:
     """The encoder of a system of kind `impact`; arguments (`where`: device, precision) as of `load_encoder`.
 
     Raises ToolkitError for anything but a masked language model whose logits are pooled: other weights would be random.
     """
-    if spec.kind != "impact":
-        raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not impact", "take a system of kind impact")
     folder = locate(spec, trust_remote_code=trust_remote_code)
     model = load_model("SparseEncoder", spec, folder, trust_remote_code=trust_remote_code, **where)
     modules = [type(module).__name__ for module in model]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
+from toolkit.models.batches import within_budget
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -76,17 +77,5 @@ class Framing:
     def _tokens(self, texts: list[str]) -> Iterator[list[int]]:
         """Of each text, all of them."""
         options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
-        for group in _groups(texts):
-            yield from self.tokenizer(group, add_special_tokens=False, **options)["input_ids"]
-
-
-def _groups(texts: list[str]) -> Iterator[list[str]]:
-    """Texts, some at a time: of `AT_ONCE` characters together, or one text that has more."""
-    start = size = 0
-    for position, text in enumerate(texts):
-        if position > start and size + len(text) > AT_ONCE:
-            yield texts[start:position]
-            start, size = position, 0
-        size += len(text)
-    if texts:
-        yield texts[start:]
+        for group in within_budget(map(len, texts), AT_ONCE):
+            yield from self.tokenizer(texts[group], add_special_tokens=False, **options)["input_ids"]

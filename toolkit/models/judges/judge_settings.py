@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import SystemSpec
 
-# of the prompt, of loading and of the language model: read elsewhere
-OTHERS = ("prompt", "prompt_source", "precision", "model", "chat_template")
 TOKEN, ENTAILMENT, WORDS = "token", "entailment", "yes-ends"
 SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
@@ -59,12 +56,3 @@ class Settings:
         """Of a request for an answer in words."""
         options = {name: getattr(self, name) for name in ("max_tokens", *SAMPLING)}
         return {name: value for name, value in options.items() if value is not None}
-
-
-def settings_of(spec: SystemSpec) -> Settings:
-    """The entry's parameters over the defaults. ToolkitError for one that a judge has not."""
-    known = [field.name for field in fields(Settings)]
-    given: dict[str, Any] = {name: value for name, value in spec.parameters.items() if name not in OTHERS}
-    if unknown := [name for name in given if name not in known]:
-        raise ToolkitError(f"{spec.name}: a judge has no parameter {unknown[0]!r}", f"known: {', '.join(known)}")
-    return Settings(**{**given, "tokens": tuple(given.get("tokens", ()))})

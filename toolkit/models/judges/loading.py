@@ -10,9 +10,10 @@ from typing import Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models.judges.judge import NO, YES, Judge
-from toolkit.models.judges.judge_settings import ENTAILMENT, Settings, settings_of
+from toolkit.models.judges.judge_settings import ENTAILMENT, Settings
 from toolkit.models.judges.shots import Shot
 from toolkit.models.llm import LLM, AnswerCache, Prompt, default_cache, load_llm, load_prompt
+from toolkit.registry.system_kinds import parameters_as
 
 KIND = "judge"  # of systems
 SUPPORT, STANCE = "judge", "judge-stance"  # of prompts: what is asked
@@ -49,7 +50,7 @@ def load_judge(
     """
     if spec.kind != KIND:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no judge", "`tandem systems list --kind judge` names them")
-    settings = settings_of(spec)
+    settings = parameters_as(Settings, spec)
     if seed is not None:
         settings = replace(settings, seed=seed)
     if settings.in_words and settings.max_tokens is None and (loader or spec.loader) != "endpoint":
@@ -79,7 +80,7 @@ def judge_prompt(
     spec: SystemSpec, *, task: str = SUPPORT, prompt: str | None = None, shots: Sequence[Shot] = ()
 ) -> Prompt | None:
     """The prompt that a judge would be sent; None for a classifier."""
-    return _prompt(spec, settings_of(spec), task, prompt, shots)
+    return _prompt(spec, parameters_as(Settings, spec), task, prompt, shots)
 
 
 def _prompt(spec: SystemSpec, settings: Settings, task: str, name: str | None, shots: Sequence[Shot]) -> Prompt | None:

@@ -5,10 +5,8 @@ from toolkit.core.lazy_names import lazy_names
 __getattr__, __all__ = lazy_names(
     __name__,
     {
-        "cache": ("AnswerCache", "default_cache"),
-        "client": ("LLM",),
+        "client": ("LLM", "AnswerCache", "default_cache", "load_llm"),
         "endpoint": ("Endpoint",),
-        "load": ("load_llm",),
         "messages": ("Answer", "Request", "Usage"),
         "prompts": ("Prompt", "load_prompt"),
     },

@@ -1,14 +1,59 @@
-"""A language model behind a cache: what was answered once is not asked again."""
+"""A language model behind a cache: what was answered once is not asked again, and an interrupted run resumes where it was."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.models.llm.cache import AnswerCache
+from toolkit.core.home import home
+from toolkit.core.specs import SystemSpec
+from toolkit.models.llm.endpoint import Endpoint
 from toolkit.models.llm.messages import Answer, Backend, Request, Usage
+from toolkit.store.keyed_cache import KeyedCache
+
+LOADERS = ("endpoint", "transformers", "peft")
+MOST_REQUESTS = 1024  # requests at the same time: each has a thread and a connection
+
+COLUMNS = ("text", "finish", "model", "server", "prompt_tokens", "completion_tokens")
+
+
+def default_cache() -> Path:
+    """Where answers are cached unless another file is named."""
+    return home() / "llm" / "answers.sqlite"
+
+
+class AnswerCache:
+    """Answers by the key of their request, see `toolkit.store.keyed_cache.KeyedCache`."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._entries = KeyedCache(path, "answers")
+
+    def get(self, key: str) -> Answer | None:
+        """The answer to a request, None where there is none."""
+        entries = self._entries.get([key.encode()])
+        return self._read(entries[key.encode()]) if entries else None
+
+    def put(self, key: str, answer: Answer) -> Answer:
+        """Cache an answer. What another process wrote first stays and is returned: the run of each is what the cache says."""
+        content = {column: getattr(answer, column) for column in COLUMNS}
+        self._entries.put({key.encode(): json.dumps(content, ensure_ascii=False).encode(errors="surrogatepass")})
+        return self.get(key) or answer
+
+    def close(self) -> None:
+        """Close the file; the next call opens it again."""
+        self._entries.close()
+
+    def _read(self, entry: bytes) -> Answer:
+        try:
+            return Answer(**json.loads(entry))
+        except (ValueError, TypeError) as error:
+            hint = "remove the file (the answers in it are lost), or name another"
+            raise ToolkitError(f"{self.path}: the cache is damaged ({error})", hint, status=1) from error
 
 
 class LLM:
@@ -90,3 +135,48 @@ class LLM:
             self.usage.prompt_tokens += answer.prompt_tokens
             self.usage.completion_tokens += answer.completion_tokens
             yield keys[position], stored
+
+
+def load_llm(
+    spec: SystemSpec,
+    *,
+    loader: str | None = None,
+    cache: Path | None = None,
+    replay: bool = False,
+    concurrency: int = 16,
+    retries: int = 6,
+    timeout: float = 600.0,
+    tolerant: bool = False,
+    device: str | None = None,
+    precision: str | None = None,
+    batch_size: int = 32,
+    trust_remote_code: bool = False,
+) -> LLM:
+    """The language model of a system of kind `listwise`, `judge` or `expander`. Asks nothing and loads no weights yet.
+
+    loader       `endpoint` or `transformers` (`peft`: the same, of an adapter), instead of the entry's: a checkpoint may be
+                 served by vLLM. A server knows the model by the entry's parameter `model`, else by its checkpoint
+    cache        the file of answers; in TANDEM_HOME where none is named
+    replay       take every answer from the cache, ask nothing
+    concurrency, retries, timeout, tolerant   for a server, see `Endpoint`
+    device, precision, batch_size, trust_remote_code   for a checkpoint on this machine
+    """
+    loader = loader or spec.loader or "transformers"
+    if loader not in LOADERS:
+        raise ToolkitError(f"{spec.name} is loaded by {loader}, which cannot write texts here", f"known: {', '.join(LOADERS)}")
+    if not 1 <= concurrency <= MOST_REQUESTS:
+        raise ToolkitError(f"concurrency is {concurrency}", f"a whole number from 1 to {MOST_REQUESTS}")
+    if retries < 0 or timeout <= 0:
+        raise ToolkitError(f"retries is {retries}, timeout is {timeout:g} seconds", "0 or more, and more than 0")
+    if loader == "endpoint":
+        model = spec.parameters.get("model") or spec.checkpoint
+        if not model:
+            raise ToolkitError(f"{spec.name} does not say what a server calls it", "add `model` to the parameters of its entry")
+        backend = Endpoint(model, concurrency=concurrency, retries=retries, timeout=timeout, tolerant=tolerant)
+    else:
+        from toolkit.models.llm.local import LocalModel
+
+        backend = LocalModel(
+            spec, device=device, precision=precision, batch_size=batch_size, trust_remote_code=trust_remote_code
+        )
+    return LLM(backend, cache=AnswerCache(cache or default_cache()), replay=replay)

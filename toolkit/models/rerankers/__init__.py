@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
 from toolkit.models.rerankers.prompts import pointwise_prompt
-from toolkit.models.rerankers.reranker_settings import PROMPTED, SETTINGS, PromptParameters, parameters
+from toolkit.models.rerankers.reranker_settings import PROMPTED, SETTINGS, PromptParameters
+from toolkit.registry.system_kinds import parameters_as
 
 if TYPE_CHECKING:
     from toolkit.models.rerankers.base import Reranker
@@ -60,6 +61,6 @@ def check_reranker(spec: SystemSpec, prompt: str | None = None) -> None:
     if prompt is not None and spec.kind not in PROMPTED:
         raise ToolkitError(f"system {spec.name} is of kind {spec.kind}: it has no prompt", "leave --prompt out")
     if spec.kind in SETTINGS:
-        settings = parameters(SETTINGS[spec.kind], spec)
+        settings = parameters_as(SETTINGS[spec.kind], spec)
         if isinstance(settings, PromptParameters):
             pointwise_prompt(prompt or settings.prompt)

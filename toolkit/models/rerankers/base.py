@@ -10,7 +10,7 @@ import numpy as np
 
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-from toolkit.models.batches import by_length
+from toolkit.models.batches import by_length, within_budget
 
 Pair = tuple[Input, Input]
 
@@ -89,11 +89,11 @@ class BatchedReranker(Reranker):
     def batches(self, pairs: Sequence[Pair], done: Collection[int] = ()) -> Iterator[tuple[list[int], np.ndarray]]:
         """See `Reranker`; a batch's pairs are of nearly one length."""
         done = set(done)
-        for start, end in chunks(pairs):
-            rows = self.encode(pairs[start:end])
+        for chunk in chunks(pairs):
+            rows = self.encode(pairs[chunk])
             self._truncated += sum(row.truncated for row in rows)
             for batch in by_length([len(row.ids) for row in rows], self._batch_size):
-                positions = [start + place for place in batch]
+                positions = [chunk.start + place for place in batch]
                 if not done.issuperset(positions):
                     yield positions, self.forward([rows[place] for place in batch])
 
@@ -110,17 +110,9 @@ class BatchedReranker(Reranker):
         """Their scores, (n,) float64, in one pass through the model."""
 
 
-def chunks(pairs: Sequence[Pair]) -> Iterator[tuple[int, int]]:
-    """Begin and end of parts of the pairs that may be in memory as tokens at once; each has a pair at least."""
-    start = characters = 0
-    for position, (query, document) in enumerate(pairs):
-        size = len(query.whole) + len(document.whole)
-        if position > start and (position == start + CHUNK or characters + size > CHUNK_CHARACTERS):
-            yield start, position
-            start, characters = position, 0
-        characters += size
-    if pairs:
-        yield start, len(pairs)
+def chunks(pairs: Sequence[Pair]) -> Iterator[slice]:
+    """Parts of the pairs that may be in memory as tokens at once; each has a pair at least."""
+    return within_budget((len(query.whole) + len(document.whole) for query, document in pairs), CHUNK_CHARACTERS, CHUNK)
 
 
 def sigmoid(values: np.ndarray) -> np.ndarray:

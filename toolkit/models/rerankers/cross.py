@@ -12,7 +12,8 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models.batches import inference
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
-from toolkit.models.rerankers.reranker_settings import CrossEncoderParameters, parameters
+from toolkit.models.rerankers.reranker_settings import CrossEncoderParameters
+from toolkit.registry.system_kinds import parameters_as
 
 CLASS = "entailment"
 
@@ -94,7 +95,7 @@ def _rows(
 
 def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> CrossEncoder:
     """The cross-encoder of a system's entry; ToolkitError where the checkpoint has not one label."""
-    settings = parameters(CrossEncoderParameters, spec)
+    settings = parameters_as(CrossEncoderParameters, spec)
     loaded = loading.load("AutoModelForSequenceClassification", spec, what="cross-encoder", **where)
     if loaded.model.config.num_labels != 1:
         labels = loaded.model.config.num_labels

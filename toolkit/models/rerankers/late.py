@@ -10,7 +10,7 @@ import numpy as np
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints import precision_of
-from toolkit.models.encoders.multivector import load_multivector
+from toolkit.models.encoders import load_encoder
 from toolkit.models.late import maxsim
 from toolkit.models.rerankers.base import Pair, Reranker
 
@@ -64,7 +64,7 @@ class LateInteraction(Reranker):
 
 def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> LateInteraction:
     """The multivector system of an entry, as a reranker."""
-    encoder = load_multivector(spec, batch_size=batch_size, **where)
+    encoder = load_encoder(spec, batch_size=batch_size, **where)
     weights = next(encoder.model.parameters())
     commits = {"commits": encoder.commits} if encoder.commits else {}
     return LateInteraction(spec, encoder, {**commits, "device": weights.device.type, "precision": precision_of(weights.dtype)})

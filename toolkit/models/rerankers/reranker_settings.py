@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import SystemSpec
-
-Settings = TypeVar("Settings", bound="Parameters")
-
-# of the stage and of the checkpoint's loading: read elsewhere
-OTHERS = ("depth", "tail", "run", "scores", "precision", "prompt_source")
 
 
 @dataclass(frozen=True)
@@ -24,10 +18,6 @@ class Parameters:
 
     length: int | None = None
     activation: str = "identity"
-
-    def __post_init__(self):
-        if self.activation not in ("identity", "sigmoid"):
-            raise ToolkitError(f"activation is {self.activation!r}", "identity or sigmoid")
 
     def facts(self, **resolved: Any) -> dict[str, Any]:
         """What a run's record says of them, whether the entry has them or not; `resolved` is what the checkpoint decided."""
@@ -58,9 +48,6 @@ class PromptParameters(Parameters):
     cut: str = "document"
 
     def __post_init__(self):
-        super().__post_init__()
-        if self.cut not in ("document", "prompt"):
-            raise ToolkitError(f"cut is {self.cut!r}", "document or prompt")
         if len(set(self.tokens)) != 2:
             raise ToolkitError(f"tokens are {list(self.tokens)}", "two different ones, positive first")
 
@@ -82,17 +69,3 @@ class YesNoParameters(PromptParameters):
 
 PROMPTED = {"monot5": PromptParameters, "yes-no": YesNoParameters}
 SETTINGS = {"cross-encoder": CrossEncoderParameters, **PROMPTED}
-
-
-def parameters(kind: type[Settings], spec: SystemSpec) -> Settings:
-    """The entry's parameters over the kind's defaults. ToolkitError for one that the kind has not."""
-    known = [field.name for field in fields(kind)]
-    given: dict[str, Any] = {name: value for name, value in spec.parameters.items() if name not in OTHERS}
-    if unknown := [name for name in given if name not in known]:
-        raise ToolkitError(
-            f"system {spec.name}: kind {spec.kind} has no parameter {', '.join(map(repr, unknown))}",
-            f"known: {', '.join(known)}",
-        )
-    if "tokens" in given:
-        given["tokens"] = tuple(given["tokens"])
-    return kind(**given)

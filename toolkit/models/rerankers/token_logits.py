@@ -15,7 +15,8 @@ from toolkit.models.batches import inference
 from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
 from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
-from toolkit.models.rerankers.reranker_settings import PROMPTED, parameters
+from toolkit.models.rerankers.reranker_settings import PROMPTED
+from toolkit.registry.system_kinds import parameters_as
 
 END_OF_THOUGHT = "</think>"
 UNLISTED_LENGTH = 2048  # tokens, for a decoder of which no entry says more, unless tokenizer or model say less
@@ -111,7 +112,7 @@ class MonoT5(TokenLogitsReranker):
 
 def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **where: Any) -> TokenLogitsReranker:
     """The monoT5 or yes/no language model of a system's entry, by its kind."""
-    settings = parameters(PROMPTED[spec.kind], spec)
+    settings = parameters_as(PROMPTED[spec.kind], spec)
     said = pointwise_prompt(prompt or settings.prompt)
     make: Any = MonoT5
     if spec.kind == "monot5":
