@@ -12,8 +12,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input, doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.formats.documents import corpus_from_docs
+from toolkit.formats.indexes import verify_files
 from toolkit.index.encoded_index import build_late_index
-from toolkit.index.index_record import verify_files
 from toolkit.models.encoders import load_encoder
 from toolkit.models.late import maxsim
 from toolkit.search.late import search_late

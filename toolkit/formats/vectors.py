@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import atomic_path, open_output
+from toolkit.core.files import atomic_path
 from toolkit.formats.ids import check_ids
-from toolkit.formats.indexes import FORMAT, NAME, read_index_record
+from toolkit.formats.indexes import FORMAT, NAME, read_index_record, write_yaml_record
 
 KIND = "vectors"
 CHECKED_AT_ONCE = 1 << 16  # rows
@@ -105,8 +105,6 @@ class VectorStore:
         self._write(facts)
 
     def _write(self, more: Mapping[str, Any]) -> None:
-        import yaml
-
         record = {
             "format": FORMAT,
             "kind": KIND,
@@ -117,8 +115,7 @@ class VectorStore:
             "digest": _digest(self.shards),
             "shards": [asdict(shard) for shard in self.shards],
         }
-        with open_output(self.folder / NAME) as out:
-            out.write(yaml.safe_dump(record, sort_keys=False, allow_unicode=True, width=1 << 16).encode())
+        write_yaml_record(self.folder, record)
 
 
 @dataclass(frozen=True, eq=False)

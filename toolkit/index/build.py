@@ -14,7 +14,7 @@ from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
 from toolkit.core.progress import progress, say
 from toolkit.formats.corpus import Entry
 from toolkit.formats.documents import Corpus, Counts, is_empty
-from toolkit.index.index_record import write_index_record
+from toolkit.formats.indexes import write_index_record
 from toolkit.index.index_types import LUCENE, is_index
 from toolkit.store import new_folder
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.documents import Counts
-from toolkit.formats.indexes import read_index_record
+from toolkit.formats.indexes import read_index_record, write_index_record
 from toolkit.formats.vectors import KIND, Vectors, open_vectors
 from toolkit.index.build import check_output
-from toolkit.index.index_record import write_index_record
 from toolkit.index.index_types import FAISS
 from toolkit.models.docids import DOCID
 from toolkit.models.vectors import INDEX, build_faiss, faiss_module, write_faiss

@@ -17,10 +17,9 @@ from toolkit.core.templates import doc_input
 from toolkit.encode import encode_corpus
 from toolkit.encode.corpus import say_truncated, shards
 from toolkit.formats.documents import Corpus, Counts
-from toolkit.formats.indexes import system_facts
+from toolkit.formats.indexes import system_facts, write_index_record
 from toolkit.index.build import check_output, lucene_libraries, refuse_empty
 from toolkit.index.dense import build_dense_index
-from toolkit.index.index_record import write_index_record
 from toolkit.index.index_types import IMPACT, MULTIVECTOR
 from toolkit.store import new_folder
 

@@ -15,10 +15,9 @@ from toolkit.core.errors import three
 from toolkit.core.progress import progress, say, silenced
 from toolkit.formats.corpus import Entry
 from toolkit.formats.documents import Corpus, Counts, content, corpus_from_docs, corpus_from_files, is_empty
-from toolkit.formats.indexes import read_index_record
+from toolkit.formats.indexes import read_index_record, write_index_record
 from toolkit.formats.per_query_corpus import IDS, Question, write_questions
 from toolkit.index.build import check_output, refuse, refuse_empty
-from toolkit.index.index_record import write_index_record
 from toolkit.store import new_folder
 
 HELD = 1 << 16  # documents in memory until they are written to the files of their questions

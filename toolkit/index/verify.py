@@ -7,9 +7,8 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.documents import ContentDigest
-from toolkit.formats.indexes import NAME, read_index_record
+from toolkit.formats.indexes import NAME, read_index_record, verify_files
 from toolkit.formats.per_query_corpus import has_questions, read_questions
-from toolkit.index.index_record import verify_files
 from toolkit.index.index_types import FAISS, LUCENE, index_kind
 
 

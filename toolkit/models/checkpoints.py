@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
-from toolkit.models.hub import cached_folder, check_access, commits_of, fetch_checkpoint, is_cached
+from toolkit.models.hub import COMMIT, cached_folder, check_access, commits_of, fetch_checkpoint, is_cached, is_offline
 from toolkit.provenance import model_identity
 from toolkit.store import reason
 
@@ -64,10 +64,9 @@ def check_usable(
     if device:
         pick_devices(device)
     _check_trust(spec, spec.checkpoint, trust_remote_code)
-    places = ((spec.checkpoint, spec.revision), (spec.passage_checkpoint, ""), (spec.base, spec.base_revision))
-    for checkpoint, revision in places:
+    for checkpoint, revision in _places(spec):
         code = trust_remote_code and checkpoint != spec.base
-        if not checkpoint or (_is_hubs(checkpoint) and not cached_folder(checkpoint, revision, code=code)):
+        if _is_hubs(checkpoint) and not cached_folder(checkpoint, revision, code=code):
             continue
         folder = _folder(spec.name, checkpoint, revision, code=code)
         if checkpoint != spec.base:
@@ -103,8 +102,21 @@ def resolved_identity(
 
 def is_pinned(spec: SystemSpec) -> bool:
     """Whether no hub has to be asked which commits a system's checkpoints are."""
+    return all(revision or _is_local(checkpoint) for checkpoint, revision in _places(spec))
+
+
+def is_settled(spec: SystemSpec) -> bool:
+    """Whether all of a system's checkpoint is on this machine, and the hub need not be asked which commits are meant."""
+    return all(
+        _is_local(checkpoint) or ((COMMIT.fullmatch(revision) or is_offline()) and is_cached(checkpoint, revision))
+        for checkpoint, revision in _places(spec)
+    )
+
+
+def _places(spec: SystemSpec) -> list[tuple[str, str]]:
+    """(checkpoint, pinned revision) of all that a system is made of."""
     places = ((spec.checkpoint, spec.revision), (spec.passage_checkpoint, ""), (spec.base, spec.base_revision))
-    return all(not checkpoint or revision or _is_local(checkpoint) for checkpoint, revision in places)
+    return [place for place in places if place[0]]
 
 
 def _is_local(checkpoint: str) -> bool:

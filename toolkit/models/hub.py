@@ -85,11 +85,6 @@ def is_cached(repository: str, revision: str = "") -> bool:
     return revision in commits if COMMIT.fullmatch(revision) else any(COMMIT.fullmatch(commit) for commit in commits)
 
 
-def is_settled(revision: str = "") -> bool:
-    """Whether no hub has to be asked which commit is meant."""
-    return bool(COMMIT.fullmatch(revision)) or is_offline()
-
-
 def is_offline() -> bool:
     """Whether HF_HUB_OFFLINE says so; looked up each time, as the hub's client has read it when it was imported."""
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
-from toolkit.models.adapters import merged
 from toolkit.models.checkpoints import (
     base_of,
     check_memory,
@@ -26,11 +25,11 @@ from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.modules import Modules, load_layers, read_modules
 from toolkit.models.encoders.tokens import FAR, Framing
 from toolkit.models.hub import commits_of
-from toolkit.models.positions import table_of_positions
+from toolkit.models.pretrained import length_limit, merged, table_of_positions
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedModel
 
     from toolkit.models.encoders import Encoder
     from toolkit.models.encoders.towers import Tower
@@ -95,10 +94,13 @@ def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> T
     with explained(spec, whole):
         framing = _framing(spec, whole, how.trust)
         layers = [load_layers(modules.layers, device) for device in how.devices]
+    stated = {side: parameters.get(f"{side}_length") or modules.length for side in SIDES}
+    names = [(side, f"{side}_length") for side in SIDES]
+    limits = {side: length_limit(spec, name, stated[side], models[0], framing.tokenizer, FAR) for side, name in names}
     return Tower(
         models=models,
         framing=framing,
-        limits={side: _limit(spec, side, modules.length, framing.tokenizer, models[0]) for side in SIDES},
+        limits=limits,
         pooling=pooling,
         mask_prefix=parameters.get("mask_prefix", not modules.include_prompt),
         layer_norm=parameters.get("layer_norm", False),
@@ -140,15 +142,3 @@ def _class(config: PretrainedConfig) -> type:
     # AutoModel would load T5 with its decoder
     encoders = transformers.MODEL_FOR_TEXT_ENCODING_MAPPING
     return transformers.AutoModelForTextEncoding if type(config) in encoders else transformers.AutoModel
-
-
-def _limit(spec: SystemSpec, side: str, stated: int | None, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> int:
-    """The limit of a side in tokens: the entry's, the checkpoint's, the tokenizer's, the model's."""
-    positions = table_of_positions(model)
-    chosen = spec.parameters.get(f"{side}_length") or stated
-    if chosen and positions and chosen > positions:
-        message = f"{spec.name}: {side}_length is {chosen}, but the model has {positions} positions"
-        raise ToolkitError(message, f"set {side}_length to {positions} or less")
-    trained = getattr(model.config, "max_position_embeddings", None)
-    known = [length for length in (tokenizer.model_max_length, positions, trained) if length and length < FAR]
-    return chosen or min(known, default=FAR)

@@ -25,7 +25,7 @@ from toolkit.models.checkpoints import (
 from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.tokens import Framing
 from toolkit.models.hub import commits_of
-from toolkit.models.positions import table_of_positions
+from toolkit.models.pretrained import table_of_positions
 
 TASKS = {"query": "query", "passage": "document"}  # as sentence-transformers calls the sides
 

@@ -15,7 +15,6 @@ from toolkit.core.templates import Input
 from toolkit.models import checkpoints
 from toolkit.models.judges.judge_settings import ENTAILMENT, Settings
 from toolkit.models.llm.estimate import estimate_tokens
-from toolkit.models.llm.local import is_at_hand
 from toolkit.models.llm.messages import Answer, Message, Request
 from toolkit.models.llm.prompts import Prompt
 from toolkit.models.rerankers.base import BatchedReranker
@@ -48,7 +47,7 @@ class Scoring:
     @property
     def here(self) -> bool:
         """Whether the checkpoint is on this machine."""
-        return is_at_hand(self.spec)
+        return checkpoints.is_settled(self.spec)
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
@@ -98,20 +97,20 @@ class Scoring:
         return estimate_tokens(text)
 
     def _classifier(self) -> BatchedReranker:
-        from toolkit.models.rerankers import loading
+        from toolkit.models import pretrained
         from toolkit.models.rerankers.cross import Entailment
 
-        loaded = loading.load("AutoModelForSequenceClassification", self.spec, what="classifier", **self.how)
+        loaded = pretrained.load("AutoModelForSequenceClassification", self.spec, what="classifier", **self.how)
         return Entailment(self.spec, loaded, loaded.length(self.spec, self.settings.length), self.batch_size)
 
     def _language_model(self) -> BatchedReranker:
-        from toolkit.models.rerankers import loading
+        from toolkit.models import pretrained
         from toolkit.models.rerankers.prompts import PromptEncoder
         from toolkit.models.rerankers.token_logits import MonoT5, YesNo
 
         encoder_decoder = _is_encoder_decoder(self.spec)
-        auto, kind = ("AutoModelForSeq2SeqLM", MonoT5) if encoder_decoder else (loading.CAUSAL, YesNo)
-        loaded = loading.load(auto, self.spec, what="language model", **self.how)
+        auto, kind = ("AutoModelForSeq2SeqLM", MonoT5) if encoder_decoder else (pretrained.CAUSAL, YesNo)
+        loaded = pretrained.load(auto, self.spec, what="language model", **self.how)
         tokenizer = loaded.tokenizer
         tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
         chat = bool(tokenizer.chat_template) if self.settings.chat is None else self.settings.chat
@@ -125,9 +124,9 @@ class Scoring:
 
 def token_ids(loaded: Any, spec: SystemSpec, tokens: Sequence[str | int]) -> list[int]:
     """The ids of the two tokens whose logits are compared: given as such, or as pieces of the vocabulary."""
-    from toolkit.models.rerankers import loading
+    from toolkit.models import pretrained
 
-    ids = [token if isinstance(token, int) else loading.token_ids(loaded, spec, [token])[0] for token in tokens]
+    ids = [token if isinstance(token, int) else pretrained.token_ids(loaded, spec, [token])[0] for token in tokens]
     size = loaded.model.get_output_embeddings().weight.shape[0]
     if beyond := [token for token in ids if not 0 <= token < size]:
         raise ToolkitError(f"{spec.name}: it has {size} tokens, and none of id {beyond[0]}", "see `tokens` in its entry")

@@ -11,7 +11,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
 from toolkit.models.batches import by_length
-from toolkit.models.hub import is_settled
 from toolkit.models.llm.messages import Answer, Message, Request
 from toolkit.models.llm.sampling import SAMPLING, GumbelSampling, sampling_of
 from toolkit.store import reason
@@ -51,7 +50,7 @@ class LocalModel:
     @property
     def here(self) -> bool:
         """Whether the checkpoint is on this machine, and the hub need not be asked which of its commits is meant."""
-        return is_at_hand(self.spec)
+        return checkpoints.is_settled(self.spec)
 
     @cached_property
     def folder(self) -> Path:
@@ -94,7 +93,7 @@ class LocalModel:
     @cached_property
     def model(self) -> transformers.PreTrainedModel:
         """The weights, on the device; ToolkitError where they are not all there or do not fit."""
-        from toolkit.models.rerankers.loading import load
+        from toolkit.models.pretrained import load
 
         how = {"device": self.device, "precision": self.precision, "trust_remote_code": self.trust}
         return load("AutoModelForCausalLM", self.spec, what="language model that writes", **how).model
@@ -170,17 +169,6 @@ class LocalModel:
                 prompt_tokens=read,
                 completion_tokens=len(sequence) if end is None else end + 1,
             )
-
-
-def is_at_hand(spec: SystemSpec) -> bool:
-    """Whether all of a system's checkpoint is on this machine, and the hub need not be asked which commits are meant."""
-    places = [(spec.checkpoint, spec.revision), *([(spec.base, spec.base_revision)] if spec.base else [])]
-    return all(
-        checkpoint.startswith(checkpoints.PACKAGE)
-        or Path(checkpoint).expanduser().is_dir()
-        or (is_settled(revision) and checkpoints.is_here(checkpoint, revision))
-        for checkpoint, revision in places
-    )
 
 
 def _by_sampling(requests: Sequence[Request]) -> Iterator[tuple[list[int], dict[str, Any]]]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
+from toolkit.models import pretrained
 from toolkit.models.batches import inference
-from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
 from toolkit.models.rerankers.reranker_settings import CrossEncoderParameters
 from toolkit.registry.system_kinds import parameters_as
@@ -26,7 +26,7 @@ class CrossEncoder(BatchedReranker):
     FlagEmbedding does it.
     """
 
-    def __init__(self, spec: SystemSpec, loaded: loading.Loaded, settings: CrossEncoderParameters, batch_size: int):
+    def __init__(self, spec: SystemSpec, loaded: pretrained.Loaded, settings: CrossEncoderParameters, batch_size: int):
         self._loaded = loaded
         self._length = loaded.length(spec, settings.length)
         super().__init__(spec, batch_size=batch_size, facts={**loaded.facts, **settings.facts(length=self._length)})
@@ -54,8 +54,8 @@ class CrossEncoder(BatchedReranker):
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """One logit a row, through the activation."""
         with inference():
-            logits = self._loaded.model(**loading.padded(rows, self._loaded)).logits[:, 0]
-        return self._activation(loading.as_scores(logits))
+            logits = self._loaded.model(**pretrained.padded(rows, self._loaded)).logits[:, 0]
+        return self._activation(pretrained.as_scores(logits))
 
 
 class Entailment(BatchedReranker):
@@ -64,7 +64,7 @@ class Entailment(BatchedReranker):
     A pair that is too long loses the end of its longer text, token by token: of the document, as a rule.
     """
 
-    def __init__(self, spec: SystemSpec, loaded: loading.Loaded, length: int, batch_size: int):
+    def __init__(self, spec: SystemSpec, loaded: pretrained.Loaded, length: int, batch_size: int):
         super().__init__(spec, batch_size=batch_size, facts={})
         self._loaded, self._length = loaded, length
         labels = {str(label).lower(): number for number, label in loaded.model.config.id2label.items()}
@@ -80,8 +80,8 @@ class Entailment(BatchedReranker):
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """The softmax's share of the class."""
         with inference():
-            logits = self._loaded.model(**loading.padded(rows, self._loaded)).logits
-        return loading.as_scores(logits.double().softmax(-1)[:, self._class])
+            logits = self._loaded.model(**pretrained.padded(rows, self._loaded)).logits
+        return pretrained.as_scores(logits.double().softmax(-1)[:, self._class])
 
 
 def _rows(
@@ -96,7 +96,7 @@ def _rows(
 def load(spec: SystemSpec, *, batch_size: int, **where: Any) -> CrossEncoder:
     """The cross-encoder of a system's entry; ToolkitError where the checkpoint has not one label."""
     settings = parameters_as(CrossEncoderParameters, spec)
-    loaded = loading.load("AutoModelForSequenceClassification", spec, what="cross-encoder", **where)
+    loaded = pretrained.load("AutoModelForSequenceClassification", spec, what="cross-encoder", **where)
     if loaded.model.config.num_labels != 1:
         labels = loaded.model.config.num_labels
         raise ToolkitError(f"{spec.name} has {labels} labels: a cross-encoder has one", "see --kind")

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from toolkit.core.specs import SystemSpec
+from toolkit.models import pretrained
 from toolkit.models.batches import inference
-from toolkit.models.rerankers import loading
 from toolkit.models.rerankers.base import ACTIVATIONS, BatchedReranker, Pair, Row
 from toolkit.models.rerankers.prompts import PromptEncoder, pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED
@@ -25,7 +25,9 @@ UNLISTED_LENGTH = 2048  # tokens, for a decoder of which no entry says more, unl
 class TokenLogitsReranker(BatchedReranker):
     """The model, the prompt that pairs are put into, and the two tokens, positive first."""
 
-    def __init__(self, loaded: loading.Loaded, encoder: PromptEncoder, tokens: Sequence[int], activation: str, **common: Any):
+    def __init__(
+        self, loaded: pretrained.Loaded, encoder: PromptEncoder, tokens: Sequence[int], activation: str, **common: Any
+    ):
         super().__init__(**common)
         self._loaded = loaded
         self._encoder = encoder
@@ -38,21 +40,21 @@ class TokenLogitsReranker(BatchedReranker):
 
     def compare(self, logits: torch.Tensor) -> np.ndarray:
         """The difference of the two tokens' logits, through the activation; `logits` are (n, vocabulary)."""
-        positive, negative = loading.as_scores(logits[:, self._token_ids]).T
+        positive, negative = pretrained.as_scores(logits[:, self._token_ids]).T
         return self._activation(positive - negative)
 
 
 class YesNo(TokenLogitsReranker):
     """A decoder that answers at once; padded on the left, so that the last position is every pair's own."""
 
-    def __init__(self, loaded: loading.Loaded, *given: Any, **common: Any):
+    def __init__(self, loaded: pretrained.Loaded, *given: Any, **common: Any):
         super().__init__(loaded, *given, **common)
         # BLOOM and its like count by the mask, and take no positions
         self._takes = inspect.signature(loaded.model.forward).parameters.keys()
 
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """The difference of the two logits at the last position, through the activation."""
-        batch = loading.padded(rows, self._loaded, side="left")
+        batch = pretrained.padded(rows, self._loaded, side="left")
         options = {"use_cache": False, "logits_to_keep": 1}
         if "attention_mask" in batch:
             # a token's place is counted from its text's first one, not from the padding's
@@ -75,7 +77,7 @@ class Reasoning(YesNo):
     def forward(self, rows: Sequence[Row]) -> np.ndarray:
         """The scores after what the model wrote."""
         tokenizer = self._loaded.tokenizer
-        batch = loading.padded(rows, self._loaded, side="left")
+        batch = pretrained.padded(rows, self._loaded, side="left")
         with inference():
             written = self._loaded.model.generate(
                 **batch,
@@ -106,7 +108,7 @@ class MonoT5(TokenLogitsReranker):
         model = self._loaded.model
         start = torch.full((len(rows), 1), model.config.decoder_start_token_id, device=self._loaded.device)
         with inference():
-            logits = model(**loading.padded(rows, self._loaded), decoder_input_ids=start).logits[:, 0]
+            logits = model(**pretrained.padded(rows, self._loaded), decoder_input_ids=start).logits[:, 0]
         return self.compare(logits)
 
 
@@ -116,16 +118,16 @@ def load(spec: SystemSpec, *, batch_size: int, prompt: str | None = None, **wher
     said = pointwise_prompt(prompt or settings.prompt)
     make: Any = MonoT5
     if spec.kind == "monot5":
-        loaded = loading.load("AutoModelForSeq2SeqLM", spec, what="monoT5 (an encoder-decoder)", **where)
+        loaded = pretrained.load("AutoModelForSeq2SeqLM", spec, what="monoT5 (an encoder-decoder)", **where)
         length = loaded.length(spec, settings.length)
         resolved, turns, room = {"length": length}, {"chat": False}, length
     else:
-        loaded = loading.load(loading.CAUSAL, spec, what="language model", **where)
+        loaded = pretrained.load(pretrained.CAUSAL, spec, what="language model", **where)
         length = loaded.length(spec, settings.length, UNLISTED_LENGTH)
         chat = bool(loaded.tokenizer.chat_template) if settings.chat is None else settings.chat
         resolved, turns = {"length": length, "chat": chat}, {"chat": chat, "thinks": settings.reasoning > 0}
         room, make = length - settings.reasoning, partial(Reasoning, most=settings.reasoning) if settings.reasoning else YesNo
     encoder = PromptEncoder(said, loaded.tokenizer, length=room, cut=settings.cut, **turns)
-    tokens = loading.token_ids(loaded, spec, settings.tokens)
+    tokens = pretrained.token_ids(loaded, spec, settings.tokens)
     facts = {**loaded.facts, **settings.facts(**resolved), **said.facts(spec)}
     return make(loaded, encoder, tokens, settings.activation, spec=spec, batch_size=batch_size, facts=facts)

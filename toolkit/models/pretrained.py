@@ -1,9 +1,11 @@
-"""Checkpoints into models, through transformers: what is loaded is a reranker, or it is refused."""
+"""Checkpoints into models, through transformers: complete and of the kind that is asked for, or refused."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +13,6 @@ import torch
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.specs import SystemSpec
-from toolkit.models.adapters import merged
 from toolkit.models.checkpoints import (
     base_of,
     check_memory,
@@ -22,12 +23,12 @@ from toolkit.models.checkpoints import (
     precision_of,
 )
 from toolkit.models.hub import commits_of
-from toolkit.models.positions import table_of_positions
-from toolkit.models.rerankers.base import Row
 from toolkit.store import reason
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from toolkit.models.rerankers.base import Row
 
 CAUSAL = "AutoModelForCausalLM"
 UNLISTED_LENGTH = 512  # tokens, for a checkpoint of which no entry says more, unless tokenizer or model say less
@@ -49,13 +50,8 @@ class Loaded:
         return {**commits, "device": self.device.type, "precision": precision_of(self.model.dtype)}
 
     def length(self, spec: SystemSpec, wanted: int | None, unlisted: int = UNLISTED_LENGTH) -> int:
-        """How many tokens of a pair it is sent at most. ToolkitError beyond its maximum position embeddings."""
-        positions = table_of_positions(self.model)
-        if wanted and positions and wanted > positions:
-            message = f"{spec.name}: length is {wanted}, but the model has {positions} positions"
-            raise ToolkitError(message, f"set length to {positions} or less")
-        trained = getattr(self.model.config, "max_position_embeddings", None)
-        return wanted or min(known for known in (unlisted, self.tokenizer.model_max_length, positions, trained) if known)
+        """How many tokens of a pair it is sent at most, see `length_limit`."""
+        return length_limit(spec, "length", wanted, self.model, self.tokenizer, unlisted)
 
 
 def load(
@@ -99,6 +95,46 @@ def load(
     if model.config.pad_token_id is None:  # classifiers on decoders look for a text's last token before the padding
         model.config.pad_token_id = tokenizer.pad_token_id or 0
     return Loaded(model.to(place).eval(), tokenizer, torch.device(place), commits_of(folder, whole))
+
+
+def merged(spec: SystemSpec, model: PreTrainedModel, folder: Path) -> PreTrainedModel:
+    """The model with the adapter in `folder` merged into it; ToolkitError where that is another model's."""
+    from peft import PeftModel
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of PEFT, to its own authors
+        # PEFT only warns, and the base alone would answer
+        warnings.filterwarnings("error", message="Found missing adapter keys")
+        try:
+            return PeftModel.from_pretrained(model, folder).merge_and_unload()
+        except (UserWarning, RuntimeError) as error:
+            message = f"{spec.name}: the adapter in {folder} does not fit {type(model).__name__}"
+            raise ToolkitError(message, "check the entry's base and base_revision") from error
+
+
+def table_of_positions(model: PreTrainedModel) -> int | None:
+    """Maximum position embeddings: how many positions a table of learnt ones has; None where the model has no table."""
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
+            # RoBERTa and its kin begin to count after the padding's
+            first = module.padding_idx + 1 if module.padding_idx is not None else 0
+            return module.num_embeddings - first
+    return None
+
+
+def length_limit(
+    spec: SystemSpec, name: str, wanted: int | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, unlisted: int
+) -> int:
+    """How many tokens a model is sent at most: those wanted, else the least of what tokenizer and model say and `unlisted`.
+
+    name  of the parameter that says what is wanted; ToolkitError for more than the model has positions for
+    """
+    positions = table_of_positions(model)
+    if wanted and positions and wanted > positions:
+        message = f"{spec.name}: {name} is {wanted}, but the model has {positions} positions"
+        raise ToolkitError(message, f"set {name} to {positions} or less")
+    trained = getattr(model.config, "max_position_embeddings", None)
+    return wanted or min(known for known in (unlisted, tokenizer.model_max_length, positions, trained) if known)
 
 
 def token_ids(loaded: Loaded, spec: SystemSpec, tokens: Sequence[str]) -> list[int]:
