@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.formats import read_qrels, write_qrels
+from toolkit.formats.lint import qrels_from_lines, scan_qrels
+from toolkit.formats.parse import evened, parse_plain_qrels
 
 INSTRUCTIR = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "instructir" / "qrels"
 
@@ -86,6 +88,24 @@ def test_qrels_are_read_back_as_they_were(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("qrels") / "qrels.txt.gz"
     write_qrels(Qrels.from_rows(rows), path)
     assert list(read_qrels(path)) == rows
+
+
+@given(st.lists(judgments, min_size=1, max_size=12), st.sampled_from([" ", "\t", "  "]))
+@settings(deadline=None)
+def test_the_fast_way_reads_what_the_careful_way_reads_or_nothing(rows, blank):
+    data = "".join(f"{q} {i} {d} {r}\n".replace(" ", blank) for q, d, r, i in rows).encode()
+    fast, (lines, problems) = parse_plain_qrels(evened(data), "a"), scan_qrels(data)
+    if fast is not None:
+        assert problems == []
+        assert list(fast) == list(qrels_from_lines(lines, "a"))
+
+
+@pytest.mark.parametrize(
+    "line", ["q 0 a 2", "q 0 a 1", "q 0 b x", "# a b 1", "q a 1", "q 0 b ", " q 0 b 1", "q 0 b\0 1", "q 0 b \u0661"]
+)
+def test_the_fast_way_leaves_alone_what_is_not_plain(line):
+    assert len(parse_plain_qrels(b"q 0 a 1\nq 1 a 1\n", "a")) == 2
+    assert parse_plain_qrels(f"q 0 a 1\nq 1 a 1\n{line}\n".encode(), "a") is None
 
 
 @pytest.mark.skipif(not INSTRUCTIR.is_dir(), reason="no shared data beside the checkout")

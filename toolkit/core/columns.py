@@ -1,4 +1,4 @@
-"""What runs and qrels have in common: text columns stored once each, as codes into distinct values.
+"""What runs and qrels have in common: columns of ids, as they were read or as codes into distinct values.
 
 `pyarrow.array` and `to_numpy` import pandas, to ask whether they were given something of it: half a second that no
 command wants to spend. `to_arrow` and `to_numpy` here do without.
@@ -13,6 +13,10 @@ import numpy as np
 
 if TYPE_CHECKING:
     import pyarrow
+
+ONE_ARRAY = 1 << 30  # bytes of text and offsets that are put into one arrow array, which ends at 2**31
+HASHED_AT_ONCE = 1 << 16  # what is worked on stays in the processor's caches
+LOW_BYTES = np.array([(1 << 8 * number) - 1 for number in range(9)], np.uint64)
 
 
 def to_arrow(values: np.ndarray | Iterable[str]) -> pyarrow.Array:
@@ -84,6 +88,126 @@ def decode_dictionary(column: pyarrow.Array | pyarrow.ChunkedArray) -> tuple[np.
         if isinstance(column, pyarrow.ChunkedArray):  # arrow keeps an empty column chunked
             column = to_arrow([]).dictionary_encode() if column.num_chunks == 0 else column.chunk(0)
     return to_numpy(column.indices).astype(np.int32, copy=False), column.dictionary.cast(pyarrow.string())
+
+
+class Ids:
+    """A column of ids, a row a line: as it was read, or as codes into its distinct values.
+
+    To encode the document ids of a run takes longer than to read them, and most of what is done with a run looks a few ids
+    up: codes are made when they are first asked for.
+
+    values  the ids, line by line; the distinct ones where there are codes
+    codes   (n,) int32
+    """
+
+    def __init__(self, values: pyarrow.StringArray, codes: np.ndarray | None = None):
+        self._values = values
+        self._codes = codes
+        self._looked_up: tuple[pyarrow.StringArray, np.ndarray] | None = None
+
+    @classmethod
+    def of(cls, values: Iterable[str]) -> Ids:
+        """A column of strings, or of an arrow column of them; codes where it has more text than one arrow array can hold."""
+        import pyarrow
+
+        if not isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
+            return cls(to_arrow(values))
+        if pyarrow.types.is_dictionary(values.type) or values.nbytes >= ONE_ARRAY:
+            return cls(*reversed(decode_dictionary(values)))
+        if isinstance(values, pyarrow.ChunkedArray):
+            values = pyarrow.concat_arrays(values.chunks, pyarrow.system_memory_pool()) if values.num_chunks else to_arrow([])
+        return cls(values.cast(pyarrow.string()))
+
+    @classmethod
+    def join(cls, columns: Sequence[Ids]) -> Ids:
+        """Columns one below the other."""
+        import pyarrow
+
+        if any(column._codes is not None for column in columns):
+            return cls(*reversed(merge((column.codes, column.distinct) for column in columns)))
+        return cls.of(pyarrow.chunked_array([column._values for column in columns]))
+
+    def __len__(self) -> int:
+        return len(self._values if self._codes is None else self._codes)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """(n,) int32, into `distinct`."""
+        self._encode()
+        return self._codes
+
+    @property
+    def distinct(self) -> pyarrow.StringArray:
+        """The distinct ids, in order of first appearance."""
+        self._encode()
+        return self._values
+
+    def _encode(self) -> None:
+        if self._codes is None:
+            self._codes, self._values = decode_dictionary(self._values)
+
+    def __getitem__(self, line: int) -> str:
+        return self.texts(np.array([line]))[0].as_py()
+
+    def texts(self, lines: np.ndarray) -> pyarrow.StringArray:
+        """The ids of these lines."""
+        return self._values.take(to_arrow(lines if self._codes is None else self._codes[lines]))
+
+    def take(self, lines: np.ndarray) -> Ids:
+        """These lines of the column, by their numbers; what was encoded stays so."""
+        return Ids(self.texts(lines)) if self._codes is None else Ids(self._values, self._codes[lines])
+
+    def ordered(self, lines: np.ndarray) -> np.ndarray:
+        """Numbers that compare as the ids of these lines do, see `text_order`."""
+        if self._codes is None:
+            codes, values = decode_dictionary(self.texts(lines))
+        else:
+            used, codes = np.unique(self._codes[lines], return_inverse=True)
+            values = self._values.take(to_arrow(used))
+        return text_order(values)[codes]
+
+    def find(self, wanted: pyarrow.StringArray) -> np.ndarray:
+        """(n,) int64: for each line the place of its id in `wanted`, -1 where it is not there; the last answer is kept."""
+        if self._looked_up is None or self._looked_up[0] is not wanted:
+            places = lookup(self._values, wanted)
+            self._looked_up = wanted, places if self._codes is None else places[self._codes]
+        return self._looked_up[1]
+
+    def comes_twice(self, groups: np.ndarray) -> bool:
+        """Whether an id comes twice in a group; groups: (n,) int32, each line's."""
+        if self._codes is None:
+            keys = hashes(self._values)
+            keys += groups.astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
+            keys.sort()
+            if not (keys[1:] == keys[:-1]).any():  # where two are equal, it may be chance
+                return False
+        pairs = groups.astype(np.int64) * len(self.distinct) + self.codes
+        pairs.sort()
+        return bool((pairs[1:] == pairs[:-1]).any())
+
+
+def hashes(values: pyarrow.StringArray) -> np.ndarray:
+    """(n,) uint64, equal for equal values: eight bytes at a time, so that there is no Python object a value."""
+    _, bounds, data = values.buffers()
+    if not len(values) or data is None:
+        return np.zeros(len(values), np.uint64)
+    bounds = np.frombuffer(bounds, np.int32)[values.offset : values.offset + len(values) + 1]
+    padded = np.zeros(bounds[-1] + 8, np.uint8)
+    padded[:-8] = np.frombuffer(data, np.uint8)[: bounds[-1]]
+    words = np.lib.stride_tricks.as_strided(padded[:8].view(np.uint64), (bounds[-1] + 1,), (1,))  # a word from every byte on
+    made = np.empty(len(values), np.uint64)
+    for start in range(0, len(values), HASHED_AT_ONCE):
+        starts = bounds[start : start + HASHED_AT_ONCE + 1].astype(np.int64)
+        lengths = np.diff(starts)
+        part = lengths.astype(np.uint64)
+        for read in range(0, int(lengths.max()), 8):
+            longer = slice(None) if read < lengths.min() else np.flatnonzero(lengths > read)
+            mixed = part[longer] ^ (words[starts[:-1][longer] + read] & LOW_BYTES[np.minimum(lengths[longer] - read, 8)])
+            mixed *= np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+            part[longer] = mixed
+        made[start : start + HASHED_AT_ONCE] = part
+    return made
 
 
 def text_order(values: pyarrow.StringArray) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from toolkit.core.columns import encode, merge, text_order, to_arrow
+from toolkit.core.columns import Ids, encode
 from toolkit.core.tabular import to_html
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ class Run:
 
     query_ids  the distinct query ids, in order of first appearance
     queries    (n,) int32, code of each line's query
-    doc_ids    the distinct document ids
-    docs       (n,) int32, code of each line's document
+    documents  each line's document id
     scores     (n,) float64, as written
     tag        the system's name (the first line's)
     source     what to call this run in a message (usually the file)
@@ -44,8 +43,7 @@ class Run:
 
     query_ids: tuple[str, ...]
     queries: np.ndarray
-    doc_ids: pyarrow.StringArray
-    docs: np.ndarray
+    documents: Ids
     scores: np.ndarray
     tag: str = ""
     source: str = ""
@@ -54,10 +52,9 @@ class Run:
     def from_columns(cls, query_ids: Iterable[str], doc_ids: Iterable[str], scores: Iterable[float], **names: str) -> Run:
         """A run from three columns of equal length (lists, arrow or pandas columns); `tag` and `source` by keyword."""
         queries, known_queries = encode(query_ids)
-        docs, known_docs = encode(doc_ids)
-        scores = np.asarray(scores, np.float64)
-        assert len(queries) == len(docs) == len(scores)
-        return cls(tuple(known_queries.to_pylist()), queries, known_docs, docs, scores, **names)
+        documents, scores = Ids.of(doc_ids), np.asarray(scores, np.float64)
+        assert len(queries) == len(documents) == len(scores)
+        return cls(tuple(known_queries.to_pylist()), queries, documents, scores, **names)
 
     @classmethod
     def from_rows(cls, rows: Iterable[ScoredDoc], **names: str) -> Run:
@@ -73,6 +70,16 @@ class Run:
     def from_dict(cls, run: Mapping[str, Mapping[str, float]], **names: str) -> Run:
         """A run from pytrec_eval's form, `{query_id: {doc_id: score}}`."""
         return cls.from_rows((ScoredDoc(q, d, s) for q, docs in run.items() for d, s in docs.items()), **names)
+
+    @property
+    def doc_ids(self) -> pyarrow.StringArray:
+        """The distinct document ids, in order of first appearance."""
+        return self.documents.distinct
+
+    @property
+    def docs(self) -> np.ndarray:
+        """(n,) int32, code of each line's document in `doc_ids`."""
+        return self.documents.codes
 
     def __repr__(self) -> str:
         tag = f"{self.tag}: " if self.tag else ""
@@ -109,13 +116,8 @@ class Run:
             # equal keys stand side by side: sorting all lines that have one among themselves leaves each group in its place
             tied = np.append(same, False) | np.insert(same, 0, False)
             lines = order[tied]
-            order[tied] = lines[np.lexsort((-self._by_id(lines), keys[tied]))]
+            order[tied] = lines[np.lexsort((-self.documents.ordered(lines), keys[tied]))]
         return order
-
-    def _by_id(self, lines: np.ndarray) -> np.ndarray:
-        """Numbers that compare as the document ids of these lines do."""
-        docs, codes = np.unique(self.docs[lines], return_inverse=True)
-        return text_order(self.doc_ids.take(to_arrow(docs)))[codes]
 
     @cached_property
     def _file_order(self) -> np.ndarray:
@@ -137,7 +139,7 @@ class Run:
         for query_id, length in zip(self.query_ids, self.lengths.tolist(), strict=True):
             lines = order[start : start + length]
             start += length
-            doc_ids = self.doc_ids.take(to_arrow(self.docs[lines])).to_pylist()
+            doc_ids = self.documents.texts(lines).to_pylist()
             yield query_id, [ScoredDoc(query_id, d, s) for d, s in zip(doc_ids, self.scores[lines].tolist(), strict=True)]
 
     def to_dict(self) -> dict[str, dict[str, float]]:
@@ -149,7 +151,7 @@ class Run:
         import pandas
 
         query_ids = np.array(self.query_ids, object)[self.queries]
-        doc_ids = self.doc_ids.take(self.docs).to_numpy(zero_copy_only=False)
+        doc_ids = self.documents.texts(np.arange(len(self))).to_numpy(zero_copy_only=False)
         return pandas.DataFrame({"query_id": query_ids, "doc_id": doc_ids, "score": self.scores})
 
     def with_query_ids(self, query_ids: Iterable[str]) -> Run:
@@ -163,7 +165,7 @@ class Run:
         wanted = set(query_ids)
         keep = np.array([query_id in wanted for query_id in self.query_ids], bool)
         codes = (np.cumsum(keep) - 1).astype(np.int32)
-        run = self._lines(keep[self.queries])
+        run = self.take(np.flatnonzero(keep[self.queries]))
         query_ids = tuple(q for q, is_selected in zip(self.query_ids, keep, strict=True) if is_selected)
         return replace(run, query_ids=query_ids, queries=codes[run.queries])
 
@@ -173,10 +175,12 @@ class Run:
         starts = np.cumsum(self.lengths) - self.lengths
         ranks = np.empty(len(self), np.int64)
         ranks[order] = np.arange(len(self)) - np.repeat(starts, self.lengths)
-        return self._lines(ranks < depth)
+        return self.take(np.flatnonzero(ranks < depth))
 
-    def _lines(self, keep: np.ndarray) -> Run:
-        return replace(self, queries=self.queries[keep], docs=self.docs[keep], scores=self.scores[keep])
+    def take(self, lines: np.ndarray, scores: np.ndarray | None = None) -> Run:
+        """These lines, by their numbers, in this order; scores: others, parallel to them."""
+        scores = self.scores[lines] if scores is None else scores
+        return replace(self, queries=self.queries[lines], documents=self.documents.take(lines), scores=scores)
 
 
 def _rank_keys(queries: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -204,12 +208,10 @@ def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
     assert len(query_ids) == len(set(query_ids))
     # Python's own integers: numpy's would widen the codes to 64 bits
     starts = [0, *itertools.accumulate(len(run.query_ids) for run in runs[:-1])]
-    docs, doc_ids = merge((run.docs, run.doc_ids) for run in runs)
     return Run(
         query_ids,
         np.concatenate([run.queries + start for run, start in zip(runs, starts, strict=True)]),
-        doc_ids,
-        docs,
+        Ids.join([run.documents for run in runs]),
         np.concatenate([run.scores for run in runs]),
         tag=tag or runs[0].tag,
         source=source or ", ".join(run.source for run in runs),

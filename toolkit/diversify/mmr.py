@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from toolkit.core.columns import to_arrow
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run
 
@@ -120,7 +118,7 @@ def _similarities(
     """(q, c, c) float32 of a block of questions, the first of which has the code `first`; 0 where there is no candidate."""
     filled = np.zeros((len(counts), counts.max(), counts.max()), np.float32)
     for row, (start, count) in enumerate(zip(starts.tolist(), counts.tolist(), strict=True)):
-        docs = run.doc_ids.take(to_arrow(run.docs[order[start : start + count]])).to_pylist()
+        docs = run.documents.texts(order[start : start + count]).to_pylist()
         filled[row, :count, :count] = similarity(run.query_ids[first + row], docs)
     return filled
 
@@ -130,7 +128,7 @@ def _ranked(run: Run, lines: np.ndarray) -> Run:
     queries = run.queries[lines]
     starts = np.searchsorted(queries, np.arange(len(run.query_ids)))
     scores = 1 / (np.arange(len(lines)) - starts[queries] + 1)
-    return replace(run, queries=queries, docs=run.docs[lines], scores=scores)
+    return run.take(lines, scores)
 
 
 def check(lams: Sequence[float], normalisation: str, tail: str, depth: int) -> None:

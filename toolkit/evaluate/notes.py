@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from toolkit import measures as tandem
-from toolkit.core.columns import lookup
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.subtopics import unlined_note
@@ -27,7 +26,7 @@ def run_notes(runs: Sequence[Run], judgments: Judgments, measures: Sequence[str]
         optimists = [measure for measure in measures if tandem.parse(measure).DEFAULT is None]
         if absent and missing == "worst" and optimists:
             lines.append(f"{', '.join(optimists)} have no worst value and leave absent queries out")
-        if np.all(lookup(qrels.doc_ids, run.doc_ids) < 0):
+        if np.all(run.documents.find(qrels.doc_ids) < 0):
             lines.append("no document of the run is judged: was it made over another corpus? compare such runs with diff")
         notes += [f"{run.tag}: {line}" for line in lines]
     return notes + _depths(runs)

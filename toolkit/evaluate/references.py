@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow
 
-from toolkit.core.columns import lookup
+from toolkit.core.columns import Ids, lookup
 from toolkit.core.modes import BASE, Modes, join_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
@@ -110,7 +110,6 @@ def _arranged(lists: BaseLists, orders: dict[str, np.ndarray | slice]) -> Run:
     return Run(
         tuple(join_mode(base, mode) for mode in orders for base in lists.bases),
         np.concatenate([lists.queries + step * count for step in range(len(orders))]).astype(np.int32),
-        lists.doc_ids,
-        np.concatenate([lists.docs[order] for order in orders.values()]).astype(np.int32),
+        Ids(lists.doc_ids, np.concatenate([lists.docs[order] for order in orders.values()]).astype(np.int32)),
         np.tile(1 / lists.ranks, len(orders)),
     )

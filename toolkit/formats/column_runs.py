@@ -150,7 +150,7 @@ def write_parquet(run: Run, path: str | Path) -> None:
     table = pyarrow.table(
         {
             "query_id": pyarrow.array(run.query_ids, pyarrow.string()).take(pyarrow.array(queries)),
-            "doc_id": run.doc_ids.take(pyarrow.array(run.docs[order])),
+            "doc_id": run.documents.texts(order),
             "rank": np.arange(len(order)) - starts[queries] + 1,
             "score": run.scores[order],
             "tag": pyarrow.repeat(run.tag or DEFAULT_TAG, len(order)),

@@ -1,4 +1,4 @@
-"""The fast way to read a run: arrow parses it in parallel where the bytes are plainly fine, and says so where not."""
+"""The fast way to read runs and qrels: arrow parses them in parallel where the bytes are plainly fine, else says so."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toolkit.core.columns import decode_dictionary, to_arrow, to_numpy
+from toolkit.core.columns import Ids, decode_dictionary, to_arrow, to_numpy
+from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.formats.lines import without_marks
-from toolkit.formats.run_checks import FLOAT32_MAX, has_repeats
+from toolkit.formats.run_checks import FLOAT32_MAX
 
 if TYPE_CHECKING:
     import pyarrow
 
 BLOCK = 1 << 21  # bytes parsed by one thread at a time
-_NAMES = ("query_id", "iteration", "doc_id", "rank", "score", "tag")
+RUN = ("query_id", "iteration", "doc_id", "rank", "score", "tag")
+QRELS = ("query_id", "iteration", "doc_id", "relevance")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _TO_BLANKS = bytes.maketrans(b"\t\r\v\f", b"    ")
 
 
@@ -37,44 +40,63 @@ def parse_plain(data: bytes, source: str) -> Run | None:
     """The run of lines that are all alike (one blank between columns, no comments, no blank lines); None where someone has to
     look closer.
     """
-    table = _table(data, ("query_id", "doc_id", "score"))
+    table = _table(data, RUN, ("query_id", "doc_id", "score"))
     if table is None:
         return None
     queries, query_ids = decode_dictionary(table["query_id"])
-    docs, doc_ids = decode_dictionary(table["doc_id"])
     tag = data.partition(b"\n")[0].rpartition(b" ")[2].decode()
-    run = Run(tuple(query_ids.to_pylist()), queries, doc_ids, docs, to_numpy(table["score"]), tag=tag, source=source)
-    return run if _is_valid(run) else None
+    scores = to_numpy(table["score"])
+    run = Run(tuple(query_ids.to_pylist()), queries, Ids.of(table["doc_id"]), scores, tag=tag, source=source)
+    fine = (np.abs(scores) <= FLOAT32_MAX).all() and _are_query_ids(run.query_ids)  # NaN is never below
+    return run if fine and not run.documents.comes_twice(queries) else None
+
+
+def parse_plain_qrels(data: bytes, source: str) -> Qrels | None:
+    """The same of qrels in four columns, of which none is given twice."""
+    table = _table(data, QRELS, QRELS)
+    relevance = None if table is None else _whole_numbers(table["relevance"])
+    if relevance is None:
+        return None
+    (queries, query_ids), (subtopics, iterations) = (decode_dictionary(table[name]) for name in ("query_id", "iteration"))
+    documents = Ids.of(table["doc_id"])
+    given_for = queries.astype(np.int64) * len(iterations) + subtopics
+    if not _are_query_ids(names := tuple(query_ids.to_pylist())) or documents.comes_twice(given_for):
+        return None
+    docs, doc_ids = documents.codes, documents.distinct
+    return Qrels(names, queries, doc_ids, docs, relevance, tuple(iterations.to_pylist()), subtopics, source)
 
 
 def plain_ranks(data: bytes) -> np.ndarray | None:
     """(n,) int64, the rank column of such lines; None where a rank is no whole number, or there are several tags."""
-    import pyarrow
-    import pyarrow.compute
-
-    table = _table(data, ("rank", "tag"))
-    if table is None or len(decode_dictionary(table["tag"])[1]) > 1:
-        return None
-    codes, ranks = decode_dictionary(table["rank"])
-    # the cast alone takes 0x1 for a number
-    whole = pyarrow.compute.match_substring_regex(ranks, "^-?[0-9]{1,18}$")
-    return to_numpy(ranks.cast(pyarrow.int64()))[codes] if pyarrow.compute.all(whole).as_py() else None
+    table = _table(data, RUN, ("rank", "tag"))
+    return _whole_numbers(table["rank"]) if table is not None and len(decode_dictionary(table["tag"])[1]) == 1 else None
 
 
-def _table(data: bytes, names: Sequence[str]) -> pyarrow.Table | None:
-    """These columns; None where a line has another number of columns, one is empty, or a score is no number."""
+def _whole_numbers(column: pyarrow.ChunkedArray) -> np.ndarray | None:
+    """(n,) int64; None where one is no whole number."""
+    codes, values = decode_dictionary(column)
+    texts = values.to_pylist()
+    return np.array(list(map(int, texts)), np.int64)[codes] if all(map(_WHOLE.fullmatch, texts)) else None
+
+
+def _are_query_ids(names: Sequence[str]) -> bool:
+    """Whether no line is a comment or begins with a byte order mark."""
+    return not any(name.startswith(("#", "\ufeff")) for name in names)
+
+
+def _table(data: bytes, columns: Sequence[str], names: Sequence[str]) -> pyarrow.Table | None:
+    """Some of the columns of lines; None where one has another number of columns, one is empty, or a score is no number."""
     import pyarrow
     from pyarrow import csv
 
     if any(white in data for white in (b"\0", b"\t", b"\r", b"\v", b"\f")) or _has_empty(data) or not _is_utf8(data):
         return None
-    # ids of documents are encoded all at once: those of a block hardly ever come twice in it
     types = {"score": pyarrow.float64(), "doc_id": pyarrow.string()}
     text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     try:
         return csv.read_csv(
             pyarrow.BufferReader(data),
-            csv.ReadOptions(column_names=_NAMES, block_size=BLOCK),
+            csv.ReadOptions(column_names=columns, block_size=BLOCK),
             csv.ParseOptions(delimiter=" ", quote_char=False, escape_char=False, ignore_empty_lines=False),
             csv.ConvertOptions(
                 column_types={name: types.get(name, text) for name in names},
@@ -83,6 +105,8 @@ def _table(data: bytes, names: Sequence[str]) -> pyarrow.Table | None:
                 strings_can_be_null=False,
                 check_utf8=False,
             ),
+            # arrow's own allocator clears pages again and again that malloc hands out as they are
+            pyarrow.system_memory_pool(),
         )
     except pyarrow.ArrowInvalid:
         return None
@@ -111,9 +135,3 @@ def _is_utf8(data: bytes) -> bool:
     except pyarrow.ArrowInvalid:
         return False
     return True
-
-
-def _is_valid(run: Run) -> bool:
-    if any(query_id.startswith(("#", "\ufeff")) for query_id in run.query_ids):
-        return False
-    return bool((np.abs(run.scores) <= FLOAT32_MAX).all()) and not has_repeats(run)  # NaN is never below

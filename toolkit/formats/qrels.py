@@ -9,6 +9,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.formats.ids import check_ids
 from toolkit.formats.lines import read_bytes, source_name, text_problems
 from toolkit.formats.lint import qrels_from_lines, scan_qrels
+from toolkit.formats.parse import evened, parse_plain_qrels
 from toolkit.formats.problems import by_line, refuse
 
 
@@ -21,6 +22,10 @@ def read_qrels(path: str | Path) -> Qrels:
     contradictory judgments, bytes that are not UTF-8, no lines at all).
     """
     data, source = read_bytes(path), source_name(path)
+    plain = parse_plain_qrels(data, source)
+    plain = parse_plain_qrels(evened(data), source) if plain is None else plain
+    if plain is not None:
+        return plain
     lines, problems = scan_qrels(data)
     refuse(source, by_line(problems + text_problems(data)))
     return qrels_from_lines(lines, source)

@@ -14,7 +14,7 @@ FLOAT32_MAX = 3.4028234663852886e38
 def checked(run: Run) -> Run:
     """The run. Raises ToolkitError for a score that is not finite and for a document twice in a query."""
     check_scores(run)
-    if has_repeats(run):
+    if run.documents.comes_twice(run.queries):
         raise ToolkitError(f"{_place(run)}a query has the same document twice", codes()["R004"].hint)
     return run
 
@@ -24,19 +24,11 @@ def check_scores(run: Run) -> None:
     fine = np.abs(run.scores) <= FLOAT32_MAX  # NaN is never below
     if not fine.all():
         line = int(np.argmin(fine))
-        query_id, doc_id = run.query_ids[run.queries[line]], run.doc_ids[int(run.docs[line])]
+        query_id, doc_id = run.query_ids[run.queries[line]], run.documents[line]
         raise ToolkitError(
             f"{_place(run)}score {run.scores[line]} of document {doc_id} in query {query_id} is not a finite number",
             codes()["R003"].hint,
         )
-
-
-def has_repeats(run: Run) -> bool:
-    """Whether a query has a document twice."""
-    if len(run.doc_ids) == len(run):  # no document comes twice at all
-        return False
-    pairs = np.sort(run.queries.astype(np.int64) * len(run.doc_ids) + run.docs)
-    return bool((pairs[1:] == pairs[:-1]).any())
 
 
 def _place(run: Run) -> str:

@@ -105,7 +105,7 @@ def _chunks(run: Run, scores: pyarrow.StringArray, tag: str, order: np.ndarray) 
         columns = (
             query_ids.take(to_arrow(queries)),
             iteration,
-            run.doc_ids.take(to_arrow(run.docs[lines])),
+            run.documents.texts(lines),
             to_arrow(ranks).cast(pyarrow.string()),
             scores.take(to_arrow(lines)),
             end_of_line,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.columns import merge, text_order
+from toolkit.core.columns import Ids, merge, text_order
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
@@ -64,7 +64,7 @@ def fuse(
     ordered = tuple(query_ids.take(np.argsort(places)).to_pylist())
     tag = tag or f"{'+'.join(run.tag or 'run' for run in runs)}.{method}"
     _say_absent(runs, ordered)
-    return _best_first(Run(ordered, queries, doc_ids, docs, given.sum(axis=0), tag=tag), hits)
+    return _best_first(Run(ordered, queries, Ids(doc_ids, docs), given.sum(axis=0), tag=tag), hits)
 
 
 def parse_method(text: str) -> dict[str, Any]:
@@ -141,15 +141,14 @@ def _refuse_repeats(run: Run, positions: np.ndarray, among: int) -> None:
         order = np.argsort(positions, kind="stable")
         same = np.flatnonzero(positions[order][1:] == positions[order][:-1])[0]
         line = int(order[same + 1])
-        query_id, doc_id = run.query_ids[run.queries[line]], run.doc_ids[int(run.docs[line])]
+        query_id, doc_id = run.query_ids[run.queries[line]], run.documents[line]
         raise ToolkitError(f"{_name(run)}: document {doc_id} comes twice in query {query_id}", "keep one of the lines")
 
 
 def _best_first(run: Run, hits: int) -> Run:
     """The best `hits` lines of each query in their order: the same arrays however the runs were ordered."""
     order, ranks = run.order(), _ranks(run.lengths)
-    lines = order[ranks <= hits]
-    return Run(run.query_ids, run.queries[lines], run.doc_ids, run.docs[lines], run.scores[lines], tag=run.tag)
+    return run.take(order[ranks <= hits])
 
 
 def _ranks(lengths: np.ndarray) -> np.ndarray:

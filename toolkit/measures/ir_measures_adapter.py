@@ -54,8 +54,7 @@ def _ranked_frame(run: Run) -> pandas.DataFrame:
     """The run with falling ranks for scores: each provider sorts for itself, and now none finds a tie to break."""
     order = run.order("trec")
     ranks = np.arange(len(run)) - np.repeat(np.cumsum(run.lengths) - run.lengths, run.lengths)
-    ranked = replace(run, queries=run.queries[order], docs=run.docs[order], scores=-ranks.astype(np.float64))
-    return ranked.to_frame()
+    return run.take(order, scores=-ranks.astype(np.float64)).to_frame()
 
 
 def _highest_labels(qrels: Qrels) -> Qrels:

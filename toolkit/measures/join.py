@@ -40,19 +40,16 @@ def locate(
     Raises ToolkitError where the run has one of the documents twice in a query.
     """
     query_codes = lookup(query_ids, to_arrow(run.query_ids))
-    doc_codes = _codes_in(run.doc_ids, doc_ids)
     lengths = np.append(run.lengths, 0)[query_codes]  # code -1, an absent query, takes the 0
-    width = len(run.doc_ids)
-    findable = (query_codes[queries] >= 0) & (doc_codes[docs] >= 0)
-    wanted, wanted_by = np.unique(query_codes[queries[findable]] * width + doc_codes[docs[findable]], return_inverse=True)
+    width = len(doc_ids)
+    findable = query_codes[queries] >= 0
+    wanted, wanted_by = np.unique(query_codes[queries[findable]] * width + docs[findable], return_inverse=True)
 
     # only lines whose document is wanted in some query can match: of millions of lines usually few are left
-    interesting = np.zeros(width, bool)
-    interesting[doc_codes[docs[findable]]] = True
-    order = run.order(ties)
-    places = np.flatnonzero(interesting[run.docs[order]])
+    doc_codes, order = run.documents.find(doc_ids), run.order(ties)
+    places = np.flatnonzero(doc_codes[order] >= 0)
     lines = order[places]
-    keys = run.queries[lines].astype(np.int64) * width + run.docs[lines]
+    keys = run.queries[lines].astype(np.int64) * width + doc_codes[lines]
     match = lookup(to_arrow(keys), to_arrow(wanted))
     places, match = places[match >= 0], match[match >= 0]
     _refuse_twice(run, order[places], match)
@@ -69,20 +66,12 @@ def locate(
     return Located(ranks, scores, missing, lengths)
 
 
-def _codes_in(many: pyarrow.StringArray, few: pyarrow.StringArray) -> np.ndarray:
-    """What `lookup(few, many)` gives, but it is the few values that are hashed."""
-    place = lookup(many, few)
-    codes = np.full(len(few), -1, np.int64)
-    codes[place[place >= 0]] = np.flatnonzero(place >= 0)
-    return codes
-
-
 def _refuse_twice(run: Run, lines: np.ndarray, match: np.ndarray) -> None:
     if len(match) == len(np.unique(match)):
         return
     _, first = np.unique(match, return_index=True)
     line = lines[np.setdiff1d(np.arange(len(match)), first)[0]]
-    query_id, doc_id = run.query_ids[run.queries[line]], run.doc_ids[int(run.docs[line])]
+    query_id, doc_id = run.query_ids[run.queries[line]], run.documents[line]
     raise ToolkitError(
         f"{run.source or 'the run'}: document {doc_id} is ranked twice for query {query_id}",
         "a run has each document at most once in a query",

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolkit.core.columns import encode, split_lines, to_arrow
+from toolkit.core.columns import Ids, split_lines
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
 from toolkit.core.runs import Run
@@ -254,10 +254,10 @@ def _run(topics: Sequence[Topic], wanted: Sequence[Query], answers: Mapping[Quer
     starts = np.array([first[query] for _, query in present], np.int64)
     queries = np.repeat(np.arange(len(present), dtype=np.int32), lengths)
     lines = np.arange(len(queries)) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    docs, known = encode(doc_ids.take(to_arrow(lines)))
-    if "" in (known.slice(0, 1).to_pylist() if len(known) == 1 else ()):
+    documents = Ids(doc_ids).take(lines)
+    if len(known := documents.distinct) == 1 and known[0].as_py() == "":
         raise ToolkitError(f"{source}: its documents have no ids to sort by", "rebuild the index with `tandem index`")
-    return Run(tuple(query_id for query_id, _ in present), queries, known, docs, scores[lines].astype(np.float64), tag=tag)
+    return Run(tuple(query_id for query_id, _ in present), queries, documents, scores[lines].astype(np.float64), tag=tag)
 
 
 def strict_scores(rankings: Sequence[Sequence[float]]) -> list[np.ndarray]:

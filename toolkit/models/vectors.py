@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from toolkit.core.columns import Ids
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.progress import progress
 from toolkit.core.runs import Run
@@ -271,7 +272,7 @@ class FaissIndex:
         """Each row in the one order; a run of them asks the ids for `take` alone, and only where scores are equal."""
         rows = np.repeat(np.arange(len(scores), dtype=np.int32), scores.shape[1])
         documents = np.maximum(positions, 0).ravel()  # none has the score of none: it comes last, whatever its id
-        order = Run(("",) * len(scores), rows, self.ids, documents, scores.ravel()).order().reshape(scores.shape)
+        order = Run(("",) * len(scores), rows, Ids(self.ids, documents), scores.ravel()).order().reshape(scores.shape)
         return scores.ravel()[order], positions.ravel()[order]
 
     def _doubt(self, queries: np.ndarray) -> np.ndarray:

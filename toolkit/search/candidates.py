@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,4 +48,4 @@ def among(run: Run, candidates: Mapping[str, Sequence[str]]) -> Run:
     wanted = np.array([number for number, _ in pairs], np.int64)[docs >= 0] * width + docs[docs >= 0]
     say_lacking("the collection", int((docs < 0).sum()), len(docs))
     keep = np.isin(run.queries.astype(np.int64) * width + run.docs, wanted)
-    return replace(run, queries=run.queries[keep], docs=run.docs[keep], scores=run.scores[keep])
+    return run.take(np.flatnonzero(keep))

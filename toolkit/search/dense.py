@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toolkit.core.columns import encode, to_arrow
+from toolkit.core.columns import Ids, encode, to_arrow
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.core.specs import SystemSpec
@@ -79,4 +79,4 @@ def _run(query_ids: list[str], scores: np.ndarray, positions: np.ndarray, ids: D
     if len(found) < len(query_ids):
         say(f"note: nothing was found in {source} for {len(query_ids) - len(found)} of {len(query_ids)} topics")
     names = tuple(query_ids[number] for number in found.tolist())
-    return Run(names, codes.astype(np.int32), known, docs.astype(np.int32), scores.astype(np.float64), tag=tag)
+    return Run(names, codes.astype(np.int32), Ids(known, docs.astype(np.int32)), scores.astype(np.float64), tag=tag)

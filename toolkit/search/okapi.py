@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from toolkit.core.columns import to_arrow
+from toolkit.core.columns import Ids, to_arrow
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
@@ -60,8 +60,7 @@ def search_okapi(
     run = Run(
         tuple(topic.query_id for topic in topics),
         np.repeat(np.arange(len(topics), dtype=np.int32), len(ids)),
-        to_arrow(ids),
-        np.tile(np.arange(len(ids), dtype=np.int32), len(topics)),
+        Ids(to_arrow(ids), np.tile(np.arange(len(ids), dtype=np.int32), len(topics))),
         np.concatenate([*(answers[query] for query in queries), np.empty(0)]),
         tag=tag,
     )
