@@ -143,10 +143,10 @@ def test_no_answer_at_all_is_no_result():
 @pytest.mark.parametrize(
     ("run", "topics", "message"),
     [
-        (run_of(q9=["d1"]), TOPICS, r"1 of 1 queries are not among the topics of made-up \(q9\)"),
+        (run_of(q9=["d1"]), TOPICS, r"made-up: 1 of 1 queries are not among the topics \(q9\)"),
         (run_of(q1=["d1", "d9"]), TOPICS, r"no text for 1 of 2 documents \(d9\) in the test"),
         (run_of(q1=["d1"]), [Topic("q1", "Cats?")], r"1 of 1 topics name no perspectives \(q1\)"),
-        (run_of(q1=["d1"]), TOPICS[:1] * 2, r"query ids come twice in the topics \(q1\)"),
+        (run_of(q1=["d1"]), TOPICS[:1] * 2, r"query id 'q1' comes twice in the topics"),
     ],
 )
 def test_what_is_missing_is_said_before_anything_is_asked(run, topics, message):

@@ -13,8 +13,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 from toolkit.models.okapi import Okapi, stop_words, words
 from toolkit.models.porter import stem
-from toolkit.search.fields import search_fields
-from toolkit.search.okapi import search_okapi
+from toolkit.search.lexical_engines import search_fields, search_okapi
 
 DOCS = [
     Doc("a", "Wind power", "Turbines turn wind into power, wind by wind."),

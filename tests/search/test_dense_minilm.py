@@ -12,7 +12,7 @@ from toolkit.formats.documents import corpus_from_files
 from toolkit.index import build_dense_index, verify_index
 from toolkit.models.encoders import load_encoder
 from toolkit.registry import choose_system
-from toolkit.search.dense import search_dense
+from toolkit.search.neural_engine import search_dense
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 SEEDS, GOLDEN = SHARED / "data" / "msmarco-seeds", SHARED / "golden" / "systems" / "msmarco-seeds.minilm.top5.trec"

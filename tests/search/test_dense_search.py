@@ -14,7 +14,7 @@ from toolkit.formats.indexes import system_facts
 from toolkit.formats.vectors import VectorStore
 from toolkit.index import build_dense_index
 from toolkit.models.vectors import FaissIndex
-from toolkit.search.dense import search_dense
+from toolkit.search.neural_engine import search_dense
 
 WORDS = ("red", "green", "apple", "pear")
 DOCS = {"a": "red apple", "b": "green apple", "c": "green pear", "d": "red red pear", "e": "red apple"}
@@ -117,7 +117,9 @@ def test_a_query_that_finds_nothing_has_no_lines_and_is_said(index, capsys, monk
     run = run_of([Topic("q1", "plum"), Topic("q2", "pear")], index)
     assert run.to_dict() == {"q2": {"d": 1.0, "c": 1.0}}
     assert run.query_ids == ("q2",)
-    assert capsys.readouterr().err == f"note: nothing was found in {index} for 1 of 2 topics\n"
+    assert (
+        capsys.readouterr().err == f"note: nothing was found in {index} for 1 of 2 topics (q1); they have no lines in the run\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from toolkit.formats.documents import corpus_from_docs
 from toolkit.index.encoded_index import build_impact_index
 from toolkit.models.encoders import load_encoder
 from toolkit.models.impact import quantise
-from toolkit.search.impact import search_impact
+from toolkit.search.neural_engine import search_impact
 
 pytestmark = pytest.mark.model
 

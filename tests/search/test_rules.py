@@ -13,7 +13,7 @@ from toolkit.core.topics import Topic
 from toolkit.evaluate import evaluate
 from toolkit.formats import read_run, write_run
 from toolkit.models.language_id import script
-from toolkit.search.okapi import search_okapi
+from toolkit.search.lexical_engines import search_okapi
 from toolkit.search.rules import Restriction, apply_rules, code_share, fits, length_class, understand
 
 DIMENSIONS = ("language", "keyword", "length")

@@ -46,7 +46,7 @@ def test_standard_output_has_the_run_and_nothing_else(place):
         ("2", "c", "1", "bm25"),
         ("2", "a", "2", "bm25"),
     ]
-    assert done.stderr == "note: nothing in fruit matches 1 of 3 topics (3); they have no lines in the run\n"
+    assert done.stderr == "note: nothing was found in fruit for 1 of 3 topics (3); they have no lines in the run\n"
     assert not list(place.glob("*.yaml"))
 
 

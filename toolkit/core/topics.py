@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+
+from toolkit.core.errors import ToolkitError, three
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +40,20 @@ class Topic:
     def base_id(self) -> str:
         """The query id without its mode, the same in every mode."""
         return self.query_id.removesuffix(f"-{self.mode}") if self.mode else self.query_id
+
+
+def topics_by_id(topics: Iterable[Topic]) -> dict[str, Topic]:
+    """Query id -> topic. ToolkitError for an id that comes twice."""
+    known: dict[str, Topic] = {}
+    for topic in topics:
+        if topic.query_id in known:
+            raise ToolkitError(f"query id {topic.query_id!r} comes twice in the topics", "give each query its own id")
+        known[topic.query_id] = topic
+    return known
+
+
+def check_among(query_ids: Collection[str], topics: Collection[str], where: str) -> None:
+    """ToolkitError for queries (of a run, `where`) whose ids are not those of topics."""
+    if unknown := [query_id for query_id in query_ids if query_id not in topics]:
+        message = f"{where}: {len(unknown)} of {len(query_ids)} queries are not among the topics ({three(unknown)})"
+        raise ToolkitError(message, "name the topics that the run was made with")

@@ -15,6 +15,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import say
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.core.runs import Run, join_runs
+from toolkit.core.topics import check_among
 from toolkit.diversify.embeddings import DEFAULT_RECIPE, DEFAULT_SYSTEM, Embedded, StoredVectors, SystemVectors, Wanted
 from toolkit.diversify.mmr import DEPTH, check, mmr, scales
 from toolkit.diversify.tune import CUTOFF, best_lambda, check_judged, tune
@@ -233,9 +234,7 @@ def _groups(
         texts = texts_from(TopicSet("all", [], None), index=index, docs=docs)("all") if needs_texts else None
         return [Group("all", list(searched), texts)]
     known = {topic.query_id for topic_set in topics for topic in topic_set.topics}
-    if unknown := [query_id for query_id in searched if query_id not in known]:
-        message = f"{len(unknown)} of {len(searched)} queries are not among the topics ({three(unknown)})"
-        raise ToolkitError(message, "name the topics that the runs were made with")
+    check_among(searched, known, "the runs")
     groups = []
     for topic_set in topics:
         texts = texts_from(topic_set, index=index, docs=docs) if needs_texts else None

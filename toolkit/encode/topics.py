@@ -11,7 +11,7 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
 from toolkit.core.templates import topic_input
-from toolkit.core.topics import Topic
+from toolkit.core.topics import Topic, topics_by_id
 from toolkit.encode.corpus import encode_in_steps, encoding_facts, implementation, lock_name, note_truncated
 from toolkit.formats.vectors import VectorStore
 from toolkit.provenance import topics_facts
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 def encode_topics(topics: Sequence[Topic], encoder: Encoder, spec: SystemSpec) -> tuple[list[str], np.ndarray]:
     """(query ids, (n, d) float32), in the order of the topics. Raises ToolkitError where two topics have one id."""
-    ids = [topic.query_id for topic in topics]
-    if len(set(ids)) < len(ids):
-        again = next(one for position, one in enumerate(ids) if one in ids[:position])
-        raise ToolkitError(f"query id {again!r} comes twice in the topics", "give each query its own id")
+    ids = list(topics_by_id(topics))
     with progress("encoding topics", len(topics), "topics") as advance:
         return ids, encode_in_steps(encoder, [topic_input(spec.templates, topic) for topic in topics], "query", advance)
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from toolkit.benchmarks import TopicSet
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError, three
+from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.runs import Run
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import doc_input
-from toolkit.core.topics import Topic
+from toolkit.core.topics import Topic, check_among, topics_by_id
 from toolkit.models.judges import Pair
 from toolkit.texts import Texts, check_texts
 
@@ -32,8 +32,7 @@ def pool(runs: Sequence[Run], depth: int) -> dict[str, list[str]]:
 
     Raises ToolkitError for a depth without meaning.
     """
-    if depth < 1:
-        raise ToolkitError(f"depth is {depth}", "a whole number from 1 on")
+    check_counts(depth=depth)
     best: dict[str, dict[str, tuple[int, int]]] = {}
     for number, run in enumerate(runs):
         for query_id, docs in run.head(depth).rankings():
@@ -51,9 +50,7 @@ def rows_of(pooled: dict[str, list[str]], topics: TopicSet, texts: Texts, spec: 
     among the topics, topics without perspectives, and documents without text.
     """
     check_topics(topics.topics)
-    if unknown := sorted(pooled.keys() - {topic.query_id for topic in topics.topics}):
-        message = f"{len(unknown)} of {len(pooled)} queries are not among the topics of {topics.name} ({three(unknown)})"
-        raise ToolkitError(message, "name the topics that the run was made with")
+    check_among(pooled, {topic.query_id for topic in topics.topics}, topics.name)
     rows = []
     for part in topics.parts:
         documents = _texts(pooled, part.topics, texts, part.group)
@@ -65,10 +62,7 @@ def rows_of(pooled: dict[str, list[str]], topics: TopicSet, texts: Texts, spec: 
 
 def check_topics(topics: Sequence[Topic]) -> None:
     """Raise ToolkitError for topics without perspectives, and for an id that comes twice."""
-    ids = [topic.query_id for topic in topics]
-    if len(set(ids)) < len(ids):
-        twice = {query_id for query_id in ids if ids.count(query_id) > 1}
-        raise ToolkitError(f"query ids come twice in the topics ({three(twice)})", "give each query its own id")
+    topics_by_id(topics)
     if without := [topic.query_id for topic in topics if not topic.perspectives]:
         message = f"{len(without)} of {len(topics)} topics name no perspectives ({three(without)})"
         raise ToolkitError(

@@ -9,9 +9,9 @@ import numpy as np
 
 from toolkit.core.columns import to_arrow
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError, check_counts, three
+from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.runs import Run, ScoredDoc
-from toolkit.core.topics import Topic
+from toolkit.core.topics import Topic, check_among, topics_by_id
 from toolkit.texts import check_texts
 
 SCORES, TAILS = ("own", "rank", "candidates"), ("keep", "drop")
@@ -70,13 +70,8 @@ def check_choices(scores: str, tail: str, known: Sequence[str] = SCORES) -> None
 
 def check_queries(run: Run, topics: Sequence[Topic]) -> dict[str, Topic]:
     """The topics by id; ToolkitError for two of one id, and for queries of the run that are not among them."""
-    known: dict[str, Topic] = {}
-    for topic in topics:
-        if known.setdefault(topic.query_id, topic) is not topic:
-            raise ToolkitError(f"query id {topic.query_id!r} comes twice in the topics", "give each query its own id")
-    if unknown := [query_id for query_id in run.query_ids if query_id not in known]:
-        message = f"{len(unknown)} of {len(run.query_ids)} queries are not among the topics ({three(unknown)})"
-        raise ToolkitError(f"{run.source or 'the run'}: {message}", "name the topics that the run was made with")
+    known = topics_by_id(topics)
+    check_among(run.query_ids, known, run.source or "the run")
     return known
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
-from toolkit.core.topics import Topic
-
-SHOWN = 3  # ids in a note
+from toolkit.core.topics import Topic, topics_by_id
 
 
 def search(
@@ -36,15 +34,18 @@ def search(
     check_parameters(k1, b, hits, threads)
     from toolkit.models.anserini import Searcher
 
-    check_ids(topics)
+    topics_by_id(topics)
     searcher = Searcher(index, k1=k1, b=b, rm3=rm3, language=language)
     run = searcher.search(topics, hits=hits, threads=threads, tag=tag, candidates=candidates)
-    answered = set(run.query_ids)
-    without = [topic.query_id for topic in topics if topic.query_id not in answered]
-    if without:
-        shown = ", ".join(without[:SHOWN]) + (", ..." if len(without) > SHOWN else "")
-        say(f"note: nothing in {index} matches {len(without)} of {len(topics)} topics ({shown}); they have no lines in the run")
+    say_unanswered(index, topics, run)
     return run
+
+
+def say_unanswered(index: Path, topics: Sequence[Topic], run: Run) -> None:
+    """Say which topics a run has nothing for."""
+    if without := {topic.query_id for topic in topics}.difference(run.query_ids):
+        what = f"{len(without)} of {len(topics)} topics ({three(without)})"
+        say(f"note: nothing was found in {index} for {what}; they have no lines in the run")
 
 
 def check_parameters(k1: float, b: float, hits: int, threads: int) -> None:
@@ -53,14 +54,4 @@ def check_parameters(k1: float, b: float, hits: int, threads: int) -> None:
         raise ToolkitError(f"k1 is {k1}", "k1 is a number from 0 on; 0.9 is Anserini's")
     if not 0 <= b <= 1:
         raise ToolkitError(f"b is {b}", "b is a number from 0 to 1; 0.4 is Anserini's")
-    if hits < 1 or threads < 1:
-        raise ToolkitError(f"hits is {hits}, threads is {threads}", "both are whole numbers from 1 on")
-
-
-def check_ids(topics: Sequence[Topic]) -> None:
-    """Raise ToolkitError where two topics have one id."""
-    seen: set[str] = set()
-    for topic in topics:
-        if topic.query_id in seen:
-            raise ToolkitError(f"query id {topic.query_id!r} comes twice in the topics", "give each query its own id")
-        seen.add(topic.query_id)
+    check_counts(hits=hits, threads=threads)

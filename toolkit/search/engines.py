@@ -3,16 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolkit.benchmarks import TopicSet
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.index import Index, Source
 from toolkit.search.chosen_system import Chosen
-from toolkit.search.search_options import SearchOptions
+
+if TYPE_CHECKING:
+    from toolkit.search.candidates import CandidateSets
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """What every engine takes.
+
+    hits                documents a query
+    threads             of the search; models take all cores
+    language            for an index that does not record its own
+    device, precision, batch_size
+                        of models; None where they are to choose
+    trust_remote_code   whether a checkpoint may bring code that is run
+    candidates          the only documents that each query may find; None where all may be found
+
+    Raises ToolkitError for a number below 1.
+    """
+
+    hits: int
+    threads: int
+    language: str | None = None
+    device: str | None = None
+    precision: str | None = None
+    batch_size: int | None = None
+    trust_remote_code: bool = False
+    candidates: CandidateSets | None = None
+
+    def __post_init__(self):
+        check_counts(hits=self.hits, threads=self.threads, batch_size=self.batch_size)
+
+    def search(self) -> dict[str, Any]:
+        """What every search takes."""
+        return {"hits": self.hits, "candidates": self.candidates.docs if self.candidates else None}
+
+    def model(self) -> dict[str, Any]:
+        """What the loaders of models take."""
+        how = {"device": self.device, "precision": self.precision, "trust_remote_code": self.trust_remote_code}
+        return how | ({"batch_size": self.batch_size} if self.batch_size else {})
 
 
 class Engine(Protocol):

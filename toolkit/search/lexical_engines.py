@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from toolkit import registry
 from toolkit.benchmarks import Benchmark, Collection, TopicSet, find, load, open_collection
+from toolkit.core.columns import Ids, to_arrow
+from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
+from toolkit.core.progress import progress, say
 from toolkit.core.runs import Run
-from toolkit.core.templates import topic_input
-from toolkit.core.topics import Topic
+from toolkit.core.templates import doc_input, topic_input
+from toolkit.core.topics import Topic, topics_by_id
 from toolkit.formats.documents import ContentDigest, is_empty
 from toolkit.index import Index, Source, find_index, own_name
 from toolkit.models.jvm import check_installed
 from toolkit.search import check_parameters, search
 from toolkit.search.chosen_system import Chosen
+from toolkit.search.engines import SearchOptions
 from toolkit.search.per_query_search import check_per_query, search_per_query
-from toolkit.search.search_options import SearchOptions
+from toolkit.store import lock, new_folder
 
 CORPUS = "corpus"  # the kind of what is searched without an index
+DIGEST = "documents.sha256"  # in the folder of an index with two fields: what it was built from
 
 
 class Lexical:
@@ -90,8 +98,6 @@ class Okapi(Collected):
 
     def search(self, topics: Sequence[Topic], index: Index) -> Run:
         """rank_bm25's run."""
-        from toolkit.search.okapi import search_okapi
-
         how = {**self._options.search(), "templates": self.chosen.spec.templates, "tag": self.chosen.tag}
         return search_okapi(topics, self._docs[index.name](), **self.chosen.parameters, **how)
 
@@ -101,8 +107,6 @@ class Fields(Collected):
 
     def search(self, topics: Sequence[Topic], index: Index) -> Run:
         """The run of a weighted sum of BM25 in both fields; their index is cached under TANDEM_HOME."""
-        from toolkit.search.fields import search_fields
-
         folder, options = home() / "indexes" / "own" / f"{index.name}.fields", self._options
         how = {**options.search(), "threads": options.threads, "language": options.language or "en", "tag": self.chosen.tag}
         templates = self.chosen.spec.templates
@@ -133,3 +137,117 @@ def _as_index(name: str, collection: Collection, group: str) -> Index:
             content.add(doc)
             documents += 1
     return Index(name, Path(), None, {"documents": documents, "corpus": {"name": name, "content": content.hexdigest()}}, CORPUS)
+
+
+def search_okapi(
+    topics: Sequence[Topic],
+    docs: Iterable[Doc],
+    *,
+    k1: float = 1.5,
+    b: float = 0.75,
+    epsilon: float = 0.25,
+    hits: int = 1000,
+    templates: Mapping[str, str] | None = None,
+    tag: str = "bm25",
+    candidates: Mapping[str, Sequence[str]] | None = None,
+) -> Run:
+    """The best `hits` documents of each topic; documents without a word of the query follow with score 0.
+
+    docs        the whole collection, held in memory
+    templates   what is searched for and in, see `toolkit.core.templates`
+    candidates  query id -> the only documents that it may find
+
+    Scores are rank_bm25's float64 values: write them without rounding. Raises ToolkitError as `search` does, and for a
+    collection without documents.
+    """
+    from toolkit.models.okapi import Okapi, words
+
+    check_parameters(k1, b, hits, threads=1)
+    topics_by_id(topics)
+    templates = templates or {}
+    ids, contents = [], []
+    for doc in docs:
+        ids.append(doc.doc_id)
+        contents.append(words(doc_input(templates, doc).whole))
+    if not ids:
+        raise ToolkitError("there are no documents to search", "name a corpus that has some")
+    okapi = Okapi(contents, k1=k1, b=b, epsilon=epsilon)
+    queries = [topic_input(templates, topic).whole for topic in topics]
+    answers: dict[str, np.ndarray] = {}
+    with progress("searching", len(queries), "queries") as advance:
+        for query in queries:
+            if query not in answers:
+                answers[query] = okapi.scores(words(query))
+            advance(1)
+    run = Run(
+        tuple(topic.query_id for topic in topics),
+        np.repeat(np.arange(len(topics), dtype=np.int32), len(ids)),
+        Ids(to_arrow(ids), np.tile(np.arange(len(ids), dtype=np.int32), len(topics))),
+        np.concatenate([*(answers[query] for query in queries), np.empty(0)]),
+        tag=tag,
+    )
+    if candidates is not None:
+        from toolkit.search.candidates import among
+
+        run = among(run, candidates)
+    return run.head(hits)
+
+
+def search_fields(
+    topics: Sequence[Topic],
+    docs: Callable[[], Iterable[Doc]],
+    folder: Path,
+    *,
+    k1: float = 0.9,
+    b: float = 0.4,
+    title: float = 1.0,
+    contents: float = 1.0,
+    hits: int = 1000,
+    threads: int = 1,
+    language: str = "en",
+    templates: Mapping[str, str] | None = None,
+    tag: str = "bm25",
+    candidates: Mapping[str, Sequence[str]] | None = None,
+) -> Run:
+    """The best `hits` documents of each topic by the weighted sum of BM25 in title and text; rounded as Anserini's runs are.
+
+    docs        gives the whole collection, each time it is called
+    folder      where the index with the two fields lies; it is built where it is not there or is another collection's
+    candidates  query id -> the only documents that it may find
+
+    Raises ToolkitError for parameters without meaning, two topics of one id, and a collection without documents.
+    """
+    from toolkit.models.multifield import FieldSearcher
+
+    check_parameters(k1, b, hits, threads)
+    if min(title, contents) < 0:
+        raise ToolkitError(f"the weights of title and contents are {title} and {contents}", "both are numbers from 0 on")
+    topics_by_id(topics)
+    open_fields_index(docs, folder, language=language, threads=threads)
+    searcher = FieldSearcher(folder, weights={"title": title, "contents": contents}, k1=k1, b=b, language=language)
+    sent = [replace(topic, text=topic_input(templates or {}, topic).whole) for topic in topics]
+    return searcher.search(sent, hits=hits, threads=threads, tag=tag, candidates=candidates)
+
+
+def open_fields_index(docs: Callable[[], Iterable[Doc]], folder: Path, *, language: str, threads: int) -> None:
+    """Build the index at `folder` unless it is there and holds these documents."""
+    from toolkit.models.multifield import index_fields
+
+    digest = _documents_digest(docs(), language)
+    with lock(f"fields {folder}"):
+        built_from = folder / DIGEST
+        if built_from.exists() and built_from.read_text(encoding="ascii") == digest:
+            return
+        say(f"indexing title and text as two fields in {folder}")
+        with new_folder(folder) as part:
+            if not index_fields(docs(), part, language=language, threads=threads):
+                raise ToolkitError("there are no documents to search", "name a corpus that has some")
+            (part / DIGEST).write_text(digest, encoding="ascii")
+
+
+def _documents_digest(docs: Iterable[Doc], language: str) -> str:
+    digest = hashlib.sha256(language.encode())
+    for doc in docs:
+        for part in doc:
+            digest.update(f"{len(part)} {part}".encode())
+    return digest.hexdigest()

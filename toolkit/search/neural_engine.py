@@ -1,33 +1,52 @@
-"""The engine of systems that a model encodes for: dense, late interaction, learned sparse. The model is loaded when needed."""
+"""Systems that a model encodes for: dense, learned sparse, late interaction; over an index that the system itself has made.
+
+What the searches share:
+
+    spec, encoder  the system, and its model
+    hits           documents a query; equal queries are encoded and searched once, those that the model truncates are noted
+    candidates     query id -> the only documents that it may find
+
+They raise ToolkitError for no topics, two of one id, an index that is none, and one that another system has made.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from toolkit.benchmarks import Collection, TopicSet
+from toolkit.core.columns import Ids, encode, to_arrow
+from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.home import home
 from toolkit.core.progress import say
-from toolkit.core.runs import Run
-from toolkit.core.templates import template_digest
-from toolkit.core.topics import Topic
+from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import Input, template_digest, topic_input
+from toolkit.core.topics import Topic, topics_by_id
 from toolkit.formats.documents import corpus_from_docs
+from toolkit.formats.indexes import check_made_with, read_index_record
 from toolkit.index import Index, find_index, own_name
 from toolkit.index.encoded_index import build_encoded
 from toolkit.models.checkpoints import check_usable, pick_device, pick_precision
 from toolkit.models.encoders import load_encoder
 from toolkit.models.jvm import check_installed
 from toolkit.provenance import command_line
+from toolkit.search import say_unanswered
+from toolkit.search.candidates import candidate_places
 from toolkit.search.chosen_system import Chosen
-from toolkit.search.dense import search_dense
-from toolkit.search.impact import search_impact
-from toolkit.search.late import search_late
+from toolkit.search.engines import SearchOptions
 from toolkit.search.per_query_search import check_per_query, search_per_query
-from toolkit.search.search_options import SearchOptions
 
-SEARCHES = {"dense": search_dense, "multivector": search_late, "impact": search_impact}
+if TYPE_CHECKING:
+    from toolkit.models.docids import DocIds
+    from toolkit.models.encoders import Encoder
+    from toolkit.models.encoders.multivector import MultiVectorEncoder
+    from toolkit.models.encoders.sparse import SparseEncoder
 
 
 class Neural:
@@ -58,7 +77,8 @@ class Neural:
         if theirs and theirs != self.encoder.precision:
             say(f"note: {index.name} holds vectors in {theirs}, queries are in {self.encoder.precision}")
         how = {**self.options.search(), "threads": self.options.threads, "tag": self.chosen.tag}
-        ask = partial(SEARCHES[spec.kind], spec=spec, encoder=self.encoder, **how)
+        searches = {"dense": search_dense, "multivector": search_late, "impact": search_impact}
+        ask = partial(searches[spec.kind], spec=spec, encoder=self.encoder, **how)
         return search_per_query(topics, index.folder, ask, self.chosen.tag)
 
     def facts(self) -> dict[str, Any]:
@@ -74,3 +94,165 @@ class Neural:
         precision = getattr(self.encoder, "precision", "")
         vectors = home() / "vectors" / f"{folder.name}.{template_digest(spec)[:12]}.{precision}"
         build_encoded(corpus, spec, self.encoder, folder, vectors, threads=threads, command=command_line())
+
+
+def search_dense(
+    topics: Sequence[Topic],
+    index: Path,
+    spec: SystemSpec,
+    encoder: Encoder,
+    *,
+    hits: int = 1000,
+    threads: int = 1,
+    tag: str = "",
+    candidates: Mapping[str, Sequence[str]] | None = None,
+) -> Run:
+    """The best `hits` documents of each topic by the inner product of its vector with theirs, all of a smaller index.
+
+    Scores are 32-bit floats as FAISS has them, see `toolkit.models.vectors`. Where passages of an index share their document's
+    id, the best one counts. Candidates are all scored, in flat indexes only. Raises ToolkitError for another dimension, too.
+    """
+    from toolkit.models.vectors import FaissIndex
+
+    record = read_index_record(index)
+    if record is not None:
+        check_made_by(index, record, spec, encoder)
+    opened = FaissIndex.open(index)
+    queries = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
+    place = {each: row for row, each in enumerate(queries)}
+    rows = [place[topic_input(spec.templates, topic)] for topic in topics]
+    names, vectors = [topic.query_id for topic in topics], np.stack(list(queries.values()))
+    if candidates is not None:
+        wanted = candidate_places([candidates[name] for name in names], opened.ids.places, index)
+        scores, positions = opened.score(vectors[rows], wanted)
+    else:
+        scores, positions = (found[rows] for found in opened.search(vectors, hits, threads))
+    run = _run(names, scores, positions, opened.ids, tag or spec.name, str(index))
+    say_unanswered(index, topics, run)
+    return run if candidates is None else run.head(hits)
+
+
+def _run(query_ids: list[str], scores: np.ndarray, positions: np.ndarray, ids: DocIds, tag: str, source: str) -> Run:
+    """(m, k) scores and positions as a run; -1 is no document, and a query without any has no lines."""
+    queries, columns = np.nonzero(positions >= 0)
+    scores = scores[queries, columns]
+    places, docs = np.unique(positions[queries, columns], return_inverse=True)
+    codes, known = encode(ids.take(to_arrow(places)))
+    docs = codes[docs]
+    if len(known) < len(places):
+        # rows are best first, and the first of equals is what unique returns
+        _, first = np.unique(queries * len(known) + docs, return_index=True)
+        first.sort()
+        say(f"note: {source} has several passages of some documents; the best one of each counts")
+        queries, docs, scores = queries[first], docs[first], scores[first]
+    found, codes = np.unique(queries, return_inverse=True)
+    names = tuple(query_ids[number] for number in found.tolist())
+    return Run(names, codes.astype(np.int32), Ids(known, docs.astype(np.int32)), scores.astype(np.float64), tag=tag)
+
+
+def search_impact(
+    topics: Sequence[Topic],
+    index: Path,
+    spec: SystemSpec,
+    encoder: SparseEncoder,
+    *,
+    hits: int = 1000,
+    threads: int = 1,
+    tag: str = "",
+    candidates: Mapping[str, Sequence[str]] | None = None,
+) -> Run:
+    """The best `hits` documents of each topic: the run of Anserini's SimpleImpactSearcher, digit for digit.
+
+    index  ours, or one of Pyserini's prebuilt ones, which does not say what made it
+    """
+    from toolkit.models.impact import LEVELS, ImpactSearcher, quantise, repeated
+
+    record = read_index_record(index)
+    if record is None:
+        say(f"note: {index} does not say what made it: that {spec.name} did is not checked")
+    elif record["kind"] != "impact":
+        raise ToolkitError(f"{index} is an index of kind {record['kind']}", "`tandem index --type impact` makes another")
+    else:
+        check_made_by(index, record, spec, encoder)
+    searcher, levels = ImpactSearcher(index), spec.parameters.get("quantization", LEVELS)
+    encoded = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
+    texts = {each: repeated(quantise(weights, levels)) for each, weights in encoded.items()}
+    sent = [replace(topic, text=texts[topic_input(spec.templates, topic)]) for topic in topics]
+    run = searcher.search(sent, hits=hits, threads=threads, tag=tag or spec.name, candidates=candidates)
+    say_unanswered(index, topics, run)
+    return run
+
+
+def search_late(
+    topics: Sequence[Topic],
+    index: Path,
+    spec: SystemSpec,
+    encoder: MultiVectorEncoder,
+    *,
+    hits: int = 1000,
+    threads: int = 1,
+    tag: str = "",
+    probes: int | None = None,
+    candidates: Mapping[str, Sequence[str]] | None = None,
+) -> Run:
+    """The best `hits` documents of each topic by MaxSim, computed exactly over the index's half-precision vectors.
+
+    probes  of an index that has centroids, how many cells to look into for each vector of a query; 0 scores all documents, as
+            all candidates are; None is the default of `toolkit.models.centroids`
+    """
+    from toolkit.models.centroids import PROBES, Centroids
+    from toolkit.models.late import LateIndex
+
+    record = read_index_record(index)
+    if record is None or record["kind"] != "multivector":
+        raise ToolkitError(f"{index} is no index of token vectors", "`tandem index --type multivector` makes one")
+    check_made_by(index, record, spec, encoder)
+    probes = PROBES if probes is None else probes
+    centroids = Centroids(index, probes) if record["centroids"] and probes else None
+    opened = LateIndex(index)
+    queries = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
+    inputs = [topic_input(spec.templates, topic) for topic in topics]
+    if candidates is None:
+        found = opened.search(list(queries.values()), hits=hits, threads=threads, centroids=centroids)
+        found = dict(zip(queries, found, strict=True))
+        answers = [found[each] for each in inputs]
+    else:
+        wanted = candidate_places([candidates[topic.query_id] for topic in topics], opened.ids.places, index)
+        answers = opened.score([queries[each] for each in inputs], wanted, hits=hits, threads=threads)
+    rows = (
+        ScoredDoc(topic.query_id, doc_id, score)
+        for topic, answer in zip(topics, answers, strict=True)
+        for doc_id, score in zip(opened.names(answer.documents), answer.scores.tolist(), strict=True)
+    )
+    return Run.from_rows(rows, tag=tag or spec.name)
+
+
+def check_made_by(index: Path, record: Mapping[str, Any], spec: SystemSpec, encoder: Encoder) -> None:
+    """Raise ToolkitError where an index was made with another system (`check_made_with`), or with another commit of the same.
+
+    A revision that is not pinned is whatever is newest on the day.
+    """
+    check_made_with(index, record, spec)
+    for repository, commit in record.get("commits", {}).items():
+        if encoder.commits.get(repository, commit) != commit:
+            message = f"index {index} was made with {repository} at {commit[:12]}, not {encoder.commits[repository][:12]}"
+            raise ToolkitError(message, "index the documents anew; an entry that pins its `revision` keeps to one commit")
+
+
+def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, *, hits: int, threads: int) -> dict[Input, Any]:
+    """What the model makes of each different query, by what it was sent; truncated queries are noted.
+
+    Raises ToolkitError for no topics, two of one id, and a search without hits or threads.
+    """
+    if not topics:
+        raise ToolkitError("there are no topics to search for", "check the file")
+    topics_by_id(topics)
+    check_counts(hits=hits, threads=threads)
+    truncated, lost = encoder.truncated["query"], encoder.lost
+    inputs = list(dict.fromkeys(topic_input(spec.templates, topic) for topic in topics))
+    queries = dict(zip(inputs, encoder.encode(inputs, "query"), strict=True))
+    if truncated := encoder.truncated["query"] - truncated:
+        say(f"note: {truncated} of {len(inputs)} different queries are longer than the model's limit and were truncated")
+    if lost := encoder.lost - lost:
+        say(f"note: {lost} of {len(inputs)} different queries have a core query that is fully truncated")
+    return queries

@@ -16,12 +16,11 @@ from toolkit.core.runs import Run, join_runs
 from toolkit.index import Index
 from toolkit.provenance import Provenance, topics_digest, topics_facts
 from toolkit.search.chosen_system import RULES, choose
-from toolkit.search.engines import Engine, engine
-from toolkit.search.search_options import SearchOptions
+from toolkit.search.engines import Engine, SearchOptions, engine
 from toolkit.steps import Made, Results, Step, Tools
 
 if TYPE_CHECKING:
-    from toolkit.search.candidate_sets import CandidateSets
+    from toolkit.search.candidates import CandidateSets
 
 DEFAULT_HITS = 1000
 BM25_DECIMALS = 6  # as Anserini writes them: 4 decimals, ties made strict in the 6th
@@ -110,7 +109,7 @@ class Retrieve(Step):
     @cached_property
     def candidate_sets(self) -> CandidateSets:
         """The only documents that each of the topics may find."""
-        from toolkit.search.candidate_sets import find_candidates
+        from toolkit.search.candidates import find_candidates
 
         return find_candidates(self.candidates, self.topics)
 
