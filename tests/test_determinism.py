@@ -41,12 +41,12 @@ def run(tmp_path_factory):
 @pytest.mark.parametrize("options", [[], ["--rm3"]], ids=["bm25", "rm3"])
 def test_search_gives_the_same_bytes_whatever_surrounds_it(tmp_path, options):
     from toolkit.benchmarks import load
-    from toolkit.index import build_own
+    from toolkit.index import build_corpus_index
 
     found = set()
     for threads, surroundings in zip("1528", SURROUNDINGS, strict=True):
         # with several threads, documents come into the index in another order
-        build_own(load("infosearch-mini"), "language", tmp_path / threads, threads=int(threads))
+        build_corpus_index(load("infosearch-mini"), "language", tmp_path / threads, threads=int(threads))
         what = ["--topics", "infosearch-mini-language", "--index", threads, "--threads", threads, "--output", "-"]
         found.add(tandem(tmp_path, surroundings, "search", *what, *options))
     [lines] = found

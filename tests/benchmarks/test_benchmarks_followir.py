@@ -311,7 +311,7 @@ def test_the_index_of_a_language_is_made_with_its_analyzer(home, tmp_path, monke
     )
     for group in ("fas", "zho", "rus", "cross-lingual/rus"):
         benchmark = benchmarks.load("mfollowir")
-        locate.build_own(benchmark, group, tmp_path / locate.own_name(benchmark, group))
+        locate.build_corpus_index(benchmark, group, tmp_path / locate.corpus_name(benchmark, group))
     assert languages == {
         "mfollowir-fas": "fa",
         "mfollowir-zho": "zh",

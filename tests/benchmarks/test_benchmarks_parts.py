@@ -8,12 +8,12 @@ from toolkit import benchmarks
 from toolkit.benchmarks import find, load
 from toolkit.benchmarks.export import export
 from toolkit.core.errors import ToolkitError
-from toolkit.index.locate import find_index, named_corpus, own_name
+from toolkit.index.locate import corpus_name, find_index, named_corpus
 
 
 def test_groups_that_share_a_corpus_share_its_index():
     mini = load("mfollowir-mini")
-    assert own_name(mini, "cross-lingual/fas") == own_name(mini, "fas") == "mfollowir-mini-fas"
+    assert corpus_name(mini, "cross-lingual/fas") == corpus_name(mini, "fas") == "mfollowir-mini-fas"
     source = find_index("mfollowir-mini-cross-lingual-fas")("cross-lingual/fas")
     assert source.plan.startswith("the index of mfollowir-mini-fas in ")
     assert [doc.doc_id for doc in mini.docs("cross-lingual/fas")] == [doc.doc_id for doc in mini.docs("fas")]

@@ -16,7 +16,16 @@ from toolkit.core.specs import IndexSpec, SystemSpec
 from toolkit.formats.documents import ContentDigest
 from toolkit.formats.indexes import read_index_record, system_facts
 from toolkit.formats.vectors import VectorStore, open_vectors
-from toolkit.index import build_dense_index, find_index, index_kind, is_current, is_index, own, own_name, verify_index
+from toolkit.index import (
+    benchmark_index,
+    build_dense_index,
+    corpus_name,
+    find_index,
+    index_kind,
+    is_current,
+    is_index,
+    verify_index,
+)
 from toolkit.index.locate import in_folder, prebuilt
 from toolkit.store import index_folder
 
@@ -235,7 +244,7 @@ def own_build(calls, spec=SPEC):
         vectors = folder.with_name("encoded")
         store = VectorStore(vectors, {**system_facts(spec), "side": "passage", "precision": "fp32", "dimension": 4})
         store.add([doc.doc_id for doc in docs], np.resize(VECTORS, (len(docs), 4)), "0" * 64)
-        store.finish({"corpus": {"name": own_name(collection, group), "content": ContentDigest(docs).hexdigest()}})
+        store.finish({"corpus": {"name": corpus_name(collection, group), "content": ContentDigest(docs).hexdigest()}})
         build_dense_index(vectors, folder)
         shutil.rmtree(vectors)
 
@@ -244,7 +253,7 @@ def own_build(calls, spec=SPEC):
 
 def test_a_benchmarks_own_index_is_built_once_for_each_system(home):
     benchmark, calls = load("infosearch-mini"), []
-    source = own(benchmark, "audience", SPEC, own_build(calls))
+    source = benchmark_index(benchmark, "audience", SPEC, own_build(calls))
     folder = home / "indexes" / "own" / "infosearch-mini-audience.small"
     assert (source.name, source.plan) == (
         "infosearch-mini-audience",
@@ -252,7 +261,7 @@ def test_a_benchmarks_own_index_is_built_once_for_each_system(home):
     )
     index = source.open(2)
     assert (index.folder, index.kind, calls) == (folder, "faiss", [("audience", 2)])
-    again = own(benchmark, "audience", SPEC, own_build(calls))
+    again = benchmark_index(benchmark, "audience", SPEC, own_build(calls))
     assert again.plan == f"the index of infosearch-mini-audience in {folder}"
     again.open(2)
     assert len(calls) == 1
@@ -260,18 +269,18 @@ def test_a_benchmarks_own_index_is_built_once_for_each_system(home):
 
 def test_a_system_that_changed_gets_its_own_index_built_anew(home):
     benchmark, calls = load("infosearch-mini"), []
-    own(benchmark, "audience", SPEC, own_build(calls)).open(1)
+    benchmark_index(benchmark, "audience", SPEC, own_build(calls)).open(1)
     changed = replace(SPEC, templates={"passage": "find {text}"})
-    source = own(benchmark, "audience", changed, own_build(calls, changed))
+    source = benchmark_index(benchmark, "audience", changed, own_build(calls, changed))
     assert "built first" in source.plan
     assert is_current(source.open(1).folder, benchmark, "audience", changed)
     assert not is_current(home / "indexes" / "own" / "infosearch-mini-audience.small", benchmark, "audience", SPEC)
-    assert own_name(benchmark, "audience", replace(SPEC, recipe="paper")) == "infosearch-mini-audience.small.paper"
+    assert corpus_name(benchmark, "audience", replace(SPEC, recipe="paper")) == "infosearch-mini-audience.small.paper"
 
 
 def test_documents_that_changed_are_not_current(home):
     benchmark = load("infosearch-mini")
-    index = own(benchmark, "audience", SPEC, own_build([])).open(1)
+    index = benchmark_index(benchmark, "audience", SPEC, own_build([])).open(1)
     assert is_current(index.folder, benchmark, "audience", SPEC)
     assert not is_current(index.folder, benchmark, "format", SPEC)
 

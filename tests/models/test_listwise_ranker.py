@@ -90,14 +90,13 @@ def test_a_query_that_leaves_no_room_is_named():
     ("name", "value"), [("ids", "letters"), ("system", "shout"), ("length", "4096"), ("passage_words", 0), ("output", True)]
 )
 def test_a_parameter_without_meaning_is_refused(name, value):
-    with pytest.raises(ToolkitError, match=f"^tiny: {name} is {value!r}$"):
+    with pytest.raises(ToolkitError, match=f"^system tiny: {name} is {value!r}, not "):
         ranker(**{name: value})
 
 
 def test_an_unknown_parameter_is_answered_with_the_nearest():
-    with pytest.raises(ToolkitError, match="tiny: a listwise reranker has no parameter 'lenght'") as caught:
+    with pytest.raises(ToolkitError, match="kind listwise has no parameter 'lenght' did you mean 'length'"):
         ranker(lenght=4096)
-    assert caught.value.hint.startswith("did you mean 'length'?")
 
 
 def test_sampling_is_sent_as_the_entry_says():

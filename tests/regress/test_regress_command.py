@@ -11,7 +11,7 @@ import pytest
 from published_layout import write_infosearch
 
 from toolkit.benchmarks import load
-from toolkit.index import build_own, own_name
+from toolkit.index import build_corpus_index, corpus_name
 
 pytestmark = pytest.mark.regression
 
@@ -72,7 +72,7 @@ def whole(tmp_path_factory):
     shutil.copy(ROOT / "setup.cfg", folder)
     benchmark = load("infosearch-mini")
     for group in benchmark.groups:
-        build_own(benchmark, group, folder / "indexes" / "lucene" / own_name(benchmark, group))
+        build_corpus_index(benchmark, group, folder / "indexes" / "lucene" / corpus_name(benchmark, group))
     return folder
 
 

@@ -227,17 +227,17 @@ def test_the_call_from_python_returns_the_run_and_writes_it_where_it_is_asked_to
 def test_an_own_corpus_that_changed_is_indexed_again(home, monkeypatch):
     from toolkit.benchmarks import load
     from toolkit.core.documents import Doc
-    from toolkit.index import own
+    from toolkit.index import benchmark_index
 
     benchmark = load("infosearch-mini")
-    first = own(benchmark, "audience").open(1)
+    first = benchmark_index(benchmark, "audience").open(1)
     changed = [Doc("audience-new", "", "text"), *benchmark.docs("audience")]
     monkeypatch.setattr(benchmark, "docs", lambda group: iter(changed))
-    source = own(benchmark, "audience")
+    source = benchmark_index(benchmark, "audience")
     assert "built first" in source.plan
     assert source.open(1).record["documents"] == len(changed)
     assert first.record["documents"] == len(changed) - 1
-    assert "built first" not in own(benchmark, "audience").plan
+    assert "built first" not in benchmark_index(benchmark, "audience").plan
 
 
 @pytest.mark.lucene

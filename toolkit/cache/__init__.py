@@ -27,11 +27,11 @@ class Entry(NamedTuple):
 
 def entries() -> list[Entry]:
     """Everything that TANDEM_HOME holds, by name."""
-    found = []
+    cached: list[Entry] = []
     for top in home().iterdir() if home().is_dir() else ():
         if top.name not in NOT_CACHED:
-            found += [Entry(str(path.relative_to(home())), path, size_of(path)) for path in _apart(top)]
-    return sorted(found)
+            cached += [Entry(str(path.relative_to(home())), path, size_of(path)) for path in _apart(top)]
+    return sorted(cached)
 
 
 def _apart(folder: Path) -> Iterator[Path]:

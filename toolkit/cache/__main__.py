@@ -27,20 +27,20 @@ def list_all(args: argparse.Namespace) -> None:
     from toolkit.cache import entries
     from toolkit.store import home, shown
 
-    found = entries()
-    for entry in found:
+    cached = entries()
+    for entry in cached:
         print(f"{entry.name}\t{shown(entry.size)}")
-    note(f"{home()}: {len(found)} entries, {shown(sum(entry.size for entry in found))}")
+    note(f"{home()}: {len(cached)} entries, {shown(sum(entry.size for entry in cached))}")
 
 
 def verify(args: argparse.Namespace) -> int:
     from toolkit.cache import problems
 
-    found = list(problems())
-    for name, problem in found:
+    left = list(problems())
+    for name, problem in left:
         print(f"{name}\t{problem}")
-    note(f"{len(found)} problems")
-    return int(bool(found))
+    note(f"{len(left)} problems")
+    return int(bool(left))
 
 
 def remove(args: argparse.Namespace) -> None:

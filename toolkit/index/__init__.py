@@ -11,8 +11,8 @@ __getattr__, __all__ = lazy_names(
         "dense": ("build_dense_index",),
         "index_types": ("index_kind", "is_index", "kind_for"),
         "locate": (
-            *("Index", "Source", "build_own", "download_of", "find_index", "is_current"),
-            *("named_corpus", "own", "own_name"),
+            *("Index", "Source", "build_corpus_index", "download_of", "find_index", "is_current"),
+            *("named_corpus", "benchmark_index", "corpus_name"),
         ),
         "per_query_index": ("build_per_question",),
         "verify": ("verify_index",),

@@ -66,7 +66,7 @@ def find_index(name: str, system: SystemSpec | None = None, build: Build | None 
     """What a name of an index means: the function from a group of topics to where its index comes from.
 
     system  what searches it; BM25 where none is named
-    build   makes an index that the system can search of a group's own corpus, called as `build_own` is; Lucene's is known
+    build   makes an index that the system can search of a group's own corpus, called as `build_corpus_index`; Lucene's is known
 
     A folder and a prebuilt index serve all groups; a benchmark has an index for each of its own.
 
@@ -83,7 +83,7 @@ def find_index(name: str, system: SystemSpec | None = None, build: Build | None 
         benchmark = load(selection.benchmark)
         corpora = _corpora(benchmark, selection.groups)
         only = corpora[0] if len(corpora) == 1 else None
-        return lambda group: own(benchmark, only or _same(benchmark, group), system, build)
+        return lambda group: benchmark_index(benchmark, only or _same(benchmark, group), system, build)
     try:
         collection = open_collection(name)
     except ToolkitError as error:
@@ -93,7 +93,7 @@ def find_index(name: str, system: SystemSpec | None = None, build: Build | None 
             f"{did_you_mean(name, known)}`tandem index list` names the prebuilt ones",
             problems=[*map(str, registry.unread("indexes")), *error.problems],
         ) from error
-    return lambda group: own(collection, collection.groups[0], system, build)
+    return lambda group: benchmark_index(collection, collection.groups[0], system, build)
 
 
 def _corpora(collection: Collection, groups: Sequence[str]) -> tuple[str, ...]:
@@ -132,15 +132,15 @@ def download_of(spec: IndexSpec, system: SystemSpec | None = None) -> Source:
     return Source(spec.name, plan, lambda threads: _index(spec.name, fetch_index(spec), spec.kind, system))
 
 
-def own(collection: Collection, group: str, system: SystemSpec | None = None, build: Build | None = None) -> Source:
+def benchmark_index(collection: Collection, group: str, system: SystemSpec | None = None, build: Build | None = None) -> Source:
     """The index of a benchmark's own corpus: the one that comes with Tandem, or one built on first use."""
-    kind, name, place = kind_for(system), own_name(collection, group), own_name(collection, group, system)
+    kind, name, place = kind_for(system), corpus_name(collection, group), corpus_name(collection, group, system)
     folder = home() / "indexes" / "own" / place
     candidates = (shipped("indexes", kind, place), folder)
     ready = next((there for there in candidates if is_current(there, collection, group, system)), None)
     if ready:
         return Source(name, f"the index of {name} in {ready}", lambda threads: _index(name, ready, kind, system))
-    make = build or (build_own if kind == LUCENE else None)
+    make = build or (build_corpus_index if kind == LUCENE else None)
     if make is None:
         hint = f"make one with `tandem index {name} --type {kind} --system {system.name} --output DIR`"
         raise ToolkitError(f"there is no index of {name} for {system.name} yet", hint)
@@ -157,7 +157,7 @@ def own(collection: Collection, group: str, system: SystemSpec | None = None, bu
     return Source(name, f"an index of {name}, built first in {folder}", open_built)
 
 
-def own_name(collection: Collection, group: str, system: SystemSpec | None = None) -> str:
+def corpus_name(collection: Collection, group: str, system: SystemSpec | None = None) -> str:
     """`infosearch-mini-audience`; the name alone where there are no groups.
 
     Groups that share a corpus share the name. `.<system>[.<recipe>]` follows where an index is one system's own: it is what
@@ -169,11 +169,11 @@ def own_name(collection: Collection, group: str, system: SystemSpec | None = Non
     return ".".join(filter(None, [name, *maker])).replace("/", "-")
 
 
-def build_own(collection: Collection, group: str, folder: Path, threads: int = 1, command: str = "") -> None:
+def build_corpus_index(collection: Collection, group: str, folder: Path, threads: int = 1, command: str = "") -> None:
     """Index a group's own corpus into `folder`, with the language that the registry states for it."""
     from toolkit.index.build import build_index
 
-    corpus = corpus_from_docs(own_name(collection, group), collection.docs(group))
+    corpus = corpus_from_docs(corpus_name(collection, group), collection.docs(group))
     build_index(corpus, folder, language=_language(collection, group), threads=threads, command=command)
 
 
@@ -210,7 +210,7 @@ def named_corpus(name: str, processes: int = 1) -> tuple[Corpus, str]:
     collection = load(selection.benchmark) if selection else _foreign_corpus(name)
     corpora = _corpora(collection, selection.groups if selection else collection.groups)
     group = corpora[0] if len(corpora) == 1 else _same(collection, "")
-    return corpus_from_docs(own_name(collection, group), collection.docs(group)), _language(collection, group)
+    return corpus_from_docs(corpus_name(collection, group), collection.docs(group)), _language(collection, group)
 
 
 def _foreign_corpus(name: str) -> Collection:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.index import own_name
+from toolkit.index import corpus_name
 from toolkit.jobs.file_job import RunJob
 from toolkit.provenance import Output
 from toolkit.search.chosen_system import shared_parameters
@@ -25,7 +25,7 @@ class SearchJob(RunJob):
         """Those of the steps; and where a benchmark's topics are searched in documents that it has no judgments for."""
         benchmark, searched = self.inputs.topics.benchmark, retrievals(self.step)
         names = {source.name for step in searched for source in step.engine.sources}
-        if not benchmark or names & {own_name(benchmark, group) for group in benchmark.groups}:
+        if not benchmark or names & {corpus_name(benchmark, group) for group in benchmark.groups}:
             return super().warnings()
         note = f"note: {benchmark.spec.name} has no judgments for the documents of {_searched_name(searched[0])}"
         return [*super().warnings(), f"{note}: compare its runs with one another"]

@@ -15,7 +15,7 @@ from toolkit.core.specs import RegressionSpec
 from toolkit.evaluate import evaluate
 from toolkit.formats.documents import ContentDigest
 from toolkit.formats.runs import form_of, parse_run
-from toolkit.index import own_name
+from toolkit.index import corpus_name
 from toolkit.jobs import search_job
 from toolkit.provenance import read_record, record_path, write_record
 from toolkit.regress.digests import benchmark_facts, run_lines, selection_of, sha256
@@ -86,7 +86,7 @@ def checked_record(path: Path) -> tuple[dict[str, Any], Selection]:
 def _own_documents(selection: Selection, names: Mapping[str, str]) -> dict[str, str]:
     """The digests of those corpora of the benchmark's own that are among these names."""
     benchmark = load(selection.benchmark)
-    groups = {own_name(benchmark, group): group for group in selection.groups}
+    groups = {corpus_name(benchmark, group): group for group in selection.groups}
     return {name: ContentDigest(benchmark.docs(group)).hexdigest() for name, group in groups.items() if name in names}
 
 
@@ -130,7 +130,7 @@ def _index(record: Mapping[str, Any], selection: Selection) -> str:
     """The name of the index that was searched; empty for the benchmark's own. ToolkitError where nobody else could find it."""
     names = list(dict.fromkeys(index["name"] for index in record["data"]["indexes"]))
     benchmark = load(selection.benchmark)
-    if names == list(dict.fromkeys(own_name(benchmark, group) for group in selection.groups)):
+    if names == list(dict.fromkeys(corpus_name(benchmark, group) for group in selection.groups)):
         return ""
     if len(names) == 1 and names[0] in registry.indexes():
         return names[0]

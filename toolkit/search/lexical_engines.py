@@ -22,7 +22,7 @@ from toolkit.core.runs import Run
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic, topics_by_id
 from toolkit.formats.documents import ContentDigest, is_empty
-from toolkit.index import Index, Source, find_index, own_name
+from toolkit.index import Index, Source, corpus_name, find_index
 from toolkit.models.jvm import check_installed
 from toolkit.search import check_parameters, search
 from toolkit.search.chosen_system import Chosen
@@ -86,7 +86,7 @@ class Collected(Lexical):
         return [source.open(1) for source in self.sources]
 
     def _source(self, collection: Collection, group: str) -> Source:
-        name = own_name(collection, group)
+        name = corpus_name(collection, group)
         if isinstance(collection, Benchmark):
             collection.check_docs(group)
         self._docs[name] = lambda: collection.docs(group)

@@ -30,7 +30,7 @@ from toolkit.core.templates import Input, template_digest, topic_input
 from toolkit.core.topics import Topic, topics_by_id
 from toolkit.formats.documents import corpus_from_docs
 from toolkit.formats.indexes import check_made_with, read_index_record
-from toolkit.index import Index, find_index, own_name
+from toolkit.index import Index, corpus_name, find_index
 from toolkit.index.encoded_index import build_encoded
 from toolkit.models.checkpoints import check_usable, pick_device, pick_precision
 from toolkit.models.encoders import load_encoder
@@ -89,7 +89,7 @@ class Neural:
         return {**commits, "device": device, "precision": precision, "queries cut": self.encoder.truncated["query"]}
 
     def _build_own(self, collection: Collection, group: str, folder: Path, threads: int) -> None:
-        corpus, spec = corpus_from_docs(own_name(collection, group), collection.docs(group)), self.chosen.spec
+        corpus, spec = corpus_from_docs(corpus_name(collection, group), collection.docs(group)), self.chosen.spec
         # what another template or precision began is another folder
         precision = getattr(self.encoder, "precision", "")
         vectors = home() / "vectors" / f"{folder.name}.{template_digest(spec)[:12]}.{precision}"

@@ -10,7 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models.judges.judge_settings import Settings
 from toolkit.models.llm import LLM, Answer, Prompt, Request
-from toolkit.models.llm.estimate import Estimate, longest_that_fits
+from toolkit.models.llm.estimate import longest_that_fits
 from toolkit.models.llm.messages import Message
 
 YES, NO = "Yes", "No"
@@ -104,8 +104,7 @@ class Judge:
         """What `judge` would ask. Tokens are an estimate where the checkpoint is not on this machine."""
         known = self.known(pairs)
         missing = {pair for pair, verdict in zip(pairs, known, strict=True) if verdict is None}
-        counter = self.llm.backend if self.llm.backend.here else Estimate()
-        tokens = sum(counter.count_tokens(self._request(pair).messages) for pair in missing)
+        tokens = sum(self.llm.counter.count_tokens(self._request(pair).messages) for pair in missing)
         return Plan(len(pairs), len(pairs) - known.count(None), len(missing), tokens)
 
     def messages(self, pair: Pair) -> list[Message]:
@@ -169,11 +168,10 @@ class Judge:
         length = self.settings.length
         if length is None:
             return pair
-        counter = self.llm.backend if self.llm.backend.here else Estimate()
         room = length - (self.settings.max_tokens or 0)
 
         def fits(characters: int) -> bool:
-            return counter.count_tokens(self._chat(pair._replace(document=pair.document[:characters]))) <= room
+            return self.llm.counter.count_tokens(self._chat(pair._replace(document=pair.document[:characters]))) <= room
 
         characters = longest_that_fits(len(pair.document), fits)
         if not characters and (pair.document or not fits(0)):

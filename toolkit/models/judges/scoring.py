@@ -14,7 +14,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models import checkpoints
 from toolkit.models.judges.judge_settings import ENTAILMENT, Settings
-from toolkit.models.llm.estimate import estimate_tokens
+from toolkit.models.llm.estimate import Estimate, estimate_tokens
 from toolkit.models.llm.messages import Answer, Message, Request
 from toolkit.models.llm.prompts import Prompt
 from toolkit.models.rerankers.base import BatchedReranker
@@ -23,7 +23,7 @@ GAP = "\n\n"  # between turns without a chat template, as where a model answers 
 DEFAULT_LENGTH = 2048  # tokens, of a language model of which no entry says more, unless tokenizer or model say less
 
 
-class Scoring:
+class Scoring(Estimate):
     """A checkpoint as a backend of `LLM`: a request's two turns are a document and a statement, its answer a number.
 
     prompt  what the pair is put into; None for a classifier
@@ -91,10 +91,6 @@ class Scoring:
         """An estimate: a dry run is not worth loading a model."""
         prompt = estimate_tokens(self.prompt.show()) if self.prompt else 0
         return prompt + sum(estimate_tokens(message["content"]) for message in messages)
-
-    def count_text(self, text: str) -> int:
-        """An estimate."""
-        return estimate_tokens(text)
 
     def _classifier(self) -> BatchedReranker:
         from toolkit.models import pretrained

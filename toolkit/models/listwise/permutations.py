@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 BRACKETED, DIGITS = re.compile(r"\[\s*(\d+)\s*\]"), re.compile(r"\d+")
 THOUGHTS = "</think>"  # what a reasoning model says before is not its answer
-IDS = ("brackets", "digits")
 
 
 class Repairs(NamedTuple):

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import check_template
 from toolkit.models.listwise.passages import passage, plain
-from toolkit.models.listwise.permutations import IDS, read_permutation
+from toolkit.models.listwise.permutations import read_permutation
 from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
 from toolkit.models.llm.estimate import Estimate, longest_that_fits
 from toolkit.models.llm.messages import Backend
-from toolkit.registry.loader import did_you_mean
+from toolkit.registry.system_kinds import check_system
 
 DEFAULTS = {"length": 4096, "passage_words": 300, "ids": "brackets", "system": "keep", "temperature": 0}
 DEFAULT_PROMPT = "listwise.v1"
 SPARE = 32  # tokens an answer may have beyond the ids themselves
-CHOICES = {"ids": IDS, "system": ("keep", "merge", "drop")}
-COUNTS = ("length", "passage_words", "output")
 SAMPLING = ("temperature", "top_p", "seed")
-# of the stage, of the model's loading, and of the prompt: read elsewhere
-OTHERS = ("window", "step", "passes", "depth", "scores", "tail", "run", "titled_passage")
-OTHERS += ("model", "precision", "chat", "chat_template", "prompt", "prompt_source")
 
 
 class Window(NamedTuple):
@@ -108,9 +103,8 @@ class ListwiseRanker:
 
         The tokens are an estimate where the checkpoint is not on this machine yet.
         """
-        here = self.llm.backend.here
-        one = self._fit(window, self.llm.backend if here else Estimate())
-        answer = self.llm.peek(one.request) if here else None
+        one = self._fit(window, self.llm.counter)
+        answer = self.llm.peek(one.request) if self.llm.backend.here else None
         order = read_permutation(answer.text, len(window.passages), ids=self.settings["ids"])[0] if answer else None
         return order, one.tokens
 
@@ -159,20 +153,11 @@ class ListwiseRanker:
 
 
 def _settings(spec: SystemSpec) -> dict[str, Any]:
-    """The entry's parameters over the defaults."""
-    known = (*CHOICES, *COUNTS, *SAMPLING, *OTHERS)
-    if unknown := [name for name in spec.parameters if name not in known]:
-        hint = f"{did_you_mean(unknown[0], known)}known: {', '.join(sorted(known))}"
-        raise ToolkitError(f"{spec.name}: a listwise reranker has no parameter {unknown[0]!r}", hint)
-    settings = {**DEFAULTS, **spec.parameters}
-    for name, choices in CHOICES.items():
-        if settings[name] not in choices:
-            raise ToolkitError(f"{spec.name}: {name} is {settings[name]!r}", f"known: {', '.join(choices)}")
-    for name in COUNTS:
-        if name in settings and not (type(settings[name]) is int and settings[name] > 0):
-            raise ToolkitError(f"{spec.name}: {name} is {settings[name]!r}", "a whole number from 1 on")
-    check_template("passage", settings.get("titled_passage", ""))
-    return settings
+    """The entry's parameters over the defaults; null leaves one out."""
+    given = {name: value for name, value in spec.parameters.items() if value is not None}
+    check_system(replace(spec, parameters=given))
+    check_template("passage", given.get("titled_passage", ""))
+    return {**DEFAULTS, **spec.parameters}
 
 
 def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> ListwiseRanker:

@@ -12,6 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
 from toolkit.core.specs import SystemSpec
 from toolkit.models.llm.endpoint import Endpoint
+from toolkit.models.llm.estimate import Estimate
 from toolkit.models.llm.messages import Answer, Backend, Request, Usage
 from toolkit.store.keyed_cache import KeyedCache
 
@@ -71,6 +72,11 @@ class LLM:
     def model(self) -> str:
         """The model's name, as it is asked for."""
         return self.backend.facts["model"]
+
+    @property
+    def counter(self) -> Backend | Estimate:
+        """What counts tokens: an estimate where the backend's checkpoint is not on this machine."""
+        return self.backend if self.backend.here else Estimate()
 
     def facts(self) -> dict[str, Any]:
         """What enters every key, for records."""
