@@ -76,6 +76,16 @@ def test_the_command_prints_the_long_table():
     assert sum(float(row["value"]) for row in rows if row["measure"] == "ROUGE-L pairs") == pairs
 
 
+def test_topics_of_several_files_are_taken_together(tmp_path):
+    (tmp_path / "a.tsv").write_text("1\tq\tfor a teacher\n")
+    (tmp_path / "b.jsonl").write_text('{"_id": "2", "group_id": "1", "text": "q", "instruction": "for a nurse"}\n')
+    given = [part for name in ("a.tsv", "b.jsonl") for part in ("--topics", tmp_path / name)]
+    rows = list(csv.DictReader(io.StringIO(tandem("analyze", "diversity", *given, "--format", "csv", check=True).stdout)))
+    assert [(row["run"], row["value"]) for row in rows if row["measure"] == "pairs"] == [("a+b", "1.0")]
+    rows = list(csv.DictReader(io.StringIO(tandem("analyze", "dimensions", *given, "--format", "csv", check=True).stdout)))
+    assert [row["run"] for row in rows if row["mode"] == "labels"] == ["a", "b"]
+
+
 @pytest.mark.skipif(not INSTRUCTIR.is_dir(), reason="no shared data beside the checkout")
 @pytest.mark.slow
 def test_instructir_has_the_papers_figure(home):

@@ -11,6 +11,7 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.resources import shipped
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments, Part
+from toolkit.formats import write_qrels, write_run
 from toolkit.registry import benchmark
 
 WANTED = ("nDCG@10", "WISE@20", "GoldRank")
@@ -71,3 +72,19 @@ def test_as_a_command():
     assert any("written for this project" in note for note in content["notes"])
     table = tandem(*line).stdout
     assert "Kendall's tau-b between the orders of 3 systems" in table
+
+
+def test_qrels_say_which_modes_their_ids_carry(tmp_path):
+    roles = {"ori": "plain", "ins": "pos", "rev": "neg"}
+    for one in RUNS:
+        named = one.with_query_ids(query_id.replace(query_id[2:], roles[query_id[2:]]) for query_id in one.query_ids)
+        write_run(named, tmp_path / f"{one.tag}.trec")
+    rows = [row._replace(query_id=f"q-{roles[row.query_id[2:]]}") for row in judged().parts[0].qrels]
+    write_qrels(Qrels.from_rows(rows), tmp_path / "qrels.txt")
+    line = ["analyze", "measures", *(tmp_path / f"{one.tag}.trec" for one in RUNS), "-m", *WANTED, "--format", "json"]
+    line += ["--qrels", tmp_path / "qrels.txt"]
+    done = tandem(*line, "--modes", "plain=base", "pos=instructed", "neg=reversed", check=True)
+    taus = [row["tau"] for row in json.loads(done.stdout)["rows"]]
+    assert taus == [row.tau for row in measures(RUNS, judged(), WANTED)[0]] != []
+    refused = tandem(*line[:-2], "--benchmark", "infosearch-mini", "--modes", "plain=base")
+    assert refused.stderr.splitlines()[0] == "error: the modes of infosearch-mini are known"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, note, subcommands, systems_option
+from toolkit.shell import command, guard, mode_option, note, subcommands, systems_option, topics_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,11 +45,12 @@ def main(args: argparse.Namespace) -> int | None:
 
 
 def judged_by(sub: argparse.ArgumentParser, benchmark: str | None = BENCHMARK) -> None:
-    """`--benchmark` and `--qrels`: what judges the runs."""
+    """`--benchmark`, or `--qrels` with their `--modes`: what judges the runs."""
     default = f" (default: {benchmark})" if benchmark else ""
     against = sub.add_mutually_exclusive_group(required=benchmark is None)
     against.add_argument("--benchmark", default=benchmark, metavar="ID", help=f"whose judgments count{default}")
     against.add_argument("--qrels", nargs="+", action="extend", metavar="F", help="TREC qrels files instead of a benchmark's")
+    mode_option(sub)
 
 
 def output(sub: argparse.ArgumentParser) -> None:
@@ -64,12 +65,22 @@ def numbers(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (default: 0)")
 
 
-def judgments(benchmark: str, qrels: list[str] | None) -> Judgments:
-    """What judges a run: qrels files where they are named, else the benchmark."""
+def judgments(benchmark: str | None, qrels: list[str] | None, modes: list[tuple[str, str]] | None = None) -> Judgments:
+    """What judges a run: a benchmark, qrels files (with the `modes` of their ids), or such files for a benchmark's queries."""
+    from toolkit.core.modes import Modes
     from toolkit.evaluate.judgments import from_benchmark, from_files
     from toolkit.evaluate.run_inputs import as_sources
 
-    return from_files(as_sources(qrels)) if qrels else from_benchmark(benchmark)
+    if benchmark and modes:
+        raise ToolkitError(f"the modes of {benchmark} are known", "leave --modes out, or name --qrels instead of a benchmark")
+    named = Modes.declared(dict(modes), "--modes") if modes else None
+    sources = as_sources(qrels, named) if qrels else []
+    return from_benchmark(benchmark, sources) if benchmark else from_files(sources, named)
+
+
+def judgments_of(args: argparse.Namespace) -> Judgments:
+    """What `--qrels` or, without them, `--benchmark` name."""
+    return judgments(None if args.qrels else args.benchmark, args.qrels, args.modes)
 
 
 def read_runs(paths: list[str], judged: Judgments) -> list[Run]:
@@ -117,7 +128,7 @@ def order_options(add: Add) -> None:
 def run_order(args: argparse.Namespace) -> None:
     from toolkit.analyze.order import order
 
-    judged = judgments(args.benchmark, args.qrels)
+    judged = judgments_of(args)
     first, second = read_runs([args.first, args.second], judged)
     scores = order(first, second, judged, cutoff=args.cutoff, seed=args.seed, by_query=args.by_query)
     write(scores, args, by_query=args.by_query)
@@ -139,8 +150,8 @@ def run_paraphrase(args: argparse.Namespace) -> None:
 
     if bool(args.qrels) != bool(args.paraphrase_qrels):
         raise ToolkitError("--qrels and --paraphrase-qrels go together", "name the qrels of both runs, or a benchmark")
-    judged = judgments(args.benchmark, args.qrels)
-    others = judgments(f"{args.benchmark}-paraphrases", args.paraphrase_qrels)
+    judged = judgments_of(args)
+    others = judgments(None if args.qrels else f"{args.benchmark}-paraphrases", args.paraphrase_qrels, args.modes)
     (original,), (reworded,) = read_runs([args.run], judged), read_runs([args.reworded], others)
     scores = paraphrase(original, reworded, judged, others, cutoff=args.cutoff, seed=args.seed, by_query=args.by_query)
     write(scores, args, by_query=args.by_query)
@@ -160,7 +171,7 @@ def run_overlap(args: argparse.Namespace) -> None:
     from toolkit.analyze.overlap import overlap
     from toolkit.analyze.words import gold_overlap
 
-    judged = judgments(args.benchmark, args.qrels)
+    judged = judgments_of(args)
     lexical, *runs = read_runs([args.filter_run, *args.runs], judged)
     words = None if args.qrels else gold_overlap(args.benchmark)
     runs = named_apart(runs)
@@ -169,7 +180,9 @@ def run_overlap(args: argparse.Namespace) -> None:
 
 def diversity_options(add: Add) -> None:
     sub = add("diversity", "how unlike the instructions of one query are: ROUGE-L over all pairs", run_diversity)
-    sub.add_argument("--benchmark", default=BENCHMARK, metavar="ID", help=f"whose instructions (default: {BENCHMARK})")
+    given = sub.add_mutually_exclusive_group()
+    given.add_argument("--benchmark", default=BENCHMARK, metavar="ID", help=f"whose instructions (default: {BENCHMARK})")
+    topics_option(given, "files or benchmarks with instructions, together")
     sub.add_argument("--by-query", action="store_true", help="also the mean of each core query")
     output(sub)
 
@@ -178,7 +191,7 @@ def run_diversity(args: argparse.Namespace) -> None:
     from toolkit.analyze.diversity import diversity, histogram, instruction_groups, without_histogram
     from toolkit.benchmarks import resolve_topics
 
-    topics = resolve_topics(args.benchmark)
+    topics = resolve_topics(args.topics or args.benchmark)
     scores = diversity(topics.name, instruction_groups(topics.topics), by_query=args.by_query)
     if args.format == "table":
         write(without_histogram(scores), args, by_query=args.by_query, below=f"\n{histogram(scores)}")
@@ -187,25 +200,24 @@ def run_diversity(args: argparse.Namespace) -> None:
 
 
 def perspectives_judged_by(sub: argparse.ArgumentParser) -> None:
-    """`--qrels` and `--benchmark`, which may stand together: judgments of one's own for the benchmark's groups."""
+    """`--qrels` and `--benchmark`, which may stand together: judgments of one's own for the benchmark's groups; `--modes`."""
     sub.add_argument("--qrels", nargs="+", action="extend", metavar="F", help="TREC qrels whose second column is a perspective")
     sub.add_argument("--benchmark", metavar="ID", help="whose groups count, and, without --qrels, whose judgments")
+    mode_option(sub)
 
 
 def perspective_judgments(args: argparse.Namespace) -> Judgments:
     """What `--qrels`, `--benchmark` or both name."""
-    from toolkit.evaluate.judgments import from_benchmark, from_files
-    from toolkit.evaluate.run_inputs import as_sources
-
     if not args.qrels and not args.benchmark:
         raise ToolkitError("nothing judges the runs", "name --qrels, --benchmark, or both")
-    sources = as_sources(args.qrels) if args.qrels else []
-    return from_benchmark(args.benchmark, sources) if args.benchmark else from_files(sources)
+    return judgments(args.benchmark, args.qrels, args.modes)
 
 
 def dimensions_options(add: Add) -> None:
     sub = add("dimensions", "which of InfoSearch's six dimensions the instructions of benchmarks speak of", run_dimensions)
-    sub.add_argument("--benchmark", nargs="+", default=[BENCHMARK], metavar="ID", help=f"whose (default: {BENCHMARK})")
+    given = sub.add_mutually_exclusive_group()
+    given.add_argument("--benchmark", nargs="+", default=[BENCHMARK], metavar="ID", help=f"whose (default: {BENCHMARK})")
+    topics_option(given, "files or benchmarks with instructions, each by itself")
     sub.add_argument("--judge", metavar="S", help="a judge of the registry, asked where no rule gives a label")
     systems_option(sub)
     sub.add_argument("--by-query", action="store_true", help="also the labels of each query")
@@ -217,7 +229,7 @@ def run_dimensions(args: argparse.Namespace) -> None:
     from toolkit.benchmarks import resolve_topics
     from toolkit.core.scores import Scores
 
-    sets = [resolve_topics(name) for name in args.benchmark]
+    sets = [resolve_topics(name) for name in args.topics or args.benchmark]
     holds = asked_of(args.judge, args.systems) if args.judge else None
     results = [dimensions(part.name, part.topics, holds=holds, by_query=args.by_query) for part in sets]
     rows = tuple(row for result in results for row in result.rows)
@@ -274,7 +286,7 @@ def run_measures(args: argparse.Namespace) -> None:
     from toolkit.core.files import open_output
     from toolkit.measures.agreement import render
 
-    judged = judgments(args.benchmark, args.qrels)
+    judged = judgments_of(args)
     rows, notes = measures(named_apart(read_runs(args.runs, judged)), judged, args.measures)
     if args.format == "csv":
         for line in notes:
