@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from chromium import needs_chromium, wait
 from command import tandem
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tandem_ir
 from toolkit.core.documents import Doc
@@ -19,7 +21,8 @@ from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.diff.compare_runs import load, page
 from toolkit.evaluate.judgments import Judgments, Part
-from toolkit.pages import Browsed, Question, browse, render
+from toolkit.pages import Browsed, Question, browse, browsers, render
+from toolkit.pages import page as frame_of
 
 MODES = ("ori", "ins", "rev")
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">&amp;\u2028'\""
@@ -190,7 +193,7 @@ def large(documents, characters=300, queries=1600):
 def test_a_page_of_sixteen_hundred_queries_stays_under_eight_megabytes():
     text = render(large(6392), title="a and b")
     assert len(text.encode()) < 8e6
-    assert '"characters":300,"shortened":false' in text
+    assert '"characters":300,"notes":[]' in text
 
 
 def test_texts_are_shortened_where_a_page_would_be_too_large_and_the_page_says_so(monkeypatch):
@@ -199,11 +202,12 @@ def test_texts_are_shortened_where_a_page_would_be_too_large_and_the_page_says_s
     text = render(browsed, title="a and b")
     assert len(text.encode()) < 650_000
     data = json.loads(text.partition('class="data">')[2].partition("</script>")[0])
-    assert data["shortened"]
+    assert data["notes"] == [f"So that the page stays small: documents have their first {data['characters']} characters."]
     assert 20 < data["characters"] < 300
     packed = text.partition('class="packed">')[2].partition("</script>")[0]
-    texts = json.loads(gzip.decompress(base64.b64decode(packed)))["texts"]
-    assert texts == [each[: data["characters"]] for each in browsed.texts]
+    content = json.loads(gzip.decompress(base64.b64decode(packed)))
+    whole = dict(zip(browsed.docs, browsed.texts, strict=True))
+    assert content["texts"] == [whole[doc][: data["characters"]] for doc in content["docs"]]
 
 
 def test_halves_of_characters_are_no_trouble():
@@ -247,3 +251,111 @@ def test_lists_of_ten_runs_stay_wide_enough_to_be_read(chrome, tmp_path):
     widths = chrome.execute_script("return [...document.querySelectorAll('.lists section')].map((each) => each.clientWidth)")
     assert len(widths) == 10
     assert min(widths) >= 100  # pixels: a name of ten letters or so
+
+
+def parts_of(text: str) -> tuple[dict, dict]:
+    """What the table of queries of a page shows, and what a click shows."""
+    data = text.partition('class="data">')[2].partition("</script>")[0]
+    packed = text.partition('class="packed">')[2].partition("</script>")[0]
+    return json.loads(data), json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
+ROOM = 20_000  # bytes of a small page's data
+TEXTS = st.sampled_from(["", "a text of some words", HOSTILE, "\0\x1b[31m\u202e\u2066\ud800", "\U0001f600" * 90, "x" * 40_000])
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    queries=st.sampled_from([1, 2, 7, 60]),
+    depth=st.sampled_from([1, 3, 20, 40]),
+    judged=st.sampled_from([1, 5, 150]),
+    relevant=st.sampled_from([0.0, 0.3, 1.0]),
+    texts=st.lists(TEXTS, min_size=1, max_size=3),
+    query_text=TEXTS,
+    names=st.lists(st.sampled_from(["a", "b" * 5_000, HOSTILE]), min_size=1, max_size=3),
+    has_texts=st.booleans(),
+    seed=st.integers(0, 9),
+)
+def test_a_page_holds_what_fits_and_says_what_it_leaves_out(
+    queries, depth, judged, relevant, texts, query_text, names, has_texts, seed
+):
+    rng = np.random.default_rng(seed)
+    ids = [f"q{number}-{mode}" for number in range(queries) for mode in ("ori", "ins")]
+    labels = [Qrel(query_id, f"d{doc}", int(rng.random() < relevant)) for query_id in ids for doc in range(seed, seed + judged)]
+    run = Run.from_dict({query_id: {f"d{doc}": 1 / (1 + doc) for doc in range(depth)} for query_id in ids}, tag="a")
+    modes = Modes({"ori": "base", "ins": "instructed"})
+    judgments = Judgments("x", modes, (Part("all", Qrels.from_rows(labels, "x")),), ())
+    topics = [Topic(query_id, query_text, query=query_text) for query_id in ids]
+
+    def find(group, doc_ids):
+        return {doc_id: Doc(doc_id, "", texts[place % len(texts)]) for place, doc_id in enumerate(doc_ids)}
+
+    browsed = browse([run] * len(names), names, judgments, ["RR"], topics=topics, find=find if has_texts else None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["toolkit.pages.render"], "LIMIT", ROOM)
+        text = render(browsed, title=" and ".join(names), notes=[HOSTILE])
+    frame = len(frame_of("", "").encode()) + 4_000  # the elements of a browser, and the title
+    assert len(text.encode()) < ROOM + frame
+    assert "<img" not in text.partition("<main>")[2]
+    data, packed = parts_of(text)
+    said = " ".join(data["notes"])
+    shown = len(data["questions"])
+    assert shown == len(packed["modes"])
+    assert shown == queries or f"of {queries} queries the first {shown} are here" in said
+    assert len(packed["docs"]) == len(packed["texts"])
+    for question, packed_modes in zip(browsed.questions, packed["modes"], strict=False):
+        for mode, packed_mode in zip(question.modes, packed_modes, strict=True):
+            for ranking, packed_ranking in zip(mode["lists"], packed_mode["lists"], strict=True):
+                assert len(packed_ranking) == len(ranking) or f"lists have their top {len(packed_ranking)}" in said
+                assert [browsed.docs[doc] for doc, _ in ranking[: len(packed_ranking)]] == [
+                    packed["docs"][doc] for doc, _ in packed_ranking
+                ]
+            relevant_docs = {browsed.docs[row[0]] for row in mode["judged"] if row[2] != "other"}
+            named = {packed["docs"][row[0]] for row in packed_mode["judged"] if row[2] != "other"}
+            assert named <= relevant_docs
+            assert len(relevant_docs) - len(named) == packed_mode["more"]
+            assert not packed_mode["more"] or "of the relevant documents of a query" in said
+
+
+def test_judged_documents_without_texts_may_be_more_than_a_page_holds(monkeypatch):
+    """What ended in a ZeroDivisionError: there is no text to shorten, and the rest alone is too large."""
+    monkeypatch.setattr(sys.modules["toolkit.pages.render"], "LIMIT", 30_000)
+    rows = [Qrel(f"q{query}", f"document-{query}-{doc}", 1) for query in range(40) for doc in range(200)]
+    run = Run.from_dict({f"q{query}": {f"document-{query}-7": 1.0} for query in range(40)}, tag="a")
+    judgments = Judgments("x", Modes(), (Part("all", Qrels.from_rows(rows, "x")),), ())
+    text = render(browse([run, run], ["a", "b"], judgments, ["RR"]), title="a and b")
+    data, packed = parts_of(text)
+    [note] = data["notes"]
+    named = len(packed["modes"][0][0]["judged"]) - 1
+    assert 10 < named < 199
+    assert (
+        note == f"So that the page stays small: of the relevant documents of a query that stand in no list, {named} are named."
+    )
+    assert {mode["more"] for [mode] in packed["modes"]} == {199 - named}
+    assert len(text.encode()) < 30_000 + 25_000
+
+
+def test_several_browsers_of_a_page_share_its_room():
+    small, big = large(200, queries=20), large(6000, queries=300)
+    needed = [len(str(part)) for each in (small, big) for part in browsers([(each, [])], 10**9)]
+    parts = browsers([(big, []), (small, [])], 400_000)
+    assert [len(str(part)) for part in parts][1] == needed[0]  # the small one is whole
+    assert 300_000 < sum(len(str(part)) for part in parts) < 402_000
+    assert needed[1] > 402_000
+
+
+@needs_chromium
+def test_a_page_says_how_many_relevant_documents_it_does_not_name(chrome, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["toolkit.pages.render"], "LIMIT", 6_000)
+    rows = [Qrel("q1", f"document-{doc}-\u202e", 1) for doc in range(900)]
+    run = Run.from_dict({"q1": {"document-1-\u202e": 1.0}}, tag="a")
+    judgments = Judgments("x", Modes(), (Part("all", Qrels.from_rows(rows, "x")),), ())
+    path = tmp_path / "many.html"
+    path.write_text(render(browse([run, run], ["a", "b"], judgments, ["RR"]), title="many"), encoding="utf-8")
+    chrome.get(path.as_uri())
+    chrome.find_element("css selector", "tbody button").click()
+    ranks = wait(chrome, lambda: chrome.find_elements("css selector", ".ranks > div"))
+    named = len(ranks) - 1
+    assert ranks[-1].text == f"and {900 - named} more relevant documents, which are not in this page"
+    assert f"{named - 1} are named" in chrome.find_element("css selector", ".browser .notes").text
+    assert chrome.get_log("browser") == []

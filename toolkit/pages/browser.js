@@ -53,8 +53,8 @@ function browse(root) {
   [...new Set(data.questions.map((question) => question.group))].forEach(
     (group) => select.group.append(element("option", {value: group}, group)));
   one(".summary").textContent =
-    `${data.questions.length} queries, ${data.runs.join(", ")}. Lists show their top ${data.top}, judged documents their true ranks, ` +
-    `documents their first ${data.characters} characters${data.shortened ? ", fewer than usual, so that the page stays small" : ""}.`;
+    `${data.questions.length} queries, ${data.runs.join(", ")}. Lists show their top ${data.top}, judged documents their true ranks` +
+    `${data.characters ? `, documents their first ${data.characters} characters` : ""}.`;
   data.notes.forEach((note) => one(".notes").append(element("li", {}, note)));
 
   const head = one("thead"), body = one("tbody"), more = one(".more");
@@ -165,6 +165,7 @@ function browse(root) {
     const ranks = mode.judged.filter(([, label, kind]) => kind !== "other").map(([doc, label, kind, where]) =>
       element("div", {}, element("span", {class: `mark ${kind}`}, packed.docs[doc]),
         ` ${kind}, label ${label}: ranks ${where.map((rank) => rank ?? "-").join(" / ")}`));
+    if (mode.more) ranks.push(element("div", {}, `and ${mode.more} more relevant documents, which are not in this page`));
     return element("div", {class: "mode"}, element("h3", {}, mode.mode || mode.id),
       element("p", {class: "query"}, mode.text), element("div", {class: "ranks"}, ...ranks),
       element("div", {class: "lists"}, ...mode.lists.map((list, place) => element("section", {},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from toolkit.texts import Texts
 
 TOP = 20  # documents of each list
 CHARACTERS = 300  # of each document
+OTHER = "other"  # the kind of a judged document that is relevant in no mode
 DIGITS = 6  # of the documents' scores
 DECIMALS = 4  # of values: what is shown is rounded here, where evaluate does it too
 Values = Mapping[tuple[str, str], Mapping[str, float]]  # (measure, mode) -> query id without mode -> value
@@ -45,8 +46,8 @@ class Question:
 
     values  by (measure, mode): a value a run, None where a run has none
     modes   one entry a mode: `mode`, `id`, `text`; `lists`, of each run its best documents as (document, score); `judged`, of
-            each judged document (document, label, kind, its rank in each run). Kinds: `gold` (relevant in the base and in the
-            changed mode), `negative` (in the base mode alone), `relevant`, `other`
+            each judged document (document, label, kind, its rank in each run), but of `other` ones only what a list has. Kinds:
+            `gold` (relevant in the base and in the changed mode), `negative` (in the base mode alone), `relevant`, `other`
     """
 
     id: str
@@ -60,8 +61,8 @@ class Question:
 class Browsed:
     """Everything of one page.
 
-    docs       document ids, as the lists number them
-    texts      parallel: the first characters of each; empty where nobody has it
+    docs       document ids, as lists and judgments number them
+    texts      parallel: the first characters of each that a list has; empty for the others, and where nobody has it
     questions  in the order of groups and judgments
     """
 
@@ -89,16 +90,19 @@ def browse(
     """
     known = {topic.query_id: topic for topic in topics}
     codes: dict[str, int] = {}
-    place: dict[int, str] = {}  # document -> a group that has it
+    place: dict[int, str] = {}  # document of a list -> a group that has it
     questions: list[Question] = []
     columns: dict[tuple[str, str], None] = {}
     for part in judgments.parts:
         part_runs = [own_queries(run, part) for run in runs]
         values = [_values(run, part, measures, missing) for run in part_runs]
         columns |= dict.fromkeys(key for row in values for key in row)
-        before = len(codes)
-        questions += _questions(part, part_runs, values, known, codes)
-        place |= dict.fromkeys(range(before, len(codes)), part.group)
+        of_part = list(_questions(part, part_runs, values, known, codes))
+        for code in (
+            code for question in of_part for mode in question.modes for ranking in mode["lists"] for code, _ in ranking
+        ):
+            place.setdefault(code, part.group)
+        questions += of_part
     docs = list(codes)
     return Browsed(tuple(names), tuple(columns), docs, _texts(docs, place, find), questions)
 
@@ -133,13 +137,15 @@ def _questions(
         topic = known.get(query_id)
         if base not in questions:
             questions[base] = Question(base, part.group, topic.query if topic else "", _values_of(base, part, values))
+        rankings = [ranking.get(query_id, ()) for ranking in best]
+        listed = {doc.doc_id for ranking in rankings for doc in ranking}
         questions[base].modes.append(
             {
                 "mode": mode,
                 "id": query_id,
                 "text": (topic.instruction or topic.text) if topic else "",
-                "lists": [_best(ranking.get(query_id, ()), codes) for ranking in best],
-                "judged": list(_judged(query_id, judged[query_id], labels, codes, modes)),
+                "lists": [_best(ranking, codes) for ranking in rankings],
+                "judged": list(_judged(query_id, judged[query_id], listed, labels, codes, modes)),
             }
         )
     for question in questions.values():
@@ -177,19 +183,23 @@ def _judgments(qrels: Qrels, runs: Sequence[Run]) -> dict[str, list[Judged]]:
     return {query_id: sorted(documents, key=lambda row: (-row.label, row.doc_id)) for query_id, documents in judged.items()}
 
 
-def _judged(query_id: str, rows: Sequence[Judged], labels: Labels, codes: dict[str, int], modes: Modes) -> Iterator[tuple]:
+def _judged(
+    query_id: str, rows: Sequence[Judged], listed: Container[str], labels: Labels, codes: dict[str, int], modes: Modes
+) -> Iterator[tuple]:
     base, mode = modes.split(query_id)
     others = ([join_mode(base, other) for other in modes.of(role)] for role in (BASE, INSTRUCTED))
     pair = [next((labels[key] for key in variants if key in labels), {}) for variants in others]
     for row in rows:
         kind = _kind(row.doc_id, row.label, pair if mode else [])
+        if kind == OTHER and row.doc_id not in listed:
+            continue
         yield codes.setdefault(row.doc_id, len(codes)), row.label, kind, row.ranks
 
 
 def _kind(doc_id: str, label: int, pair: Sequence[Mapping[str, int]]) -> str:
     if pair and all(pair) and pair[0].get(doc_id, 0) > 0:
         return "gold" if pair[1].get(doc_id, 0) > 0 else "negative"
-    return "relevant" if label > 0 else "other"
+    return "relevant" if label > 0 else OTHER
 
 
 def _texts(docs: Sequence[str], place: Mapping[int, str], find: Find | None) -> list[str]:

@@ -6,24 +6,25 @@ import base64
 import functools
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit import __version__
-from toolkit.pages.browser import CHARACTERS, TOP, Browsed
+from toolkit.pages.browser import CHARACTERS, OTHER, TOP, Browsed
 
 if TYPE_CHECKING:
     import jinja2
     from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
-LIMIT = 7_900_000  # bytes of a browser's data: with its frame a page stays under 8 MB
+LIMIT = 7_900_000  # bytes of the data of all browsers of a page: with its frame it stays under 8 MB
+NAME, NOTE = 200, 2000  # characters of a run's name, and of a note
 
 
 def render(browsed: Browsed, *, title: str, notes: Sequence[str] = ()) -> str:
     """One page with a browser of queries and nothing else."""
-    return page(title, browser(browsed, notes=notes))
+    return page(title, browsers([(browsed, notes)], LIMIT)[0])
 
 
 def page(title: str, body: Markup, *, style: str = "", script: str = "") -> str:
@@ -34,7 +35,7 @@ def page(title: str, body: Markup, *, style: str = "", script: str = "") -> str:
     from markupsafe import Markup
 
     return template(FOLDER, "page.html").render(
-        title=title,
+        title=_shortened(title, NAME),
         version=__version__,
         style=Markup("\n".join([_file("page.css"), _file("browser.css"), style])),
         script=Markup("\n".join([_file("browser.js"), script])),
@@ -42,17 +43,24 @@ def page(title: str, body: Markup, *, style: str = "", script: str = "") -> str:
     )
 
 
-def browser(browsed: Browsed, *, notes: Sequence[str] = ()) -> Markup:
-    """Queries to sort and filter, rankings side by side, texts on a click: a part of a page, of which it may have several.
+def browsers(parts: Sequence[tuple[Browsed, Sequence[str]]], room: int) -> list[Markup]:
+    """Queries to sort and filter, rankings side by side, texts on a click: the parts of one page, each with notes of its own.
+
+    room  bytes for all of them: what needs less than its share leaves the rest to the others; what does not fit is left out,
+          and said
 
     Texts of queries and documents come from outside: they are data, which the page's script shows as text and never as HTML.
     """
     from markupsafe import Markup
 
-    room = LIMIT - len(_json(_data(browsed, notes, 0)).encode())
-    packed, characters = _fitting(browsed, room)
-    data = _json(_data(browsed, notes, characters))
-    return Markup(template(FOLDER, "browser.html").render(data=Markup(data), packed=packed))
+    made: dict[int, Markup] = {}
+    fittings = [Fitting(browsed, notes) for browsed, notes in parts]
+    sizes = [each.size(each.whole) for each in fittings]
+    for number in sorted(range(len(parts)), key=lambda number: sizes[number]):
+        data, packed = fittings[number].content(room // (len(parts) - len(made)))
+        room -= len(data.encode()) + len(packed)
+        made[number] = Markup(template(FOLDER, "browser.html").render(data=Markup(data), packed=packed))
+    return [made[number] for number in range(len(parts))]
 
 
 @functools.cache
@@ -71,53 +79,128 @@ def _file(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-def _data(browsed: Browsed, notes: Sequence[str], characters: int) -> dict[str, Any]:
-    """What the table of queries shows; characters: of each document."""
-    place = {column: number for number, column in enumerate(browsed.columns)}
-    return {
-        "runs": browsed.runs,
-        "columns": browsed.columns,
-        "top": TOP,
-        "characters": characters,
-        "shortened": characters < CHARACTERS,
-        "notes": list(notes),
-        "questions": [
-            {
-                "id": question.id,
-                "group": question.group,
-                "text": question.text,
-                "values": {place[column]: values for column, values in question.values.items()},
-            }
-            for question in browsed.questions
-        ],
-    }
+class Shown(NamedTuple):
+    """How much of a browser is in its page, in the order in which it is limited where it is too much.
 
-
-def _fitting(browsed: Browsed, room: int) -> tuple[str, int]:
-    """What a click shows in at most so many bytes, and how many characters of each document that leaves.
-
-    Most of it is texts: where they are too many, each is shortened, down to none.
+    characters  of each document
+    judged      relevant documents of each query and mode that stand in none of its lists
+    top         documents of each list
+    words       characters of each query and instruction
+    queries     the first ones
     """
-    characters, without = CHARACTERS, 0
-    packed = _packed(browsed, characters)
-    while len(packed) > room and characters:
-        without = without or len(_packed(browsed, 0))
-        # texts take what is over in proportion to their lengths, or a little more: short ones compress less
-        share = max(room - without, 0) / (len(packed) - without)
-        characters = int(characters * share * 0.95)
-        packed = _packed(browsed, characters)
-    return packed, characters
+
+    characters: int
+    judged: int
+    top: int
+    words: int
+    queries: int
 
 
-def _packed(browsed: Browsed, characters: int) -> str:
-    """What a click shows, packed: a third of its size."""
-    content = {
-        "docs": browsed.docs,
-        "texts": [text[:characters] for text in browsed.texts],
-        "modes": [question.modes for question in browsed.questions],
+LEAST = Shown(characters=0, judged=0, top=1, words=20, queries=0)
+
+
+class Fitting:
+    """A browser, and how much of it fits into a page."""
+
+    def __init__(self, browsed: Browsed, notes: Sequence[str]):
+        self.browsed, self.notes = browsed, notes
+        modes = [mode for question in browsed.questions for mode in question.modes]
+        texts = [question.text for question in browsed.questions] + [mode["text"] for mode in modes]
+        longest = max(map(len, texts), default=0)
+        judged = max((len(mode["judged"]) for mode in modes), default=0)
+        characters = max(map(len, browsed.texts), default=0)
+        self.whole = Shown(min(characters, CHARACTERS), judged, TOP, longest, len(browsed.questions))
+        self._sizes: dict[Shown, int] = {}
+
+    def content(self, room: int) -> tuple[str, str]:
+        """The JSON of what the table of queries shows, and what a click shows, packed: both in so many bytes."""
+        shown = self.whole
+        for name, least in LEAST._asdict().items():
+            shown = self._within(room, name, least, shown)
+        return _json(self._data(shown)), self._packed(shown)
+
+    def _within(self, room: int, name: str, least: int, shown: Shown) -> Shown:
+        """With one limit as low as it has to be."""
+        lowest = shown._replace(**{name: min(least, getattr(shown, name))})
+        smallest = self.size(lowest) if (needed := self.size(shown)) > room else 0
+        while needed > room:
+            if smallest >= room:
+                return lowest
+            # what is over grows about as the limit does; a little less, for short texts compress less
+            share = 0.95 * (room - smallest) / (needed - smallest)
+            limit = getattr(lowest, name) + int((getattr(shown, name) - getattr(lowest, name)) * share)
+            shown = shown._replace(**{name: limit})
+            needed = self.size(shown)
+        return shown
+
+    def size(self, shown: Shown) -> int:
+        """Bytes in the page."""
+        if shown not in self._sizes:
+            self._sizes[shown] = len(_json(self._data(shown)).encode()) + len(self._packed(shown))
+        return self._sizes[shown]
+
+    def _data(self, shown: Shown) -> dict[str, Any]:
+        """What the table of queries shows."""
+        place = {column: number for number, column in enumerate(self.browsed.columns)}
+        return {
+            "runs": [_shortened(run, NAME) for run in self.browsed.runs],
+            "columns": self.browsed.columns,
+            "top": shown.top,
+            "characters": shown.characters,
+            "notes": [*self._left_out(shown), *(_shortened(note, NOTE) for note in self.notes)],
+            "questions": [
+                {
+                    "id": question.id,
+                    "group": question.group,
+                    "text": _shortened(question.text, shown.words),
+                    "values": {place[column]: values for column, values in question.values.items()},
+                }
+                for question in self.browsed.questions[: shown.queries]
+            ],
+        }
+
+    def _left_out(self, shown: Shown) -> list[str]:
+        """What is not in the page, as a note."""
+        limits = {
+            "characters": f"documents have their first {shown.characters} characters",
+            "judged": f"of the relevant documents of a query that stand in no list, {shown.judged} are named",
+            "top": f"lists have their top {shown.top}",
+            "words": f"queries and instructions have their first {shown.words} characters",
+            "queries": f"of {self.whole.queries:,} queries the first {shown.queries:,} are here",
+        }
+        limited = [text for name, text in limits.items() if getattr(shown, name) < getattr(self.whole, name)]
+        return [f"So that the page stays small: {'; '.join(limited)}."] if limited else []
+
+    def _packed(self, shown: Shown) -> str:
+        """What a click shows: a third of its size. Documents are numbered as they come."""
+        codes: dict[int, int] = {}
+        questions = self.browsed.questions[: shown.queries]
+        content = {
+            "modes": [[_mode(mode, shown, codes) for mode in question.modes] for question in questions],
+            "docs": [self.browsed.docs[code] for code in codes],
+            "texts": [self.browsed.texts[code][: shown.characters] for code in codes],
+        }
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        return base64.b64encode(gzip.compress(_encodable(text).encode(), mtime=0)).decode()
+
+
+def _mode(mode: Mapping[str, Any], shown: Shown, codes: dict[int, int]) -> dict[str, Any]:
+    """A mode of a query; `more` is how many of its relevant documents are not named."""
+    lists = [ranking[: shown.top] for ranking in mode["lists"]]
+    listed = {doc for ranking in lists for doc, _ in ranking}
+    others = [row[0] for row in mode["judged"] if row[0] not in listed and row[2] != OTHER]
+    named = listed.union(others[: shown.judged])
+    return {
+        **mode,
+        "text": _shortened(mode["text"], shown.words),
+        "lists": [[(codes.setdefault(doc, len(codes)), score) for doc, score in ranking] for ranking in lists],
+        "judged": [(codes.setdefault(doc, len(codes)), *row) for doc, *row in mode["judged"] if doc in named],
+        "more": len(others[shown.judged :]),
     }
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(_encodable(text).encode(), mtime=0)).decode()
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}\u2026"
 
 
 def _encodable(text: str) -> str:

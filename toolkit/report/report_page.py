@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,23 +31,23 @@ def render(
     from markupsafe import Markup
 
     runs = [facts for section in sections for facts in section.model.runs]
-    template = pages.template(FOLDER, "report.html")
-    body = template.render(
-        parts=[
-            _part(number, section, *browser)
-            for number, (section, browser) in enumerate(zip(sections, browsers, strict=True), 1)
-        ],
+    parts = [_part(number, section) for number, section in enumerate(sections, 1)]
+    template = functools.partial(
+        pages.template(FOLDER, "report.html").render,
         overview=overview,
         marks=MARKS,
         version=__version__,
         commands="\n".join(dict.fromkeys([*(line for facts in runs for line in commands(facts)), command])),
         unknown=[facts.name for facts in runs if not commands(facts)],
     )
+    room = pages.LIMIT - len(template(parts=parts).encode())  # what tables and figures leave
+    shown = pages.browsers(browsers, max(room, pages.LIMIT // 10))
+    body = template(parts=[{**part, "browser": browser} for part, browser in zip(parts, shown, strict=True)])
     title = "Report: " + ", ".join(section.model.name for section in sections)
     return pages.page(title, Markup(body), style=_file("report.css"), script=_file("report.js"))
 
 
-def _part(number: int, section: Section, browsed: pages.Browsed, notes: list[str]) -> dict[str, Any]:
+def _part(number: int, section: Section) -> dict[str, Any]:
     model = section.model
     benchmark = model.benchmark
     return {
@@ -58,7 +59,7 @@ def _part(number: int, section: Section, browsed: pages.Browsed, notes: list[str
         "more": section.more,
         "references": section.references,
         "figures": [_figure(plot, model, f"b{number}-{plot.name}-") for plot in applying(model)],
-        "browser": pages.browser(browsed, notes=notes),
+        "browser": "",
         "notes": model.notes,
         "runs": [_run(facts) for facts in model.runs],
     }
