@@ -264,7 +264,7 @@ ROOM = 20_000  # bytes of a small page's data
 TEXTS = st.sampled_from(["", "a text of some words", HOSTILE, "\0\x1b[31m\u202e\u2066\ud800", "\U0001f600" * 90, "x" * 40_000])
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(
     queries=st.sampled_from([1, 2, 7, 60]),
     depth=st.sampled_from([1, 3, 20, 40]),
