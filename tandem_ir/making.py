@@ -149,12 +149,9 @@ def judge(
     Raises ToolkitError.
     """
     from toolkit.formats.conversion import is_one
-    from toolkit.jobs.judge_jobs import JudgeJob, emit_warnings
-    from toolkit.models.judges import load_judge, read_shots
-    from toolkit.registry import choose_system
+    from toolkit.jobs.judge_jobs import JudgeJob, emit_warnings, judge_of
 
-    shots = read_shots(how.pop("shots")) if how.get("shots") else ()
-    loaded = load_judge(choose_system(system, files=systems, recipe=recipe, kind="judge"), shots=shots, **how)
+    loaded = judge_of(system, systems=systems, recipe=recipe, **how)
     several = runs if isinstance(runs, list | tuple) and not is_one(runs) else [runs]
     job = JudgeJob(several, loaded, topics=topics, index=index, docs=docs, depth=depth, output=output)
     judged = job.make()

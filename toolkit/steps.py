@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from toolkit.benchmarks import TopicPart, TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
-from toolkit.instructions import as_asked
-from toolkit.provenance import Provenance, Recorded, read_recorded
+from toolkit.instructions import topics_sent
+from toolkit.provenance import Provenance, Recorded, read_recorded, topics_digest, topics_facts
 
 if TYPE_CHECKING:
     from toolkit.core.runs import Run
@@ -52,14 +52,14 @@ class Results:
     """What a step is applied to, and what it gives.
 
     topics       as their source has them; None where only runs are known
-    asked        the same as systems are given them (see `toolkit.instructions`)
+    sent         the same as systems are sent them (see `toolkit.instructions`)
     instruction  what became of the topics' instructions: `full`, `none`, `placebo`, ...
     texts        where the texts of documents are; None where no step reads them
     runs         the runs so far; empty before anything was searched
     """
 
     topics: TopicSet | None = None
-    asked: TopicSet | None = None
+    sent: TopicSet | None = None
     instruction: str = "full"
     texts: Texts | None = None
     runs: tuple[Made, ...] = ()
@@ -70,6 +70,12 @@ class Results:
         if len(self.runs) != 1:
             raise ToolkitError(f"{len(self.runs)} runs where one is needed", "fuse several first")
         return self.runs[0]
+
+    def topics_facts(self) -> dict[str, Any]:
+        """What a record says of the topics, and of what their instructions became."""
+        facts = topics_facts(self.topics.name, self.topics.topics)
+        changed = {"sha256": topics_digest(self.sent.topics)} if self.instruction != "full" else None
+        return facts | ({self.instruction: changed} if changed else {})
 
     def with_run(self, run: Run, provenance: Provenance) -> Results:
         """With this run in place of those before."""
@@ -261,7 +267,7 @@ def results_of(step: Step, topics: Any, instruction: str = "full", docs: str | N
         from toolkit.texts import texts_from
 
         texts = texts_from(topic_set, index=step.index if docs is None else None, docs=docs)
-    return Results(topic_set, as_asked(topic_set, instruction), instruction, texts)
+    return Results(topic_set, topics_sent(topic_set, instruction), instruction, texts)
 
 
 def given_run(value: Any) -> Made:

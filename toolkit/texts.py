@@ -52,6 +52,11 @@ def texts_from(topics: TopicSet, *, index: str | None = None, docs: str | None =
     return _own(topics.benchmark)
 
 
+def downloads(sources: Iterable[TextSource]) -> str:
+    """What finding the texts of some groups downloads first, in words; empty where all are here."""
+    return ", ".join(dict.fromkeys(source.fetch for source in sources if source.fetch))
+
+
 def check_texts(wanted: Sequence[str], texts: Mapping[str, Doc], place: str) -> None:
     """ToolkitError for documents that are to be read and have no text."""
     if absent := [doc_id for doc_id in wanted if doc_id not in texts]:

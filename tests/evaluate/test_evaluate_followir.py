@@ -12,7 +12,7 @@ from toolkit.core.runs import join_runs
 from toolkit.evaluate import evaluate
 from toolkit.evaluate.score_output import render
 from toolkit.formats import write_run
-from toolkit.instructions import as_asked
+from toolkit.instructions import topics_sent
 
 # candidates d2 d1 d3 d5 d4; 310: d1 2, d2 1; 325: d3 1, d4 1 (in og)
 AP = (1 + (1 / 3 + 2 / 5) / 2) / 2
@@ -68,7 +68,7 @@ def test_candidates_are_reranked_and_searched_with_shorter_instructions(home, tm
     write_former(tmp_path / "core17-instructions")
     benchmarks.take("followir", tmp_path)
     topics = benchmarks.resolve_topics("followir-core17-og")
-    keywords = as_asked(topics, "keywords").topics[0]
+    keywords = topics_sent(topics, "keywords").topics[0]
     assert (keywords.instruction, keywords.text) == ("keywords 310", f"{keywords.query} keywords 310")
     words = ["--run", "candidates", "--topics", "followir-core17", "--dry-run"]
     done = tandem("rerank", *words, "--system", "ms-marco-minilm-l6-v2", "--instruction", "short", cwd=tmp_path)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.expand.merge import merge, merged_run, question_lists, round_robin
+from toolkit.expand.merge import merge, merge_lists, merged_run, question_lists
 from toolkit.formats import read_run, write_run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "round-robin"
@@ -24,7 +24,7 @@ def test_golden_values_of_the_release():
     found = {}
     for question, lists in question_lists(read_run(GOLDEN / "lists.trec")).items():
         try:
-            found[question] = round_robin(lists, 10, duplicates=True)
+            found[question] = merge_lists(lists, 10, duplicates=True)
         except ToolkitError:
             found[question] = None
     assert found == EXPECTED["release"]
@@ -43,15 +43,15 @@ def test_the_release_names_every_question_that_it_cannot_merge():
 
 
 def test_a_list_whose_document_is_there_loses_its_turn():
-    assert round_robin(["abc", "acd", "x"], 5) == ["a", "x", "b", "c", "d"]
-    assert round_robin(["abc", "acd", "xyz"], 5, duplicates=True) == ["a", "a", "x", "b", "c"]
+    assert merge_lists(["abc", "acd", "x"], 5) == ["a", "x", "b", "c", "d"]
+    assert merge_lists(["abc", "acd", "xyz"], 5, duplicates=True) == ["a", "a", "x", "b", "c"]
 
 
 def test_the_release_reads_no_deeper_than_the_first_list():
     with pytest.raises(ToolkitError, match="the first list has 1 documents, which gives 2 of 4"):
-        round_robin(["a", "bcd"], 4, duplicates=True)
+        merge_lists(["a", "bcd"], 4, duplicates=True)
     with pytest.raises(ToolkitError, match="list 2 has 1 documents, and round 2 is needed"):
-        round_robin(["abc", "d"], 4, duplicates=True)
+        merge_lists(["abc", "d"], 4, duplicates=True)
 
 
 def test_lists_are_in_the_order_of_their_numbers_not_of_the_file():
@@ -83,4 +83,4 @@ def test_merged_run_keeps_the_order_in_a_file(tmp_path):
 def test_the_paper_is_the_sequence_of_ranks_without_doubled_documents(lists, depth):
     lists = [[str(number) for number in one] for one in lists]
     sequence = [one[rank] for rank in range(10) for one in lists if rank < len(one)]
-    assert round_robin(lists, depth) == list(dict.fromkeys(sequence))[:depth]
+    assert merge_lists(lists, depth) == list(dict.fromkeys(sequence))[:depth]

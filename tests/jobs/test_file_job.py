@@ -179,8 +179,7 @@ class Remembering(LocalExecutor):
 
     def map(self, compute, units):
         self.units += list(units)
-        done = {unit: compute(unit) for unit in reversed(self.units)}
-        return (done[unit] for unit in self.units)
+        return reversed([compute(unit) for unit in reversed(self.units)])
 
 
 def test_units_of_a_steps_work_are_computed_by_the_executor(monkeypatch):
@@ -190,7 +189,7 @@ def test_units_of_a_steps_work_are_computed_by_the_executor(monkeypatch):
         """Scores are lengths of documents."""
 
         truncated, facts = 0, {}
-        spec = tiny.tiny_spec("", "cross-encoder")
+        spec = tiny.tiny_spec("nowhere", "cross-encoder")
 
         def batches(self, pairs, done=()):
             import numpy as np
@@ -211,10 +210,10 @@ def test_units_of_a_steps_work_are_computed_by_the_executor(monkeypatch):
     run = Run.from_dict({"q": {doc_id: -float(len(doc_id)) for doc_id in texts}})
     inputs = Results(topics, topics, texts=lambda group: Texts(), runs=(Made(run),))
     executor = Remembering()
-    made = RunJob(inputs, Rerank(tiny.tiny_spec("", "cross-encoder")))
+    made = RunJob(inputs, Rerank(tiny.tiny_spec("nowhere", "cross-encoder")))
     made.executor = executor
     assert made.run().to_dict() == {"q": {f"d{number}": float(number) for number in range(1, 6)}}
-    assert executor.units == [(0, 2), (2, 4), (4, 5)]
+    assert executor.units == [slice(0, 2), slice(2, 4), slice(4, 5)]
 
 
 @pytest.mark.lucene

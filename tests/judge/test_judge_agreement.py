@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from toolkit.core.errors import ToolkitError
-from toolkit.judge.agreement import agreement, guesses
+from toolkit.judge.agreement import agreement, guesses, score_judge, score_labels
 from toolkit.judge.labelled import read_labels
-from toolkit.judge.scoring import score_judge, score_labels
 
 PEOPLE = Path(__file__).resolve().parents[2].parent / "shared/data/berds/perspective_detection.test.jsonl"
 

@@ -13,7 +13,7 @@ from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.judge import judge_run
 from toolkit.judge.export import export
-from toolkit.judge.pool import NOTHING, pool, rows_of
+from toolkit.judge.judging import NOTHING, pool, rows_of
 from toolkit.judge.stance import stances
 from toolkit.models.judges import Judge, Pair, load_judge
 from toolkit.models.llm import LLM, Answer, AnswerCache

@@ -269,7 +269,7 @@ def test_another_wording_of_the_instructions_is_sent_named_and_recorded(tmp_path
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
     method = Rerank(registry.system("ms-marco-minilm-l6-v2"))
     planned = rerank_job(str(path), method, topics="made-up", instruction="keywords")
-    assert [topic.text for topic in planned.inputs.asked.topics] == ["red blue"]
+    assert [topic.text for topic in planned.inputs.sent.topics] == ["red blue"]
     assert planned.inputs.topics is its
     assert rerank_name(planned) == "run.rerank-ms-marco-minilm-l6-v2.keywords.trec"
     assert "instructions: keywords" in planned.describe()

@@ -175,7 +175,7 @@ def test_whatever_else_makes_a_score_is_part_of_its_makers_identity(tmp_path, mo
         (tmp_path / {"weights": "checkpoint"}.get(change, change) / "2_Dense" / "model.safetensors").write_bytes(b"two")
         assert its() != before
     else:
-        assert its(**{change: "other"}) != before
+        assert its(**{change: "{query}, other"}) != before
 
 
 def test_a_pairs_key_tells_query_from_document():

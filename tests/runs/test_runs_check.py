@@ -48,7 +48,7 @@ def audience_run(modes=("ori", "ins", "rev"), others=()):
 def test_a_run_that_agrees_with_its_metadata_verifies(folder):
     about(folder / "clean.trec")
     assert runs(folder, "verify", "clean.trec")[0] == "clean.trec: no problems, no warnings\n"
-    assert "  metadata   of this run (SHA-256)\n" in runs(folder, "show", "clean.trec")[0]
+    assert "  record     of this run (SHA-256)\n" in runs(folder, "show", "clean.trec")[0]
 
 
 def test_a_compressed_run_is_digested_decompressed(folder):
@@ -64,7 +64,7 @@ def test_a_changed_digit_is_found(folder):
     assert runs(folder, "verify", "clean.trec", status=1)[0] == (
         f"clean.trec: M002 SHA-256 is {changed}, clean.trec.yaml says {SHA256}\nclean.trec: 1 problem, no warnings\n"
     )
-    assert "  metadata   of another run: its SHA-256 differs\n" in runs(folder, "show", "clean.trec")[0]
+    assert "  record     of another run: its SHA-256 differs\n" in runs(folder, "show", "clean.trec")[0]
 
 
 @pytest.mark.parametrize(

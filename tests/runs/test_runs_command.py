@@ -166,7 +166,7 @@ def test_show_tells_what_a_run_holds(folder):
         "  depth      1 to 2, median 2\n"
         "  ties       none\n"
         "  scores     1 to 2.25, 2 decimals\n"
-        "  metadata   without a SHA-256 of the run\n"
+        "  record     without a SHA-256 of the run\n"
         "    method:\n"
         "      k1: 0.9\n"
         "\n"
@@ -179,7 +179,7 @@ def test_show_tells_what_a_run_holds(folder):
         "  depth      3 to 3, median 3\n"
         "  ties       2 documents share their score (as a 32-bit float) with another of the query\n"
         "  scores     1 to 2, whole numbers\n"
-        "  metadata   none beside the file\n"
+        "  record     none beside the file\n"
     )
 
 
@@ -243,10 +243,9 @@ def test_a_run_of_another_benchmark_has_no_texts(folder):
 
 def test_the_forms_of_the_command_are_those_of_the_package():
     from toolkit.runs import __main__ as command
-    from toolkit.runs.convert import IDS, NAMES
+    from toolkit.formats import FORMS
 
-    assert command.FORMATS == NAMES
-    assert command.IDS == IDS
+    assert command.FORMATS == (*(form.name for form in FORMS.values() if form.write), "rank-llm")
 
 
 def test_help_lists_the_commands(folder):

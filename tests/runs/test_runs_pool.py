@@ -7,7 +7,7 @@ from command import tandem
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.formats import read_run
-from toolkit.runs import pool
+from toolkit.runs.pool import pool
 
 
 def ranked(tag, **lists):
@@ -49,7 +49,7 @@ def test_what_is_missing_is_said(capsys):
 
 @pytest.mark.parametrize("numbers", [{"size": 0}, {"depth": 0}])
 def test_numbers_start_at_one(numbers):
-    with pytest.raises(ToolkitError, match=r"depth is .*, size is "):
+    with pytest.raises(ToolkitError, match="is 0"):
         pool([ONE], **numbers)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -216,3 +216,16 @@ def join_runs(runs: Iterable[Run], *, tag: str = "", source: str = "") -> Run:
         tag=tag or runs[0].tag,
         source=source or ", ".join(run.source for run in runs),
     )
+
+
+def round_robin(lists: Sequence[Sequence[str]], size: int | None = None) -> list[str]:
+    """The first document of each list, the second of each, and so on, each once, until there are `size` (None: to the end).
+
+    A list whose document is there already loses its turn, one that has ended is passed over.
+    """
+    merged: dict[str, None] = {}
+    for rank in range(max(map(len, lists), default=0)):
+        merged |= dict.fromkeys(one[rank] for one in lists if rank < len(one))
+        if size is not None and len(merged) >= size:
+            break
+    return list(merged)[:size]

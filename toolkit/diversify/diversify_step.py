@@ -22,7 +22,7 @@ from toolkit.diversify.tune import CUTOFF, best_lambda, check_judged, tune
 from toolkit.registry import choose_system
 from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml
 from toolkit.steps import Made, Results, Step, Tools
-from toolkit.texts import TextSource, texts_from
+from toolkit.texts import TextSource, downloads, texts_from
 
 
 class Group(NamedTuple):
@@ -132,9 +132,8 @@ class Diversify(Step):
 
     def _plan_encoding(self, runs: Sequence[Run]) -> str:
         documents = len({doc_id for group in self.groups for doc_id in self._doc_ids(runs, group)})
-        fetched = dict.fromkeys(group.texts.fetch for group in self.groups if group.texts and group.texts.fetch)
-        if fetched:
-            return f"{documents:,} documents from {', '.join(fetched)}; how many are to be encoded is known with the texts"
+        if fetched := downloads(group.texts for group in self.groups if group.texts):
+            return f"{documents:,} documents from {fetched}; how many are to be encoded is known with the texts"
         if missing := self.vectors.missing(self._wanted(runs)):
             self.vectors.check()
         return f"{documents:,} documents, {missing:,} texts to be encoded"

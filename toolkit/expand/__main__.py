@@ -167,10 +167,9 @@ def _write_merged(args: argparse.Namespace, lists: str, queries: str | None = No
 
 def _beside(output: str, ending: str) -> str:
     """`runs/a.trec` -> `runs/a.queries.jsonl`."""
-    stem = output
-    while Path(stem).suffix in (".gz", ".zst", ".trec", ".txt", ".run", ".json"):
-        stem = stem.removesuffix(Path(stem).suffix)
-    return f"{stem}.{ending}"
+    from toolkit.jobs.file_job import stem_of
+
+    return str(Path(output).with_name(f"{stem_of(output)}.{ending}"))
 
 
 if __name__ == "__main__":

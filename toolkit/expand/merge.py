@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from toolkit.core.errors import ToolkitError, three
+from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.progress import say
-from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.runs import Run, ScoredDoc, round_robin
 from toolkit.steps import Results, Step, Tools
 
 DEPTH = 100
@@ -15,27 +15,17 @@ MOST = 10_000  # lists of a question: no one has as many perspectives, and each 
 LIST_ID = re.compile(r"(.+)\.([1-9][0-9]*)")
 
 
-def round_robin(lists: Sequence[Sequence[str]], depth: int = DEPTH, duplicates: bool = False) -> list[str]:
+def merge_lists(lists: Sequence[Sequence[str]], depth: int = DEPTH, duplicates: bool = False) -> list[str]:
     """The best `depth` documents of several lists, each best first, in order of generation.
 
-    duplicates  False, the paper: a list whose document is there already loses its turn, one that has ended is passed over, and
-                fewer than `depth` may result; True, the release: whole rounds with duplicate documents, until `depth` are there
+    duplicates  False, the paper: `round_robin`, of which fewer than `depth` may result; True, the release: whole rounds with
+                duplicate documents, until `depth` are there
 
     The release raises ToolkitError where a later list is shorter than a round, and where the first list ends too early.
     """
-    if depth < 1:
-        raise ToolkitError(f"depth is {depth}", "a whole number from 1 on")
-    if duplicates:
-        return _whole_rounds(lists, depth)
-    merged: dict[str, None] = {}
-    for rank in range(max(map(len, lists), default=0)):
-        merged |= dict.fromkeys(one[rank] for one in lists if rank < len(one))
-        if len(merged) >= depth:
-            break
-    return list(merged)[:depth]
-
-
-def _whole_rounds(lists: Sequence[Sequence[str]], depth: int) -> list[str]:
+    check_counts(depth=depth)
+    if not duplicates:
+        return round_robin(lists, depth)
     rounds = -(-depth // len(lists))
     for number, one in enumerate(lists, start=1):
         if len(one) < min(rounds, len(lists[0])):
@@ -50,7 +40,7 @@ RELEASE_HINT = "the released script stops here, too: search deeper, merge less d
 
 
 def merge(run: Run, depth: int = DEPTH, duplicates: bool = False) -> dict[str, list[str]]:
-    """question -> its merged documents, best first, of a run whose query ids are `<question>.<n>`; see `round_robin`.
+    """question -> its merged documents, best first, of a run whose query ids are `<question>.<n>`; see `merge_lists`.
 
     A number that is left out (a query that found nothing) is an empty list. Raises ToolkitError, which names the questions,
     for other ids and for lists that the release cannot merge.
@@ -58,7 +48,7 @@ def merge(run: Run, depth: int = DEPTH, duplicates: bool = False) -> dict[str, l
     merged, problems = {}, []
     for question, lists in question_lists(run).items():
         try:
-            merged[question] = round_robin(lists, depth, duplicates)
+            merged[question] = merge_lists(lists, depth, duplicates)
         except ToolkitError as error:
             if not duplicates or depth < 1:
                 raise
@@ -86,7 +76,7 @@ def question_lists(run: Run) -> dict[str, list[list[str]]]:
 class MergeLists(Step):
     """The lists of each question of a run, whose query ids are `<question>.<n>`, as one list.
 
-    depth, duplicates  see `round_robin`
+    depth, duplicates  see `merge_lists`
     """
 
     tag = "expanded"

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
+from toolkit.instructions import reworded
 from toolkit.models.language_id import script
 from toolkit.registry import FOLDER
 from toolkit.registry.loader import read_yaml
@@ -33,29 +34,10 @@ def placebo(topics: Iterable[Topic]) -> list[Topic]:
 
 
 def _treated(topic: Topic) -> Topic:
-    before, after = around(topic)
     try:
-        text = neutral_text(topic.instruction)
+        return reworded(topic, neutral_text(topic.instruction))
     except ToolkitError as error:
         raise ToolkitError(f"query {topic.query_id}: {error.message}", error.hint) from error
-    return replace(topic, instruction=text, text=before + text + after)
-
-
-def around(topic: Topic) -> tuple[str, str]:
-    """What a topic's text has before and after its instruction: one of them ends or begins with the query.
-
-    Raises ToolkitError for a text that is not made of both.
-    """
-    text, query, instruction = topic.text, topic.query, topic.instruction
-    if len(text) >= len(query) + len(instruction):
-        if text.startswith(query) and text.endswith(instruction):
-            return text[: len(text) - len(instruction)], ""
-        if text.startswith(instruction) and text.endswith(query):
-            return "", text[len(instruction) :]
-    raise ToolkitError(
-        f"query {topic.query_id}: its text is not its query and its instruction, one after the other",
-        "another instruction needs topics with fields for both (`tandem benchmarks export` writes them)",
-    )
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,14 @@ from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.formats import write_qrels
 from toolkit.jobs.file_job import Job
-from toolkit.judge.judging import Judged, judge_run
-from toolkit.judge.pool import Row, pool, rows_of
+from toolkit.judge.judging import Judged, Row, judge_run, pool, rows_of
 from toolkit.judge.stance import Stances, pairs_of, stances, write_stances
-from toolkit.models.judges import Judge, Plan
+from toolkit.models.checkpoints import check_usable
+from toolkit.models.judges import Judge, Plan, load_judge, read_shots
 from toolkit.provenance import Output, Provenance, Recorded, topics_facts
+from toolkit.registry import choose_system
 from toolkit.steps import Tools, given_topics, recorded_run
-from toolkit.texts import texts_from
+from toolkit.texts import downloads, texts_from
 
 
 class JudgeJob(Job[Judged]):
@@ -72,9 +73,8 @@ class JudgeJob(Job[Judged]):
         """What judging would do; where texts would have to be downloaded, without their number of tokens."""
         sources = ", ".join(recorded.source for recorded in self.inputs)
         lines = [f"judge the best {self.depth} of each of {len(self.topics.topics)} questions of {sources}"]
-        fetched = [source.fetch for part in self.topics.parts if (source := self.texts(part.group)).fetch]
-        if fetched:
-            return [*lines, f"texts from {', '.join(dict.fromkeys(fetched))}; how much is asked is known with the texts"]
+        if fetched := downloads(self.texts(part.group) for part in self.topics.parts):
+            return [*lines, f"texts from {fetched}; how much is asked is known with the texts"]
         return [*lines, planned(self.judge, self.judge.plan([row.pair for row in self.rows if row.pair]))]
 
     def work(self, tools: Tools) -> Judged:
@@ -122,6 +122,22 @@ class StanceJob(Job[Stances]):
             started=started,
             what="qrels",
         )
+
+
+def judge_of(
+    name: str, *, systems: Sequence[str | Path] = (), recipe: str | None = None, shots: str | None = None, **how: Any
+) -> Judge:
+    """The judge of a name: an entry of the registry, a folder or a Hugging Face id.
+
+    shots  a file with labelled examples; `how`: what `toolkit.models.judges.load_judge` takes (None is not given)
+
+    Raises ToolkitError for what cannot be used, before anything is loaded.
+    """
+    spec = choose_system(name, files=systems, recipe=recipe, kind="judge")
+    given = {option: value for option, value in how.items() if value is not None}
+    trust = bool(given.get("trust_remote_code"))
+    check_usable(spec, loader=given.get("loader"), device=given.get("device"), trust_remote_code=trust)
+    return load_judge(spec, shots=read_shots(shots) if shots else (), **given)
 
 
 def planned(judge: Judge, plan: Plan) -> str:

@@ -9,7 +9,7 @@ from toolkit.benchmarks import TopicSet
 from toolkit.benchmarks.candidates import CANDIDATES, benchmark_candidates
 from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError
-from toolkit.instructions import as_asked
+from toolkit.instructions import topics_sent
 from toolkit.jobs.file_job import RunJob, stem_of
 from toolkit.provenance import Output
 from toolkit.rerank import Rerank
@@ -48,7 +48,7 @@ def rerank_job(
     topic_set = given_topics(topics) if topics is not None else recorded_topics(read)
     made = _benchmarks_own(topic_set) if read is None else made_of(read)
     inputs = Results(
-        topic_set, as_asked(topic_set, instruction), instruction, texts_from(topic_set, index=index, docs=docs), (made,)
+        topic_set, topics_sent(topic_set, instruction), instruction, texts_from(topic_set, index=index, docs=docs), (made,)
     )
     return RunJob(inputs, reranker, Output.at(output, metadata), tag or reranker.spec.name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,10 +109,7 @@ def _retrieval(names: Sequence[str], fuse: str, how: dict[str, Any], reranker: R
     return step
 
 
-RETRIEVE_OPTIONS = (
-    *("index", "hits", "candidates", "threads", "recipe", "systems", "query_template", "plain_template", "language"),
-    *("device", "precision", "batch_size", "trust_remote_code"),
-)
+RETRIEVE_OPTIONS = [name for name, option in signature(Retrieve).parameters.items() if option.kind is option.KEYWORD_ONLY]
 
 
 def retrievals(step: Step) -> list[Retrieve]:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 RANDOM = "random"
-ASKED = ("prompt", "seed")
-MODEL = ("loader", "concurrency", "retries", "timeout", "device", "precision", "batch_size")
+ASKED = ("prompt", "seed", "replay")
+MODEL = ("loader", "concurrency", "retries", "timeout", "device", "precision", "batch_size", "trust_remote_code")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -120,35 +120,32 @@ def check_options(args: argparse.Namespace) -> None:
 
 def load(args: argparse.Namespace) -> Judge:
     """The judge that the options name."""
-    from toolkit.models.checkpoints import check_usable
-    from toolkit.models.judges import STANCE, SUPPORT, load_judge, read_shots
-    from toolkit.registry.choice import choose_system
+    from toolkit.jobs.judge_jobs import judge_of
 
     if args.judge in (None, RANDOM):
         hint = "--judge NAME; `tandem systems list --kind judge` names them"
         raise ToolkitError("no judge is named" if args.judge is None else "guesses are for --score alone", hint)
-    spec = choose_system(args.judge, files=args.systems, recipe=args.recipe, kind="judge")
-    check_usable(spec, loader=args.loader, device=args.device, trust_remote_code=args.trust_remote_code)
-    given = {name: getattr(args, name) for name in (*ASKED, *MODEL) if getattr(args, name) is not None}
-    if args.trust_remote_code:
-        given["trust_remote_code"] = True
-    shots = read_shots(args.shots) if args.shots else ()
-    task = STANCE if args.task == "stance" else SUPPORT
-    return load_judge(spec, task=task, shots=shots, replay=bool(args.replay), **given)
+    given = {name: getattr(args, name) for name in ("systems", "recipe", "shots", *ASKED, *MODEL)}
+    return judge_of(args.judge, task=_task(args), **given)
+
+
+def _task(args: argparse.Namespace) -> str:
+    from toolkit.models.judges import STANCE, SUPPORT
+
+    return STANCE if args.task == "stance" else SUPPORT
 
 
 def show_prompt(args: argparse.Namespace) -> int:
     from toolkit.core.specs import SystemSpec
-    from toolkit.models.judges import STANCE, SUPPORT, read_shots
+    from toolkit.models.judges import read_shots
     from toolkit.models.judges.loading import judge_prompt
     from toolkit.registry.choice import choose_system
 
     shots = read_shots(args.shots) if args.shots else ()
-    task = STANCE if args.task == "stance" else SUPPORT
     spec = SystemSpec("any", "", "judge")
     if args.judge:
         spec = choose_system(args.judge, files=args.systems, recipe=args.recipe, kind="judge")
-    prompt = judge_prompt(spec, task=task, prompt=args.prompt, shots=shots)
+    prompt = judge_prompt(spec, task=_task(args), prompt=args.prompt, shots=shots)
     if prompt is None:
         raise ToolkitError(f"{spec.name} is a classifier: it is sent no prompt", "judges that are asked in words are")
     print(f"{prompt.name} (sha256 {prompt.sha256})\n\n{prompt.show()}")
@@ -185,9 +182,8 @@ def stance(args: argparse.Namespace, judge: Judge) -> int:
 
 def score(args: argparse.Namespace) -> int:
     from toolkit.jobs.judge_jobs import emit_warnings
-    from toolkit.judge.agreement import Agreement
+    from toolkit.judge.agreement import Agreement, score_judge, score_labels
     from toolkit.judge.labelled import read_labels
-    from toolkit.judge.scoring import score_judge, score_labels
 
     labels, seed = read_labels(args.score), args.seed or 0
     if args.reference:
@@ -206,7 +202,7 @@ def score(args: argparse.Namespace) -> int:
 
 def say_plan(judge: Judge, labels) -> int:
     from toolkit.jobs.judge_jobs import planned
-    from toolkit.judge.scoring import pair_of
+    from toolkit.judge.agreement import pair_of
 
     print(planned(judge, judge.plan([pair_of(judge, key) for key, _ in labels.rows])))
     return 0

@@ -11,10 +11,10 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
+from toolkit.judge.agreement import pair_of
 from toolkit.judge.judging import ask
 from toolkit.judge.labelled import Labels
 from toolkit.judge.prediction_powered import Answers, Confusion, Estimate, corrected_mean, corrected_mrecall
-from toolkit.judge.scoring import pair_of
 from toolkit.models.judges import Judge
 
 MEASURES = ("MRecall@5", "MRecall@10", "PerspectiveP@1", "PerspectiveP@5", "PerspectiveP@10")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.judge.pool import Row
+from toolkit.judge.judging import Row
 from toolkit.models.judges import Judge
 from toolkit.models.judges.judge import NO, YES
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from toolkit.core.errors import ToolkitError
 from toolkit.formats import read_qrels
 from toolkit.formats.lines import read_bytes, source_name, text_lines, without_marks
-from toolkit.judge.pool import NOTHING
+from toolkit.judge.judging import NOTHING
 
 FIELDS = ("question", "document", "perspective")
 FORM = 'each line is {"question": text, "document": text, "perspective": text, "label": 0 or 1}'

@@ -20,14 +20,14 @@ from toolkit.models.llm import load_prompt
 from toolkit.models.rerankers import KINDS as POINTWISE
 from toolkit.models.rerankers import check_reranker, load_reranker
 from toolkit.models.rerankers.reranker_settings import PROMPTED
-from toolkit.provenance import model_identity, topics_digest, topics_facts
+from toolkit.provenance import model_identity
 from toolkit.registry.choice import choose_system
 from toolkit.registry.system_kinds import parameters_as
 from toolkit.rerank.candidates import Part, check_queries, check_repeats, count_tied, wanted_ids
 from toolkit.rerank.listwise import plan_listwise, rerank_listwise
 from toolkit.rerank.pointwise import rerank_parts
 from toolkit.steps import Results, Step, Tools
-from toolkit.texts import Texts, check_texts
+from toolkit.texts import Texts, check_texts, downloads
 
 DEFAULT_DEPTH = 100
 LISTWISE = "listwise"
@@ -136,11 +136,9 @@ class Rerank(Step):
     def _plan_texts(self, results: Results) -> tuple[str, str]:
         """Whose texts are read and how much is asked of the model; without the texts, where they would be downloaded."""
         run = results.one.run
-        fetched = dict.fromkeys(source.fetch for part in results.topics.parts if (source := results.texts(part.group)).fetch)
-        if fetched:
-            documents = len(wanted_ids(run, self.depth))
-            return f"{documents:,} documents from {', '.join(fetched)}", "how much is asked is known with the texts"
-        parts = self._parts(run, results.asked, results.texts)
+        if fetched := downloads(results.texts(part.group) for part in results.topics.parts):
+            return f"{len(wanted_ids(run, self.depth)):,} documents from {fetched}", "how much is asked is known with the texts"
+        parts = self._parts(run, results.sent, results.texts)
         documents, places = sum(len(part.texts) for part in parts), dict.fromkeys(part.place for part in parts)
         asked = ", ".join(f"{count:,} {what}" for what, count in self._requests(parts).items())
         return f"{documents:,} documents from {', '.join(places)}", asked
@@ -148,21 +146,19 @@ class Rerank(Step):
     def apply(self, results: Results, tools: Tools) -> Results:
         """Rerank the run; topics that it has not stay without lines. What is missing is refused before the model is loaded."""
         made = results.one
-        parts = self._parts(made.run, results.asked, results.texts)
+        parts = self._parts(made.run, results.sent, results.texts)
         runs, self._report = (self._listwise if self.spec.kind == LISTWISE else self._pointwise)(parts, tools)
         joined = join_runs(runs, source=made.run.source)
         if self.scores == "candidates":
             self._report["tied"] = count_tied(joined, self.depth)
         tag = f"{made.run.tag}.{self.tag}" if made.run.tag else self.tag
-        topics = topics_facts(results.topics.name, results.topics.topics)
         provenance = made.provenance.inherited().step("reranking", self.facts())
         method, candidates = dict(provenance.method), dict(made.facts)
         if (searched := method.pop("instruction", None)) and candidates:
             candidates["instruction"] = searched  # of the run, not of what is sent here
         if results.instruction != "full":
             method["instruction"] = results.instruction
-            topics[results.instruction] = {"sha256": topics_digest(results.asked.topics)}
-        provenance = replace(provenance, method=method).having(topics=topics, candidates=candidates)
+        provenance = replace(provenance, method=method).having(topics=results.topics_facts(), candidates=candidates)
         return results.with_run(replace(joined, tag=tag), provenance)
 
     def _parts(self, run: Run, topics: TopicSet, texts: Texts) -> list[Part]:

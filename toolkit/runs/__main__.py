@@ -21,11 +21,9 @@ FORMATS = ("trec", "json", "parquet", "mteb", "rank-llm")
 def parser() -> argparse.ArgumentParser:
     top = command("runs", __doc__)
     add = subcommands(top)
-    show = add("show", "what a run holds: lines, queries, modes, depth, ties, digits; and its metadata", run_show)
+    show = add("show", "what a run holds: lines, queries, modes, depth, ties, digits; and its record", run_show)
     show.add_argument("run", nargs="+", metavar="F", help="run file in any form")
-    verify = add(
-        "verify", "everything that is wrong with runs (lines, metadata, benchmark) or qrels", run_verify, VERIFY_EPILOG
-    )
+    verify = add("verify", "everything that is wrong with runs (lines, record, benchmark) or qrels", run_verify, VERIFY_EPILOG)
     verify.add_argument("run", nargs="*", metavar="F", help="run file in any form; - is standard input")
     verify.add_argument("--qrels", nargs="+", action="extend", default=[], metavar="F", help="qrels file (TREC, or BEIR's TSV)")
     verify.add_argument("--benchmark", metavar="ID", help="also check the runs' queries and documents against a benchmark's")
@@ -66,17 +64,17 @@ def run_show(args: argparse.Namespace) -> None:
 
     for number, path in enumerate(args.run):
         run = read_run(path)
-        metadata = read_record(path)
+        record = read_record(path)
         print("\n" * bool(number) + run.source)
         for label, value in summarise(run).items():
             print(f"  {label:<10} {value}")
-        if metadata is None:
-            print(f"  {'metadata':<10} none beside the file")
+        if record is None:
+            print(f"  {'record':<10} none beside the file")
         else:
             import yaml
 
-            text = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)
-            print(f"  {'metadata':<10} {describe_digest(path, metadata)}", *text.splitlines(), sep="\n    ")
+            text = yaml.safe_dump(record, sort_keys=False, allow_unicode=True)
+            print(f"  {'record':<10} {describe_digest(path, record)}", *text.splitlines(), sep="\n    ")
 
 
 def run_verify(args: argparse.Namespace) -> int:
@@ -153,23 +151,26 @@ def run_convert(args: argparse.Namespace) -> None:
     from dataclasses import replace
     from functools import partial
 
-    from toolkit.formats import read_run
+    from toolkit.formats import FORMS, read_run, write_requests
     from toolkit.formats.trec_runs import DEFAULT_TAG
     from toolkit.provenance import read_recorded
-    from toolkit.runs import convert, converted_record, with_ids, write_converted_record
+    from toolkit.runs import converted_record, with_ids, write_converted_record
 
     recorded = read_recorded(args.run, partial(read_run, form=args.form))
-    run, metadata = recorded.content, converted_record(recorded)
-    run = replace(run, tag=args.tag or run.tag or metadata.get("tag") or DEFAULT_TAG)
+    run, record = recorded.content, converted_record(recorded)
+    run = replace(run, tag=args.tag or run.tag or record.get("tag") or DEFAULT_TAG)
     if args.ids and not args.benchmark:
         raise ToolkitError("--ids needs the benchmark whose ids they are", "name it: --benchmark ID")
     if args.mode and not args.ids:
         raise ToolkitError("--mode says which mode published ids are of", "name it with --ids tandem or --ids published")
     if args.ids:
         run = with_ids(run, args.ids, args.benchmark, args.mode or "")
-    topics, contents = _texts(args, run) if args.to == "rank-llm" else ((), None)
-    convert(run, args.to, args.output, topics=topics, contents=contents)
-    write_converted_record(metadata, run, args.output)
+    if args.to == "rank-llm":
+        topics, contents = _texts(args, run)
+        write_requests(run, topics, args.output, contents=contents)
+    else:
+        FORMS[args.to].write(run, args.output)
+    write_converted_record(record, run, args.output)
     note(f"{run.source}: {len(run):,} documents of {len(run.query_ids):,} queries written as {args.to}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,27 +10,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.files import is_stream
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
-from toolkit.formats import FORMS, write_requests
 from toolkit.formats.corpus import corpus_files, read_corpus
 from toolkit.provenance import Recorded, file_digest, part, write_record
-
-IDS = ("tandem", "published")
-NAMES = (*(form.name for form in FORMS.values() if form.write), "rank-llm")
-
-
-def convert(
-    run: Run,
-    format: str,
-    output: str | Path,
-    *,
-    topics: Iterable[Topic] = (),
-    contents: Mapping[str, str] | None = None,
-) -> None:
-    """Write a run as one of NAMES; `rank-llm` needs the topics and the contents (doc_id -> text) of the run's documents."""
-    if format == "rank-llm":
-        write_requests(run, topics, output, contents=contents or {})
-    else:
-        FORMS[format].write(run, output)
 
 
 def benchmark_texts(name: str, run: Run) -> tuple[list[Topic], dict[str, str]]:
@@ -75,7 +56,7 @@ def file_texts(topics: str | Sequence[str], docs: str | Path, run: Run) -> tuple
 
 
 def with_ids(run: Run, ids: str, benchmark: str, mode: str = "") -> Run:
-    """The run with its query ids as one of IDS.
+    """The run with its query ids as Tandem has them (`tandem`), or as published (`published`).
 
     benchmark  whose ids they are, or a part of it (`infosearch-audience`): only its queries are written then
     mode       of a file with published ids, which the modes share: the one it holds, or the one to write

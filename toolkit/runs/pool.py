@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from toolkit.core.errors import ToolkitError, three
+from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.progress import say
-from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.runs import Run, ScoredDoc, round_robin
 from toolkit.provenance import Provenance, agreed
 from toolkit.steps import Results, Step, Tools
 
@@ -26,29 +26,17 @@ def pool(runs: Sequence[Run], *, depth: int | None = None, size: int = SIZE, tag
     """
     if not runs:
         raise ToolkitError("no runs to pool", "name one or more")
-    if size < 1 or (depth is not None and depth < 1):
-        raise ToolkitError(f"depth is {depth}, size is {size}", "both are whole numbers from 1 on")
+    check_counts(depth=depth, size=size)
     lists = [{query_id: [doc.doc_id for doc in docs[:depth]] for query_id, docs in run.rankings()} for run in runs]
     query_ids = list(dict.fromkeys(query_id for ranking in lists for query_id in ranking))
     for run, ranking in zip(runs, lists, strict=True):
         if lacking := [query_id for query_id in query_ids if query_id not in ranking]:
             say(f"note: {run.source or run.tag} lacks {len(lacking)} of {len(query_ids)} queries ({three(lacking)})")
-    pools = {query_id: list(_pooled([ranking.get(query_id, []) for ranking in lists], size)) for query_id in query_ids}
+    pools = {query_id: round_robin([ranking.get(query_id, []) for ranking in lists], size) for query_id in query_ids}
     if small := [query_id for query_id, docs in pools.items() if len(docs) < size]:
         say(f"note: {len(small)} of {len(query_ids)} queries have fewer than {size} documents ({three(small)})")
     rows = (ScoredDoc(q, doc, len(docs) - place) for q, docs in pools.items() for place, doc in enumerate(docs))
     return Run.from_rows(rows, tag=tag)
-
-
-def _pooled(lists: Sequence[Sequence[str]], size: int) -> Iterator[str]:
-    seen: set[str] = set()
-    for rank in range(max(map(len, lists))):
-        for ranking in lists:
-            if rank < len(ranking) and ranking[rank] not in seen:
-                seen.add(ranking[rank])
-                yield ranking[rank]
-                if len(seen) == size:
-                    return
 
 
 class Pool(Step):

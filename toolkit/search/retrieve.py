@@ -14,7 +14,7 @@ from toolkit.benchmarks import TopicPart, TopicSet
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run, join_runs
 from toolkit.index import Index
-from toolkit.provenance import Provenance, topics_digest, topics_facts
+from toolkit.provenance import Provenance
 from toolkit.search.chosen_system import RULES, choose
 from toolkit.search.engines import Engine, SearchOptions, engine
 from toolkit.steps import Made, Results, Step, Tools
@@ -162,8 +162,8 @@ class Retrieve(Step):
 
         def search(unit: tuple[TopicPart, TopicPart, Index]) -> Run:
             """The run of one part of the topics, which is a unit."""
-            asked, part, index = unit
-            run = self.engine.search(asked.topics, index)
+            sent, part, index = unit
+            run = self.engine.search(sent.topics, index)
             if not self.chosen.rules:
                 return run
             from toolkit.search.rules import apply_rules
@@ -171,7 +171,7 @@ class Retrieve(Step):
             # rules read the instructions themselves, whatever the system was given in their place
             return apply_rules(run, part.topics, results.texts(part.group).find(run.doc_ids.to_pylist()))
 
-        units = zip(results.asked.parts, self.topics.parts, indexes, strict=True)
+        units = zip(results.sent.parts, self.topics.parts, indexes, strict=True)
         runs = tools.executor.map(search, (unit for unit in units if unit[1].topics))
         run, self._found = join_runs(runs, tag=self.tag, source=self.topics.name), self.engine.facts()
         return replace(results, runs=(Made(replace(run, tag=self.tag), self._provenance(results, indexes)),))
@@ -181,15 +181,13 @@ class Retrieve(Step):
         return {**self.chosen.facts(), **self._found, "hits": self.options.hits}
 
     def _provenance(self, results: Results, indexes: Sequence[Index]) -> Provenance:
-        facts = topics_facts(self.topics.name, self.topics.topics)
         method: dict[str, Any] = {"retrieval": [self.facts()]}
         if results.instruction != "full":
             method["instruction"] = results.instruction
-            facts[results.instruction] = {"sha256": topics_digest(results.asked.topics)}
         if self.candidates is not None:
             method["candidates"] = dict(self.candidate_sets.facts)
         found = {(index.name, index.folder): _index_facts(index) for index in indexes}
-        data = {"topics": facts, "indexes": list(found.values())}
+        data = {"topics": results.topics_facts(), "indexes": list(found.values())}
         collection = _collection(self.topics)
         return Provenance(method, {"test collection": collection, **data} if collection else data)
 
