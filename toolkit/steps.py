@@ -169,7 +169,37 @@ class Step(ABC):
         return self.apply(results, Tools()).one.run
 
 
-class Pipeline(Step):
+class Composite(Step):
+    """Steps as one step. steps: those that it is made of; none where it is applied to runs that are given."""
+
+    steps: Sequence[Step] = ()
+
+    @property
+    def index(self) -> str | None:
+        """That of the first."""
+        return self.steps[0].index if self.steps else None
+
+    @property
+    def single(self) -> Sequence[Step]:
+        """Those of each."""
+        return [one for step in self.steps for one in step.single] or [self]
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether one of them does."""
+        return any(step.reads_texts for step in self.steps)
+
+    def prepare(self, results: Results) -> None:
+        """Of each."""
+        for step in self.steps:
+            step.prepare(results)
+
+    def warnings(self, results: Results) -> list[str]:
+        """Of all."""
+        return [line for step in self.steps for line in step.warnings(results)]
+
+
+class Pipeline(Composite):
     """Steps one after another, as one step."""
 
     def __init__(self, steps: Sequence[Step]):
@@ -185,11 +215,6 @@ class Pipeline(Step):
         """The same without parameters."""
         return ".".join(filter(None, [step.tag for step in self.steps]))
 
-    def prepare(self, results: Results) -> None:
-        """Of each step."""
-        for step in self.steps:
-            step.prepare(results)
-
     def plan(self, results: Results) -> list[str]:
         """Of each step; a later one knows only what there is before the first is applied."""
         first, *others = self.steps
@@ -203,28 +228,9 @@ class Pipeline(Step):
         return results
 
     @property
-    def index(self) -> str | None:
-        """That of the first."""
-        return self.steps[0].index
-
-    @property
-    def single(self) -> Sequence[Step]:
-        """Those of each."""
-        return [one for step in self.steps for one in step.single]
-
-    @property
-    def reads_texts(self) -> bool:
-        """Whether one of them does."""
-        return any(step.reads_texts for step in self.steps)
-
-    @property
     def written(self) -> Mapping[str, Any]:
         """As the last one says."""
         return self.steps[-1].written
-
-    def warnings(self, results: Results) -> list[str]:
-        """Of all."""
-        return [line for step in self.steps for line in step.warnings(results)]
 
 
 def _steps(step: Step) -> Sequence[Step]:

@@ -11,9 +11,9 @@ from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.rerank import Rerank, rerank
 from toolkit.rerank.candidates import Part, count_tied
-from toolkit.rerank.pointwise import below, pair_key, rerank_parts
+from toolkit.rerank.pointwise import below, rerank_parts
 from toolkit.steps import Made, Results, Tools
-from toolkit.store.keyed_cache import KeyedCache
+from toolkit.store.keyed_cache import KeyedCache, key_of
 
 TEXTS = {
     name: Doc(name, "", text) for name, text in {"a": "one", "b": "two two", "c": "three", "d": "four", "e": "five"}.items()
@@ -179,7 +179,7 @@ def test_whatever_else_makes_a_score_is_part_of_its_makers_identity(tmp_path, mo
 
 
 def test_a_pairs_key_tells_query_from_document():
-    assert pair_key((("", "ab"), ("", "c"))) != pair_key((("", "a"), ("", "bc"))) != pair_key((("a", ""), ("", "bc")))
+    assert key_of((("", "ab"), ("", "c"))) != key_of((("", "a"), ("", "bc"))) != key_of((("a", ""), ("", "bc")))
 
 
 @pytest.mark.parametrize(

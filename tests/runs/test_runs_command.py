@@ -242,10 +242,10 @@ def test_a_run_of_another_benchmark_has_no_texts(folder):
 
 
 def test_the_forms_of_the_command_are_those_of_the_package():
-    from toolkit.runs import __main__ as command
     from toolkit.formats import FORMS
+    from toolkit.runs import __main__ as command
 
-    assert command.FORMATS == (*(form.name for form in FORMS.values() if form.write), "rank-llm")
+    assert (*(form.name for form in FORMS.values() if form.write), "rank-llm") == command.FORMATS
 
 
 def test_help_lists_the_commands(folder):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +19,7 @@ from toolkit.core.templates import Input, doc_input
 from toolkit.diversify.mmr import cosines
 from toolkit.models.checkpoints import check_usable, is_pinned
 from toolkit.provenance import model_identity
-from toolkit.store.keyed_cache import KeyedCache
+from toolkit.store.keyed_cache import KeyedCache, key_of
 from toolkit.texts import check_texts
 
 DEFAULT_SYSTEM, DEFAULT_RECIPE = "uae-large-v1", "berds"
@@ -101,13 +99,13 @@ class SystemVectors:
         spec = self.spec
         trust = bool(self.how.get("trust_remote_code"))
         identity = resolved_identity(spec, trust_remote_code=trust, precision=self.precision)
-        digest = hashlib.sha256(json.dumps([identity, spec.parameters], sort_keys=True).encode()).hexdigest()
+        digest = key_of([identity, spec.parameters]).hex()
         return KeyedCache(home() / "vectors" / f"{spec.name}.{digest[:12]}.texts.sqlite", "vectors", digest)
 
     def embed(self, wanted: Sequence[Wanted]) -> Embedded:
         """The vectors of all these documents. ToolkitError where a text is missing."""
         inputs = [self._inputs(part) for part in wanted]
-        texts = {_key(one): one for part in inputs for one in part.values()}
+        texts = {key_of(one): one for part in inputs for one in part.values()}
         vector_of = self._cached(list(texts))
         missing = sorted(key for key in texts if key not in vector_of)
         if missing and vector_of:
@@ -120,7 +118,7 @@ class SystemVectors:
                 vector_of |= zip(keys, vectors, strict=True)
                 advance(len(keys))
         places = {key: place for place, key in enumerate(vector_of)}
-        rows = [{doc_id: places[_key(one)] for doc_id, one in part.items()} for part in inputs]
+        rows = [{doc_id: places[key_of(one)] for doc_id, one in part.items()} for part in inputs]
         vectors = np.stack(list(vector_of.values()))
         return Embedded(vectors, {query_id: row for part, row in zip(wanted, rows, strict=True) for query_id in part.query_ids})
 
@@ -129,7 +127,7 @@ class SystemVectors:
 
     def missing(self, wanted: Sequence[Wanted]) -> int:
         """How many texts would have to be encoded; all where only the hub knows which commit the checkpoint is."""
-        keys = {_key(one) for part in wanted for one in self._inputs(part).values()}
+        keys = {key_of(one) for part in wanted for one in self._inputs(part).values()}
         return len(keys) - (len(self._cached(list(keys))) if is_pinned(self.spec) else 0)
 
     def facts(self) -> dict[str, Any]:
@@ -183,11 +181,6 @@ class StoredVectors:
         known = self.vectors.record
         model = {name: known[name] for name in ("system", "recipe", "checkpoint", "revision", "precision") if known.get(name)}
         return {"vectors": self.folder.name, "digest": self.vectors.digest, **model}
-
-
-def _key(text: Input) -> bytes:
-    """A digest of what is sent: equal texts have one vector, whatever their ids are."""
-    return hashlib.sha256(json.dumps(text, ensure_ascii=False).encode(errors="surrogatepass")).digest()
 
 
 def _rows(arrays: Sequence[np.ndarray], places: np.ndarray) -> np.ndarray:

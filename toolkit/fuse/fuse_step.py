@@ -9,12 +9,12 @@ from dataclasses import replace
 from toolkit.core.errors import ToolkitError
 from toolkit.fuse.fusion import check_method, fuse, parse_method
 from toolkit.provenance import agreed
-from toolkit.steps import Results, Step, Tools
+from toolkit.steps import Composite, Results, Step, Tools
 
 HITS = 1000
 
 
-class Fuse(Step):
+class Fuse(Composite):
     """Fuse runs into one.
 
     sources  steps whose runs are fused (`Fuse(Retrieve("bm25"), Retrieve("all-minilm-l6-v2"))`); without any, the runs given
@@ -25,7 +25,7 @@ class Fuse(Step):
     """
 
     def __init__(self, *sources: Step, method: str = "rrf", hits: int = HITS):
-        self.sources, self.method, self.hits = sources, method, hits
+        self.steps, self.method, self.hits = sources, method, hits
         self.parameters = parse_method(method)
         if sources:
             check_method(len(sources), **self.parameters, hits=hits)
@@ -33,41 +33,21 @@ class Fuse(Step):
     @property
     def name(self) -> str:
         """`bm25.k1-1.2+all-minilm-l6-v2.rrf-k-30`."""
-        return self._fused([source.name for source in self.sources], re.sub("[:=,]", "-", self.method))
+        return self._fused([source.name for source in self.steps], re.sub("[:=,]", "-", self.method))
 
     @property
     def tag(self) -> str:
         """The same without the systems' parameters."""
-        return self._fused([source.tag for source in self.sources], re.sub("[:=,]", "-", self.method))
-
-    @property
-    def index(self) -> str | None:
-        """That of the first source."""
-        return self.sources[0].index if self.sources else None
-
-    @property
-    def single(self) -> Sequence[Step]:
-        """Those of the sources; itself where runs are given."""
-        return [one for source in self.sources for one in source.single] or [self]
-
-    @property
-    def reads_texts(self) -> bool:
-        """Whether a source does."""
-        return any(source.reads_texts for source in self.sources)
-
-    def prepare(self, results: Results) -> None:
-        """Of every source."""
-        for source in self.sources:
-            source.prepare(results)
+        return self._fused([source.tag for source in self.steps], re.sub("[:=,]", "-", self.method))
 
     def plan(self, results: Results) -> list[str]:
         """Of every source, then the fusion."""
-        lines = [line for source in self.sources for line in source.plan(results)]
-        return [*lines, f"fuse {len(self.sources) or len(results.runs)} runs ({self.method})"]
+        lines = [line for source in self.steps for line in source.plan(results)]
+        return [*lines, f"fuse {len(self.steps) or len(results.runs)} runs ({self.method})"]
 
     def apply(self, results: Results, tools: Tools) -> Results:
         """Every source, then the fusion; the record has the steps of all runs and what they agree on."""
-        made = [source.apply(results, tools).one for source in self.sources] or list(results.runs)
+        made = [source.apply(results, tools).one for source in self.steps] or list(results.runs)
         if len(made) < 2:
             raise ToolkitError(f"{len(made)} run to fuse", "name two or more")
         run = fuse([each.run for each in made], **self.parameters, hits=self.hits)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +15,7 @@ from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.rerank.candidates import Candidates, Part, check_choices, read_candidates
 from toolkit.steps import Executor, LocalExecutor
+from toolkit.store.keyed_cache import key_of
 
 if TYPE_CHECKING:
     from toolkit.models.rerankers.base import Pair, Reranker
@@ -97,7 +96,7 @@ def score_pairs(
     """
     from toolkit.models.rerankers.base import chunks
 
-    before, keys = reranker.truncated, [pair_key(pair) for pair in pairs] if cache else []
+    before, keys = reranker.truncated, [key_of(pair) for pair in pairs] if cache else []
     known = cache.get(keys) if cache else {}
     if known:
         say(f"resuming: {len(known):,} of {len(pairs):,} scores are cached")
@@ -122,11 +121,6 @@ def score_pairs(
     if truncated := reranker.truncated - before:
         say(f"note: {truncated:,} of {len(pairs):,} pairs did not fit into {reranker.spec.name} and were truncated")
     return np.concatenate(chunk_scores) if chunk_scores else np.empty(0)
-
-
-def pair_key(pair: Pair) -> bytes:
-    """A digest of both texts."""
-    return hashlib.sha256(json.dumps(pair, ensure_ascii=False).encode(errors="surrogatepass")).digest()
 
 
 def _check(pairs: Sequence[Pair], batch: Sequence[int], scores: np.ndarray, reranker: Reranker) -> None:

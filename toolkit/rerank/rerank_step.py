@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ from toolkit.rerank.candidates import Part, check_queries, check_repeats, count_
 from toolkit.rerank.listwise import plan_listwise, rerank_listwise
 from toolkit.rerank.pointwise import rerank_parts
 from toolkit.steps import Results, Step, Tools
+from toolkit.store.keyed_cache import key_of
 from toolkit.texts import Texts, check_texts, downloads
 
 DEFAULT_DEPTH = 100
@@ -180,7 +179,7 @@ class Rerank(Step):
 
     def _pointwise(self, parts: list[Part], tools: Tools) -> tuple[list[Run], dict[str, Any]]:
         reranker = load_reranker(self.spec, **self.loading)
-        cache = tools.cache(_key({**self.identity(), **reranker.facts})) if tools.cache else None
+        cache = tools.cache(key_of({**self.identity(), **reranker.facts}).hex()) if tools.cache else None
         how = {"depth": self.depth, "tail": self.tail, "scores": self.scores}
         runs = rerank_parts(parts, reranker, **how, cache=cache, executor=tools.executor)
         return runs, {**reranker.facts, "inputs cut": reranker.truncated}
@@ -223,10 +222,6 @@ class Rerank(Step):
             "rank_only": self.scores == "rank",
             **self._report,
         }
-
-
-def _key(facts: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def shown_prompt(spec: SystemSpec, prompt: str | None = None) -> str:

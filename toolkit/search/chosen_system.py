@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,10 +73,7 @@ def choose(system: str, given: Mapping[str, Any], precision: str | None, **how: 
     spec = choose_system(plain, **how)
     given = {name: value for name, value in given.items() if value is not None}
     known = kinds()[spec.kind]["parameters"]
-    for parameter in given:
-        if parameter not in known:
-            hint = f"{did_you_mean(parameter, known)}known: {', '.join(sorted(known))}"
-            raise ToolkitError(f"{spec.name} has no parameter {parameter!r}", hint)
+    _check_names(spec.name, given, known)
     if precision and not spec.checkpoint:
         raise ToolkitError(f"{plain} has no precision", "models have; leave --precision out")
     changed = {name: value for name, value in given.items() if value != spec.parameters.get(name)}
@@ -92,11 +89,14 @@ def shared_parameters(systems: Sequence[str], given: Mapping[str, Any], **how: A
     """Of parameters that are given for several systems, those that each of them has; ToolkitError for one that none has."""
     known = [kinds()[choose_system(_plain(system), **how).kind]["parameters"] for system in systems]
     given = {name: value for name, value in given.items() if value is not None}
-    if unknown := [name for name in given if not any(name in names for names in known)]:
-        every = sorted({name for names in known for name in names})
-        hint = f"{did_you_mean(unknown[0], every)}known: {', '.join(every)}"
-        raise ToolkitError(f"{' and '.join(systems)} has no parameter {unknown[0]!r}", hint)
+    _check_names(" and ".join(systems), given, {name for names in known for name in names})
     return [{name: value for name, value in given.items() if name in names} for names in known]
+
+
+def _check_names(system: str, given: Iterable[str], known: Collection[str]) -> None:
+    if unknown := [name for name in given if name not in known]:
+        hint = f"{did_you_mean(unknown[0], known)}known: {', '.join(sorted(known))}"
+        raise ToolkitError(f"{system} has no parameter {unknown[0]!r}", hint)
 
 
 def _plain(system: str) -> str:

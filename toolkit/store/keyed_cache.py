@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
@@ -19,6 +22,11 @@ SCHEMA = """
     create table if not exists about (name text primary key, value text not null) without rowid;
     create table if not exists entries (key blob primary key, value blob not null, created real not null) without rowid;
 """
+
+
+def key_of(content: Any) -> bytes:
+    """SHA-256 of what an entry depends on: texts, parameters; equal content has one key, whatever the order of names."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")).digest()
 
 
 class KeyedCache:
