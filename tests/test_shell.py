@@ -47,6 +47,22 @@ def test_debug_keeps_the_traceback():
         run(fails_with(ToolkitError("wrong")), "--debug")
 
 
+@pytest.mark.parametrize("said", ["", "Unable to allocate 3.00 TiB for an array"])
+def test_too_little_memory_is_one_line(capsys, said):
+    assert run(fails_with(MemoryError(*filter(None, [said])))) == 1
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error == "error: not enough memory" + (f": {said}" if said else "")
+    assert hint.startswith("hint:  ")
+
+
+@pytest.mark.parametrize(
+    "wrong", [OSError(errno.EDQUOT, "x"), OSError(errno.EFBIG, "x"), OSError("8192 requested and 6112 written")]
+)
+def test_a_disk_that_takes_no_more_is_a_full_one(capsys, wrong):
+    assert run(fails_with(wrong)) == 1
+    assert capsys.readouterr().err.startswith("error: no space left on the disk\n")
+
+
 def test_a_full_disk_is_one_line(capsys):
     assert run(fails_with(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "runs/x.trec"))) == 1
     assert capsys.readouterr().err.splitlines()[0] == "error: no space left on the disk (runs/x.trec)"

@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from toolkit.jobs import Job, RunJob
 
 Product = TypeVar("Product")
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, the user's share of it, what a file may have
 
 
 class _Parser(argparse.ArgumentParser):
@@ -205,25 +210,27 @@ def guard(
 ) -> int:
     """Parse, run, and turn what goes wrong into one line and an exit status.
 
-    0 (or what `run` returns) when all went well, 1 for a failure, 2 for wrong usage or input, 130 after Ctrl-C.
+    0 (or what `run` returns) when all went well, 1 for a failure, 2 for wrong usage or input; 130 after Ctrl-C, 143 and 129
+    after SIGTERM and SIGHUP, which end a command in the same way: what is temporary is removed.
     With `--debug` an error keeps its traceback.
     """
     argv = sys.argv[1:] if argv is None else argv
     _speak_utf8()
     debug = "--debug" in argv
     try:
-        args = parser().parse_args(argv)
-        _quieten(args.quiet)
-        status = run(args) or 0
-        sys.stdout.flush()
-        return status
+        with _signals_as_interrupts():
+            args = parser().parse_args(argv)
+            _quieten(args.quiet)
+            status = run(args) or 0
+            sys.stdout.flush()
+            return status
     except ToolkitError as error:
         if debug:
             raise
         return _fail(error)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as end:
+        print("; ".join(["interrupted", *getattr(end, "__notes__", ())]), file=sys.stderr)
+        return 128 + (end.signal if isinstance(end, _Ended) else signal.SIGINT)
     except BrokenPipeError:
         # the reader of a pipe (`| head`) has gone: not an error, but nothing more may be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -233,12 +240,46 @@ def guard(
         if debug or missing is None:
             raise
         return _fail(missing)
+    except MemoryError as error:
+        if debug:
+            raise
+        said = f": {error}" if str(error) else ""
+        return _fail(ToolkitError(f"not enough memory{said}", "close other programs, or give it less at once", status=1))
     except OSError as error:
         if debug:
             raise
         return _fail(from_os_error(error))
     finally:
         _quieten(False)
+
+
+class _Ended(KeyboardInterrupt):
+    """A signal that ends the command."""
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.signal = number
+
+
+@contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """SIGTERM (batch systems) and SIGHUP (a terminal that is closed) as Ctrl-C, where nobody else handles or ignores them."""
+    ends = (signal.SIGTERM, signal.SIGHUP)
+    in_main = threading.current_thread() is threading.main_thread()  # only there Python handles signals
+    ours = [number for number in ends if in_main and signal.getsignal(number) == signal.SIG_DFL]
+
+    def end(number: int, frame: object) -> None:
+        for each in ours:
+            signal.signal(each, signal.SIG_IGN)  # what is left is to clean up
+        raise _Ended(number)
+
+    for number in ours:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _quieten(quiet: bool) -> None:
@@ -256,10 +297,10 @@ def _speak_utf8() -> None:
 def from_os_error(error: OSError) -> ToolkitError:
     """The one line for what the operating system refuses: a full disk, a missing permission, a missing file."""
     name = f" ({error.filename})" if error.filename else ""
-    if error.errno == errno.ENOSPC:
-        return ToolkitError(
-            f"no space left on the disk{name}", "free some space, or set TANDEM_HOME or --output to another disk", status=1
-        )
+    # numpy says how many items of an array it has written, and not why no more
+    if error.errno in FULL or (error.errno is None and re.search(r"\d+ requested and \d+ written", str(error))):
+        hint = "free some space, or set TANDEM_HOME or --output to another disk"
+        return ToolkitError(f"no space left on the disk{name}", hint, status=1)
     wrong_path = FileNotFoundError | FileExistsError | IsADirectoryError | NotADirectoryError | PermissionError
     if isinstance(error, wrong_path) or error.errno in (errno.ENAMETOOLONG, errno.EROFS):
         return ToolkitError(f"{error.strerror.lower()}{name}", "check the path")

@@ -148,6 +148,11 @@ class Step(ABC):
         """How its run is written, see `toolkit.formats.write_run`."""
         return {}
 
+    @property
+    def is_cached(self) -> bool:
+        """Whether what it computes is cached in TANDEM_HOME as it comes: answers of a language model, vectors."""
+        return False
+
     def warnings(self, results: Results) -> list[str]:
         """What a user should know before it is applied."""
         return []

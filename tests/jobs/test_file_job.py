@@ -103,6 +103,18 @@ def test_every_step_of_a_pipeline_has_partial_results_of_its_own(tmp_path, home)
     assert sorted(name for name in os.listdir(tmp_path) if "new" in name) == ["new.trec", "new.trec.yaml"]
 
 
+@pytest.mark.parametrize(("output", "notes"), [("new.trec", ["the same command resumes"]), (None, [])])
+def test_an_interrupted_job_says_whether_it_resumes(tmp_path, home, output, notes):
+    class Interrupted(Twice):
+        def apply(self, results, tools):
+            super().apply(results, tools)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as end:
+        job(Interrupted(), output and tmp_path / output).make()
+    assert getattr(end.value, "__notes__", []) == notes
+
+
 def test_partial_results_of_more_steps_that_were_given_up_go_with_success(tmp_path, home):
     path = tmp_path / "new.trec"
     (tmp_path / ".new.trec.partially").write_text("of nobody here")

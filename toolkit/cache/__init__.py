@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import TEMPORARY, remove_left
 from toolkit.core.home import home
 from toolkit.registry.loader import did_you_mean
 
@@ -65,6 +68,16 @@ def problems() -> Iterator[tuple[str, str]]:
             yield from ((f"benchmarks/{spec.name}", f"{finding.group}: {finding.problem}") for finding in findings)
 
 
+def remove_leftovers() -> Iterator[Path]:
+    """Remove the temporary files and folders of processes that were killed, here and in the system's temporary folder: what
+    was removed. What a living process writes is locked, and stays.
+    """
+    places = [Path(tempfile.gettempdir()).iterdir(), home().rglob(".*.part")]
+    for path in sorted(path for place in places for path in place if TEMPORARY.fullmatch(path.name)):
+        if remove_left(path):
+            yield path
+
+
 def remove(names: Sequence[str], *, dry_run: bool = False) -> list[Entry]:
     """Remove entries by name; what was, or would be, removed. ToolkitError, before anything goes, where a name is unknown."""
     known = {entry.name: entry for entry in entries()}
@@ -75,7 +88,7 @@ def remove(names: Sequence[str], *, dry_run: bool = False) -> list[Entry]:
     chosen = [known[name] for name in names]
     for entry in () if dry_run else chosen:
         # renamed first: an interrupted removal leaves no half index under its name
-        going = entry.path.with_name(f".{entry.path.name}.part")
+        going = entry.path.with_name(f".{entry.path.name}.{secrets.token_hex(4)}.part")
         entry.path.rename(going)
-        shutil.rmtree(going) if going.is_dir() else going.unlink()
+        shutil.rmtree(going) if going.is_dir() and not going.is_symlink() else going.unlink()
     return chosen

@@ -12,7 +12,8 @@ def parser() -> argparse.ArgumentParser:
     result = command("cache", __doc__)
     add = subcommands(result)
     add("list", "what is cached, with its size", list_all)
-    add("verify", "unfinished downloads, and cached benchmarks that have changed", verify)
+    verify_parser = add("verify", "unfinished downloads, and cached benchmarks that have changed", verify)
+    verify_parser.add_argument("--fix", action="store_true", help="remove the temporary files of processes that were killed")
     remove_parser = add("remove", "remove entries by the names that `list` shows", remove)
     remove_parser.add_argument("names", metavar="NAME", nargs="+", help="an entry, as in `list`")
     remove_parser.add_argument("--dry-run", action="store_true", help="only say what would go")
@@ -34,8 +35,11 @@ def list_all(args: argparse.Namespace) -> None:
 
 
 def verify(args: argparse.Namespace) -> int:
-    from toolkit.cache import problems
+    from toolkit.cache import problems, remove_leftovers
 
+    if args.fix:
+        for path in remove_leftovers():
+            note(f"removed {path}")
     left = list(problems())
     for name, problem in left:
         print(f"{name}\t{problem}")

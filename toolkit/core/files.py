@@ -1,18 +1,30 @@
-"""Files that are either complete or not there, compressed by their name, `-` for standard input and output."""
+"""Files that are either complete or not there, compressed by their name, `-` for standard input and output.
+
+Temporary files and folders are locked (flock) as long as the process lives that writes them, so that a later one can tell and
+remove what a killed one has left.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import io
 import os
+import re
+import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
 from toolkit.core.errors import ToolkitError
+
+PIPES, REPLAY = "tandem-pipes-", "tandem-regress-"  # folders in the system's temporary one
+# `.NAME.x1y2z3w4.part`, as `tempfile` makes them; what gives way to a new folder is `.NAME.x1y2z3w4.old.part`
+TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}(\.old)?\.part|(?P<whole>{PIPES}|{REPLAY})[a-z0-9_]{{8}}")
 
 
 def open_input(path: str | Path) -> BinaryIO:
@@ -48,18 +60,104 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     if path.is_dir():
         raise ToolkitError(f"{path} is a folder, not a file", "name a file in it")
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    part = Path(name)
-    try:
+    with _temporary(path.parent, f".{path.name}.", ".part", _new_file) as part:
         yield part
-        # mkstemp makes files that only their owner may read; a result is as readable as the user's other files
-        umask = os.umask(0)
-        os.umask(umask)
-        part.chmod(0o666 & ~umask)
+        # a temporary file is its owner's alone; a result is as readable as the user's other files
+        part.chmod(0o666 & ~umask())
         part.replace(path)
+
+
+@contextmanager
+def temporary_folder(parent: Path, prefix: str, suffix: str = "") -> Iterator[Path]:
+    """A folder that is removed when the block ends, unless it was renamed; those of killed processes are removed first."""
+    with _temporary(parent, prefix, suffix, tempfile.mkdtemp) as folder:
+        yield folder
+
+
+@contextmanager
+def _temporary(parent: Path, prefix: str, suffix: str, make: Callable[..., str]) -> Iterator[Path]:
+    for left in _left_in(parent).get(prefix, ()):
+        remove_left(left)
+    while True:
+        path = Path(make(prefix=prefix, suffix=suffix, dir=parent))
+        with suppress(FileNotFoundError, BlockingIOError):  # another process has taken it for one that was left: once more
+            handle = lock_file(path)
+            break
+    try:
+        yield path
     finally:
-        part.unlink(missing_ok=True)
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _new_file(**how: object) -> str:
+    handle, name = tempfile.mkstemp(**how)
+    os.close(handle)
+    return name
+
+
+@cache
+def _left_in(folder: Path) -> dict[str, list[Path]]:
+    """Temporary files and folders that lie in a folder when this process first writes there, by what their names begin with."""
+    found: dict[str, list[Path]] = {}
+    for entry in os.scandir(folder):
+        if match := TEMPORARY.fullmatch(entry.name):
+            found.setdefault(match["whole"] or f".{match['name']}.", []).append(Path(entry.path))
+    return found
+
+
+def lock_file(path: Path) -> int | None:
+    """Lock a file or folder until the descriptor that is returned is closed; None where the file system has no locks.
+
+    Raises BlockingIOError where a living process has it, FileNotFoundError where it is not there any more.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(handle), os.stat(path)):
+            raise FileNotFoundError(path)
+    except OSError as error:
+        os.close(handle)
+        if isinstance(error, BlockingIOError | FileNotFoundError):
+            raise
+        return None
+    return handle
+
+
+def remove_left(path: Path) -> bool:
+    """Remove a temporary file or folder, if a process of this user has left it that lives no more; whether it did.
+
+    A folder that was to give way to a new one which did not come (`.NAME.*.old.part`) gets its name back.
+    """
+    try:
+        handle = lock_file(path)
+    except OSError:
+        return False
+    if handle is None:
+        return False
+    try:
+        if os.fstat(handle).st_uid != os.geteuid():
+            return False
+        match = TEMPORARY.fullmatch(path.name)
+        if match and path.name.endswith(".old.part") and not (named := path.with_name(match["name"])).exists():
+            path.rename(named)
+        elif path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
+        return not path.exists()
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def umask() -> int:
+    """What new files of the user do not allow."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 @contextmanager

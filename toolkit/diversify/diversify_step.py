@@ -98,6 +98,11 @@ class Diversify(Step):
         changed += [self.tail] if self.tail != "keep" else []
         return ".".join(["mmr" if lam is None else f"mmr-{lam:g}", *changed])
 
+    @property
+    def is_cached(self) -> bool:
+        """Vectors that a system makes are."""
+        return self.vectors.needs_texts
+
     def prepare(self, results: Results) -> None:
         """Which corpus each query is of; judgments by data set. Nothing is encoded."""
         runs = [made.run for made in results.runs]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import three
+from toolkit.core.files import temporary_folder
 from toolkit.core.progress import progress, say, silenced
 from toolkit.formats.corpus import Entry
 from toolkit.formats.documents import Corpus, Counts, content, corpus_from_docs, corpus_from_files, is_empty
@@ -40,8 +40,9 @@ def build_per_question(corpus: Corpus, output: Path, build: Build, *, skip_inval
     check_output(output)
     started, counts = time.time(), Counts()
     output.parent.mkdir(parents=True, exist_ok=True)
-    with _beside(output) as held, new_folder(output) as part:
-        files = _sort(corpus, Path(held), skip_invalid, counts)
+    # where documents wait
+    with temporary_folder(output.parent, f".{output.name}.", ".part") as held, new_folder(output) as part:
+        files = _sort(corpus, held, skip_invalid, counts)
         questions = _build_all(files, part, build)
         counts.documents = sum(question.documents for question in questions)
         refuse_empty(corpus, counts)
@@ -51,11 +52,6 @@ def build_per_question(corpus: Corpus, output: Path, build: Build, *, skip_inval
         record = {**shared, "corpus": corpus.facts(), "questions": len(questions), **asdict(counts)}
         write_index_record(part, record, command, started)
     return counts
-
-
-def _beside(output: Path) -> tempfile.TemporaryDirectory:
-    """Where documents wait, named like all that is unfinished, so that what a killed process leaves is recognised."""
-    return tempfile.TemporaryDirectory(prefix=f".{output.name}.", suffix=".part", dir=output.parent)
 
 
 def _build_all(files: dict[str, Path], part: Path, build: Build) -> list[Question]:

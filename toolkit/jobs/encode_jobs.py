@@ -39,6 +39,11 @@ class FolderJob(Job[Any]):
     def write(self, product: Any, started: float) -> None:
         """Nothing is left to write."""
 
+    def resumes(self) -> bool:
+        """Whether shards of vectors are there, in the folder itself or, of an index, in DIR.vectors."""
+        folder = self.output.path
+        return any(holds_vectors(place) for place in (folder, folder.with_name(f"{folder.name}.vectors")))
+
 
 class EncodeJob(FolderJob):
     """Encode a corpus (a file, a folder, a benchmark's, an id of ir_datasets), or topics in its place.

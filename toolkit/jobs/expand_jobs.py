@@ -91,6 +91,10 @@ class ExpandJob(Job[Expanded]):
         size = sizes({topic.query_id: perspectives[topic.query_id] for topic in questions})
         return Expanded(expand_topics(questions, perspectives, self.query), facts, size)
 
+    def resumes(self) -> bool:
+        """Answers are cached as they come."""
+        return self.expander is not None
+
     def write(self, product: Expanded, started: float) -> None:
         """The topics with their record."""
         form = FORMATS.get(Path(self.output.path or "").suffix, "jsonl")

@@ -47,6 +47,10 @@ class Job(ABC, Generic[Product]):
         """What a user should know before the work begins."""
         return []
 
+    def resumes(self) -> bool:
+        """Whether the same job, interrupted now, would find something of what it has done."""
+        return any(_partial_files(self.output.path))
+
     def describe(self) -> list[str]:
         """What a dry run prints."""
         return [*self.plan(), self.output.plan]
@@ -56,9 +60,14 @@ class Job(ABC, Generic[Product]):
         started = time.time()
         for line in self.warnings():
             say(line)
-        with partial_results(self.output.path) as cache:
-            product = self.work(Tools(cache, self.executor))
-            self.write(product, started)
+        try:
+            with partial_results(self.output.path) as cache:
+                product = self.work(Tools(cache, self.executor))
+                self.write(product, started)
+        except KeyboardInterrupt as end:
+            if self.resumes():
+                end.add_note("the same command resumes")
+            raise
         return product
 
 
@@ -81,10 +90,16 @@ def partial_results(output: Path | None) -> Iterator[Callable[[str], KeyedCache]
     finally:
         for cache in opened:
             cache.close()
-    # all that lie there: a pipeline of more steps may have been abandoned before
-    for path in output.parent.iterdir():
-        if re.fullmatch(re.escape(f".{output.name}.partial") + r"\d*(-wal|-shm)?", path.name):
-            path.unlink(missing_ok=True)
+    for path in _partial_files(output):
+        path.unlink(missing_ok=True)
+
+
+def _partial_files(output: Path | None) -> list[Path]:
+    """All partial results beside an output: a pipeline of more steps may have been abandoned before."""
+    if output is None or is_stream(output) or not output.parent.exists():
+        return []
+    name = re.compile(re.escape(f".{output.name}.partial") + r"\d*(-wal|-shm)?")
+    return [path for path in output.parent.iterdir() if name.fullmatch(path.name)]
 
 
 @dataclass
@@ -111,6 +126,10 @@ class RunJob(Job[tuple[Made, ...]]):
         """Of every step."""
         changed = [f"instructions: {self.inputs.instruction}"] if self.inputs.instruction != "full" else []
         return [*changed, *self.step.plan(self.inputs)]
+
+    def resumes(self) -> bool:
+        """See `Job`."""
+        return super().resumes() or any(step.is_cached for step in self.step.single)
 
     def warnings(self) -> list[str]:
         """Of every step."""

@@ -12,7 +12,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.formats import write_qrels
-from toolkit.jobs.file_job import Job
+from toolkit.jobs.file_job import Job, Product
 from toolkit.judge.judging import Judged, Row, judge_run, pool, rows_of
 from toolkit.judge.stance import Stances, pairs_of, stances, write_stances
 from toolkit.models.checkpoints import check_usable
@@ -23,7 +23,15 @@ from toolkit.steps import Tools, given_topics, recorded_run
 from toolkit.texts import downloads, texts_from
 
 
-class JudgeJob(Job[Judged]):
+class AskingJob(Job[Product]):
+    """A job that asks a judge, whose answers are cached as they come."""
+
+    def resumes(self) -> bool:
+        """See `Job`."""
+        return True
+
+
+class JudgeJob(AskingJob[Judged]):
     """Runs to judge: read, looked up and checked; neither texts nor the judge are touched yet.
 
     sources      files, or runs in any form
@@ -95,7 +103,7 @@ class JudgeJob(Job[Judged]):
         )
 
 
-class StanceJob(Job[Stances]):
+class StanceJob(AskingJob[Stances]):
     """Questions with two perspectives: which of them supports the claim?"""
 
     def __init__(self, topics: Any, judge: Judge, *, output: str | Path | None = None, metadata: str | Path | None = None):

@@ -21,6 +21,7 @@ from typing import Any
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import PIPES, temporary_folder
 from toolkit.models import jvm
 from toolkit.models.anserini import ENGLISH, analyzer
 from toolkit.models.jvm import java_class
@@ -90,11 +91,11 @@ def indexing(
     Raises ToolkitError, or OSError for a full disk, where Anserini did not take every document.
     """
     analyzer(language)
-    with tempfile.TemporaryDirectory(prefix="tandem-pipes-") as pipes:
+    with temporary_folder(Path(tempfile.gettempdir()), PIPES) as pipes:
         paths = [Path(pipes, f"{number}.jsonl") for number in range(threads)]
         for path in paths:
             os.mkfifo(path)
-        options = ["-collection", "JsonVectorCollection" if impact else "JsonCollection", "-input", pipes]
+        options = ["-collection", "JsonVectorCollection" if impact else "JsonCollection", "-input", str(pipes)]
         options += ["-index", str(folder.absolute()), "-language", language, "-threads", str(threads)]
         options += ["-memoryBuffer", str(MEMORY), "-storeRaw", *(["-impact", "-pretokenized"] if impact else [])]
         settings = _settings([*options, *(["-fields", *fields] if fields else [])])

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from toolkit.benchmarks import load, present_groups
 from toolkit.core.errors import MissingExtra, ToolkitError
+from toolkit.core.files import REPLAY, temporary_folder
 from toolkit.core.home import home
 from toolkit.core.runs import Run
 from toolkit.core.scores import Scores
@@ -70,7 +71,7 @@ def replay(specs: Iterable[RegressionSpec], paths: RegressionPaths | None = None
 
     What an entry needs and this machine lacks is MISSING; whatever else keeps a run from being made is a FAIL.
     """
-    with tempfile.TemporaryDirectory(prefix="tandem-regress-") as folder:
+    with temporary_folder(Path(tempfile.gettempdir()), REPLAY) as folder:
         for number, spec in enumerate(specs):
             started, entry_paths = time.monotonic(), paths or paths_of(spec.name)
             output = Path(folder, str(number), f"{spec.name}.trec")

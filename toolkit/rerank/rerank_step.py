@@ -98,6 +98,11 @@ class Rerank(Step):
             changed.append(f"prompt-{Path(prompt).name.removesuffix('.yaml')}")
         return ".".join([self.tag, *filter(None, [self.spec.recipe]), *changed])
 
+    @property
+    def is_cached(self) -> bool:
+        """Answers of a language model that orders lists are."""
+        return self.spec.kind == LISTWISE
+
     def prepare(self, results: Results) -> None:
         """Refuse what loading will refuse, see `checkpoints.check_usable`."""
         how = {name: self.loading[name] for name in ("loader", "device", "trust_remote_code") if name in self.loading}

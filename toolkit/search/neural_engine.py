@@ -77,8 +77,7 @@ class Neural:
         if theirs and theirs != self.encoder.precision:
             say(f"note: {index.name} holds vectors in {theirs}, queries are in {self.encoder.precision}")
         how = {**self.options.search(), "threads": self.options.threads, "tag": self.chosen.tag}
-        searches = {"dense": search_dense, "multivector": search_late, "impact": search_impact}
-        ask = partial(searches[spec.kind], spec=spec, encoder=self.encoder, **how)
+        ask = partial(SEARCHES[spec.kind], spec=spec, encoder=self.encoder, **how)
         return search_per_query(topics, index.folder, ask, self.chosen.tag)
 
     def facts(self) -> dict[str, Any]:
@@ -256,3 +255,6 @@ def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, 
     if lost := encoder.lost - lost:
         say(f"note: {lost} of {len(inputs)} different queries have a core query that is fully truncated")
     return queries
+
+
+SEARCHES = {"dense": search_dense, "multivector": search_late, "impact": search_impact}

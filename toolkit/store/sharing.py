@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import lock_file, temporary_folder, umask
 from toolkit.core.home import home
 from toolkit.core.progress import say
 
@@ -44,22 +44,19 @@ def new_folder(path: Path) -> Iterator[Path]:
     An older folder at `path` is replaced, and as a whole: it is moved aside before it is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
-    old = part.with_suffix(".old.part")
-    try:
+    with temporary_folder(path.parent, f".{path.name}.", ".part") as part:
         yield part
-        part.chmod(0o777 & ~_umask())
-        if path.exists():
+        part.chmod(0o777 & ~umask())
+        if not path.exists():
+            part.rename(path)
+            return
+        old, handle = part.with_suffix(".old.part"), lock_file(path)
+        try:
             path.rename(old)
-        part.rename(path)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-        if old.exists() and not path.exists():
-            old.rename(path)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _umask() -> int:
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask
+            part.rename(path)
+        finally:
+            if not path.exists():
+                old.rename(path)
+            shutil.rmtree(old, ignore_errors=True)
+            if handle is not None:
+                os.close(handle)
