@@ -67,9 +67,9 @@ def printed_statistics(benchmark: Benchmark, groups: Sequence[str], present: Seq
 
 
 def own_statistics(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Row]:
-    """Every statistic of each of these groups, in each mode, that it has."""
+    """Every statistic of each of these groups, in each mode, that it has; none of a mode without queries."""
     for group in groups:
-        for mode in benchmark.spec.modes or ("",):
+        for mode in (mode for mode in benchmark.spec.modes or ("",) if benchmark.topics(group, mode)):
             for name, compute in STATISTICS.items():
                 if (value := compute(benchmark, (group,), mode)) is not None:
                     yield Row(" ".join(filter(None, (group, mode))), name, value)

@@ -11,7 +11,8 @@ from toolkit.core.errors import ToolkitError
 BASE, INSTRUCTED, REVERSED = ROLES = ("base", "instructed", "reversed")
 HINT = f"name: role, as in ori: base, ins: instructed, rev: reversed (roles: {', '.join(ROLES)})"
 
-_NAME = re.compile(r"[^\s=-]+")  # what divides an id from its mode, a mode from its file
+# without what divides an id from its mode, a mode from its file, and the parts of a path
+_NAME = re.compile(r"[^\s=/\\\x00-\x1f\x7f-\x9f-]+")
 _NUMBER = re.compile(r"^(.+)[-_.]\d+$")
 
 

@@ -3,10 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypedDict
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import Modes
+
+
+class Named(TypedDict):
+    """A mapping of an entry that has a name."""
+
+    name: str
+
+
+class GroupSpec(Named, total=False):
+    """A group of a benchmark, in its entry; a layout may need more than the name.
+
+    repository, revision  of the hub; `former` are names that the repository had
+    subset                the group's part of a repository of several languages
+    corpus                the group whose documents it shares
+    measures              its own, beside the benchmark's
+    counts                as published: `cores`, `queries`, `documents`
+    candidates            how many a query has, as published
+    """
+
+    repository: str
+    revision: str
+    former: list[str]
+    subset: str
+    language: str
+    corpus: str
+    aliases: list[str]
+    conditions: list[str]
+    measures: list[str]
+    counts: dict[str, int]
+    candidates: int
 
 
 @dataclass(frozen=True)
@@ -15,9 +45,7 @@ class BenchmarkSpec:
 
     layout     the reader in `toolkit.benchmarks` that understands its files
     modes      name -> role (`core.modes.ROLES`), in the order in which they are shown; empty where the benchmark has none
-    groups     its dimensions, languages or data sets, each a mapping with at least `name` (and, as the layout needs,
-               `repository`, `revision`, `folder`, `aliases`, `conditions`, `counts`; `corpus`, the group whose documents it
-               shares; `language` of the documents; `measures` of its own)
+    groups     its dimensions, languages or data sets
     selections  name -> the groups that it means; `""` is the benchmark's own name, which without it means all groups
     measures   what its paper's table shows, as ir_measures strings
     source     paper, url, licence, citation
@@ -29,12 +57,12 @@ class BenchmarkSpec:
     description: str
     layout: str
     modes: Modes
-    groups: tuple[dict[str, Any], ...]
+    groups: tuple[GroupSpec, ...]
     measures: tuple[str, ...]
     source: dict[str, str]
     counts: dict[str, int] = field(default_factory=dict)
     mini: bool = False
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, list[str]] = field(default_factory=dict)
     selections: dict[str, list[str]] = field(default_factory=dict)
     commands: tuple[str, ...] = ()
 
@@ -48,7 +76,7 @@ class BenchmarkSpec:
                 f"benchmark {self.name} has no group {unknown[0]!r}", f"its groups: {', '.join(map(str, names))}"
             )
 
-    def group(self, name: str) -> dict[str, Any]:
+    def group(self, name: str) -> GroupSpec:
         """The entry of a group. ToolkitError where there is none of this name."""
         for group in self.groups:
             if group["name"] == name:
@@ -106,7 +134,7 @@ class SystemSpec:
     recipes: dict[str, dict[str, Any]] = field(default_factory=dict)
     recipe: str = ""
     papers: tuple[str, ...] = ()
-    printed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    printed: dict[str, dict[str, str | list[str]]] = field(default_factory=dict)
     source: str = ""
     notes: str = ""
     verified: str = "facts only"
@@ -202,20 +230,56 @@ class IndexSpec:
     corpus: str = ""
 
 
+class RegisteredBenchmark(Named, total=False):
+    """What is searched for and judged. topics, qrels: SHA-256."""
+
+    queries: int
+    topics: str
+    qrels: str
+
+
+class RegisteredSystem(Named, total=False):
+    """What made a run: of a fusion its `systems`; templates: digests; parameters: all of them."""
+
+    systems: list[str]
+    templates: list[str]
+    revision: str
+    parameters: dict[str, str | int | float | bool | list[str | int]]
+
+
+class RegisteredIndex(Named, total=False):
+    """What was searched. documents: how many; content: their digest."""
+
+    documents: int
+    content: str
+
+
+class RegisteredRun(TypedDict, total=False):
+    """The run itself.
+
+    sha256         of its `lines` lines
+    deterministic  whether every machine makes the same bytes
+    baseline       the file in `runs/baselines/` that holds it, and which of the file's `modes` it is (all where none is named)
+    """
+
+    sha256: str
+    lines: int
+    tag: str
+    deterministic: bool
+    baseline: str
+    modes: list[str]
+
+
 @dataclass(frozen=True)
 class RegressionSpec:
     """A registered run with its numbers, as `registry/regressions/<name>.yaml` describes it; `tandem regress add` writes it.
 
     name        the id that is cited: `<benchmark>[.<mode>].<system>.v<number>`
-    benchmark   what is searched for and judged: `name`; `queries` and SHA-256 of `topics` and of `qrels`
-    system      `name`, `revision`, and all its `parameters`
     commands    what makes the run and scores it, from nothing
     measures    as ir_measures writes them
     index       the prebuilt index that is searched; empty for the benchmark's own corpora
-    indexes     of each index `name`, `documents` and `content`, the digest of its documents
-    run         `sha256` of its lines, how many `lines`, its `tag`; `baseline`, the file in `runs/baselines/` that holds it, and
-                which of the file's `modes` it is (all where none is named); `deterministic` where every machine makes the
-                same bytes
+    indexes     what was searched
+    run         empty where only published numbers are compared
     tolerance   how far a number may be off and be OK
     expected    group -> measure -> mode -> value, a fraction at full precision
     registered  the version of tandem-ir that registered it
@@ -225,13 +289,13 @@ class RegressionSpec:
 
     name: str
     description: str
-    benchmark: dict[str, Any]
-    system: dict[str, Any]
+    benchmark: RegisteredBenchmark
+    system: RegisteredSystem
     commands: tuple[str, ...]
     measures: tuple[str, ...]
     index: str = ""
-    indexes: tuple[dict[str, Any], ...] = ()
-    run: dict[str, Any] = field(default_factory=dict)
+    indexes: tuple[RegisteredIndex, ...] = ()
+    run: RegisteredRun = field(default_factory=RegisteredRun)
     tolerance: float = 0
     expected: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     registered: str = ""
@@ -239,12 +303,17 @@ class RegressionSpec:
     published: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
-        wanted = {"benchmark": ("name",), "system": ("name", "parameters")}
+        wanted = {"system": ("parameters",)}
         if self.published:
             wanted["published"] = ("paper", "system")
         else:
             wanted["benchmark"] = ("name", "queries", "topics", "qrels")
             wanted["run"] = ("sha256", "lines", "tag", "deterministic", "baseline")
         lacking = [f"{part}: {key}" for part, keys in wanted.items() for key in keys if key not in getattr(self, part)]
+        lacking += ["indexes: documents" for index in self.indexes if "content" in index and "documents" not in index][:1]
         if lacking:
             raise ToolkitError(f"regression {self.name} lacks {', '.join(lacking)}", "`tandem regress add` writes entries")
+        if self.run and len(self.commands) != 2:
+            raise ToolkitError(f"regression {self.name} has {len(self.commands)} commands", "one searches, one evaluates")
+        if "/" in f"{self.name}{self.run.get('baseline', '')}":
+            raise ToolkitError(f"regression {self.name}: its id or its baseline is a path", "both are names of files")

@@ -12,10 +12,9 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import without_slots
-from toolkit.registry.loader import Unread, did_you_mean, entries, read_each, refuse_taken
+from toolkit.registry.loader import HUB_ID, Unread, did_you_mean, entries, read_each, refuse_taken
 from toolkit.registry.system_kinds import check_system
 
-HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 UNLISTED = "a checkpoint that no entry knows"
 PLAIN = "Texts are sent as they are, without the prompts that the checkpoint may name; templates and entries change that."
 

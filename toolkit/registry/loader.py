@@ -25,6 +25,14 @@ Spec = TypeVar("Spec")
 FOLDER = Path(__file__).resolve().parent
 SHOWN_NAMES = 20
 NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
+HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
+# what of a group becomes part of a path: what that may be, in words
+PATH_PARTS = {
+    "repository": (HUB_ID, "no id of a repository (owner/name)"),
+    "revision": (re.compile(r"\w[\w.-]*"), "no revision (letters, digits and . _ -)"),
+    "subset": (re.compile(r"\w[\w.-]*"), "no name of a subset (letters, digits and . _ -)"),
+}
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 MERGE = "tag:yaml.org,2002:merge"
 _shortened = reprlib.Repr()
 _shortened.maxlevel, _shortened.maxstring, _shortened.maxother = 2, 100, 100
@@ -123,9 +131,13 @@ def _name_taken(place: str, name: str) -> NameTaken:
 def _problem(entry: Any) -> str:
     """What the type of a value does not tell: names become parts of paths, addresses end in a file's name."""
     groups = getattr(entry, "groups", ())
-    names = [entry.name, *(group.get("name") for group in groups)]
-    if invalid := [name for name in names if not (isinstance(name, str) and NAME.fullmatch(name))]:
+    names = [entry.name, *(group["name"] for group in groups)]
+    if invalid := [name for name in names if not NAME.fullmatch(name)]:
         return f"{invalid[0]!r} is no name (letters, digits and . _ + -, in parts divided by /)"
+    for group in groups:
+        for key, (form, what) in PATH_PARTS.items():
+            if key in group and not form.fullmatch(group[key]):
+                return f"{group[key]!r} is {what}"
     if len(set(names[1:])) < len(groups):
         return "two of its groups have one name"
     if getattr(entry, "recipe", ""):
@@ -188,11 +200,9 @@ def to_spec(spec: type[Spec], row: Any, place: Path | str) -> Spec:
     needed = [field.name for field in fields(spec) if field.default is MISSING and field.default_factory is MISSING]
     problems = [f"unknown key {shown(key)} {did_you_mean(str(key), types)}".rstrip() for key in row if key not in types]
     problems += [f"missing key {key!r}" for key in needed if key not in row]
-    problems += [
-        f"key {key!r}: expected {_wanted(types[key])}, found {shown(value)}"
-        for key, value in row.items()
-        if key in types and not _fits(value, types[key])
-    ]
+    for key, value in row.items():
+        if key in types:
+            problems += _misfits(value, types[key], f"key {key!r}") or _unprintable(value, f"key {key!r}")
     if problems:
         known = ", ".join(types)
         raise ToolkitError(f"{place}: {len(problems)} of its keys are wrong", f"known keys: {known}", problems=problems)
@@ -227,19 +237,42 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean '{close[0]}'? " if close else ""
 
 
-def _fits(value: Any, kind: Any) -> bool:
-    """Whether a YAML value fits a field's type; lists stand for tuples, and what they hold is checked too."""
-    if isinstance(kind, UnionType):
-        return any(_fits(value, option) for option in typing.get_args(kind))
+def _misfits(value: Any, kind: Any, place: str) -> list[str]:
+    """Where a YAML value, or what it holds, is not what a field's type says; lists stand for tuples."""
     origin, inner = typing.get_origin(kind) or kind, typing.get_args(kind)
     if kind is Any:
-        return True
-    if origin is tuple:
-        return isinstance(value, list) and all(_fits(item, inner[0]) for item in value)
+        return []
+    if isinstance(kind, UnionType):
+        fits = any(not _misfits(value, option, place) for option in inner)
+        return [] if fits else [f"{place}: expected {_wanted(kind)}, found {shown(value)}"]
+    type_of = {float: (int, float), Modes: dict, tuple: list}.get(origin, dict if typing.is_typeddict(kind) else origin)
+    if not isinstance(value, type_of) or (origin in (int, float) and isinstance(value, bool)):
+        return [f"{place}: expected {_wanted(kind)}, found {shown(value)}"]
+    if origin in (tuple, list):
+        return [problem for number, item in enumerate(value, 1) for problem in _misfits(item, inner[0], f"{place}, {number}")]
     if origin is dict:
-        return isinstance(value, dict) and all(_fits(k, inner[0]) and _fits(v, inner[1]) for k, v in value.items())
-    wanted = {float: (int, float), Modes: dict}.get(origin, origin)
-    return isinstance(value, wanted) and not (origin in (int, float) and isinstance(value, bool))
+        keys = [problem for key in value for problem in _misfits(key, inner[0], f"{place}, {shown(key)}")]
+        return keys + [problem for key, item in value.items() for problem in _misfits(item, inner[1], f"{place}, {shown(key)}")]
+    if typing.is_typeddict(kind):
+        lacking = [f"{place}: missing key {key!r}" for key in sorted(kind.__required_keys__ - value.keys())]
+        known = {key: item for key, item in value.items() if key in _types(kind)}
+        return lacking + [
+            problem for key, item in known.items() for problem in _misfits(item, _types(kind)[key], f"{place}, {key!r}")
+        ]
+    return []
+
+
+def _unprintable(value: Any, place: str) -> list[str]:
+    """Control characters and halves of characters in any text of a value: they would reach a terminal."""
+    rest, seen = [value], set()
+    while rest:
+        part = rest.pop()
+        if isinstance(part, str) and (found := UNPRINTABLE.search(part)):
+            return [f"{place} holds the character {found[0]!r}"]
+        if isinstance(part, dict | list) and id(part) not in seen:
+            seen.add(id(part))
+            rest += [*part, *part.values()] if isinstance(part, dict) else part
+    return []
 
 
 def _wanted(kind: Any) -> str:
@@ -249,10 +282,11 @@ def _wanted(kind: Any) -> str:
         float: "a number",
         bool: "true or false",
         tuple: "a list",
+        list: "a list",
         dict: "keys and values",
         Modes: "names and their roles",
         NoneType: "null",
     }
     if isinstance(kind, UnionType):
         return " or ".join(_wanted(option) for option in typing.get_args(kind))
-    return words[typing.get_origin(kind) or kind]
+    return words[dict if typing.is_typeddict(kind) else typing.get_origin(kind) or kind]

@@ -70,7 +70,7 @@ def _problems(kind: str, parameters: Mapping[str, Any], templates: Mapping[str, 
     known = kinds()[kind]["parameters"]
     for name, value in parameters.items():
         if name not in known:
-            yield f"kind {kind} has no parameter {name!r} {did_you_mean(name, known)}".rstrip()
+            yield f"kind {kind} has no parameter {shown(name)} {did_you_mean(str(name), known)}".rstrip()
         elif not _fits(value, known[name]["of"]):
             yield f"{name} is {shown(value)}, not {values(known[name]['of'])}"
     yield from filter(None, (_template_problem(kind, name, template) for name, template in templates.items()))
