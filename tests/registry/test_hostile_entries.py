@@ -81,8 +81,8 @@ def test_an_entry_that_was_mutated_is_shown_or_refused_in_a_line(tmp_path_factor
     assert [path.name for path in folder.iterdir()] == ["home"]
 
 
-def registered(home, kind, name, **changes):
-    entry = next(entry for entry in ENTRIES[kind] if entry["name"] == name)
+def registered(home, kind, shipped, /, **changes):
+    entry = next(entry for entry in ENTRIES[kind] if entry["name"] == shipped)
     path = home / "registry" / kind / "mine.yaml"
     path.parent.mkdir(parents=True)
     path.write_text(yaml.safe_dump(copy.deepcopy(entry) | {"name": "mine"} | changes), encoding="utf-8")
