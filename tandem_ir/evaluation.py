@@ -23,20 +23,12 @@ def diff(runs: Sequence[Any], *, benchmark: str | None = None, qrels: Any = None
     Columns: first, second, group, mode, measure, a, b, difference, relative, queries, low, high, effect, test, p, holm, up,
     down, same. Empty where neither a benchmark nor qrels are given. Raises ToolkitError.
     """
-    from dataclasses import asdict
-
     import pandas
 
-    from toolkit.core.scores import Change
     from toolkit.diff.compare_runs import diff as compared
+    from toolkit.diff.diff_output import CHANGES, change_records
 
-    columns = ["first", "second", *Change.__dataclass_fields__]
-    rows = [
-        {"first": pair.a, "second": pair.b, **asdict(change)}
-        for pair in compared(runs, benchmark=benchmark, qrels=qrels, **how)
-        for change in (pair.comparison.changes if pair.comparison else ())
-    ]
-    return pandas.DataFrame(rows, columns=columns)
+    return pandas.DataFrame(change_records(compared(runs, benchmark=benchmark, qrels=qrels, **how)), columns=list(CHANGES))
 
 
 def report(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from toolkit.core.scores import Score, Scores
+from toolkit.core.tabular import aligned
 from toolkit.evaluate.score_output import render as long_table
 from toolkit.evaluate.score_table import number
 
-FORMATS = ("table", "json", "csv")
 HEADS = ("run", "group", "query", "measure")
 
 
 def render(scores: Scores, format: str, *, by_query: bool = False) -> str:
-    """Scores in one of `FORMATS`; counts, which are whole numbers in them, are shown without decimals."""
+    """Scores as `table`, `json` or `csv`; counts, which are whole numbers in them, are shown without decimals."""
     if format != "table":
         return long_table(scores, format, by_query=by_query)
     notes = "".join(f"{note}\n" for note in scores.notes)
@@ -28,11 +28,4 @@ def _table(rows: tuple[Score, ...]) -> list[str]:
     shown = [column for column in range(4) if column == 3 or len({key[column] for key in lines}) > 1 or column == 0]
     table = [[HEADS[column] for column in shown] + modes]
     table += [[key[column] for column in shown] + [cells.get(mode, "") for mode in modes] for key, cells in lines.items()]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    text = ["  ".join(_aligned(line, widths, len(shown))).rstrip() for line in table]
-    return [text[0], "-" * max(map(len, text)), *text[1:]]
-
-
-def _aligned(line: list[str], widths: list[int], labels: int) -> list[str]:
-    pairs = enumerate(zip(line, widths, strict=True))
-    return [cell.ljust(width) if column < labels else cell.rjust(width) for column, (cell, width) in pairs]
+    return aligned(table, len(shown))

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-TIES = ("trec", "file")
 SHOWN_QUERIES, SHOWN_DOCS = 3, 5  # in a notebook
 
 

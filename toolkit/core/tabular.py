@@ -28,7 +28,7 @@ def aligned(lines: Sequence[Sequence[str]], labels: int) -> list[str]:
 
 def to_json(records: Iterable[Mapping[str, Any]], notes: Sequence[str] = ()) -> str:
     """`{"schema": 1, "rows": [...], "notes": [...]}`, a record a line, NaN as null."""
-    lines = ",\n".join("  " + json.dumps({k: _shown(v) for k, v in row.items()}, ensure_ascii=False) for row in records)
+    lines = ",\n".join("  " + json.dumps(without_nan(row), ensure_ascii=False) for row in records)
     return f'{{"schema": {SCHEMA}, "rows": [\n{lines}\n], "notes": {json.dumps(list(notes), ensure_ascii=False)}}}\n'
 
 
@@ -50,9 +50,10 @@ def to_csv(heads: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, heads, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({k: _shown(v) for k, v in row.items()} for row in records)
+    writer.writerows(map(without_nan, records))
     return text.getvalue()
 
 
-def _shown(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
+def without_nan(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with None for no number."""
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in record.items()}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Sequence
@@ -11,14 +9,14 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
+from toolkit.core import tabular
 from toolkit.core.modes import Modes
 from toolkit.core.scores import Change
 from toolkit.diff.rankings import Likeness
 from toolkit.evaluate.comparison import Comparison
 from toolkit.evaluate.score_table import PAIRED, SIGNIFICANT, Panel, Table, number, to_text
 
-SCHEMA = 1
-FORMATS = ("table", "json", "csv")
+CHANGES = ("first", "second", *Change.__dataclass_fields__)
 ROUNDING = 1e-12  # two documents exchanged among a million make a larger difference
 
 
@@ -138,26 +136,21 @@ def to_json(pairs: Sequence[Pair]) -> str:
             "first": pair.a,
             "second": pair.b,
             "identical": pair.identical,
-            "rows": [_no_nan(asdict(change)) for change in pair.comparison.changes] if pair.comparison else [],
-            "rankings": [_no_nan(row) for row in summaries(pair)],
+            "rows": [tabular.without_nan(asdict(change)) for change in pair.comparison.changes] if pair.comparison else [],
+            "rankings": [tabular.without_nan(row) for row in summaries(pair)],
             "notes": list(pair.notes),
         }
         for pair in pairs
     ]
-    return json.dumps({"schema": SCHEMA, "pairs": made}, ensure_ascii=False, indent=1) + "\n"
-
-
-def _no_nan(row: dict) -> dict:
-    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
+    return json.dumps({"schema": tabular.SCHEMA, "pairs": made}, ensure_ascii=False, indent=1) + "\n"
 
 
 def to_csv(pairs: Sequence[Pair]) -> str:
     """One line a number, with both runs' names; empty where there is no value."""
-    text = io.StringIO()
-    columns = ("first", "second", *Change.__dataclass_fields__)
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    for pair in pairs:
-        for change in pair.comparison.changes if pair.comparison else ():
-            writer.writerow({"first": pair.a, "second": pair.b, **_no_nan(asdict(change))})
-    return text.getvalue()
+    return tabular.to_csv(CHANGES, change_records(pairs))
+
+
+def change_records(pairs: Sequence[Pair]) -> list[dict]:
+    """The fields of each number, `CHANGES`, by name."""
+    compared = [(pair, change) for pair in pairs if pair.comparison for change in pair.comparison.changes]
+    return [{"first": pair.a, "second": pair.b, **asdict(change)} for pair, change in compared]

@@ -133,21 +133,18 @@ def _scored(part: Part, asked: Asked, *tables: Mapping[Key, Any]) -> Iterator[di
         yield {**table, **{(SCORE, mode): value for (measure, mode), value in table.items() if measure in own}}
 
 
-def _by_queries(columns: Mapping[Key, _Column]) -> Iterator[tuple[tuple[str, ...], list[Key]]]:
-    """Keys that are over the same queries: they share assignments and resamples."""
+def _together(columns: Mapping[Key, _Column], of: str) -> Iterable[list[Key]]:
+    """Keys that are over the same `query_ids`, which share assignments, or the same `core_ids`, which share resamples."""
     together: dict[tuple[str, ...], list[Key]] = defaultdict(list)
     for key, column in columns.items():
-        together[column.query_ids].append(key)
-    yield from together.items()
+        together[getattr(column, of)].append(key)
+    return together.values()
 
 
 def _resampled(columns: Mapping[Key, _Column], samples: int, generator: np.random.Generator) -> dict[Key, np.ndarray]:
     """key -> (samples,) means of the difference, core queries drawn with replacement."""
-    together: dict[tuple[str, ...], list[Key]] = defaultdict(list)
-    for key, column in columns.items():
-        together[column.core_ids].append(key)
     means = {}
-    for keys in together.values():
+    for keys in _together(columns, "core_ids"):
         clustered = [(columns[key].differences, columns[key].cores) for key in keys]
         means |= dict(zip(keys, resampled_means(clustered, samples=samples, generator=generator).T, strict=True))
     return means
@@ -191,7 +188,7 @@ def _changes(
 ) -> list[Change]:
     differences = {key: column.differences for key, column in columns.items()}
     cores = {key: column.cores for key, column in columns.items()}
-    p = _p_values(differences, cores, [keys for _, keys in _by_queries(columns)], test, samples, seed)
+    p = _p_values(differences, cores, _together(columns, "query_ids"), test, samples, seed)
     return [
         _change(group, key, _mean(column.a), _mean(column.b), differences[key], resampled[key], _test_of(*key, test), p[key])
         for key, column in columns.items()

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from itertools import groupby
-from typing import Any
 
 from toolkit.core.modes import join_mode
 from toolkit.core.scores import Score, Scores
+from toolkit.core.tabular import to_csv, to_json
 from toolkit.evaluate.score_table import PAIRED, lay_out, to_latex, to_text
 
-SCHEMA = 1
 COLUMNS = ("run", "group", "mode", "measure", "value", "queries")
 CHANGES = ("difference", "low", "high", "p", "holm")  # from a baseline
-FORMATS = ("table", "json", "csv", "latex", "trec")
 
 
 def render(scores: Scores, format: str, *, by_query: bool = False, width: int | None = None) -> str:
-    """The scores in one of `FORMATS`; width is a terminal's, in characters, for the table alone.
+    """The scores as `table`, `json`, `csv`, `latex` or `trec`; width is a terminal's, in characters, for the table alone.
 
     `table` and `json` hold the notes too; the other formats have no place for them.
     """
@@ -28,40 +23,13 @@ def render(scores: Scores, format: str, *, by_query: bool = False, width: int | 
         return to_text(lay_out(scores), width) + (f"\n{notes}" if notes else "")
     if format == "latex":
         return to_latex(lay_out(scores))
-    if format == "json":
-        return _json(scores, by_query)
-    return _csv(scores, by_query) if format == "csv" else _trec(scores)
-
-
-def _records(scores: Scores, by_query: bool) -> list[dict[str, Any]]:
-    """A row's fields by name; None for no value, and for differences from a baseline where there is none."""
-    columns = (*COLUMNS, "query_id") if by_query else COLUMNS
-    records = []
-    for row in scores.rows:
-        record = {name: getattr(row, name) for name in columns}
-        if scores.changes:
-            change = scores.change(row)
-            record |= {name: getattr(change, name, None) for name in CHANGES}
-        records.append({name: None if value != value else value for name, value in record.items()})
-    return records
-
-
-def _json(scores: Scores, by_query: bool) -> str:
-    # one row a line: readable, and line tools see a changed number
-    lines = ",\n".join("  " + json.dumps(record, ensure_ascii=False) for record in _records(scores, by_query))
-    notes = json.dumps(list(scores.notes), ensure_ascii=False)
-    return f'{{"schema": {SCHEMA}, "rows": [\n{lines}\n], "notes": {notes}}}\n'
-
-
-def _csv(scores: Scores, by_query: bool) -> str:
-    text = io.StringIO()
+    if format == "trec":
+        return _trec(scores)
     columns = (*COLUMNS, *(("query_id",) if by_query else ()), *(CHANGES if scores.changes else ()))
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    for record in _records(scores, by_query):
-        value = record["value"]
-        writer.writerow({**record, "value": value if value is None else float(value)})
-    return text.getvalue()
+    records = [{name: getattr(row, name, getattr(scores.change(row), name, None)) for name in columns} for row in scores.rows]
+    if format == "json":
+        return to_json(records, scores.notes)
+    return to_csv(columns, [{**record, "value": float(record["value"])} for record in records])
 
 
 def _trec(scores: Scores) -> str:

@@ -118,10 +118,6 @@ def _marked(panel: Panel) -> list[list[str]]:
     return [[cell + mark.ljust(width) for cell, mark, width in zip(*row, widths, strict=True)] for row in rows]
 
 
-def _suffix(mark: Mark | None) -> str:
-    return "" if mark is None else f"{'*' if mark.significant else ' '} {_bounds(mark)}"
-
-
 def _bounds(mark: Mark) -> str:
     return f"[{mark.low:+.4f}, {mark.high:+.4f}]"
 
