@@ -12,6 +12,7 @@ from toolkit.core.runs import Run
 from toolkit.formats import read_run
 from toolkit.formats.lint import run_from_lines, scan_run
 from toolkit.formats.runs import parse_run
+from toolkit.formats.trec_runs import stream_trec
 
 LINES = ("q2 Q0 d1 1 2.5 bm25", "q2 Q0 d2 2 1.25 bm25", "q1 Q0 d1 1 0.5 bm25")
 PLAIN = "\n".join(LINES) + "\n"
@@ -187,6 +188,37 @@ def test_the_fast_way_reads_what_the_careful_way_reads(rows, blank):
     lines, problems = scan_run(data)
     assert problems == []
     assert columns(parse_run(data, "a")) == columns(run_from_lines(lines, "a"))
+
+
+@pytest.mark.parametrize("piece", [15, 30, 1 << 20])
+@pytest.mark.parametrize("name", ["run.trec", "run.gz"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        PLAIN,
+        f"# a b 1 2 c\n\n{LINES[0]}\n# another\n\n\n{LINES[1].replace(' ', chr(9))}\r\n{LINES[2]}",
+        f"{LINES[0]}\n\ufeff{LINES[1]}\n  {LINES[2]}  \n",
+    ],
+)
+def test_large_files_are_read_in_pieces(tmp_path, monkeypatch, content, name, piece):
+    monkeypatch.setattr("toolkit.formats.trec_runs.PIECE", piece)
+    data = content.encode()
+    path = write(tmp_path, gzip.compress(data) if name.endswith(".gz") else data, name)
+    assert columns(read_run(path)) == COLUMNS
+    assert stream_trec(path, "a") is not None
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (f"{LINES[0]}\n{LINES[1]}\n{LINES[0]}\n", "line 3: the same line as line 1"),
+        (f"{LINES[0]}\n{LINES[1]}\nq2 Q0 d9 3 nan t\n", "line 3: score nan is not a finite number"),
+        (f"{LINES[0]}\n{LINES[1]}\nq2 d9\n", "line 3: expected 6 columns, found 2"),
+    ],
+)
+def test_what_is_wrong_in_a_later_piece_is_named_with_its_line(tmp_path, monkeypatch, content, message):
+    monkeypatch.setattr("toolkit.formats.trec_runs.PIECE", 1)
+    assert refused(write(tmp_path, content))[0] == f"error: run.trec, {message}"
 
 
 def test_files_with_byte_order_marks_may_be_joined_by_cat(tmp_path):

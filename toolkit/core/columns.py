@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 ONE_ARRAY = 1 << 30  # bytes of text and offsets that are put into one arrow array, which ends at 2**31
-HASHED_AT_ONCE = 1 << 16  # what is worked on stays in the processor's caches
+AT_ONCE = 1 << 16  # values: what is worked on stays in the processor's caches
 LOW_BYTES = np.array([(1 << 8 * number) - 1 for number in range(9)], np.uint64)
 
 
@@ -177,7 +177,10 @@ class Ids:
         """Whether an id comes twice in a group; groups: (n,) int32, each line's."""
         if self._codes is None:
             keys = hashes(self._values)
-            keys += groups.astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
+            for first in range(0, len(keys), AT_ONCE):
+                keys[first : first + AT_ONCE] += groups[first : first + AT_ONCE].astype(np.uint64) * np.uint64(
+                    0xBF58476D1CE4E5B9
+                )
             keys.sort()
             if not (keys[1:] == keys[:-1]).any():  # where two are equal, it may be chance
                 return False
@@ -189,24 +192,24 @@ class Ids:
 def hashes(values: pyarrow.StringArray) -> np.ndarray:
     """(n,) uint64, equal for equal values: eight bytes at a time, so that there is no Python object a value."""
     _, bounds, data = values.buffers()
-    if not len(values) or data is None:
-        return np.zeros(len(values), np.uint64)
+    made = np.zeros(len(values), np.uint64)
+    if data is None:
+        return made
     bounds = np.frombuffer(bounds, np.int32)[values.offset : values.offset + len(values) + 1]
-    padded = np.zeros(bounds[-1] + 8, np.uint8)
-    padded[:-8] = np.frombuffer(data, np.uint8)[: bounds[-1]]
-    words = np.lib.stride_tricks.as_strided(padded[:8].view(np.uint64), (bounds[-1] + 1,), (1,))  # a word from every byte on
-    made = np.empty(len(values), np.uint64)
-    for start in range(0, len(values), HASHED_AT_ONCE):
-        starts = bounds[start : start + HASHED_AT_ONCE + 1].astype(np.int64)
-        lengths = np.diff(starts)
+    data = np.frombuffer(data, np.uint8)
+    for first in range(0, len(values), AT_ONCE):
+        starts = bounds[first : first + AT_ONCE + 1].astype(np.int64)
+        padded = np.append(data[starts[0] : starts[-1]], np.zeros(8, np.uint8))
+        words = np.lib.stride_tricks.as_strided(padded[:8].view(np.uint64), (len(padded) - 7,), (1,))  # one from each byte on
+        lengths, starts = np.diff(starts), starts[:-1] - starts[0]
         part = lengths.astype(np.uint64)
         for read in range(0, int(lengths.max()), 8):
             longer = slice(None) if read < lengths.min() else np.flatnonzero(lengths > read)
-            mixed = part[longer] ^ (words[starts[:-1][longer] + read] & LOW_BYTES[np.minimum(lengths[longer] - read, 8)])
+            mixed = part[longer] ^ (words[starts[longer] + read] & LOW_BYTES[np.minimum(lengths[longer] - read, 8)])
             mixed *= np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(29)
             part[longer] = mixed
-        made[start : start + HASHED_AT_ONCE] = part
+        made[first : first + AT_ONCE] = part
     return made
 
 

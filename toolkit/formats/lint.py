@@ -50,8 +50,9 @@ def lint_run(path: str | Path) -> list[Problem]:
 def lint_run_bytes(data: bytes) -> list[Problem]:
     """The same for the bytes of a run, decompressed."""
     even = data.replace(b"\t", b" ")
-    run, ranks = parse_plain(even, ""), plain_ranks(even)
-    if run is None or ranks is None or data.startswith(codecs.BOM_UTF8):
+    ranks = plain_ranks(even)
+    run = None if ranks is None or data.startswith(codecs.BOM_UTF8) else parse_plain([even], "")
+    if run is None:
         return examine_run(data)[1]
     return by_line(order_warnings(run, ranks, range(1, len(run) + 1)))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,18 +37,32 @@ def evened(data: bytes) -> bytes:
     return data.lstrip(b"\n")
 
 
-def parse_plain(data: bytes, source: str) -> Run | None:
-    """The run of lines that are all alike (one blank between columns, no comments, no blank lines); None where someone has to
-    look closer.
-    """
-    table = _table(data, RUN, ("query_id", "doc_id", "score"))
-    if table is None:
+def parse_plain(pieces: Iterable[bytes], source: str) -> Run | None:
+    """The run of whole lines, given in pieces; None where someone has to look closer."""
+    import pyarrow
+
+    tables, tag = [], ""
+    for piece in pieces:
+        table = _table(piece, RUN, ("query_id", "doc_id", "score"))
+        if table is None:
+            piece = evened(piece)
+            table = _table(piece, RUN, ("query_id", "doc_id", "score")) if piece else None
+        if table is not None:
+            tables.append(table)
+            tag = tag or piece.partition(b"\n")[0].rpartition(b" ")[2].decode()
+        elif piece:
+            return None
+    if not tables:
         return None
-    queries, query_ids = decode_dictionary(table["query_id"])
-    tag = data.partition(b"\n")[0].rpartition(b" ")[2].decode()
+    table = pyarrow.concat_tables(tables)
+    del tables, piece  # a run of millions of lines is in memory once
     scores = to_numpy(table["score"])
+    queries, query_ids = decode_dictionary(table["query_id"])
+    table = table.select(["doc_id"])
     run = Run(tuple(query_ids.to_pylist()), queries, Ids.of(table["doc_id"]), scores, tag=tag, source=source)
-    fine = (np.abs(scores) <= FLOAT32_MAX).all() and _are_query_ids(run.query_ids)  # NaN is never below
+    del table
+    # a score that is NaN makes both NaN, which is neither above nor below
+    fine = scores.min() >= -FLOAT32_MAX and scores.max() <= FLOAT32_MAX
     return run if fine and not run.documents.comes_twice(queries) else None
 
 
@@ -60,15 +75,17 @@ def parse_plain_qrels(data: bytes, source: str) -> Qrels | None:
     (queries, query_ids), (subtopics, iterations) = (decode_dictionary(table[name]) for name in ("query_id", "iteration"))
     documents = Ids.of(table["doc_id"])
     given_for = queries.astype(np.int64) * len(iterations) + subtopics
-    if not _are_query_ids(names := tuple(query_ids.to_pylist())) or documents.comes_twice(given_for):
+    if documents.comes_twice(given_for):
         return None
     docs, doc_ids = documents.codes, documents.distinct
-    return Qrels(names, queries, doc_ids, docs, relevance, tuple(iterations.to_pylist()), subtopics, source)
+    return Qrels(
+        tuple(query_ids.to_pylist()), queries, doc_ids, docs, relevance, tuple(iterations.to_pylist()), subtopics, source
+    )
 
 
 def plain_ranks(data: bytes) -> np.ndarray | None:
     """(n,) int64, the rank column of such lines; None where a rank is no whole number, or there are several tags."""
-    table = _table(data, RUN, ("rank", "tag"))
+    table = _table(data, RUN, ("query_id", "rank", "tag"))
     return _whole_numbers(table["rank"]) if table is not None and len(decode_dictionary(table["tag"])[1]) == 1 else None
 
 
@@ -79,13 +96,10 @@ def _whole_numbers(column: pyarrow.ChunkedArray) -> np.ndarray | None:
     return np.array(list(map(int, texts)), np.int64)[codes] if all(map(_WHOLE.fullmatch, texts)) else None
 
 
-def _are_query_ids(names: Sequence[str]) -> bool:
-    """Whether no line is a comment or begins with a byte order mark."""
-    return not any(name.startswith(("#", "\ufeff")) for name in names)
-
-
 def _table(data: bytes, columns: Sequence[str], names: Sequence[str]) -> pyarrow.Table | None:
-    """Some of the columns of lines; None where one has another number of columns, one is empty, or a score is no number."""
+    """Some of the columns of lines, the first among them; None where a line has another number of columns or is a comment, a
+    column is empty, or a score is no number.
+    """
     import pyarrow
     from pyarrow import csv
 
@@ -94,7 +108,7 @@ def _table(data: bytes, columns: Sequence[str], names: Sequence[str]) -> pyarrow
     types = {"score": pyarrow.float64(), "doc_id": pyarrow.string()}
     text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     try:
-        return csv.read_csv(
+        table = csv.read_csv(
             pyarrow.BufferReader(data),
             csv.ReadOptions(column_names=columns, block_size=BLOCK),
             csv.ParseOptions(delimiter=" ", quote_char=False, escape_char=False, ignore_empty_lines=False),
@@ -110,6 +124,9 @@ def _table(data: bytes, columns: Sequence[str], names: Sequence[str]) -> pyarrow
         )
     except pyarrow.ArrowInvalid:
         return None
+    query_ids = itertools.chain.from_iterable(chunk.dictionary.to_pylist() for chunk in table["query_id"].chunks)
+    # a comment may have as many columns as a line
+    return None if any(query_id.startswith(("#", "\ufeff")) for query_id in query_ids) else table
 
 
 def _has_empty(data: bytes) -> bool:

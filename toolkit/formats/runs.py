@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import open_input
+from toolkit.core.files import is_stream, open_input
 from toolkit.core.runs import Run
 from toolkit.formats import column_runs, json_runs, pickled
 from toolkit.formats.lines import read_bytes, source_name, without_marks
 from toolkit.formats.problems import codes
 from toolkit.formats.requests import parse_requests
-from toolkit.formats.trec_runs import is_trec, parse_trec, write_run
+from toolkit.formats.trec_runs import is_trec, parse_trec, stream_trec, write_run
 
 Parse = Callable[[bytes, str], Run]
 
@@ -138,6 +138,8 @@ def read_run(path: str | Path, form: str = "") -> Run:
     if form and form not in FORMS:
         raise ToolkitError(f"no form {form!r} of runs", f"known: {', '.join(FORMS)}")
     source = source_name(path)
+    if form in ("", "trec") and not is_stream(path) and (run := stream_trec(path, source)) is not None:
+        return run
     most = pickled.MOST if pickled.is_pickled(_start(path), source) else None
     return parse_run(read_bytes(path, most), source, form)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from toolkit.core.columns import split_lines, to_arrow, to_numpy
-from toolkit.core.files import open_output
+from toolkit.core.files import open_input, open_output
 from toolkit.core.runs import Run
 from toolkit.formats.ids import check_ids
-from toolkit.formats.lines import first_lines, is_text, text_problems
+from toolkit.formats.lines import first_lines, is_text, text_problems, without_marks
 from toolkit.formats.lint import is_score, run_from_lines, scan_run
-from toolkit.formats.parse import evened, parse_plain
+from toolkit.formats.parse import parse_plain
 from toolkit.formats.problems import by_line, refuse
 from toolkit.formats.run_checks import check_scores
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 WRITTEN_AT_ONCE = 1 << 18  # lines
+PIECE = 1 << 23  # bytes that are read at once
 DEFAULT_TAG = "tandem"
 
 
@@ -42,14 +45,27 @@ def parse_trec(data: bytes, source: str) -> Run:
     Raises ToolkitError with all problems of the file (wrong number of columns, a score that is no finite number,
     a document twice in a query, bytes that are not UTF-8, no lines at all).
     """
-    plain = parse_plain(data, source)
-    plain = parse_plain(evened(data), source) if plain is None else plain
+    plain = parse_plain([data], source)
     if plain is not None:
         return plain
     # something is wrong: the linter finds all of it
     lines, problems = scan_run(data)
     refuse(source, by_line(problems + text_problems(data)))
     return run_from_lines(lines, source)
+
+
+def stream_trec(path: str | Path, source: str) -> Run | None:
+    """The run of a file whose lines are plainly fine, without ever having all of its bytes in memory; None for any other file,
+    which is to be read again, as a whole.
+    """
+    try:
+        with open_input(path) as file:
+            first = file.read(PIECE) + file.readline()
+            if not is_trec(first) or without_marks(first[:256]).lstrip().startswith((b"{", b"[")):  # JSON may look like it
+                return None
+            return parse_plain(itertools.chain([first], iter(lambda: file.read(PIECE) + file.readline(), b"")), source)
+    except (EOFError, OSError, zlib.error):  # whoever reads all of it says where it breaks off
+        return None
 
 
 def write_run(run: Run, path: str | Path, *, tag: str | None = None, decimals: int | None = None, ties: str = "trec") -> None:
