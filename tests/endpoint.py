@@ -11,6 +11,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 SHOWN = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 
 
+# what never ends: how it begins, what comes again and again, seconds between
+ENDLESS = {
+    "drip": (b"HTTP/1.1 200 OK\r\n\r\n", b" ", 0.05),
+    "flood": (b"HTTP/1.1 200 OK\r\n\r\n", b" " * (1 << 20), 0.0),
+    "headers": (b"HTTP/1.1 200 OK\r\n", b"X-A: b", 0.05),
+    "continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.05),
+}
+
+
 class Script:
     """What the server answers.
 
@@ -18,7 +27,8 @@ class Script:
     delay    seconds before each answer
     faults   what goes wrong first, one a request, in this order: a status, (status, headers), (status, headers, body), `close`
              (half an answer, then the connection goes), `silence` (nothing until the test ends), `drip` and `flood` (a byte
-             each 50 ms, or as many as fit, for ever), or bytes sent with status 200
+             each 50 ms, or as many as fit, for ever), `headers` and `continue` (headers, or `100 Continue`, for ever), or bytes
+             sent with status 200
     always   the same for every request, after the faults
     bodies   the requests as they came; `headers` theirs; `most` how many there were at the same time
     """
@@ -105,8 +115,8 @@ def _handler(script):
             elif status == "silence":
                 script.done.wait(60)
                 self.close_connection = True
-            elif status in ("drip", "flood"):
-                self._go_on(*((b" ", 0.05) if status == "drip" else (b" " * (1 << 20), 0.0)))
+            elif status in ENDLESS:
+                self._go_on(*ENDLESS[status])
             elif status == "close":
                 data = json.dumps(completion("fine")).encode()
                 self._send(200, data[: len(data) // 2], length=len(data))
@@ -114,10 +124,10 @@ def _handler(script):
             else:
                 self._send(status, body if isinstance(body, bytes) else json.dumps(body).encode(), headers)
 
-        def _go_on(self, data, pause):
+        def _go_on(self, begin, data, pause):
             self.close_connection = True
             with contextlib.suppress(OSError):
-                self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+                self.wfile.write(begin)
                 while not script.done.wait(pause):
                     self.wfile.write(data)
 

@@ -1,7 +1,9 @@
 """A local HTTP server that behaves as badly as asked, for tests of downloads."""
 
+import contextlib
 import email.utils
 import re
+import socketserver
 import threading
 import time
 from contextlib import contextmanager
@@ -117,3 +119,29 @@ def _handler(files):
             pass
 
     return Handler
+
+
+@contextmanager
+def endless(begin, again, pause=0.02):
+    """The address of a server that sends `begin` to whoever connects, and then `again` for ever."""
+    stop = threading.Event()
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            with contextlib.suppress(OSError):
+                self.request.recv(1 << 16)
+                self.request.sendall(begin)
+                while not stop.wait(pause):
+                    self.request.sendall(again)
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+    server = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        stop.set()
+        server.shutdown()
+        server.server_close()

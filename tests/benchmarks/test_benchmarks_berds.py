@@ -111,8 +111,8 @@ def test_a_split_is_fetched_from_its_repository_of_the_hub(home, tmp_path):
     write_parquet(hub / "data" / "test-00000-of-00001.parquet", [{**ROWS[0], "id": "1"}, {**ROWS[0], "id": "2"}])
     command = ["benchmarks", "fetch", "berds-kialo-test"]
     files = hub_files(hub, {"repository": "timchen0618/Kialo", "revision": COMMIT})
-    about = {"id": "timchen0618/Kialo", "sha": COMMIT, "siblings": []}
-    files.content["/api/datasets/timchen0618/Kialo/revision/main"] = json.dumps(about).encode()
+    listed = files.content[f"/api/datasets/timchen0618/Kialo/revision/{COMMIT}"]
+    files.content["/api/datasets/timchen0618/Kialo/revision/main"] = listed
     with serving(files):
         env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
         done = process(*command, env=env)

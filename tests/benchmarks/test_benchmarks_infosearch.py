@@ -444,9 +444,12 @@ def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, tmp_path):
 @pytest.mark.process
 def test_a_damaged_download_is_not_met_again(home, tmp_path):
     write_parquet(tmp_path / "hub", "audience")
-    hub = hub_files(tmp_path / "hub", registry.benchmark("infosearch").groups[0])
-    corpus = next(name for name in hub.content if "/corpus/" in name)
-    good, hub.content[corpus] = hub.content[corpus], hub.content[corpus][:-9] + b"corrupted"
+    group = registry.benchmark("infosearch").groups[0]
+    good = hub_files(tmp_path / "hub", group).content
+    corpus = next(name for name in good if "/corpus/" in name)
+    path = tmp_path / "hub" / "corpus" / corpus.rpartition("/")[2]
+    path.write_bytes(path.read_bytes()[:-9] + b"corrupted")
+    hub = hub_files(tmp_path / "hub", group)  # lists what it gives
     with serving(hub) as files:
         env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
         done = process("benchmarks", "fetch", "infosearch-audience", env=env)
@@ -456,7 +459,10 @@ def test_a_damaged_download_is_not_met_again(home, tmp_path):
             "hint:  run again, or take a local copy (tandem benchmarks fetch infosearch --from DIR), "
             "or use the mini (infosearch-mini)",
         ]
-        hub.content[corpus] = good
+        hub.content.update({corpus: good[corpus]})  # which is not what is listed
+        done = process("benchmarks", "fetch", "infosearch-audience", env=env)
+        assert f"({path.name}: git differs: expected " in done.stderr.splitlines()[1]
+        hub.content.update(good)
         assert process("benchmarks", "fetch", "infosearch-audience", env=env).returncode == 0
 
 

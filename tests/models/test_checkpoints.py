@@ -13,7 +13,8 @@ from unittest.mock import patch
 
 import pytest
 import tiny
-from serving import Files, serving
+from hub_layout import sibling
+from serving import Files, endless, serving
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
@@ -52,29 +53,20 @@ def bert(tmp_path_factory):
 
 
 def hub_files(folder, commit=COMMIT, repository="org/tiny", siblings=None):
-    """What the hub's addresses give for a repository at one commit: facts, the list of its files, the files."""
-    content, tree = {}, []
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = str(path.relative_to(folder))
-        content[f"/{repository}/resolve/{commit}/{name}"] = path.read_bytes()
-        tree.append({"type": "file", "path": name, "oid": f"{len(tree):040x}", "size": path.stat().st_size})
-    files = siblings or [{"rfilename": entry["path"], "size": entry["size"]} for entry in tree]
-    facts = json.dumps({"id": repository, "sha": commit, "siblings": files}).encode()
+    """What the hub's addresses give for a repository at one commit: the list of its files, and the files."""
+    names = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
+    content = {f"/{repository}/resolve/{commit}/{name}": (folder / name).read_bytes() for name in names}
+    siblings = siblings or [sibling(name, (folder / name).read_bytes()) for name in names]
+    facts = json.dumps({"id": repository, "sha": commit, "siblings": siblings}).encode()
     content[f"/api/models/{repository}"] = content[f"/api/models/{repository}/revision/{commit}"] = facts
-    content[f"/api/models/{repository}/tree/{commit}"] = json.dumps(tree).encode()
-    content["/"] = b""
-    return Files(content, headers={"X-Repo-Commit": commit})
+    return Files(content)
 
 
 def located(base, revision, trust="", **env):
     """The folder of org/tiny on the hub at `base`, or the lines of the error; and what is said meanwhile."""
-    from huggingface_hub import constants
-
     env = {"HF_ENDPOINT": base, "HF_HUB_OFFLINE": "0"} | env
-    read = {"ENDPOINT": base, "HUGGINGFACE_CO_URL_TEMPLATE": f"{base}/{{repo_id}}/resolve/{{revision}}/{{filename}}"}
-    read["HF_HUB_OFFLINE"] = env["HF_HUB_OFFLINE"] == "1"  # its client reads the environment when it is imported
     spec = SystemSpec(name="tiny", description="", kind="dense", checkpoint="org/tiny", revision=revision)
-    with patch.dict(os.environ, env), patch.multiple(constants, **read), redirect_stderr(io.StringIO()) as said:
+    with patch.dict(os.environ, env), redirect_stderr(io.StringIO()) as said:
         try:
             found = [str(locate(spec, trust_remote_code=bool(trust)))]
         except ToolkitError as error:
@@ -242,7 +234,7 @@ def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, bert, tmp_path):
         kept = home / "models" / "org--tiny" / COMMIT
         assert (out, err) == ([str(kept)], ["fetching org/tiny"])
         found = {str(path.relative_to(kept)) for path in kept.rglob("*") if path.is_file()}
-        assert found == {*(path.name for path in bert.iterdir()), "1_Pooling/config.json"}
+        assert found == {*(path.name for path in bert.iterdir()), "1_Pooling/config.json", "tandem.sha256"}
         assert (kept / "model.safetensors").read_bytes() == (bert / "model.safetensors").read_bytes()
         asked = len(files.requests)
         assert located(files.base, COMMIT) == ([str(kept)], [])
@@ -285,20 +277,53 @@ def test_folders_of_the_hub_tell_their_commit(home, tmp_path):
     assert commits_of(kept, tmp_path, kept) == {"org/tiny": COMMIT}
 
 
-def test_a_file_outside_of_the_folder_is_not_written(home, bert, tmp_path):
-    (tmp_path / "hub").mkdir()
-    folder = shutil.copytree(bert, tmp_path / "hub" / "tiny")
-    names = [path.name for path in folder.iterdir()]
-    listed = [{"rfilename": name, "size": 1} for name in [*names, "../config.json"]]
-    files = hub_files(folder, siblings=listed)
-    tree = f"/api/models/org/tiny/tree/{COMMIT}"
-    outside = {"type": "file", "path": "../config.json", "oid": "0" * 40, "size": 2}
-    files.content[tree] = json.dumps([*json.loads(files.content[tree]), outside]).encode()
-    files.content[f"/org/tiny/resolve/{COMMIT}/../config.json"] = b"{}"
-    with serving(files):
+@pytest.mark.parametrize("name", ["../config.json", "/config.json", "a/../../config.json", "..\\config.json", "a\rb.json"])
+def test_a_file_outside_of_the_repository_is_refused_before_any_is_fetched(home, bert, name):
+    listed = [sibling("model.safetensors", b"x"), {"rfilename": name, "size": 2}]
+    with serving(hub_files(bert, siblings=listed)) as files:
         out, _ = located(files.base, COMMIT)
-    assert out[0].startswith("error: cannot fetch org/tiny")
-    assert not (home / "models" / "org--tiny" / "config.json").exists()
+    assert out[0].startswith("error: cannot fetch org/tiny at 0123456789ab from http")
+    assert "which is no file of a repository" in out[0]
+    assert len(files.requests) == 1
+    assert not (home / "models").exists()
+
+
+@pytest.mark.parametrize("sha", ["../../../evilsha", "main", "0" * 39, 7, None])
+def test_a_commit_that_is_none_is_refused(home, bert, sha):
+    with serving(hub_files(bert)) as files:
+        for revision in ("", COMMIT):
+            facts = {"sha": sha, "siblings": [sibling("model.safetensors", b"x")]}
+            path = "/api/models/org/tiny" + (f"/revision/{revision}" if revision else "")
+            files.content[path] = json.dumps(facts).encode()
+            out, _ = located(files.base, revision)
+            assert f"it names {str(sha)!r} as the commit, which is none" in out[0]
+    assert not (home / "models").exists()
+    assert not list(home.parent.glob("evilsha*"))
+
+
+def test_another_commit_than_the_pinned_one_is_refused(home, bert):
+    with serving(hub_files(bert)) as files:
+        files.content[f"/api/models/org/tiny/revision/{COMMIT}"] = json.dumps({"sha": "1" * 40, "siblings": []}).encode()
+        out, _ = located(files.base, COMMIT)
+    assert f"it has commit {'1' * 40} in its place" in out[0]
+
+
+def test_weights_that_are_not_those_that_the_hub_lists_are_refused(home, bert):
+    with serving(hub_files(bert)) as files:
+        path = f"/org/tiny/resolve/{COMMIT}/model.safetensors"
+        files.content[path] = files.content[path][:-1] + b"\xff"
+        out, _ = located(files.base, COMMIT)
+    assert "model.safetensors: sha256 differs: expected " in out[0]
+    assert not is_here("org/tiny")
+
+
+def test_a_body_that_goes_on_is_left_near_the_size_that_is_listed(home, bert):
+    listed = [sibling("config.json", b"{}"), sibling("model.safetensors", b"x" * 1000)]
+    with serving(hub_files(bert, siblings=listed)) as files:
+        files.content[f"/org/tiny/resolve/{COMMIT}/config.json"] = b"{}"
+        files.content[f"/org/tiny/resolve/{COMMIT}/model.safetensors"] = b"x" * (4 << 20)
+        out, _ = located(files.base, COMMIT)
+    assert "model.safetensors: it sends more than 1.0 MB: the file has 0.0 MB" in out[0]
 
 
 def test_the_token_is_in_no_message(home):
@@ -387,3 +412,22 @@ def test_other_refusals_and_no_network_are_one_line_too(home):
         f"error: org/tiny at {COMMIT[:12]} is not on this machine, and HF_HUB_OFFLINE is set",
         "hint:  unset HF_HUB_OFFLINE, or name a folder as the system",
     ]
+
+
+@pytest.mark.parametrize(("begin", "again"), [(b"HTTP/1.1 200 OK\r\n", b"X"), (b"HTTP/1.1 200 OK\r\n\r\n", b" ")])
+def test_a_hub_that_drags_its_list_out_is_left(home, monkeypatch, begin, again):
+    monkeypatch.setattr("toolkit.store.hub.LISTED", 0.3)
+    with endless(begin, again) as base:
+        out, _ = located(base, COMMIT)
+    assert out[0] == f"error: cannot fetch org/tiny at {COMMIT[:12]} from {base} (no answer within 0.3 seconds)"
+
+
+@pytest.mark.parametrize(
+    "body", [b"[", b"[]", b"{}", b'{"sha": {}}', b"[" * 100_000, b'{"sha": "' + b"0" * 40 + b'", "siblings": 7}']
+)
+def test_a_list_that_is_none_is_refused(home, bert, body):
+    with serving(hub_files(bert)) as files:
+        files.content[f"/api/models/org/tiny/revision/{COMMIT}"] = body
+        out, _ = located(files.base, COMMIT)
+    assert out[0].startswith("error: cannot fetch org/tiny at ")
+    assert len(out) == 2

@@ -96,10 +96,20 @@ def test_silence_is_an_answer_that_does_not_come():
     assert (answers[0].text, llm.usage.retries) == ("fine", 1)
 
 
-def test_an_answer_that_never_ends_is_not_waited_for():
-    with serving(Script(always="drip")) as script, pytest.raises(ToolkitError, match=r"no answer within 0\.3 seconds"):
+@pytest.mark.parametrize("always", ["drip", "headers", "continue"])
+def test_a_request_that_is_dragged_out_ends_in_time(always):
+    began = time.monotonic()
+    with serving(Script(always=always)) as script, pytest.raises(ToolkitError, match=r"no answer within 0\.3 seconds"):
         complete(script, timeout=0.3, retries=1)
     assert len(script.bodies) == 2
+    assert time.monotonic() - began < 5  # two attempts of 0.3 seconds, and the pause between them
+
+
+def test_a_connection_that_was_used_before_is_held_to_the_deadline_too():
+    with serving(Script(faults=[json.dumps(completion("first")).encode(), "headers"])) as script:
+        endpoint = Endpoint("m", base_url=script.base, concurrency=1, retries=1, timeout=0.3)
+        texts = [answer.text for _, answer in endpoint.answers([ask("1"), ask("2")])]
+    assert texts == ["first", "fine"]
 
 
 def test_an_answer_that_is_too_large_is_refused_and_not_asked_for_again(monkeypatch):

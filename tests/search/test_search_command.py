@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,6 +49,24 @@ def test_standard_output_has_the_run_and_nothing_else(place):
     ]
     assert done.stderr == "note: nothing was found in fruit for 1 of 3 topics (3); they have no lines in the run\n"
     assert not list(place.glob("*.yaml"))
+
+
+@pytest.mark.lucene
+def test_a_changed_file_of_an_index_is_found_where_one_asks(place, tmp_path):
+    shutil.copytree(place / "fruit", tmp_path / "fruit")
+    shutil.copy(place / "topics.tsv", tmp_path)
+    asked = ("--topics", "topics.tsv", "--index", "fruit", "--output", "run.trec", "--verify")
+    assert search(*asked, folder=tmp_path).returncode == 0
+    (tmp_path / "fruit" / "stray").write_text("x")
+    done = search(*asked, folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[:2] == [
+        "error: the files of index fruit are not as they were",
+        "  stray: not part of the index",
+    ]
+    (tmp_path / "fruit" / "tandem.yaml").unlink()
+    done = search(*asked, folder=tmp_path)
+    assert "note: nothing says what the files of index fruit were: they are not compared" in done.stderr
 
 
 @pytest.mark.lucene

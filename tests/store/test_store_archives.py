@@ -4,12 +4,18 @@ import io
 import stat
 import subprocess
 import tarfile
+import tempfile
 import zipfile
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from toolkit.core.errors import ToolkitError
-from toolkit.store import unpack
+from toolkit.store import archives, unpack
+
+FILES = (("index/segments_1", b"one" * 100), ("index/deep/_0.cfs", bytes(range(256)) * 4))
 
 
 def tar(path, *members, mode="w:gz"):
@@ -165,3 +171,57 @@ def test_a_full_disk_is_one_line_and_gives_the_space_back(tmp_path):
         assert list(disk.iterdir()) == []
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def zipped(path, *members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return path
+
+
+def test_more_bytes_than_an_archive_of_its_size_has_are_refused_and_the_limit_can_be_raised(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "ROOM", 1 << 16)
+    zeros = bytes(1 << 20)  # of which a thousandth is left when they are packed
+    for archive in (tar(tmp_path / "x.tar.gz", ("a", zeros)), zipped(tmp_path / "x.zip", ("a", zeros))):
+        with pytest.raises(ToolkitError, match="holds more files than its size lets expect") as caught:
+            unpack(archive, tmp_path / "out")
+        assert "--unpacked GB" in caught.value.hint
+        assert not (tmp_path / "out").exists()
+        unpack(archive, tmp_path / archive.suffix, most=1 << 20)
+
+
+@pytest.mark.parametrize("members", [[("/".join("a" * 21), b"")], [(f"a{number}", b"") for number in range(11)]])
+def test_too_many_members_and_too_deep_ones_are_refused(tmp_path, monkeypatch, members):
+    monkeypatch.setattr(archives, "MEMBERS", 10)
+    for archive in (tar(tmp_path / "x.tar.gz", *members), zipped(tmp_path / "x.zip", *members)):
+        with pytest.raises(ToolkitError, match="has more than 10 files, or 20 folders in each other"):
+            unpack(archive, tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
+def test_a_header_that_would_fill_the_memory_is_not_read(tmp_path, kind):
+    header = tarfile.TarInfo("header")
+    header.type, header.size = kind, 1 << 40
+    (tmp_path / "x.tar").write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(1 << 16))
+    with pytest.raises(ToolkitError, match="is damaged or no archive"):
+        unpack(tmp_path / "x.tar", tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.tar"]
+
+
+@given(data=st.data())
+@settings(deadline=None)
+def test_archives_with_other_bytes_are_unpacked_or_refused(data):
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        make = data.draw(st.sampled_from([lambda: tar(folder / "x.tar.gz", *FILES), lambda: zipped(folder / "x.zip", *FILES)]))
+        archive = make()
+        whole = bytearray(archive.read_bytes())
+        for place, value in data.draw(st.lists(st.tuples(st.integers(0, len(whole) - 1), st.integers(0, 255)), max_size=8)):
+            whole[place] = value
+        archive.write_bytes(whole[: data.draw(st.integers(0, len(whole)))])
+        try:
+            unpack(archive, folder / "in" / "out")
+        except ToolkitError:
+            assert not (folder / "in" / "out").exists()
+        assert {path.name for path in folder.iterdir()} <= {archive.name, "in"}

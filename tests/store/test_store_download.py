@@ -1,17 +1,19 @@
 """Downloads against a local server that breaks off, lies, and knows no ranges."""
 
 import hashlib
+import importlib
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
-from serving import Files, serving
+from serving import Files, endless, serving
 
 from toolkit.core.errors import ToolkitError
 from toolkit.store import download, with_mirror, without_secrets
 
+module = importlib.import_module("toolkit.store.download")  # a function of the package has its name
 DATA = bytes(range(256)) * 8192  # 2 MiB: two chunks
 MD5 = hashlib.md5(DATA).hexdigest()
 HALF = len(DATA) // 2
@@ -258,3 +260,38 @@ def test_two_processes_ask_once_and_the_second_says_that_it_waits(target):
         assert second.returncode == 0
     assert len(files.requests) == 1
     assert target.read_bytes() == DATA
+
+
+NEVER = {
+    "headers that drip": (b"HTTP/1.1 200 OK\r\n", b"X-A: b"),
+    "continue for ever": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "a body that drips": (b"HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\n", b"x"),
+    "a body without a length": (b"HTTP/1.1 200 OK\r\n\r\n", b"x"),
+}
+
+
+@pytest.mark.parametrize("case", NEVER)
+def test_a_server_that_drags_a_request_out_is_left(target, monkeypatch, case):
+    monkeypatch.setattr(module, "STALLED", 0.2)
+    monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
+    began = time.monotonic()
+    with endless(*NEVER[case]) as base, pytest.raises(ToolkitError, match=r"cannot download a\.tar\.gz"):
+        download([f"{base}/a.tar.gz"], target, md5=MD5, size=len(DATA))
+    assert time.monotonic() - began < 10  # three attempts of 0.2 seconds
+
+
+def test_a_server_that_is_slow_and_sends_what_there_is_is_waited_for(target, monkeypatch):
+    """Each 64 KB give it as much time again; here the whole takes several times the limit of a stall."""
+    monkeypatch.setattr(module, "STALLED", 0.5)
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (20 << 16)
+    data = bytes(1 << 16)
+    with endless(head, data, pause=0.1) as base:
+        download([f"{base}/a"], target, md5=hashlib.md5(data * 20).hexdigest(), size=20 << 16)
+    assert target.stat().st_size == 20 << 16
+
+
+def test_an_endless_body_is_left_near_the_known_size(target):
+    with endless(b"HTTP/1.1 200 OK\r\n\r\n", bytes(1 << 20), pause=0) as base, pytest.raises(ToolkitError) as caught:
+        download([f"{base}/a"], target, md5=MD5, size=len(DATA))
+    assert caught.value.problems[0].endswith(": it sends more than 3.4 MB: the file has 2.1 MB")
+    assert leftovers(target) == []

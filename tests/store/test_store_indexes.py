@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -106,3 +107,51 @@ def test_a_lock_may_be_taken_again_within_and_is_given_back(home):
     code = "from toolkit.store import lock\nwith lock('index x'): print('mine')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
     assert (done.stdout, done.stderr) == ("mine\n", "")
+
+
+def test_two_entries_whose_addresses_end_alike_get_each_its_own(home):
+    first, second = archive("segments_1"), archive("segments_2")
+    with serving(Files({"/a/index.tar.gz": first, "/b/index.tar.gz": second})) as files:
+        specs = [
+            IndexSpec(name, "", "lucene", (f"{files.base}/{place}/index.tar.gz",), hashlib.md5(data).hexdigest(), len(data))
+            for name, place, data in (("one", "a", first), ("two", "b", second))
+        ]
+        # as left by a process that was killed before it unpacked
+        kept = home / "downloads" / specs[1].md5 / "index.tar.gz"
+        kept.parent.mkdir(parents=True)
+        kept.write_bytes(first)
+        folders = [fetch_index(spec) for spec in specs]
+    assert [[path.name for path in folder.glob("segments*")] for folder in folders] == [["segments_1"], ["segments_2"]]
+
+
+@pytest.mark.parametrize(("name", "md5"), [("x", "../../../evil"), ("x", "a" * 31), ("../x", "a" * 32), ("x/y", "a" * 32)])
+def test_an_entry_that_is_no_name_and_digest_is_no_path(home, name, md5):
+    with pytest.raises(ToolkitError, match="has the MD5"):
+        fetch_index(IndexSpec(name, "", "lucene", ("http://127.0.0.1:1/x.tar.gz",), md5, 1))
+    assert not home.exists()
+
+
+def test_files_are_compared_with_what_was_unpacked_when_they_are_first_used(home, monkeypatch):
+    data = archive("lucene-tiny/segments_1", "lucene-tiny/_0.cfs")
+    with serving(Files({"/tiny.tar.gz": data})) as files:
+        there = spec(data, files.base)
+        folder = fetch_index(there)
+        assert fetch_index(there) == folder  # compared, and not again
+        compared = []
+        with monkeypatch.context() as patched:
+            patched.setattr("toolkit.store.indexes.changed_files", lambda *given: compared.append(given) or [])
+            fetch_index(there)
+        assert compared == []
+        shutil.rmtree(index_folder(there))
+        (fetch_index(there) / "_0.cfs").write_bytes(b"another")
+        with pytest.raises(ToolkitError, match="is not what was unpacked") as caught:
+            fetch_index(there)
+    assert caught.value.problems == ("lucene-tiny/_0.cfs: changed",)
+
+
+def test_a_body_that_goes_on_is_left_near_the_size_of_the_entry(home):
+    data = archive("segments_1")
+    with serving(Files({"/tiny.tar.gz": data + bytes(1 << 22)})) as files, pytest.raises(ToolkitError) as caught:
+        fetch_index(spec(data, files.base))
+    assert "it sends more than 1.4 MB: the file has 0.3 MB" in caught.value.problems[0]
+    assert list((home / "downloads").rglob("*.part")) == []

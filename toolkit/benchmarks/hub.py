@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import is_shown, say
-from toolkit.store import home, lock, reason, without_secrets
+from toolkit.core.progress import say
+from toolkit.store import home, lock, without_secrets
+from toolkit.store.hub import HubError, endpoint, fetch_files, is_offline, list_files
 
 README = "README.md"  # its head names the files of each configuration
 TABLES = ("*.jsonl", "*.jsonl.gz", "*.tsv", "*.parquet")
-TIMEOUT = 10  # seconds
 
 
 @contextmanager
@@ -23,23 +23,23 @@ def fetched(repository: str, revision: str, hint: str, patterns: Sequence[str] =
 
     What has arrived stays where the download is interrupted. It goes when the block ends well, and when the block cannot
     use it (ToolkitError): the next call downloads it again.
-    HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count, as for everything of huggingface_hub.
+    HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count.
 
     hint      the way out where the repository cannot be had (ToolkitError)
     patterns  of the files that are wanted, beside the README
     """
-    from huggingface_hub import constants
-
-    cache = home() / "hub" / repository.replace("/", "--")
+    cache, place = home() / "hub" / repository.replace("/", "--"), without_secrets(endpoint())
     with lock(f"hub {repository}"):
-        endpoint = without_secrets(constants.ENDPOINT)
-        say(f"fetching {repository} from {endpoint}")
+        say(f"fetching {repository} from {place}")
         try:
-            folder = _download(repository, revision, cache, patterns)
-        except Exception as error:  # whatever its HTTP library raises comes through
-            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EROFS, errno.EACCES):
-                raise  # nobody's network
-            message = f"cannot fetch {repository} at {revision[:12]} from {endpoint} ({reason(error)})"
+            if is_offline():
+                raise HubError("HF_HUB_OFFLINE is set")
+            commit, files = list_files("datasets", repository, revision)
+            wanted = [file for file in files if any(fnmatch(file.name, pattern) for pattern in (README, *patterns))]
+            folder = cache / commit
+            fetch_files("datasets", repository, commit, wanted, folder)
+        except HubError as error:
+            message = f"cannot fetch {repository} at {revision[:12]} from {place} ({error})"
             raise ToolkitError(message, hint, status=1) from error
         try:
             yield folder
@@ -50,17 +50,3 @@ def fetched(repository: str, revision: str, hint: str, patterns: Sequence[str] =
             message = error.message.replace(here, there).replace(str(folder), there.rstrip(": "))
             raise ToolkitError(message, f"run again, or {hint}", problems=problems, status=1) from error
         shutil.rmtree(cache)
-
-
-def _download(repository: str, revision: str, cache: Path, patterns: Sequence[str]) -> Path:
-    import requests
-    from huggingface_hub import constants, snapshot_download
-    from huggingface_hub.utils import disable_progress_bars
-
-    if not is_shown():
-        disable_progress_bars()
-    if not constants.HF_HUB_OFFLINE:
-        # huggingface_hub tries for half a minute before it says that there is no network
-        requests.head(constants.ENDPOINT, timeout=TIMEOUT)
-    where = {"repo_type": "dataset", "revision": revision, "cache_dir": cache}
-    return Path(snapshot_download(repository, allow_patterns=[README, *patterns], **where))

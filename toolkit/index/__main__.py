@@ -52,6 +52,13 @@ def parser() -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="one corpus for each question that the documents name (default: where they name one)",
     )
+    fetch = parser.add_argument_group("fetching")
+    fetch.add_argument(
+        "--unpacked",
+        type=float,
+        metavar="GB",
+        help="the most that an archive may come to (default: 20 times its size and 1 GB)",
+    )
     model = parser.add_argument_group("encoding")
     model.add_argument("--system", metavar="S", help="of the registry, a folder, or a Hugging Face id")
     recipe_options(model)
@@ -129,7 +136,8 @@ def _fetch(name: str, args: argparse.Namespace) -> int:
     from toolkit.index import download_of, find_index
 
     selection, known = find(name), name in registry.indexes() or name in registry.index_aliases()
-    where = (lambda group: download_of(registry.index(name))) if known else find_index(name)
+    most = None if args.unpacked is None else int(args.unpacked * 1e9)
+    where = (lambda group: download_of(registry.index(name), unpacked=most)) if known else find_index(name)
     for group in selection.groups if selection else ("all",):
         source = where(group)
         if args.dry_run:

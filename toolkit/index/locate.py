@@ -125,11 +125,15 @@ def prebuilt(spec: IndexSpec, system: SystemSpec | None = None) -> Source:
     return download_of(spec, system)
 
 
-def download_of(spec: IndexSpec, system: SystemSpec | None = None) -> Source:
-    """The same, whatever searches it."""
+def download_of(spec: IndexSpec, system: SystemSpec | None = None, unpacked: int | None = None) -> Source:
+    """The same, whatever searches it. unpacked: the most bytes that its files may have, see `toolkit.store.archives.unpack`."""
     there = index_folder(spec).exists()
     plan = f"the prebuilt index {spec.name}" + ("" if there else f", downloaded first ({spec.size / 1e9:.1f} GB)")
-    return Source(spec.name, plan, lambda threads: _index(spec.name, fetch_index(spec), spec.kind, system))
+
+    def open_fetched(threads: int) -> Index:
+        return _index(spec.name, fetch_index(spec, unpacked=unpacked), spec.kind, system)
+
+    return Source(spec.name, plan, open_fetched)
 
 
 def benchmark_index(collection: Collection, group: str, system: SystemSpec | None = None, build: Build | None = None) -> Source:

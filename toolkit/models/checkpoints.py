@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
-from toolkit.models.hub import COMMIT, cached_folder, check_access, commits_of, fetch_checkpoint, is_cached, is_offline
+from toolkit.models.hub import cached_folder, check_access, commits_of, fetch_checkpoint, is_cached
 from toolkit.provenance import model_identity
 from toolkit.store import reason
+from toolkit.store.hub import COMMIT, is_offline
 
 if TYPE_CHECKING:
     from types import ModuleType

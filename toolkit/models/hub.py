@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.progress import is_shown, say
-from toolkit.store import check_room, home, lock, reason, shown, without_secrets
-
-if TYPE_CHECKING:
-    from huggingface_hub.hf_api import ModelInfo, RepoSibling
+from toolkit.core.progress import say
+from toolkit.store import check_room, home, lock, shown, without_secrets
+from toolkit.store.digests import write_digests
+from toolkit.store.hub import COMMIT, HubError, HubFile, Listing, endpoint, fetch_files, is_offline, list_files
 
 # configuration and tokenizer, of the checkpoint and of its modules' folders (1_Pooling/config.json)
 CONFIGURATION = re.compile(r"([^/]+/)?[^/]+\.(json|txt|model|jinja)")
@@ -25,9 +21,7 @@ CODE = re.compile(r".+\.py")
 # other formats, states of the training, and a second copy of all weights that some repositories have
 OTHERS = re.compile(r"(onnx|openvino|coreml|original|gguf|checkpoint-\d+)/.*|consolidated.*\.safetensors")
 PICKLES = (".bin", ".pt", ".pth", ".ckpt")
-COMMIT = re.compile(r"[0-9a-f]{40}")
 WITH_CODE = ".code"  # ends the names of folders that have the repository's own code, too
-TIMEOUT = 10  # seconds
 LARGE = 100_000_000  # bytes; from here on the size is said beforehand
 
 
@@ -47,12 +41,12 @@ def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = 
         return _offline(name, repository, revision, commits, suffix)
     with lock(f"model {repository}"):
         with _explained(repository, revision):
-            info = _info(repository, revision)
+            listing = list_files("models", repository, revision)
         if not revision:
-            say(f"{name}: revision not pinned, resolved to {info.sha}")
-        folder = commits / f"{info.sha}{suffix}"
+            say(f"{name}: revision not pinned, resolved to {listing.commit}")
+        folder = commits / f"{listing.commit}{suffix}"
         if not folder.is_dir():
-            _download(repository, info, _chosen(repository, info, code), folder)
+            _download(name, repository, listing.commit, _chosen(repository, listing, code), folder)
     return folder
 
 
@@ -71,11 +65,9 @@ def check_access(repository: str) -> None:
 
 
 def _gated(repository: str) -> ToolkitError:
-    from huggingface_hub import constants
-
     token = os.environ.get("HF_TOKEN")
     why = "HF_TOKEN has no access to it" if token else "HF_TOKEN is not set"
-    hint = f"accept its terms at {without_secrets(constants.ENDPOINT)}/{repository}" + ("" if token else ", and set HF_TOKEN")
+    hint = f"accept its terms at {without_secrets(endpoint())}/{repository}" + ("" if token else ", and set HF_TOKEN")
     return ToolkitError(f"{repository} is gated and {why}", hint, status=1)
 
 
@@ -83,11 +75,6 @@ def is_cached(repository: str, revision: str = "") -> bool:
     """Whether a model repository is complete on this machine: at a commit, or at any where none is named."""
     commits = {path.name.removesuffix(WITH_CODE) for path in _place(repository).glob("*")}
     return revision in commits if COMMIT.fullmatch(revision) else any(COMMIT.fullmatch(commit) for commit in commits)
-
-
-def is_offline() -> bool:
-    """Whether HF_HUB_OFFLINE says so; looked up each time, as the hub's client has read it when it was imported."""
-    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
 
 
 def commits_of(*folders: Path) -> dict[str, str]:
@@ -114,71 +101,56 @@ def _offline(name: str, repository: str, revision: str, commits: Path, suffix: s
     return here[0]
 
 
-def _info(repository: str, revision: str) -> ModelInfo:
-    import requests
-    from huggingface_hub import HfApi, constants
-
-    # huggingface_hub tries for half a minute before it says that there is no network
-    requests.head(constants.ENDPOINT, timeout=TIMEOUT)
-    return HfApi().model_info(repository, revision=revision or None, files_metadata=True, timeout=TIMEOUT)
-
-
-def _chosen(repository: str, info: ModelInfo, code: bool) -> list[RepoSibling]:
+def _chosen(repository: str, listing: Listing, code: bool) -> list[HubFile]:
     """The files to get. ToolkitError for a repository without safetensors."""
     kinds = [CONFIGURATION, WEIGHTS, *([CODE] if code else [])]
-    files = [file for file in info.siblings or () if not OTHERS.fullmatch(file.rfilename)]
-    chosen = [file for file in files if any(kind.fullmatch(file.rfilename) for kind in kinds)]
-    if not any(WEIGHTS.fullmatch(file.rfilename) for file in chosen):
-        pickled = [file.rfilename for file in files if file.rfilename.endswith(PICKLES)]
+    files = [file for file in listing.files if not OTHERS.fullmatch(file.name)]
+    chosen = [file for file in files if any(kind.fullmatch(file.name) for kind in kinds)]
+    if not any(WEIGHTS.fullmatch(file.name) for file in chosen):
+        pickled = [file.name for file in files if file.name.endswith(PICKLES)]
         if not pickled:
-            raise ToolkitError(f"{repository} at {info.sha[:12]} has no safetensors", "is it a model's repository?")
-        message = f"{repository} at {info.sha[:12]} has pickled weights only ({pickled[0]})"
+            raise ToolkitError(f"{repository} at {listing.commit[:12]} has no safetensors", "is it a model's repository?")
+        message = f"{repository} at {listing.commit[:12]} has pickled weights only ({pickled[0]})"
         hint = "pickles can run code and are not loaded: convert them, and name the folder as the system"
         raise ToolkitError(message, hint)
     return chosen
 
 
-def _download(repository: str, info: ModelInfo, files: list[RepoSibling], folder: Path) -> None:
+def _download(name: str, repository: str, commit: str, files: list[HubFile], folder: Path) -> None:
     """Get the files beside `folder`, where a later call resumes, and rename when all are there."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.utils import disable_progress_bars
-
     part = folder.with_name(f"{folder.name}.part")
     part.mkdir(parents=True, exist_ok=True)
-    size = sum(file.size or 0 for file in files)
+    size = sum(file.size for file in files)
     arrived = sum(path.stat().st_size for path in part.rglob("*") if path.is_file())
     free = check_room(part, size - arrived, repository)
     if size >= LARGE:
         say(f"{repository}: {shown(size)}, {shown(min(arrived, size))} of it there, {shown(free)} free in {part.parent}")
     else:
         say(f"fetching {repository}")
-    if not is_shown():
-        disable_progress_bars()
-    with _explained(repository, info.sha):
-        names = [file.rfilename for file in files]
-        snapshot_download(repository, revision=info.sha, local_dir=part, allow_patterns=names)
-    shutil.rmtree(part / ".cache", ignore_errors=True)
+    if unchecked := [file.name for file in files if WEIGHTS.fullmatch(file.name) and file.checksum is None]:
+        place = without_secrets(endpoint())
+        say(f"warning: {name}: {place} lists no SHA-256 of {unchecked[0]}: its weights are taken as they come")
+    with _explained(repository, commit):
+        fetch_files("models", repository, commit, files, part)
+    write_digests(part)
     part.rename(folder)
 
 
 @contextmanager
 def _explained(repository: str, revision: str) -> Iterator[None]:
-    """Whatever the hub's client raises, in one line."""
-    from huggingface_hub import constants, errors
-
-    endpoint = without_secrets(constants.ENDPOINT)
+    """Whatever the hub or the network refuses, in one line."""
+    place = without_secrets(endpoint())
     try:
         yield
-    except errors.GatedRepoError as error:
-        raise _gated(repository) from error
-    except errors.RevisionNotFoundError as error:
-        raise ToolkitError(f"{repository} has no revision {revision}", "check the entry's revision", status=1) from error
-    except errors.RepositoryNotFoundError as error:
-        hint = "check the id; a private repository needs HF_TOKEN; a folder begins with ./"
-        raise ToolkitError(f"{endpoint} has no model {repository}", hint, status=1) from error
-    except Exception as error:  # whatever its HTTP library raises comes through
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EROFS, errno.EACCES):
-            raise  # nobody's network
+    except HubError as error:
+        code = error.code
+        if code == "GatedRepo":
+            raise _gated(repository) from error
+        if code == "RevisionNotFound":
+            raise ToolkitError(f"{repository} has no revision {revision}", "check the entry's revision", status=1) from error
+        if code == "RepoNotFound":
+            hint = "check the id; a private repository needs HF_TOKEN; a folder begins with ./"
+            raise ToolkitError(f"{place} has no model {repository}", hint, status=1) from error
         at = f" at {revision[:12]}" if revision else ""
-        message = f"cannot fetch {repository}{at} from {endpoint} ({reason(error)})"
+        message = f"cannot fetch {repository}{at} from {place} ({error})"
         raise ToolkitError(message, "check the network and run again, or name a folder as the system", status=1) from error

@@ -28,7 +28,7 @@ SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 OPTIONS = (
     *("recipe", "systems", "query_template", "plain_template", "pooling", "fuse", "instruction", "candidates", "language"),
     *("rerank", "rerank_recipe", "rerank_kind", "depth", "docs", "device", "batch_size", "trust_remote_code", "precision"),
-    *("hits", "threads", "k1", "b", "rm3", "output", "metadata", "tag"),
+    *("verify", "hits", "threads", "k1", "b", "rm3", "output", "metadata", "tag"),
 )
 
 
@@ -47,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
         help="search only the benchmark's candidates of each topic, or those of a run's file",
     )
     what.add_argument("--language", metavar="XX", help="analyzer for an index that does not record its language (default: en)")
+    what.add_argument("--verify", action="store_true", help="compare the index's files with what was built or fetched first")
     how = parser.add_argument_group("how")
     how.add_argument(
         "--system",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.benchmarks import TopicPart, TopicSet
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run, join_runs
-from toolkit.index import Index
+from toolkit.index import Index, check_files
 from toolkit.provenance import Provenance
 from toolkit.search.chosen_system import RULES, choose
 from toolkit.search.engines import Engine, SearchOptions, engine
@@ -38,6 +38,7 @@ class Retrieve(Step):
     recipe        a paper's way of using the system in place of the model card's; `systems` are YAML files with own entries
     query_template, plain_template   what is sent of a topic with, and without, an instruction
     language      of an index that does not record its own
+    verify        compare the files of every index with what was built or fetched, first
     device, precision, batch_size, trust_remote_code   of models; None where they are to choose
     parameters    of the system where they are not to be its own (`k1=1.2`, `rm3=True`)
 
@@ -57,6 +58,7 @@ class Retrieve(Step):
         query_template: str | None = None,
         plain_template: str | None = None,
         language: str | None = None,
+        verify: bool = False,
         device: str | None = None,
         precision: str | None = None,
         batch_size: int | None = None,
@@ -67,7 +69,7 @@ class Retrieve(Step):
         self.chosen = choose(system, parameters, precision, **how)
         threads = (os.cpu_count() or 1) if threads is None else threads
         self.options = SearchOptions(hits, threads, language, device, precision, batch_size, trust_remote_code)
-        self.index, self.candidates = index, candidates
+        self.index, self.candidates, self.verify = index, candidates, verify
         self.topics: TopicSet | None = None  # those that it was prepared for
         self._found: dict[str, Any] = {}  # of the engine, once it has searched
 
@@ -152,7 +154,10 @@ class Retrieve(Step):
     def open(self, results: Results) -> list[Index]:
         """Every index that will be searched, made or downloaded where it is not there yet."""
         self.prepare(results)
-        return self.engine.open()
+        opened = self.engine.open()
+        for index in opened if self.verify else ():
+            check_files(index)
+        return opened
 
     def apply(self, results: Results, tools: Tools) -> Results:
         """Open every index before anything is searched, then search part after part."""

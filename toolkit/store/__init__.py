@@ -2,14 +2,16 @@
 
 from toolkit.core.home import home
 from toolkit.store.archives import unpack
-from toolkit.store.download import check_room, download, reason, shown, with_mirror, without_secrets
-from toolkit.store.indexes import fetch_index, index_folder
+from toolkit.store.bounded_http import reason, without_secrets
+from toolkit.store.download import check_room, download, shown, with_mirror
+from toolkit.store.indexes import fetch_index, fetched_files, index_folder
 from toolkit.store.sharing import lock, new_folder
 
 __all__ = [
     "check_room",
     "download",
     "fetch_index",
+    "fetched_files",
     "home",
     "index_folder",
     "lock",

@@ -10,7 +10,6 @@ import os
 import random
 import re
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -19,7 +18,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.models.llm.estimate import Estimate
 from toolkit.models.llm.messages import Answer, Request
-from toolkit.store import reason
+from toolkit.store.bounded_http import Deadline, reason, session
 
 if TYPE_CHECKING:
     import requests
@@ -60,7 +59,7 @@ class Endpoint(Estimate):
     concurrency  requests at the same time
     retries      how often a request is repeated after 408, 409, 425, 429, 5xx, a broken connection, silence, or an answer
                  that is no chat completion; pauses grow exponentially, with jitter, and are never shorter than Retry-After
-    timeout      seconds until an answer begins, and as many again until it has ended
+    timeout      seconds for one attempt, from the connection to the end of the answer
     tolerant     go on where single requests get no answer (all attempts failed, or the server or its model refuses just this
                  one): their `Answer` says why in `error`. What concerns them all (the key, the address) ends it as ever, and
                  so do as many failures in a row as three times the requests at the same time
@@ -108,13 +107,13 @@ class Endpoint(Estimate):
 
         stop, failures, under_way = threading.Event(), [], threading.Semaphore(self.concurrency)
         url = self.address()
-        session = self._session(url)
+        connections = self._session(url)
 
         def attempt(task: tuple[int, Request]) -> tuple[int, Answer | None]:
             position, request = task
             under_way.acquire()
             try:
-                answer = None if stop.is_set() else self._ask(session, url, request, stop)
+                answer = None if stop.is_set() else self._ask(connections, url, request, stop)
                 self._in_a_row = 0
                 return position, answer
             except ToolkitError as error:
@@ -145,25 +144,18 @@ class Endpoint(Estimate):
 
     def _session(self, url: str) -> requests.Session:
         """Connections shared by threads and calls; proxies and certificates are the environment's."""
-        if self._shared:
-            return self._shared
-        import requests
-        from requests.adapters import HTTPAdapter
+        if not self._shared:
+            self._shared = session(self.concurrency)
+            settings = self._shared.merge_environment_settings(url, {}, False, None, None)
+            self._shared.proxies, self._shared.verify = settings["proxies"], settings["verify"]
+            self._shared.trust_env = False  # or it would look them up for every request, and for passwords in ~/.netrc
+        return self._shared
 
-        session = requests.Session()
-        for scheme in ("http://", "https://"):
-            session.mount(scheme, HTTPAdapter(pool_maxsize=self.concurrency))
-        settings = session.merge_environment_settings(url, {}, False, None, None)
-        session.proxies, session.verify = settings["proxies"], settings["verify"]
-        session.trust_env = False  # or it would look them up for every request, and for passwords in ~/.netrc
-        self._shared = session
-        return session
-
-    def _ask(self, session: requests.Session, url: str, request: Request, stop: threading.Event) -> Answer:
+    def _ask(self, connections: requests.Session, url: str, request: Request, stop: threading.Event) -> Answer:
         body = {**request.options, **self.facts, "messages": list(request.messages)}
         for tried in range(self.retries + 1):
             try:
-                answer = _read(_post(session, f"{url}/chat/completions", body, self.timeout), url, tried)
+                answer = _read(_post(connections, f"{url}/chat/completions", body, self.timeout), url, tried)
                 if self.tolerant and answer.finish in REFUSALS:
                     raise _unanswered(
                         url, f"the model refuses to answer ({answer.finish})", "the request is recorded as unanswered"
@@ -241,7 +233,7 @@ def _say_quoted(server: str) -> None:
     say(f"warning: {server}: answers quote OPENAI_API_KEY or the password of the address; *** stands in its place")
 
 
-def _post(session: requests.Session, url: str, body: dict[str, Any], timeout: float) -> io.BytesIO:
+def _post(connections: requests.Session, url: str, body: dict[str, Any], timeout: float) -> io.BytesIO:
     """The body of the server's answer of status 200. `_Again` for what may pass, ToolkitError for what will not.
 
     All errors are raised `from None`: the request that the library's exceptions hold has the key in its headers.
@@ -249,17 +241,19 @@ def _post(session: requests.Session, url: str, body: dict[str, Any], timeout: fl
     from requests import exceptions as failed
     from urllib3.exceptions import HTTPError, LocationParseError, ReadTimeoutError
 
-    how = {"timeout": (CONNECT, timeout), "auth": _authorize, "allow_redirects": False, "stream": True}
+    how = {"timeout": (min(CONNECT, timeout), timeout), "auth": _authorize, "allow_redirects": False, "stream": True}
     try:
-        with session.post(url, json=body, **how) as response:
-            content = _content(response, url, timeout)
+        with Deadline(timeout) as deadline, connections.post(url, json=body, **how) as response:
+            content = _content(response, url)
+            if deadline.passed:  # a body without a length seems to end where its connection does
+                raise failed.ReadTimeout
     except (failed.InvalidURL, LocationParseError):  # a host that cannot be one
         raise ToolkitError(*NO_ADDRESS) from None
-    except failed.SSLError:
-        raise _refused(url, "its certificate cannot be trusted", "check OPENAI_BASE_URL") from None
-    except (failed.ReadTimeout, ReadTimeoutError):
-        raise _Again(_late(timeout)) from None
-    except (failed.RequestException, HTTPError) as error:
+    except (failed.RequestException, HTTPError, OSError) as error:
+        if deadline.passed or isinstance(error, failed.ReadTimeout | ReadTimeoutError):
+            raise _Again(f"no answer within {timeout:g} seconds") from None
+        if isinstance(error, failed.SSLError):
+            raise _refused(url, "its certificate cannot be trusted", "check OPENAI_BASE_URL") from None
         raise _Again(reason(error)) from None
     status = response.status_code
     if status == 200:
@@ -274,22 +268,13 @@ def _post(session: requests.Session, url: str, body: dict[str, Any], timeout: fl
     raise _unanswered(url, why, "the server refuses the request itself: check the system's model and parameters")
 
 
-def _content(response: requests.Response, url: str, timeout: float) -> io.BytesIO:
-    """The whole body, unpacked; a limit of size and one of time end what would go on for ever.
-
-    A stream has no text in a traceback: the body may quote the key.
-    """
-    content, until = io.BytesIO(), time.monotonic() + timeout
+def _content(response: requests.Response, url: str) -> io.BytesIO:
+    """The whole body, unpacked, up to a limit. A stream has no text in a traceback: the body may quote the key."""
+    content = io.BytesIO()
     while content.write(response.raw.read1(BLOCK, decode_content=True)):
         if content.tell() > MOST:
             raise _unanswered(url, f"it sends more than {MOST >> 20} MB for one answer", "check OPENAI_BASE_URL")
-        if time.monotonic() > until:
-            raise _Again(_late(timeout))
     return content
-
-
-def _late(timeout: float) -> str:
-    return f"no answer within {timeout:g} seconds"
 
 
 def _refused(url: str, why: str, hint: str) -> ToolkitError:
