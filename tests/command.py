@@ -6,11 +6,14 @@ Both take what `subprocess.run` takes and give what it gives, so that a test can
 import io
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
+
+import pytest
 
 from toolkit.__main__ import main
 from toolkit.benchmarks import benchmark, names
@@ -67,6 +70,22 @@ def process(*arguments, text=True, **options):
     name, *others = map(str, arguments)
     line = [sys.executable, "-m", f"toolkit.{name}", *others]
     return subprocess.run(line, capture_output=True, text=text, **options)
+
+
+def powerless(*arguments, **options):
+    """The same without a superuser's right to read and write what file modes forbid."""
+    if os.geteuid() == 0 and not shutil.which("setpriv"):
+        pytest.skip("a superuser needs setpriv to give up rights")
+    rights = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    name, *others = map(str, arguments)
+    line = [*rights, sys.executable, "-m", f"toolkit.{name}", *others]
+    return subprocess.run(line, capture_output=True, text=True, **options)
+
+
+def read_only(folder):
+    """Take away every right to write in a folder and all that is in it."""
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(path.stat().st_mode & ~0o222)
 
 
 def _stdin(data):

@@ -8,6 +8,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.diversify.embeddings import StoredVectors, SystemVectors, Wanted
 from toolkit.formats.vectors import VectorStore
+from toolkit.store.keyed_cache import key_of
 
 SPEC = SystemSpec("fake", "of the test", "dense", checkpoint="a/b", revision="0" * 40, templates={"passage": "{text} {title}"})
 
@@ -65,6 +66,22 @@ def test_what_was_interrupted_resumes(home, monkeypatch):
         source(first).embed([texts])
     source(second).embed([texts])
     assert (len(first.asked), len(second.asked)) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("vector", "how"),
+    [
+        (b"123", "an entry of 3 bytes is none of the vectors"),
+        (np.full(2, np.nan, np.float32).tobytes(), "an entry of 8 bytes is none of the vectors"),
+        (np.zeros(3, np.float32).tobytes(), "vectors of several dimensions"),
+    ],
+)
+def test_vectors_that_are_damaged_are_not_taken(home, vector, how):
+    made = source(FakeEncoder())
+    key = next(iter(made._inputs(wanted(["q"], a=("", "x"))).values()))
+    made.cache.put({key_of(key): vector})
+    with pytest.raises(ToolkitError, match=rf"\.sqlite: the cache is damaged \({how}"):
+        made.embed([wanted(["q"], a=("", "x"), b=("", "xx"))])
 
 
 def test_a_document_without_text_is_named(home):

@@ -1,3 +1,4 @@
+import json
 import re
 import signal
 import subprocess
@@ -150,8 +151,15 @@ def test_the_first_answer_stays(path):
     assert cache.get("key").text == "first"
 
 
-def test_an_entry_that_is_no_answer_is_one_line(path):
-    KeyedCache(path, "answers").put({b"key": b'{"txet": "fine"}'})
+WHOLE = {"text": "x", "finish": "stop", "model": "m", "server": "", "prompt_tokens": 1, "completion_tokens": 1}
+NO_ANSWERS = [b"", b"no JSON", b"\xff", b"[" * 100_000, b"[]", b'{"txet": "fine"}']
+OTHERS = ({"text": 1}, {"text": None}, {"prompt_tokens": "1"}, {"error": ""})
+NO_ANSWERS += [json.dumps(WHOLE | other).encode() for other in OTHERS]
+
+
+@pytest.mark.parametrize("entry", NO_ANSWERS, ids=range(len(NO_ANSWERS)))
+def test_an_entry_that_is_no_answer_is_one_line(path, entry):
+    KeyedCache(path, "answers").put({b"key": entry})
     with pytest.raises(ToolkitError, match=r"answers\.sqlite: the cache is damaged") as caught:
         AnswerCache(path).get("key")
     assert len(caught.value.lines()) == 2

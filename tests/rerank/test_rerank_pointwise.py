@@ -135,6 +135,18 @@ def test_an_interrupted_reranking_resumes_with_the_scores_cached(tmp_path, capsy
     assert "resuming: 4 of 7 scores are cached" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("blob", [b"", b"123", np.float64(np.nan).tobytes(), np.zeros(2).tobytes()])
+def test_scores_that_are_damaged_are_not_taken(tmp_path, blob):
+    class Cache(KeyedCache):
+        def put(self, entries):
+            super().put(dict.fromkeys(entries, blob))
+
+    with pytest.raises(RuntimeError):
+        rerank(RUN, TOPICS, TEXTS, Told(SCORES, fails_after=4), cache=Cache(tmp_path / "partial", "scores", "model"))
+    with pytest.raises(ToolkitError, match=r"partial: the cache is damaged \(an entry of \d+ bytes is none of the scores"):
+        rerank(RUN, TOPICS, TEXTS, Told(SCORES), cache=KeyedCache(tmp_path / "partial", "scores", "model"))
+
+
 def test_scores_of_another_model_are_not_taken(tmp_path):
     """Nor are those of the same one asked otherwise: see what the identity of a step's scores is."""
     whole = rerank(RUN, TOPICS, TEXTS, Told(SCORES), cache=KeyedCache(tmp_path / "partial", "scores", "one"))

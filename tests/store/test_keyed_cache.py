@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from toolkit.core.errors import ToolkitError
@@ -105,6 +106,29 @@ def test_a_damaged_file_is_one_line(path, damage):
     lines = caught.value.lines()
     assert len(lines) == 2
     assert str(path) in lines[0]
+    assert caught.value.status == 1
+
+
+ALTERED = {
+    "one more column": ("alter table entries add column note text", "table entries has the columns key, value, created, note"),
+    "a text": ("update entries set value = 'x'", "an entry is str, not bytes"),
+    "a number": ("update entries set value = 1e300", "an entry is float, not bytes"),
+    "another length": ("update entries set value = x'0102'", "an entry of 2 bytes is none of the scores: "),
+    "too long": ("update entries set value = zeroblob(100000000)", "string or blob too big"),
+    "another identity's table": ("drop table about", "table about has the columns of none"),
+}
+
+
+@pytest.mark.parametrize(("statement", "how"), ALTERED.values(), ids=ALTERED)
+def test_entries_that_are_something_else_are_one_line_that_names_the_file(path, statement, how):
+    KeyedCache(path, "scores").put({b"key": np.float64(1).tobytes()})
+    with sqlite3.connect(path) as database:
+        database.execute(statement)
+    database.close()
+    with pytest.raises(ToolkitError) as caught:
+        KeyedCache(path, "scores").get([b"key"], lambda blob: np.frombuffer(blob)[0])
+    assert caught.value.message.startswith(f"{path}: the cache is damaged ({how}")
+    assert caught.value.hint == "remove the file (the scores in it are lost), or name another"
     assert caught.value.status == 1
 
 

@@ -117,13 +117,15 @@ class SystemVectors:
                 self.cache.put({key: vector.tobytes() for key, vector in zip(keys, vectors, strict=True)})
                 vector_of |= zip(keys, vectors, strict=True)
                 advance(len(keys))
+        if len({len(vector) for vector in vector_of.values()}) > 1:
+            raise self.cache.damaged("vectors of several dimensions")
         places = {key: place for place, key in enumerate(vector_of)}
         rows = [{doc_id: places[key_of(one)] for doc_id, one in part.items()} for part in inputs]
         vectors = np.stack(list(vector_of.values()))
         return Embedded(vectors, {query_id: row for part, row in zip(wanted, rows, strict=True) for query_id in part.query_ids})
 
     def _cached(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
-        return {key: np.frombuffer(vector, np.float32) for key, vector in self.cache.get(keys).items()}
+        return self.cache.get(keys, _vector)
 
     def missing(self, wanted: Sequence[Wanted]) -> int:
         """How many texts would have to be encoded; all where only the hub knows which commit the checkpoint is."""
@@ -181,6 +183,14 @@ class StoredVectors:
         known = self.vectors.record
         model = {name: known[name] for name in ("system", "recipe", "checkpoint", "revision", "precision") if known.get(name)}
         return {"vectors": self.folder.name, "digest": self.vectors.digest, **model}
+
+
+def _vector(blob: bytes) -> np.ndarray:
+    """A vector as it was cached. ValueError for anything else."""
+    vector = np.frombuffer(blob, np.float32)
+    if not np.isfinite(vector).all():
+        raise ValueError("a vector with numbers that are not finite")
+    return vector
 
 
 def _rows(arrays: Sequence[np.ndarray], places: np.ndarray) -> np.ndarray:

@@ -97,7 +97,7 @@ def score_pairs(
     from toolkit.models.rerankers.base import chunks
 
     before, keys = reranker.truncated, [key_of(pair) for pair in pairs] if cache else []
-    known = cache.get(keys) if cache else {}
+    known = cache.get(keys, _score) if cache else {}
     if known:
         say(f"resuming: {len(known):,} of {len(pairs):,} scores are cached")
     with progress(f"reranking with {reranker.spec.name}", len(pairs), "pairs") as advance:
@@ -106,7 +106,7 @@ def score_pairs(
             """The scores of some pairs."""
             part, part_keys = pairs[unit], keys[unit]
             scores = np.full(len(part), np.nan)
-            done = {place: np.frombuffer(known[key])[0] for place, key in enumerate(part_keys) if key in known}
+            done = {place: known[key] for place, key in enumerate(part_keys) if key in known}
             scores[list(done)] = list(done.values())
             advance(len(done))
             for batch, values in reranker.batches(part, done):
@@ -121,6 +121,14 @@ def score_pairs(
     if truncated := reranker.truncated - before:
         say(f"note: {truncated:,} of {len(pairs):,} pairs did not fit into {reranker.spec.name} and were truncated")
     return np.concatenate(chunk_scores) if chunk_scores else np.empty(0)
+
+
+def _score(blob: bytes) -> float:
+    """A score as it was cached. ValueError for anything else."""
+    [score] = np.frombuffer(blob)
+    if not np.isfinite(score):
+        raise ValueError(f"a score is {score}")
+    return score
 
 
 def _check(pairs: Sequence[Pair], batch: Sequence[int], scores: np.ndarray, reranker: Reranker) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -14,10 +15,16 @@ from toolkit.core.files import lock_file, temporary_folder, umask
 from toolkit.core.home import home
 from toolkit.core.progress import say
 
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+
 
 @contextmanager
 def lock(name: str) -> Iterator[None]:
-    """Hold the lock `name` of TANDEM_HOME; a second process waits, and says so once. Reentrant within a thread."""
+    """Hold the lock `name` of TANDEM_HOME; a second process waits, and says so once. Reentrant within a thread.
+
+    In a home that may not be written (another user's, a published one) nothing is locked: what is there is complete, and can be
+    read. ToolkitError where the block writes there.
+    """
     from filelock import FileLock, Timeout
 
     folder = home() / "locks"
@@ -29,12 +36,22 @@ def lock(name: str) -> Iterator[None]:
         say(f"waiting for another process that works on {name}")
         file_lock.acquire()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise ToolkitError(f"cannot write into {home()}: {reason}", "set TANDEM_HOME to a folder of yours") from error
+        if error.errno not in REFUSED:
+            raise _unwritable(error) from error
+        try:
+            yield
+        except OSError as refused:
+            raise (_unwritable(refused) if refused.errno in REFUSED else refused) from error
+        return
     try:
         yield
     finally:
         file_lock.release()
+
+
+def _unwritable(error: OSError) -> ToolkitError:
+    reason = (error.strerror or str(error)).lower()
+    return ToolkitError(f"cannot write into {home()}: {reason}", "set TANDEM_HOME to a folder of yours")
 
 
 @contextmanager

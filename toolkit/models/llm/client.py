@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
@@ -36,8 +37,7 @@ class AnswerCache:
 
     def get(self, key: str) -> Answer | None:
         """The answer to a request, None where there is none."""
-        entries = self._entries.get([key.encode()])
-        return self._read(entries[key.encode()]) if entries else None
+        return self._entries.get([key.encode()], _answer).get(key.encode())
 
     def put(self, key: str, answer: Answer) -> Answer:
         """Cache an answer. What another process wrote first stays and is returned: the run of each is what the cache says."""
@@ -49,12 +49,17 @@ class AnswerCache:
         """Close the file; the next call opens it again."""
         self._entries.close()
 
-    def _read(self, entry: bytes) -> Answer:
-        try:
-            return Answer(**json.loads(entry))
-        except (ValueError, TypeError) as error:
-            hint = "remove the file (the answers in it are lost), or name another"
-            raise ToolkitError(f"{self.path}: the cache is damaged ({error})", hint, status=1) from error
+
+def _answer(entry: bytes) -> Answer:
+    """What `AnswerCache.put` has written. ValueError for anything else."""
+    content = json.loads(entry)
+    if not isinstance(content, dict) or set(content) != set(COLUMNS):
+        raise ValueError("no JSON object of " + ", ".join(COLUMNS))
+    for name, value in content.items():
+        kinds = (int, NoneType) if name.endswith("tokens") else (str, NoneType) if name != "text" else (str,)
+        if type(value) not in kinds:
+            raise ValueError(f"{name} is of type {type(value).__name__}")
+    return Answer(**content)
 
 
 class LLM:
