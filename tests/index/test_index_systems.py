@@ -58,7 +58,7 @@ def test_vectors_are_indexed_and_verified_with_nothing_on_standard_output(place)
         (["c.jsonl", "--system", "all-minilm"], "error: no system 'all-minilm'"),
         (["c.jsonl", "--system", "bge-reranker-v2-m3"], "error: system bge-reranker-v2-m3 is of kind cross-encoder, which"),
         (["nothing.jsonl", "--system", "all-minilm-l6-v2"], "error: no corpus 'nothing.jsonl'"),
-        (["c.jsonl", "--batch-size", "0"], "error: threads is "),
+        (["c.jsonl", "--batch-size", "0"], "error: batch size is 0"),
     ],
 )
 def test_wrong_usage_is_one_error_line_and_leaves_nothing(place, arguments, error):
