@@ -70,6 +70,17 @@ def test_a_file_given_twice_is_refused(write):
         load(write("1", "a", "x"), "ori=1")
 
 
+def test_runs_made_of_the_same_topics_are_runs_of_their_own():
+    def made(tag):
+        return Run.from_dict({"a-1": {"7": 2.0}}, tag=tag, source="infosearch-mini")
+
+    assert [run.tag for run in load_runs(as_sources([made("bm25"), made("e5")]))] == ["bm25", "e5"]
+    with pytest.raises(ToolkitError, match="two runs are called infosearch-mini"):
+        load_runs(as_sources([made("bm25"), made("bm25")]))
+    with pytest.raises(ToolkitError, match="infosearch-mini is given twice"):
+        load_runs(as_sources([made("bm25")] * 2))
+
+
 def test_frames_runs_and_mappings_by_mode_are_accepted():
     frame = pandas.DataFrame({"query_id": ["a-1"], "doc_id": ["7"], "score": [1.0]})
     (run,) = load_runs(as_sources({"ori": frame, "ins": Run.from_dict({"a-1": {"7": 2.0}})}))

@@ -74,17 +74,20 @@ def load_runs(sources: Sequence[Source], rename: Rename | None = None) -> list[R
     Files of one tag with disjoint query ids are parts of one run, otherwise each is a run, and is then called by its
     file. rename  turns published query ids of a mode into ours.
     """
-    _refuse_twice(source.name for source in sources)
+    _refuse_twice(sources)
     by_tag = defaultdict(list)
     for part in _read_all(sources, rename):
         by_tag[part.tag].append(part)
     runs = [run for tag in sorted(by_tag) for run in _parts_or_runs(by_tag[tag])]
+    tags = [run.tag for run in runs]
+    if same := [tag for tag in tags if tags.count(tag) > 1]:
+        raise ToolkitError(f"two runs are called {same[0]}", "give each a tag of its own (tag=...)")
     return sorted(runs, key=lambda run: (run.tag, run.source))
 
 
 def load_each(sources: Sequence[Source], rename: Rename | None = None) -> list[Run]:
     """The same, each source a run by itself, in the order given; a file may be named twice, standard input may not."""
-    _refuse_twice(source.name for source in sources if source.name == "-")
+    _refuse_twice([source for source in sources if source.name == "-"])
     return [run for part in _read_all(sources, rename) for run in _parts_or_runs([part])]
 
 
@@ -99,7 +102,7 @@ def _read_all(sources: Sequence[Source], rename: Rename | None) -> list[Run]:
 
 def load_qrels(sources: Sequence[Source], rename: Rename | None = None) -> Qrels:
     """All sources as one; every query id carries its mode."""
-    _refuse_twice(source.name for source in sources)
+    _refuse_twice(sources)
     parts = [_load(source, as_qrels, rename) for source in sources]
     _refuse_shared(parts, "judge the same queries", "name the mode of each file: --qrels ori=F --qrels ins=F --qrels rev=F")
     return join_qrels(sorted(parts, key=lambda part: min(part.query_ids, default="")))
@@ -140,11 +143,11 @@ def _parts_or_runs(files: list[Run]) -> list[Run]:
     return [replace(run, tag=run.source or "run") if not run.tag or is_reference(run.tag) else run]
 
 
-def _refuse_twice(given: Iterable[str]) -> None:
-    names = [name for name in given if name]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ToolkitError(f"{twice[0]} is given twice", "name each file once")
+def _refuse_twice(sources: Sequence[Source]) -> None:
+    # of what is no file the name says nothing: two runs that were made of the same topics are called alike
+    given = [source.name if isinstance(source.given, str | Path) else id(source.given) for source in sources]
+    if twice := sorted(source.name for source, each in zip(sources, given, strict=True) if given.count(each) > 1):
+        raise ToolkitError(f"{twice[0] or 'a run'} is given twice", "name each file once")
 
 
 def _refuse_shared(parts: Sequence[Run | Qrels], what: str, hint: str) -> None:
