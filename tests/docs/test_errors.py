@@ -8,7 +8,7 @@ import shutil
 import socket
 import sys
 
-import huggingface_hub.constants  # reads HF_ENDPOINT when it is imported: not that of a test
+import huggingface_hub.constants  # read now, when nothing is set for a test
 import pytest
 from command import ROOT, tandem
 from endpoint import Script, serving
@@ -64,10 +64,9 @@ def commands():
 @pytest.mark.lucene
 @pytest.mark.parametrize("title", commands())
 def test_a_command_of_the_page_prints_what_it_shows(title, folder, monkeypatch):
-    env = {**os.environ, "TANDEM_HOME": str(folder / "home"), "TANDEM_INDEX_MIRROR": NOWHERE}
+    env = {**os.environ, "TANDEM_HOME": str(folder / "home"), "HF_ENDPOINT": NOWHERE, "TANDEM_INDEX_MIRROR": NOWHERE}
+    env["HF_HUB_OFFLINE"] = "1" if title == "No network: a model" else ""
     monkeypatch.setattr(socket, "getaddrinfo", no_network)
-    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", NOWHERE)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", title == "No network: a model")
     for module in EXTRAS[WITHOUT[title]] if title in WITHOUT else ():
         monkeypatch.setitem(sys.modules, module, None)
     done = [tandem(*line.split()[1:], cwd=folder, env=env) for line in commands()[title] if line.startswith("tandem ")]
@@ -92,8 +91,8 @@ def test_a_refused_key_is_on_the_page(folder, home):
 def test_a_gated_checkpoint_is_on_the_page(monkeypatch):
     from toolkit.models import hub
 
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "https://huggingface.co")
+    for name in ("HF_TOKEN", "HF_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(huggingface_hub, "get_token", lambda: None)
     assert caught(lambda: hub.check_access("org/gated")) == shown("A checkpoint is gated")
 
