@@ -1,14 +1,17 @@
 """Tandem from Python: does my retriever follow instructions, and does it show every side?
 
-What a user types is a call of the same name, with the same options:
+Searches a benchmark in all its modes (as it is, instructed, reversed), scores how the rankings move, compares and reports runs:
 
     import tandem_ir as tandem
 
     run = tandem.search("infosearch-mini", system="bm25")
     scores = tandem.evaluate(run, benchmark="infosearch-mini")
-    scores["WISE@20"]
+    print(scores["WISE@20"])
 
-Steps compose, and take topics as a name, a file, a DataFrame or a list:
+Calls are the commands of the same name, with the same options: `search`, `rerank`, `fuse`, `diversify`, `expand`, `judge`,
+`index`, `encode` make something; `evaluate`, `diff`, `report` say what it is worth; `load`, `read_run`, `read_qrels`,
+`read_topics` read.
+Steps (`Retrieve`, `Rerank`, `Fuse`, ...) compose, and take topics as a name, a file, a DataFrame or a list:
 
     steps = tandem.Retrieve("bm25") >> tandem.Rerank("bge-reranker-v2-m3", depth=50)
     run = steps("infosearch-mini")
@@ -16,6 +19,10 @@ Steps compose, and take topics as a name, a file, a DataFrame or a list:
 Runs and qrels are taken as a path, a Run or Qrels, a DataFrame (`query_id, doc_id, score`; also `qid, docno`),
 `{query_id: {doc_id: score}}`, a ranx Run, or rows. What a user can act on is raised as `tandem.ToolkitError`.
 Importing this loads nothing heavy; each call loads what it needs.
+
+Where to go on: `help(tandem.search)` has the options of a call, `tandem.load("infosearch-mini")` a benchmark to look into; in
+the repository `docs/notebooks/tutorial.ipynb` (tables and a figure), `docs/guides/python.md`, and `docs/errors.md` for what was
+raised.
 """
 
 from __future__ import annotations

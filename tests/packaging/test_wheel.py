@@ -1,6 +1,7 @@
 """A wheel holds all that a checkout does, and works from any folder."""
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -100,3 +101,11 @@ def core(wheel, tmp_path_factory, core_venv):
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(pip, check=True, capture_output=True)
     return python
+
+
+def test_the_package_index_shows_the_readme_without_links_that_lead_nowhere(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        shown = archive.read(name).decode().partition("\n\n")[2]
+    assert "The tutorial (docs/tutorial.md) takes ten minutes" in shown
+    assert re.findall(r"\]\((?!https?://)[^)]*\)", shown) == []

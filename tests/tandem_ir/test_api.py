@@ -2,11 +2,15 @@
 
 import inspect
 import json
+import pydoc
+import re
 import subprocess
 import sys
+import textwrap
 
 import pandas
 import pytest
+from command import ROOT
 from tiny import tiny_bert
 
 import tandem_ir as tandem
@@ -25,6 +29,18 @@ def test_every_name_is_listed_documented_and_has_a_signature():
             inspect.signature(found)
     with pytest.raises(AttributeError, match="no attribute 'serach'"):
         _ = tandem.serach
+
+
+@pytest.mark.lucene
+def test_help_explains_the_package_with_an_example_that_runs(capsys):
+    text = pydoc.plain(pydoc.render_doc(tandem))
+    assert tandem.__doc__.partition("\n")[0] in text
+    assert [name for name in tandem.__all__ if name not in text] == ["__version__"]  # which help() calls VERSION
+    example = textwrap.dedent("\n".join(tandem.__doc__.splitlines()[4:9]))
+    assert example.startswith("import tandem_ir as tandem\n")
+    exec(example, {})
+    assert float(capsys.readouterr().out.splitlines()[-1]) < 0
+    assert [path for path in re.findall(r"docs/[\w./]*\w", tandem.__doc__) if not (ROOT / path).is_file()] == []
 
 
 @pytest.mark.process
