@@ -4,6 +4,7 @@ import ast
 import configparser
 import functools
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -236,6 +237,14 @@ GENERIC = {
     "records",
     "parts",
 }
+
+
+def test_yaml_and_json_are_read_in_one_place():
+    loaders = re.compile(r"\b(?:yaml\.\w*load\w*|json\.loads?|JSONDecoder|tomllib|\w*SafeLoader)\b")
+    reader = ROOT / "toolkit" / "core" / "yaml_json.py"
+    files = (path for package in ("toolkit", "tandem_ir") for path in (ROOT / package).rglob("*.py") if path != reader)
+    assert [str(path) for path in files if loaders.search(path.read_text(encoding="utf-8"))] == []
+    assert loaders.search(reader.read_text(encoding="utf-8"))
 
 
 def test_no_file_has_a_name_that_says_nothing():

@@ -183,7 +183,7 @@ def test_a_kept_copy_that_has_changed_says_how_to_get_it_again(home, tmp_path):
     done = run("export", "infosearch-audience-ins", "--to", tmp_path / "out")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        f"error: {queries}, line 1: no JSON (Expecting value)",
+        f"error: {queries}, line 1: not JSON: Expecting value at column 1",
         f"hint:  the copy has changed: tandem cache remove {queries.parent.relative_to(home)}, and fetch it again",
     ]
     assert not (tmp_path / "out").exists()

@@ -277,7 +277,7 @@ def test_topics_and_judgments_do_not_wait_for_the_documents(home, tmp_path):
     read_again = benchmarks.Benchmark(registry.benchmark("mfollowir"))
     assert len(read_again.topics("rus", "og")) > 0
     assert len(read_again.qrels("rus", "changed")) > 0
-    with pytest.raises(ToolkitError, match="no JSON"):
+    with pytest.raises(ToolkitError, match="not JSON"):
         list(read_again.docs("rus"))
     done = run("export", "mfollowir-rus", "--to", tmp_path / "out")
     assert (done.returncode, done.stderr.splitlines()[-1]) == (

@@ -197,7 +197,7 @@ BROKEN = {
         "corpus.jsonl, line 2: document q1-gold-a for the second time",
     ),
     "score": ("qrels_reversed/test.tsv", "\t0", "\thigh", "qrels_reversed/test.tsv, line 2: score 'high' is no whole number"),
-    "no json": ("corpus.jsonl", "{", "[", "corpus.jsonl, line 1: no JSON (Expecting ',' delimiter)"),
+    "no json": ("corpus.jsonl", "{", "[", "corpus.jsonl, line 1: not JSON: Expecting ',' delimiter at column 7"),
     "columns": ("qrels_og/test.tsv", "q1_a\t", "q1_a ", "qrels_og/test.tsv, line 2: expected 3 columns, found 2"),
     "no text": ("queries.jsonl", '"text"', '"words"', "queries.jsonl, line 1: no column 'text'"),
     "header": ("qrels_og/test.tsv", "query-id", "qid", "qrels_og/test.tsv, line 2: no column 'query-id'"),
@@ -223,7 +223,7 @@ BROKEN = {
         "corpus.jsonl",
         "plain title",
         "\\ud800",
-        "corpus.jsonl, line 1: no JSON ('utf-8' codec can't encode character '\\ud800' in position 31: surrogates not allowed)",
+        "corpus.jsonl, line 1: not JSON: half a surrogate pair, which is no text",
     ),
     "carriage returns": (
         "qrels_og/test.tsv",

@@ -8,9 +8,10 @@ from toolkit import benchmarks
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
+from toolkit.core.yaml_json import read_yaml
 from toolkit.evaluate import evaluate
 from toolkit.evaluate.score_output import render
-from toolkit.registry.loader import FOLDER, read_yaml
+from toolkit.registry.loader import FOLDER
 
 MINI = "infosearch-mini-audience"
 

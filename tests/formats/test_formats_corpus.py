@@ -32,14 +32,14 @@ def test_contents_wins_over_title_and_text(tmp_path):
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ('{"id": "a"', "no JSON"),
+        ('{"id": "a"', "not JSON"),
         ("{}", "no field 'id'"),
         ('{"id": "a"}', "no field 'text'"),
         ('{"id": true, "text": "x"}', "strings"),
         ('{"id": "a b", "text": "x"}', "without white space"),
         ('{"id": "", "text": "x"}', "the id is empty"),
         ('{"id": "a", "text": ["x"]}', "strings"),
-        (r'{"id": "a", "text": "\ud800"}', "not UTF-8"),
+        (r'{"id": "a", "text": "\ud800"}', "half a surrogate pair"),
         (b'{"id": "a", "text": "\xff"}', "not UTF-8"),
     ],
 )

@@ -226,9 +226,9 @@ def test_an_id_with_a_no_break_space_is_not_written_as_another(tmp_path, format)
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"query_id": "q", "text": "\\ud800"}', "half a surrogate pair, which is no text"),
-        ('{"query_id": 1' + "0" * 5000 + "}", "not JSON: Exceeds the limit"),
-        ('{"query_id": ' * 100_000, "not JSON: maximum recursion depth exceeded"),
+        ('{"query_id": "q", "text": "\\ud800"}', "not JSON: half a surrogate pair, which is no text"),
+        ('{"query_id": 1' + "0" * 5000 + "}", "not JSON: a number of 5,001 digits"),
+        ('{"query_id": ' * 100_000, "not JSON: nested too deep"),
     ],
 )
 def test_json_that_is_no_topic_is_named_with_its_line(tmp_path, line, message):

@@ -63,7 +63,7 @@ def test_the_record_has_corpus_language_and_counts(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (['{"id": "1"'], "c.jsonl, line 2: no JSON"),
+        (['{"id": "1"'], "c.jsonl, line 2: not JSON"),
         ([{"id": "0", "text": "again"}], "c.jsonl, line 2: id '0' comes a second time"),
         ([{"id": "1"}], "c.jsonl, line 2: no field 'text'"),
     ],
@@ -82,7 +82,7 @@ def test_skip_invalid_counts_and_says_what_it_leaves_out(tmp_path, capsys):
     counts = build_index(corpus_from_files(jsonl(tmp_path / "c.tsv", *rows)), tmp_path / "index", skip_invalid=True)
     assert (counts.documents, counts.skipped) == (2, 2)
     said = capsys.readouterr().err
-    assert "line 2: no JSON" in said
+    assert "line 2: not JSON" in said
     assert "line 3: id '0' comes a second time" in said
 
 

@@ -64,13 +64,19 @@ def test_a_run_without_record_has_none(tmp_path):
     assert read_record(tmp_path / "run.trec") is None
 
 
+TAG = "tag:yaml.org,2002:python/name:os.x"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("method:\n  k1: [0.9\nb: 1\n", ", line 3: not readable as YAML"),
+        ("method:\n  k1: [0.9\nb: 1\n", ", line 3: not YAML: did not find expected ',' or ']'"),
         ("- a list\n", ": expected a mapping, found list"),
-        ("!!python/object/apply:os.system ['true']\n", ", line 1: not readable as YAML"),
-        ("tag: \udcff\n", ": not readable as YAML"),
+        (
+            "!!python/name:os.x ''\n",
+            f", line 1: not YAML: could not determine a constructor for the tag '{TAG}'",
+        ),
+        ("tag: \udcff\n", ", line 1: not UTF-8 text"),
     ],
 )
 def test_what_is_no_record_is_refused_with_the_run(path, text, message):

@@ -183,7 +183,7 @@ def test_what_is_wrong_in_a_list_names_the_entry(home, old, new, wrong):
     ],
 )
 def test_a_file_that_is_no_entry_is_named_where_a_name_is_not_found(home, capsys, kind, look_up, other):
-    wrong = f"{write(home, kind, 'x.yaml', BROKEN)}, line 2: mapping values are not allowed"
+    wrong = f"{write(home, kind, 'x.yaml', BROKEN)}, line 2: not YAML: mapping values are not allowed"
     assert look_up(other)
     with pytest.raises(ToolkitError) as caught:
         look_up("x")

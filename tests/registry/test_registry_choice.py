@@ -1,6 +1,7 @@
 """The system that a user names: registered, in a file of theirs, or a checkpoint that no entry knows."""
 
 import itertools
+import re
 
 import pytest
 
@@ -210,7 +211,7 @@ def test_a_number_is_one_that_can_be_reckoned_with(tmp_path, value):
     assert refusal("mine", files=[path]).message.endswith("not a number")
 
 
-@pytest.mark.parametrize("tokens", ["&t [*t]", "[[yes], no]", "[1.5, 2]"])
+@pytest.mark.parametrize("tokens", ["[[yes], no]", "[1.5, 2]"])
 def test_tokens_are_texts_or_numbers(tmp_path, tokens):
     path = tmp_path / "my.yaml"
     path.write_text(f"{{name: mine, description: d, kind: yes-no, parameters: {{tokens: {tokens}}}}}", encoding="utf-8")
@@ -223,13 +224,15 @@ def test_values_of_any_size_are_told_in_a_line(tmp_path):
     layers = ["a: &a [x]"]
     layers += [f"{name}: &{name} [{', '.join([f'*{last}'] * 9)}]" for last, name in itertools.pairwise("abcdefghij")]
     path.write_text("\n".join([*layers, "name: *j"]), encoding="utf-8")
+    assert "aliases stand for themselves, or for too many values" in refusal("mine", files=[path]).message
+    path.write_text(f"name: [{'x, ' * 100_000}]", encoding="utf-8")
     assert max(map(len, refusal("mine", files=[path]).problems)) < 500
 
 
 def test_a_key_that_comes_twice_is_refused(tmp_path):
     path = tmp_path / "my.yaml"
     path.write_text("name: mine\ndescription: d\nkind: dense\nparameters:\n  pooling: cls\n  pooling: mean\n", encoding="utf-8")
-    assert refusal("mine", files=[path]).message == f"{path}, line 6: the key 'pooling' comes twice"
+    assert refusal("mine", files=[path]).message == f"{path}, line 6: not YAML: the key 'pooling' comes twice"
 
 
 def test_a_key_may_stand_in_what_is_merged_and_again(tmp_path):
@@ -268,7 +271,7 @@ def test_documents_of_an_index_of_words_are_sent_nowhere():
 def test_a_value_that_is_none_of_its_type_is_no_yaml(tmp_path, value):
     path = tmp_path / "my.yaml"
     path.write_text(f"name: mine\nkind: dense\ndescription: {value}\n", encoding="utf-8")
-    assert refusal("mine", files=[path]).message.startswith(f"{path} is no YAML file: ")
+    assert re.fullmatch(rf"{path}(, line 3)?: not YAML: impossible (date|value) .*", refusal("mine", files=[path]).message)
 
 
 @pytest.mark.parametrize("kind", ["dense", "multivector", "impact", "cross-encoder", "monot5", "yes-no"])

@@ -10,9 +10,10 @@ from command import script
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import RegressionSpec
+from toolkit.core.yaml_json import read_yaml
 from toolkit.formats import lint_run
 from toolkit.provenance import read_record
-from toolkit.registry.loader import read_yaml, to_spec
+from toolkit.registry.loader import to_spec
 from toolkit.regress import cite, ours, page
 from toolkit.regress.digests import run_lines
 from toolkit.regress.paths import to_text

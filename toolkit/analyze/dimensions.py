@@ -11,7 +11,8 @@ from toolkit.analyze.words import unread
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Score, Scores
 from toolkit.core.topics import Topic
-from toolkit.registry.loader import FOLDER, read_yaml
+from toolkit.core.yaml_json import read_yaml
+from toolkit.registry.loader import FOLDER
 
 NONE = "none"
 WORDS = re.compile(r"<(\w+)>")

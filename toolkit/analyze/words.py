@@ -6,8 +6,9 @@ import functools
 import re
 from collections.abc import Iterable, Sequence
 
+from toolkit.core.yaml_json import read_yaml
 from toolkit.models.porter import stem
-from toolkit.registry.loader import FOLDER, read_yaml
+from toolkit.registry.loader import FOLDER
 
 WORD = re.compile(r"[a-z0-9]+")
 LETTER = re.compile(r"[a-zA-Z]")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_input
+from toolkit.core.yaml_json import Malformed, decode_json, decode_yaml
 
 # a folder may hold the same table in two places or forms: the first of these counts
 PLACES = ("{name}{form}", "{name}/*{form}", "{name}-*{form}", "data/{name}-*{form}")
@@ -91,17 +91,15 @@ def _declared(folder: Path, configuration: str) -> list[str]:
 
     Empty where the README says something else: a local copy may have one of its own.
     """
-    import yaml
-
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8", errors="replace") if readme.is_file() else ""
     if not text.startswith("---\n"):
         return []
     try:
-        configs = yaml.safe_load(text[4:].partition("\n---")[0])["configs"]
+        configs = decode_yaml(text[4:].partition("\n---")[0])["configs"]
         files = next(config["data_files"] for config in configs if config["config_name"] == configuration)
         return [pattern for pattern in _patterns(files) if not pattern.startswith("/") and ".." not in pattern]
-    except (yaml.YAMLError, ValueError, RecursionError, StopIteration, TypeError, KeyError, AttributeError):
+    except (Malformed, StopIteration, TypeError, KeyError, AttributeError):
         return []
 
 
@@ -114,12 +112,9 @@ def _patterns(data_files: str | list) -> list[str]:
 def _jsonl(path: Path) -> Iterator[Record]:
     for place, line in _lines(path):
         try:
-            values = json.loads(line)
-            if "\\u" in line:
-                json.dumps(values, ensure_ascii=False).encode()  # half a character cannot be written again
-        except (ValueError, RecursionError) as error:
-            reason = getattr(error, "msg", None) or error
-            raise ToolkitError(f"{place}: no JSON ({reason})", "every line is one JSON object") from error
+            values = decode_json(line, finite=False)
+        except Malformed as error:
+            raise ToolkitError(f"{place}: not JSON: {error}", "every line is one JSON object") from error
         if not isinstance(values, dict):
             raise ToolkitError(f"{place}: expected a JSON object, found {line.strip()[:40]}", "every line is one JSON object")
         yield Record(place, values)

@@ -25,7 +25,7 @@ from toolkit.benchmarks.layouts import layout_of
 from toolkit.benchmarks.lazy_documents import unchanged
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
-from toolkit.registry.loader import read_yaml
+from toolkit.core.yaml_json import read_yaml
 from toolkit.store import home, lock, new_folder
 
 LOCAL = "local"  # in place of a revision, for what no hub repository holds

@@ -16,11 +16,12 @@ from toolkit.core.progress import say
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.core.runs import Run, join_runs
 from toolkit.core.topics import check_among
+from toolkit.core.yaml_json import read_yaml
 from toolkit.diversify.embeddings import DEFAULT_RECIPE, DEFAULT_SYSTEM, Embedded, StoredVectors, SystemVectors, Wanted
 from toolkit.diversify.mmr import DEPTH, check, mmr, scales
 from toolkit.diversify.tune import CUTOFF, best_lambda, check_judged, tune
 from toolkit.registry import choose_system
-from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml
+from toolkit.registry.loader import FOLDER, did_you_mean
 from toolkit.steps import Made, Results, Step, Tools
 from toolkit.texts import TextSource, downloads, texts_from
 

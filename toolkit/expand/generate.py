@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
 from toolkit.core.topics import Topic
+from toolkit.core.yaml_json import Malformed, decode_json
 from toolkit.steps import Executor, LocalExecutor, units_of
 
 if TYPE_CHECKING:
@@ -120,26 +120,13 @@ def read_answer(answer: Answer) -> list[str]:
         raise ValueError("the answer was truncated at max_tokens")
     fenced = FENCE.fullmatch(answer.text.strip())
     try:
-        pairs = json.loads(fenced[1] if fenced else answer.text, object_pairs_hook=_Object)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"no JSON object: {error.msg} at character {error.pos + 1} of {answer.text[:60]!r}") from error
-    except RecursionError as error:
-        raise ValueError("no JSON object: brackets without end") from error
-    if not isinstance(pairs, _Object):
+        texts = decode_json(fenced[1] if fenced else answer.text)
+    except Malformed as error:
+        raise ValueError(f"no JSON object: {error} of {answer.text[:60]!r}") from error
+    if not isinstance(texts, dict):
         raise ValueError(f"no JSON object: {answer.text[:60]!r}")
-    return pairs.texts()
-
-
-class _Object(list):
-    """A JSON object as its pairs, in their order: doubled names are seen."""
-
-    def texts(self) -> list[str]:
-        """The values. ValueError where there are none, where a name comes twice, and where one is no text."""
-        if not self:
-            raise ValueError("an object without perspectives")
-        names = [name for name, _ in self]
-        if len(set(names)) < len(names):
-            raise ValueError(f"the name {next(name for name in names if names.count(name) > 1)!r} comes twice")
-        if blank := [name for name, text in self if not (isinstance(text, str) and text.strip())]:
-            raise ValueError(f"the value of {blank[0]!r} is no text")
-        return [" ".join(text.split()) for _, text in self]
+    if not texts:
+        raise ValueError("an object without perspectives")
+    if blank := [name for name, text in texts.items() if not (isinstance(text, str) and text.strip())]:
+        raise ValueError(f"the value of {blank[0]!r} is no text")
+    return [" ".join(text.split()) for text in texts.values()]

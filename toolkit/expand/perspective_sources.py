@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from toolkit.benchmarks import Benchmark, TopicSet
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.topics import Topic
+from toolkit.core.yaml_json import parse_json
 from toolkit.formats.lines import read_bytes, source_name, text_lines
 from toolkit.provenance import file_digest
 
@@ -75,10 +75,7 @@ def _rows(path: str | Path) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Place, id and perspectives of each row."""
     for number, line in text_lines(read_bytes(path), source_name(path)):
         place = f"{source_name(path)}, line {number}"
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ToolkitError(f"{place}: not JSON", FORM) from error
+        row = parse_json(line, place, hint=FORM)
         values = row if isinstance(row, dict) else {}
         name = values.get("query_id", values.get("id"))
         texts = tuple(map(_text, _list(values)))

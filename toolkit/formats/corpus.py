@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_input
+from toolkit.core.yaml_json import Malformed, decode_json
 
 BATCH = 4096  # documents
 BLOCK = 1 << 18  # bytes of JSON lines
@@ -26,7 +26,6 @@ _TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|HL|TTL)>(.*?)</\1>", re.IGNORECASE |
 _TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.IGNORECASE | re.DOTALL)
 _NO_TEXT = re.compile(r"<(DOCNO|DOCID|DOCHDR)>.*?</\1>", re.IGNORECASE | re.DOTALL)
-_decode = json.JSONDecoder().decode
 _TAG = re.compile(r"<[^>]*>")
 
 
@@ -179,9 +178,9 @@ def _read_jsonl(lines: Lines) -> Iterator[Entry]:
 
 def _from_json(number: int, line: str) -> Entry:
     try:
-        row = _decode(line)
-    except (ValueError, RecursionError) as error:
-        raise _Broken(f"no JSON ({error})") from error
+        row = decode_json(line)
+    except Malformed as error:
+        raise _Broken(f"not JSON: {error}") from error
     if not isinstance(row, dict):
         raise _Broken(f"expected an object, found {type(row).__name__}")
     doc_id, question = _id(row.get("id", row.get("_id"))), _question(row)

@@ -14,6 +14,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
+from toolkit.core.yaml_json import read_yaml
 
 NAME = "tandem.yaml"
 FORMAT = 1
@@ -21,16 +22,11 @@ FORMAT = 1
 
 def read_index_record(folder: Path) -> dict[str, Any] | None:
     """The record of an index, None where it has none (one made elsewhere). ToolkitError where it cannot be read."""
-    import yaml
-
     path = folder / NAME
     if not path.exists():
         return None
-    try:
-        record = yaml.safe_load(path.read_bytes())
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ToolkitError(f"{path} is not readable as YAML", "rebuild the index") from error
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
+    record = read_yaml(path, dict, "rebuild the index")
+    if record.get("format") != FORMAT:
         raise ToolkitError(f"{path} is of another version of Tandem", "rebuild the index")
     return record
 

@@ -11,6 +11,8 @@ from typing import Any
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.files import open_output
 from toolkit.core.runs import Run
+from toolkit.core.yaml_json import Malformed, decode_json
+from toolkit.core.yaml_json import parse_json as load_json
 from toolkit.formats.lines import first_lines, text_lines, without_marks
 from toolkit.formats.named_columns import NAMES, is_run, one_word, run_from_columns
 from toolkit.formats.run_checks import checked
@@ -34,8 +36,8 @@ def is_json_lines(data: bytes, source: str) -> bool:
     if not _is_object(data) or is_requests(data, source):
         return False
     try:
-        row = json.loads(next(first_lines(data)))
-    except (ValueError, RecursionError):
+        row = decode_json(next(first_lines(data)).decode(), finite=False)
+    except ValueError:  # no UTF-8, or no JSON
         return False
     return is_run(row) and not any(isinstance(row.get(name), Mapping) for name in NAMES["query_id"])
 
@@ -61,12 +63,12 @@ def _is_object(data: bytes) -> bool:
 
 def parse_json(data: bytes, source: str) -> Run:
     """`{query_id: {doc_id: score}}`, without a tag."""
-    return run_from_nested(_load(data, source), source=source)
+    return run_from_nested(load_json(data, source, hint=JSON_HINT, finite=False), source=source)
 
 
 def parse_mteb(data: bytes, source: str) -> Run:
     """MTEB's predictions of one subset and split; of several, ids may be the same."""
-    content = _load(data, source)
+    content = load_json(data, source, hint=JSON_HINT, finite=False)
     try:
         tag = (content.pop(MTEB_META) or {}).get("model_name")
         parts = [(subset, split) for subset, splits in content.items() for split in splits]
@@ -84,11 +86,11 @@ def parse_json_lines(data: bytes, source: str) -> Run:
     columns: dict[str, list[Any]] = {}
     for number, line in text_lines(data, source):
         try:
-            row = json.loads(line)
+            row = decode_json(line, finite=False)
             columns = columns or {name: [] for name in row if any(name in names for names in NAMES.values())}
             for name, values in columns.items():
                 values.append(row[name])
-        except (ValueError, RecursionError) as error:
+        except Malformed as error:
             raise ToolkitError(f"{source}, line {number}: not JSON: {error}", LINES_HINT) from error
         except (KeyError, TypeError) as error:
             raise ToolkitError(f"{source}, line {number}: no {error}", LINES_HINT) from error
@@ -122,22 +124,6 @@ def run_from_nested(content: Any, *, tag: str = "", source: str = "") -> Run:
 
 def _not_nested(source: str) -> ToolkitError:
     return ToolkitError(f"{source}: not a mapping of query_id to doc_id to score", JSON_HINT)
-
-
-def _load(data: bytes, source: str) -> Any:
-    try:
-        return json.loads(data, object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:  # JSONDecodeError, UnicodeDecodeError and the one of _unique
-        raise ToolkitError(f"{source}: not readable as JSON: {error}", JSON_HINT) from error
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; json itself keeps the last of equal keys and says nothing."""
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)} comes twice")
-    return content
 
 
 def write_json(run: Run, path: str | Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.yaml_json import read_yaml
 
 
 class Code(NamedTuple):
@@ -43,10 +44,7 @@ class Problem(NamedTuple):
 @cache
 def codes() -> dict[str, Code]:
     """All codes, in the order of the table."""
-    import yaml
-
-    table = yaml.safe_load(Path(__file__).with_name("problems.yaml").read_text(encoding="utf-8"))
-    return {name: Code(**entry) for name, entry in table.items()}
+    return {name: Code(**entry) for name, entry in read_yaml(Path(__file__).with_name("problems.yaml")).items()}
 
 
 def by_line(problems: Sequence[Problem]) -> list[Problem]:

@@ -11,6 +11,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.topics import Topic
+from toolkit.core.yaml_json import Malformed, decode_json
 from toolkit.formats.lines import bad_lines, read_bytes, source_name
 
 HINT = 'a request is: {"query": {"text": ..., "qid": ...}, "candidates": [{"docid": ..., "score": ..., "doc": {...}}]}'
@@ -61,11 +62,9 @@ def _load(data: bytes, source: str) -> list[Any]:
 def _parse(text: str, source: str, line: int) -> Any:
     """JSON that begins on this line of the file."""
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ToolkitError(f"{source}, line {line + error.lineno - 1}: not JSON: {error.msg}", HINT) from error
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
-        raise ToolkitError(f"{source}: not JSON: {error}", HINT) from error
+        return decode_json(text, finite=False)
+    except Malformed as error:
+        raise ToolkitError(f"{source}, line {line + max(error.line - 1, 0)}: not JSON: {error}", HINT) from error
 
 
 def _text(value: object) -> str:

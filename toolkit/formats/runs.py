@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import NamedTuple
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import is_stream, open_input
 from toolkit.core.runs import Run
+from toolkit.core.yaml_json import json_end
 from toolkit.formats import column_runs, json_runs, pickled
 from toolkit.formats.lines import read_bytes, source_name, without_marks
 from toolkit.formats.problems import codes
@@ -171,11 +171,8 @@ def _is_json(data: bytes) -> bool:
     if not without_marks(data[:256]).lstrip().startswith((b"{", b"[")):
         return False
     text = without_marks(data).decode(errors="replace").lstrip()
-    try:
-        _, end = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return not text[end:].partition("\n")[0].strip()
+    end = json_end(text)
+    return end is not None and not text[end:].partition("\n")[0].strip()
 
 
 def _start(path: str | Path) -> bytes:

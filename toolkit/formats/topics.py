@@ -14,6 +14,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.progress import say
 from toolkit.core.topics import Topic
+from toolkit.core.yaml_json import Malformed, decode_json
 from toolkit.formats.ids import check_ids
 from toolkit.formats.lines import bad_lines, read_bytes, source_name
 from toolkit.formats.problems import Problem, by_line, refuse
@@ -142,10 +143,8 @@ def _read_jsonl(text: str, unread: dict[str, None]) -> Iterator[Parsed]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            yield number, Problem("T001", number, f"not JSON: {error.msg} at column {error.colno}")
-        except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+            row = decode_json(line)
+        except Malformed as error:
             yield number, Problem("T001", number, f"not JSON: {error}")
         else:
             yield _from_row(number, row if isinstance(row, dict) else {}, unread)

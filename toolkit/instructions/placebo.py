@@ -16,10 +16,10 @@ from itertools import pairwise
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
+from toolkit.core.yaml_json import read_yaml
 from toolkit.instructions import reworded
 from toolkit.models.language_id import script
 from toolkit.registry import FOLDER
-from toolkit.registry.loader import read_yaml
 
 
 def placebo(topics: Iterable[Topic]) -> list[Topic]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.yaml_json import Malformed, decode_json
 from toolkit.formats import read_qrels
 from toolkit.formats.lines import read_bytes, source_name, text_lines, without_marks
 from toolkit.judge.judging import NOTHING
@@ -67,9 +67,9 @@ def _from_json(data: bytes, source: str) -> tuple[tuple[Key, int | None], ...]:
 def _row(line: str) -> tuple[Key, int | None] | str:
     """A pair and its label, or what is wrong with the line."""
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return "not JSON"
+        row = decode_json(line)
+    except Malformed as error:
+        return f"not JSON: {error}"
     if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in FIELDS):
         return f"{', '.join(FIELDS)} are texts"
     if type(row.get("label")) not in (int, bool) or row["label"] not in (-1, 0, 1):

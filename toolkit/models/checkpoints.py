@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import math
 import os
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolkit.core import yaml_json
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
 from toolkit.models.hub import cached_folder, check_access, commits_of, fetch_checkpoint, is_cached
@@ -145,7 +145,7 @@ def count_parameters(folder: Path) -> int:
     for path in sorted(path for path in folder.glob(WEIGHTS) if not path.name.startswith("consolidated")):
         with path.open("rb") as file:
             try:
-                header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+                header = yaml_json.decode_json(file.read(int.from_bytes(file.read(8), "little")).decode())
             except (ValueError, OverflowError, MemoryError) as error:
                 raise ToolkitError(f"{path} is no safetensors file", "is the checkpoint complete?") from error
         total += sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
@@ -239,12 +239,8 @@ def explained(spec: SystemSpec, folder: Path) -> Iterator[None]:
 
 def read_json(path: Path, absent: Any = None) -> Any:
     """A JSON file of a checkpoint, `absent` where there is none. ToolkitError for a damaged one."""
-    if not path.exists():
-        return absent
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ToolkitError(f"{path} is no JSON: {error}", "is the checkpoint complete?") from error
+    # configurations may hold Infinity, as Python writes it
+    return yaml_json.read_json(path, hint="is the checkpoint complete?", finite=False) if path.exists() else absent
 
 
 def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False) -> Path:

@@ -12,6 +12,7 @@ import numpy as np
 from toolkit.core.columns import lookup, to_arrow
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
+from toolkit.core.yaml_json import decode_json
 
 if TYPE_CHECKING:
     import pyarrow
@@ -99,7 +100,7 @@ def _from_jsonl(path: Path) -> pyarrow.Array:
 
     ids = []
     for line in path.read_bytes().splitlines():  # of bytes: U+2028 and its like in a text end no line
-        row = json.loads(line)
+        row = decode_json(line.decode())
         ids.append(_text(row["id"] if isinstance(row, dict) else row))
     return to_arrow(ids).cast(pyarrow.large_string())
 

@@ -14,9 +14,9 @@ from functools import cache
 
 import numpy as np
 
+from toolkit.core.yaml_json import read_yaml
 from toolkit.models.porter import stem
 from toolkit.registry import FOLDER
-from toolkit.registry.loader import read_yaml
 
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 

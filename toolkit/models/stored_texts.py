@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
+from toolkit.core.yaml_json import decode_json
 from toolkit.formats.per_query_corpus import has_questions, indexes_of, read_questions
 from toolkit.models import jvm
 from toolkit.models.anserini import LUCENE, open_reader
@@ -33,7 +33,7 @@ class StoredTexts:
         """In the index's order, which differs from one building to the next."""
         for number in range(self._reader.maxDoc()):
             raw = self._raw(number)
-            yield to_doc(self.index, json.loads(raw)["id"], raw, None)
+            yield to_doc(self.index, decode_json(raw, finite=False)["id"], raw, None)
 
     def statistics(self) -> dict[str, int]:
         """Documents, postings (documents a term, over all terms) and tokens that the analyzer made of them."""
@@ -95,7 +95,7 @@ def to_doc(index: Path, doc_id: str, raw: str | None, contents: str | None) -> D
 def _fields(raw: str) -> dict[str, Any] | None:
     """The fields of a JSON object; None for any other text, which may well begin with a brace."""
     try:
-        row = json.loads(raw) if raw.startswith("{") else None
+        row = decode_json(raw, finite=False) if raw.startswith("{") else None
     except ValueError:
         return None
     return row

@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import is_stream, open_output
 from toolkit.core.progress import say
+from toolkit.core.yaml_json import read_yaml
 from toolkit.provenance.environment import implementation_facts, platform_facts
 from toolkit.provenance.identity import file_digest
 
@@ -34,20 +35,8 @@ def record_path(path: str | Path) -> Path:
 
 def read_record(path: str | Path) -> dict[str, Any] | None:
     """The record beside a file as it stands, unverified: None where there is none; ToolkitError where it is no YAML mapping."""
-    import yaml
-
     place = record_path(path)
-    if not place.exists():
-        return None
-    try:
-        content = yaml.safe_load(place.read_bytes())
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        raise ToolkitError(f"{place}{line}: not readable as YAML", HINT) from error
-    if not isinstance(content, dict):
-        raise ToolkitError(f"{place}: expected a mapping, found {type(content).__name__}", HINT)
-    return content
+    return read_yaml(place, dict, HINT) if place.exists() else None
 
 
 def part(record: Mapping[str, Any] | None, *names: str) -> Mapping[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from toolkit.core.yaml_json import read_yaml
 from toolkit.published.paper_tables import PUBLISHED, Cell, cells
-from toolkit.registry import read_yaml
 
 
 class Printed(NamedTuple):

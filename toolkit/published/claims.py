@@ -9,9 +9,9 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolkit.core.yaml_json import read_yaml
 from toolkit.published.claim_functions import FUNCTIONS, Missing
 from toolkit.published.paper_tables import PUBLISHED, Cell
-from toolkit.registry import read_yaml
 
 if TYPE_CHECKING:
     from pandas import DataFrame

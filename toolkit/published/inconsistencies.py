@@ -6,7 +6,8 @@ import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from toolkit.registry.loader import FOLDER, read_yaml
+from toolkit.core.yaml_json import read_yaml
+from toolkit.registry.loader import FOLDER
 
 
 class Inconsistency(NamedTuple):

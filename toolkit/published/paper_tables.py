@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
+from toolkit.core.yaml_json import read_yaml
 from toolkit.published.inconsistencies import of_cell
-from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml
+from toolkit.registry.loader import FOLDER, did_you_mean
 
 PUBLISHED = FOLDER / "published"
 SCALES = {"fraction": 1, "times 100": 100, "per cent": 100, "number": 1}

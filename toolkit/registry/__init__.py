@@ -8,12 +8,12 @@ An unknown name is a ToolkitError with the nearest right one.
 from __future__ import annotations
 
 import functools
-import json
 
 from toolkit.core.progress import say
 from toolkit.core.specs import BenchmarkSpec, IndexSpec, MeasureSpec, RegressionSpec, SystemSpec
+from toolkit.core.yaml_json import read_json, read_yaml
 from toolkit.registry.choice import choose_system
-from toolkit.registry.loader import FOLDER, Unread, entries, look_up, read_yaml, refuse_taken, to_spec
+from toolkit.registry.loader import FOLDER, Unread, entries, look_up, refuse_taken, to_spec
 from toolkit.registry.mode_names import known_modes, modes_of, unnamed_modes
 
 __all__ = [
@@ -108,7 +108,7 @@ def index_aliases() -> dict[str, str]:
 
 @functools.cache
 def _snapshot() -> dict:
-    return json.loads((FOLDER / "indexes" / "pyserini.json").read_text(encoding="utf-8"))
+    return read_json(FOLDER / "indexes" / "pyserini.json")
 
 
 def regression(name: str) -> RegressionSpec:

@@ -11,14 +11,12 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
 from toolkit.core.modes import Modes
-
-if TYPE_CHECKING:
-    import yaml
+from toolkit.core.yaml_json import read_yaml
 
 Spec = TypeVar("Spec")
 
@@ -33,7 +31,6 @@ PATH_PARTS = {
     "subset": (re.compile(r"\w[\w.-]*"), "no name of a subset (letters, digits and . _ -)"),
 }
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-MERGE = "tag:yaml.org,2002:merge"
 _shortened = reprlib.Repr()
 _shortened.maxlevel, _shortened.maxstring, _shortened.maxother = 2, 100, 100
 
@@ -144,47 +141,6 @@ def _problem(entry: Any) -> str:
         return "a recipe is chosen with --recipe; an entry has `recipes`"
     urls = getattr(entry, "urls", ["x/y"])
     return "" if urls and all("/" in url and not url.endswith("/") for url in urls) else "urls must be addresses of files"
-
-
-def read_yaml(path: Path) -> Any:
-    """The content of a YAML file; ToolkitError with file and line where it is none."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a PyYAML built without libyaml is ten times slower
-    try:
-        reader = loader(path.read_text(encoding="utf-8"))
-        node = reader.get_single_node()
-        if node is None:
-            return None
-        _check_keys(node, path)
-        return reader.construct_document(node)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ToolkitError(f"{path}, line {line}: {error.problem}", "a value with a colon or quote wants quotes") from error
-    except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:  # the last two: a tag whose value is none
-        raise ToolkitError(f"{path} is no YAML file: {error}", "save it as UTF-8 text") from error
-
-
-def _check_keys(node: yaml.Node, path: Path) -> None:
-    """ToolkitError for a mapping that has a key twice: YAML's own reading would silently take the last one."""
-    rest, seen = [node], set()
-    while rest:
-        node = rest.pop()
-        if node.id == "scalar" or id(node) in seen:
-            continue
-        seen.add(id(node))
-        if node.id == "sequence":
-            rest += node.value
-            continue
-        known: set[tuple[str, str]] = set()
-        for key, value in node.value:
-            rest.append(value)
-            if key.id != "scalar" or key.tag == MERGE:
-                continue
-            if (key.tag, key.value) in known:
-                line = key.start_mark.line + 1
-                raise ToolkitError(f"{path}, line {line}: the key {key.value!r} comes twice", "keep one of the two")
-            known.add((key.tag, key.value))
 
 
 def shown(value: Any) -> str:

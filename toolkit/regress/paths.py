@@ -9,7 +9,8 @@ from typing import Any
 from toolkit.core.home import home
 from toolkit.core.resources import shipped
 from toolkit.core.specs import RegressionSpec
-from toolkit.registry.loader import FOLDER, read_yaml, to_spec
+from toolkit.core.yaml_json import read_yaml
+from toolkit.registry.loader import FOLDER, to_spec
 
 
 @dataclass(frozen=True)

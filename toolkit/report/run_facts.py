@@ -11,8 +11,8 @@ from typing import Any
 
 from toolkit import registry
 from toolkit.core.specs import SystemSpec
+from toolkit.core.yaml_json import read_yaml
 from toolkit.provenance import last_step, part
-from toolkit.registry.loader import read_yaml
 
 HYBRID, OTHER = "hybrid", "other"
 SIZE = re.compile(r"([\d.]+)\s*([KMBT])", re.ASCII)

@@ -19,11 +19,11 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import say
 from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.topics import Topic
+from toolkit.core.yaml_json import read_yaml
 from toolkit.models.language_id import WORDS, script
 from toolkit.models.okapi import stop_words
 from toolkit.models.porter import stem
 from toolkit.registry import FOLDER
-from toolkit.registry.loader import read_yaml
 
 STEP = 0.001  # between the scores of documents that were put back
 HAN_WORD = 0.6  # a Chinese character is about so much of a word

@@ -6,7 +6,6 @@ what comes has to be what it lists.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from toolkit.core.progress import progress
+from toolkit.core.yaml_json import decode_json
 from toolkit.store.bounded_http import Deadline, reason, without_secrets
 from toolkit.store.download import TIMEOUT, Checksum, Refused, Wanted, connections, fetch
 
@@ -71,9 +71,9 @@ def list_files(kind: str, repository: str, revision: str = "") -> Listing:
     at = f"/revision/{quote(revision, safe='')}" if revision else ""
     address = f"{endpoint()}/api/{kind}/{repository}{at}?blobs=true"
     try:
-        facts = json.loads(_body(address))
+        facts = decode_json(_body(address).decode())
         commit, listed = facts["sha"], [_file(entry) for entry in facts.get("siblings") or ()]
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         raise HubError("its list of files is none") from None
     if not (isinstance(commit, str) and COMMIT.fullmatch(commit)):
         raise HubError(f"it names {str(commit)[:60]!r} as the commit, which is none")

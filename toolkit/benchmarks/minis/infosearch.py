@@ -12,7 +12,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
 from toolkit.core.resources import corpora
 from toolkit.core.specs import BenchmarkSpec
-from toolkit.registry.loader import read_yaml
+from toolkit.core.yaml_json import read_yaml
 
 NEEDED = ("name",)
 KEYS = {INSTRUCTED: "ins", REVERSED: "rev"}  # role of a mode -> the source's key

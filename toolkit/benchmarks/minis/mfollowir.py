@@ -15,7 +15,7 @@ from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.resources import corpora
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
-from toolkit.registry.loader import read_yaml
+from toolkit.core.yaml_json import read_yaml
 
 __all__ = ["NEEDED", "checks", "read"]
 

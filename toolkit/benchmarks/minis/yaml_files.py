@@ -11,7 +11,7 @@ from typing import Any
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.resources import corpora
-from toolkit.registry.loader import read_yaml
+from toolkit.core.yaml_json import read_yaml
 
 
 def entries(benchmark: str, key: str) -> Iterator[tuple[Path, Mapping[str, Any], Mapping[str, Any]]]:

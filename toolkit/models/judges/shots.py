@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.yaml_json import Malformed, decode_json
 from toolkit.formats.lines import read_bytes, source_name, text_lines
 from toolkit.models.rerankers.prompts import DOCUMENT, QUERY
 
@@ -39,9 +39,9 @@ def read_shots(path: str | Path) -> list[Shot]:
 def _shot(line: str) -> Shot | str:
     """An example, or what is wrong with the line."""
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return "not JSON"
+        row = decode_json(line)
+    except Malformed as error:
+        return f"not JSON: {error}"
     if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in ("document", "statement")):
         return "document and statement are texts"
     if type(row.get("label")) not in (int, bool) or row["label"] not in (0, 1):

@@ -12,6 +12,7 @@ from typing import Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
 from toolkit.core.specs import SystemSpec
+from toolkit.core.yaml_json import decode_json
 from toolkit.models.llm.endpoint import Endpoint
 from toolkit.models.llm.estimate import Estimate
 from toolkit.models.llm.messages import Answer, Backend, Request, Usage
@@ -52,7 +53,7 @@ class AnswerCache:
 
 def _answer(entry: bytes) -> Answer:
     """What `AnswerCache.put` has written. ValueError for anything else."""
-    content = json.loads(entry)
+    content = decode_json(entry.decode(errors="surrogatepass"), finite=False, halves=True)
     if not isinstance(content, dict) or set(content) != set(COLUMNS):
         raise ValueError("no JSON object of " + ", ".join(COLUMNS))
     for name, value in content.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import io
-import json
 import os
 import random
 import re
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
+from toolkit.core.yaml_json import decode_json
 from toolkit.models.llm.estimate import Estimate
 from toolkit.models.llm.messages import Answer, Request
 from toolkit.store.bounded_http import Deadline, reason, session
@@ -309,10 +309,7 @@ def _retry_after(response: requests.Response) -> float:
 
 def _json(content: io.BytesIO) -> Any:
     """What a body says; a byte that is no UTF-8 becomes U+FFFD. ValueError where it is no JSON."""
-    try:
-        return json.loads(content.getvalue().decode("utf-8-sig", "replace"))
-    except RecursionError:
-        raise ValueError("nested too deep") from None
+    return decode_json(content.getvalue().decode("utf-8-sig", "replace"), finite=False, halves=True)
 
 
 def _read(content: io.BytesIO, url: str, retries: int) -> Answer:

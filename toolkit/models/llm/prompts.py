@@ -19,8 +19,9 @@ from typing import Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import SLOT
+from toolkit.core.yaml_json import read_yaml
 from toolkit.models.llm.messages import Message
-from toolkit.registry.loader import FOLDER, did_you_mean, read_yaml
+from toolkit.registry.loader import FOLDER, did_you_mean
 
 PROMPTS = FOLDER / "prompts"
 KEYS = {"kind", "description", "source", "turns"}
