@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError, missing_module
 from toolkit.core.progress import set_quiet
+from toolkit.core.terminal import safe_streams
 
 if TYPE_CHECKING:
     from toolkit.jobs import Job, RunJob
@@ -214,8 +215,14 @@ def guard(
     after SIGTERM and SIGHUP, which end a command in the same way: what is temporary is removed.
     With `--debug` an error keeps its traceback.
     """
-    argv = sys.argv[1:] if argv is None else argv
     _speak_utf8()
+    with safe_streams():
+        return _guarded(parser, run, sys.argv[1:] if argv is None else argv)
+
+
+def _guarded(
+    parser: Callable[[], argparse.ArgumentParser], run: Callable[[argparse.Namespace], int | None], argv: list[str]
+) -> int:
     debug = "--debug" in argv
     try:
         with _signals_as_interrupts():

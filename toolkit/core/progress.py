@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from toolkit.core.terminal import raw, visible
+
 LOG_EVERY = 30.0  # seconds between lines in a log
 _quiet = False
 _notes: list[str] | None = None  # where notes go instead of standard error
@@ -45,7 +47,7 @@ def say(message: str) -> None:
     if _notes is not None:
         _notes.append(message)
     elif not _quiet:
-        print(message, file=sys.stderr, flush=True)
+        print(visible(message), file=sys.stderr, flush=True)
 
 
 def say_first(notes: Sequence[str], number: int = 3) -> None:
@@ -72,11 +74,12 @@ def progress(label: str, total: int | None = None, unit: str = "") -> Iterator[C
 
 def _bar(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
+    with Progress(*columns, console=Console(file=raw(sys.stderr)), transient=True) as bar:
+        task = bar.add_task(visible(escape(label)), total=total)
         yield lambda n=1: bar.advance(task, n)
 
 
@@ -89,6 +92,6 @@ def _lines(label: str, total: int | None, unit: str) -> Iterator[Callable[[int],
         if time.monotonic() - last >= LOG_EVERY:
             last = time.monotonic()
             share = f" ({done / total:.0%})" if total else ""
-            print(f"{label}: {done:,}{' ' + unit if unit else ''}{share}", file=sys.stderr, flush=True)
+            print(f"{visible(label)}: {done:,}{' ' + unit if unit else ''}{share}", file=sys.stderr, flush=True)
 
     yield advance

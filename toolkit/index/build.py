@@ -16,6 +16,7 @@ from toolkit.formats.corpus import Entry
 from toolkit.formats.documents import Corpus, Counts, is_empty
 from toolkit.formats.indexes import write_index_record
 from toolkit.index.index_types import LUCENE, is_index
+from toolkit.index.script_words import ScriptWords
 from toolkit.store import new_folder
 
 if TYPE_CHECKING:
@@ -37,18 +38,18 @@ def build_index(
     from toolkit.models.stored_texts import StoredTexts
 
     check_output(output)
-    started, counts = time.time(), Counts()
+    started, counts, words = time.time(), Counts(), ScriptWords()
     with new_folder(output) as part:
         with (
             progress(f"indexing {corpus.name}", unit="documents") as advance,
             indexing(part, language=language, threads=threads) as indexer,
         ):
-            for done in _index_all(corpus, indexer, skip_invalid, counts):
+            for done in _index_all(corpus, indexer, skip_invalid, counts, words):
                 advance(done)
             counts.documents = indexer.documents
         refuse_empty(corpus, counts)
         record = {"kind": LUCENE, "language": language, "corpus": corpus.facts(), **asdict(counts)}
-        record["statistics"] = StoredTexts(part).statistics()
+        record |= {"statistics": StoredTexts(part).statistics(), "words": words.facts()}
         write_index_record(part, record, command, started, **lucene_libraries())
     return counts
 
@@ -73,13 +74,14 @@ def lucene_libraries() -> dict[str, Any]:
     return {"pyserini": version("pyserini"), "anserini": jar, "java": java}
 
 
-def _index_all(corpus: Corpus, indexer: Indexer, skip: bool, counts: Counts) -> Iterator[int]:
+def _index_all(corpus: Corpus, indexer: Indexer, skip: bool, counts: Counts, words: ScriptWords) -> Iterator[int]:
     """Hand every document to the indexer, and yield how many have been dealt with, batch by batch."""
     seen = SeenIds()
     for file, batches in corpus.parts:
         for batch in batches:
             if batch.ready and not (again := seen.add(batch.ids)):
                 indexer.add_lines(batch.ready, len(batch.ids))
+                words.see_batch(batch)
                 yield len(batch.ids)
                 continue
             entries = batch.entries()
@@ -94,6 +96,7 @@ def _index_all(corpus: Corpus, indexer: Indexer, skip: bool, counts: Counts) -> 
                     counts.empty += 1
                 elif place not in problems:
                     indexer.add(entry.doc)
+                    words.see(entry.doc)
             yield len(entries)
 
 

@@ -22,7 +22,7 @@ from toolkit.store import new_folder
 
 HELD = 1 << 16  # documents in memory until they are written to the files of their questions
 # what an index says of itself alone; the rest is the same for all questions
-OF_ONE = ("format", "files", "corpus", "documents", "empty", "skipped", "statistics", "vectors", "cut")
+OF_ONE = ("format", "files", "corpus", "documents", "empty", "skipped", "statistics", "vectors", "cut", "words")
 
 Build = Callable[[Corpus, Path], Counts]  # (the corpus of a question, a folder): makes the index
 

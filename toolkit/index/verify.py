@@ -21,7 +21,8 @@ def verify_index(folder: Path) -> list[str]:
     """What is not as the record says, a line each; empty where all is well.
 
     The files are compared with their SHA-256. Where they are whole, a Lucene index's statistics are compared with those
-    recorded, and its documents, read back, with the content digest where one is recorded; a FAISS index is opened, and its
+    recorded, its documents, read back, with the content digest where one is recorded, and a word of each of its scripts is
+    searched; a FAISS index is opened, and its
     number of vectors and their dimension compared.
 
     A prebuilt index is compared with what was unpacked.
@@ -65,13 +66,16 @@ def _questions(folder: Path, record: dict[str, Any]) -> list[str]:
 
 
 def _lucene(folder: Path, record: dict[str, Any]) -> list[str]:
+    from toolkit.index.script_words import unfound_words
+    from toolkit.models.anserini import ENGLISH
     from toolkit.models.stored_texts import StoredTexts
 
     texts, problems = StoredTexts(folder), []
     content = record.get("corpus", {}).get("content")
     if content and ContentDigest(texts).hexdigest() != content:
         problems.append("the documents are not those that were indexed")
-    return problems + _different(texts.statistics(), record.get("statistics", {}))
+    problems += _different(texts.statistics(), record.get("statistics", {}))
+    return problems + list(unfound_words(folder, record.get("language", ENGLISH), record.get("words", {}).items()))
 
 
 def _faiss(folder: Path, record: dict[str, Any]) -> list[str]:

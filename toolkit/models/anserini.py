@@ -85,6 +85,10 @@ class Searcher:
         answers = dict(zip(different, _ask_all(ask, different, threads, self.index), strict=True))
         return _run(topics, wanted, answers, tag, str(self.index))
 
+    def tokens(self, text: str) -> list[str]:
+        """What the analyzer makes of a text."""
+        return list(java_class("io.anserini.analysis.AnalyzerUtils").analyze(self._analyzer, text))
+
     def _plain(self, hits: int, filters: Mapping[tuple, Any], wanted: Sequence[Query]) -> Callable[[Query], Answer]:
         """The function from a query to its answer: one call into Java."""
         top = jvm.fixed(

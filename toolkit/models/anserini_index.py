@@ -30,7 +30,8 @@ BATCH = 512  # documents handed over at once
 WAITING = 8  # batches that may wait for a thread
 PIPE = 1 << 20  # bytes that a pipe holds, where the system lets us: readers and writers wake each other less often
 MEMORY = 1024  # MB that Lucene collects before it writes a segment
-_quoted = json.encoder.encode_basestring  # a string as JSON has it
+_quoted = json.encoder.encode_basestring_ascii  # a string as JSON has it; beyond ASCII Java might take it for another encoding
+MARKS = {"\\": "\x01", '"': "\x02", "\n": "\x03", "\t": "\x04", "\r": "\x05"}
 ALMOST_FULL = 1 << 20  # bytes: a disk with less free has stopped Lucene
 
 
@@ -59,7 +60,7 @@ class Indexer:
 
     def add_lines(self, lines: bytes, documents: int) -> None:
         """Index documents that are JSON lines with `id` and `contents` already."""
-        self.put(lines)
+        self.put(_ascii(lines))
         self.documents += documents
 
     def flush(self) -> None:
@@ -118,6 +119,19 @@ def indexing(
     if indexed != indexer.documents:
         raise _stopped(folder, f"{indexed} of {indexer.documents}")
     (folder / "write.lock").unlink(missing_ok=True)
+
+
+def _ascii(lines: bytes) -> bytes:
+    """The same JSON lines in ASCII. JSON's own signs are hidden behind control characters, which it does not allow."""
+    if lines.isascii():
+        return lines
+    text = lines.decode(errors="replace")
+    for sign, mark in MARKS.items():
+        text = text.replace(sign, mark)
+    text = _quoted(text)[1:-1]
+    for sign, mark in reversed(MARKS.items()):  # the backslash last: what follows one is no mark
+        text = text.replace(_quoted(mark)[1:-1], sign)
+    return text.encode()
 
 
 def _stopped(folder: Path, indexed: str) -> Exception:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core import yaml_json
 from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
 from toolkit.models.hub import cached_folder, check_access, commits_of, fetch_checkpoint, is_cached
 from toolkit.provenance import model_identity
@@ -29,6 +31,11 @@ BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 WEIGHTS = "*.safetensors"
 ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"  # PEFT's names
 MEMINFO = Path("/proc/meminfo")
+# what torch and its libraries read of the environment and then compute in another way
+ARITHMETIC = (
+    *("ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"),
+    *("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE", "NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"),
+)
 
 
 def locate(spec: SystemSpec, *, side: str = "query", trust_remote_code: bool = False) -> Path:
@@ -205,8 +212,15 @@ def precision_of(dtype: torch.dtype) -> str:
     return next(name for name, dtype_name in PRECISIONS.items() if dtype_name == str(dtype).removeprefix("torch."))
 
 
+def settle_arithmetic() -> None:
+    """Take out of the environment what torch would compute otherwise by, and say so. To be called before it is imported."""
+    for name in (name for name in ARITHMETIC if name in os.environ and "torch" not in sys.modules):
+        say(f"note: {name} is not used ({os.environ.pop(name)}): it could change results")
+
+
 def import_torch() -> ModuleType:
     """torch; ToolkitError where the extra is not installed."""
+    settle_arithmetic()
     try:
         import torch
     except ImportError as missing:

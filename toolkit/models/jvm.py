@@ -16,8 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.progress import say
 
 OLDEST_JAVA = 21  # Anserini's classes are compiled for it
+# what Java, its launcher and log4j read of the environment; JAVA_HOME says which Java it is
+ENVIRONMENT = re.compile(r"_?JAVA_(TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|LOG4J_.*|log4j.*")
+# what may stay of it: how much memory there is, and where temporary files are
+HARMLESS = re.compile(r"-Xm[sx]\d+[kKmMgGtT]?|-Xss\d+[kKmMgG]?|-XX:(Initial|Min|Max)RAMPercentage=[\d.]+|-Djava\.io\.tmpdir=.+")
 _SETTINGS = {"debug": False}
 _numbers = itertools.count()
 
@@ -64,6 +69,14 @@ def options(version: int) -> list[str]:
         "--enable-native-access=ALL-UNNAMED",
         "-Xrs",  # Ctrl-C stays Python's
         "-XX:+UseSerialGC",  # least start-up and CPU for a process of seconds
+        # whatever the locale: texts, names of files, and how letters become lower case (Turkish has a dotless i)
+        *(
+            "-Dfile.encoding=UTF-8",
+            "-Dsun.jnu.encoding=UTF-8",
+            "-Duser.language=en",
+            "-Duser.country=US",
+            "-Duser.timezone=UTC",
+        ),
     ]
     if version >= 24:
         chosen.append("--sun-misc-unsafe-memory-access=allow")  # Lucene 9 unmaps files that way; silences four lines
@@ -89,8 +102,9 @@ def start() -> None:
 
     if not jnius_config.vm_running:
         os.environ["JAVA_HOME"] = str(home)
+        kept = settle_environment()
         jnius_config.set_classpath(str(jar))
-        jnius_config.add_options(*options(java_version(home) or OLDEST_JAVA))
+        jnius_config.add_options(*options(java_version(home) or OLDEST_JAVA), *kept)
     import jnius
 
     try:
@@ -100,6 +114,22 @@ def start() -> None:
             "the JVM of this process runs already, without Anserini", "let Tandem index or search first", status=1
         ) from error
     _silence()
+
+
+def settle_environment() -> list[str]:
+    """Take out of the environment what would change the JVM and so a result; options that stay are returned, others are said.
+
+    Java puts JAVA_TOOL_OPTIONS before its own options and _JAVA_OPTIONS behind them: an encoding there wins over ours.
+    """
+    kept: list[str] = []
+    for name in [name for name in os.environ if ENVIRONMENT.fullmatch(name)]:
+        value = os.environ.pop(name)
+        words = value.split() if name.endswith("OPTIONS") else [value]
+        harmless = [word for word in words if name.endswith("OPTIONS") and HARMLESS.fullmatch(word)]
+        if dropped := [word for word in words if word not in harmless]:
+            say(f"note: {name} is not used ({' '.join(dropped)[:80]}): it could change results")
+        kept += harmless
+    return kept
 
 
 def _silence() -> None:

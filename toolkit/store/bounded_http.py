@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import threading
 import time
@@ -11,6 +10,8 @@ from contextlib import suppress
 from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+
+from toolkit.core.terminal import redact_logs, without_secrets
 
 if TYPE_CHECKING:
     import requests
@@ -80,6 +81,7 @@ def session(connections: int = 10) -> requests.Session:
     """
     import requests
 
+    redact_logs()
     made = requests.Session()
     for scheme in ("http://", "https://"):
         made.mount(scheme, _adapter()(pool_maxsize=connections))
@@ -128,11 +130,6 @@ def _adapter() -> Any:
             return manager
 
     return Adapter
-
-
-def without_secrets(text: str) -> str:
-    """The same text, its addresses without user, password and query: those may be keys."""
-    return re.sub(r"(\S\?)[^\s)'\"]+", r"\1***", re.sub(r"//[^/\s]*@", "//***@", text))
 
 
 def reason(error: BaseException) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
+from toolkit.models.checkpoints import settle_arithmetic
 
 SIDES = ("query", "passage")
 # kind of a system -> the module whose `load` loads what encodes for it, with torch only when it is asked for
@@ -63,6 +64,7 @@ def load_encoder(
     """
     if spec.kind not in LOADERS:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, which encodes nothing", f"these do: {', '.join(LOADERS)}")
+    settle_arithmetic()
     module = importlib.import_module(f"toolkit.models.encoders.{LOADERS[spec.kind]}")
     return module.load(spec, device=device, precision=precision, batch_size=batch_size, trust_remote_code=trust_remote_code)
 

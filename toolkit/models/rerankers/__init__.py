@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
+from toolkit.models.checkpoints import settle_arithmetic
 from toolkit.models.rerankers.prompts import pointwise_prompt
 from toolkit.models.rerankers.reranker_settings import PROMPTED, SETTINGS, PromptParameters
 from toolkit.registry.system_kinds import parameters_as
@@ -40,6 +41,7 @@ def load_reranker(
     cannot be had or does not fit, and weights that are not a reranker's.
     """
     check_reranker(spec, prompt)
+    settle_arithmetic()
     try:
         module = importlib.import_module(f"toolkit.models.rerankers.{KINDS[spec.kind]}")
     except ModuleNotFoundError as error:

@@ -1,0 +1,118 @@
+"""What may be shown to people: no control characters, which move a terminal's cursor or hide text, and no secrets."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+from urllib.parse import unquote, urlsplit
+
+# C0 but tab and line feed, DEL and C1; line separators, and those that turn the direction of what follows
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+KEYS = ("OPENAI_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+ADDRESSES = ("OPENAI_BASE_URL", "HF_ENDPOINT", "TANDEM_INDEX_MIRROR", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
+SHORTEST = 8  # characters of a key that is looked for within words: `x` and `EMPTY` are none
+
+
+def visible(text: str) -> str:
+    """The text with control characters as Python writes them (`\\x1b`); tabs and line feeds stay."""
+    return CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def without_secrets(text: str) -> str:
+    """The same text, its addresses without user, password and query: those may be keys."""
+    return re.sub(r"(\S\?)[^\s)'\"]+", r"\1***", without_keys(text))
+
+
+def without_keys(text: str) -> str:
+    """The same text without `user:password@` of addresses, and without the keys and passwords of the environment."""
+    text = re.sub(r"//\S*@", "//***@", text)
+    for secret in _secrets():
+        text = text.replace(secret, "***")
+    return text
+
+
+def _secrets() -> set[str]:
+    found = {os.environ.get(name, "").strip() for name in KEYS}
+    for name in ADDRESSES:
+        try:
+            password = urlsplit(os.environ.get(name, "")).password or ""
+        except ValueError:
+            continue
+        found |= {password, unquote(password)}
+    return {secret for secret in found if len(secret) >= SHORTEST}
+
+
+class SafeStream:
+    """A text stream for people: what is written to it is `visible`, and `without_keys` where `keys` says so."""
+
+    def __init__(self, stream: TextIO, *, keys: bool):
+        self.stream, self._keys = stream, keys
+
+    def write(self, text: str) -> int:
+        """As of the stream."""
+        self.stream.write(visible(without_keys(text) if self._keys else text))
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        """As of the stream."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def safe_streams() -> Iterator[None]:
+    """Whatever is written within the block to standard error, and to standard output where that is a terminal, is safe.
+
+    Results that go to a file or a pipe stay as they are. Tracebacks and the logs of libraries are safe from then on, too.
+    """
+    before = sys.stdout, sys.stderr
+    sys.stderr = SafeStream(sys.stderr, keys=True)
+    if sys.stdout.isatty():
+        sys.stdout = SafeStream(sys.stdout, keys=False)
+    sys.excepthook = _show_traceback
+    redact_logs()
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def raw(stream: TextIO) -> TextIO:
+    """The stream itself, for a library that draws with control characters of its own."""
+    return stream.stream if isinstance(stream, SafeStream) else stream
+
+
+def redact_logs() -> None:
+    """Keep secrets out of what any library logs, whichever handler writes it."""
+    import logging
+
+    make = logging.getLogRecordFactory()
+    if getattr(make, "redacts", False):
+        return
+
+    def redacted(*given: Any, **named: Any) -> logging.LogRecord:
+        """A record without secrets in its text and traceback."""
+        record = make(*given, **named)
+        try:
+            record.msg, record.args = without_secrets(record.getMessage()), ()
+        except (TypeError, ValueError):  # arguments that do not fit: logging says so itself
+            record.args = ()
+        if record.exc_info:
+            record.exc_text = without_secrets(logging.Formatter().formatException(record.exc_info))
+        return record
+
+    redacted.redacts = True
+    logging.setLogRecordFactory(redacted)
+
+
+def _show_traceback(*error: Any) -> None:
+    import traceback
+
+    SafeStream(sys.stderr, keys=True).write("".join(traceback.format_exception(*error)))
