@@ -23,6 +23,7 @@ BLOCK = re.compile(r"^```(bash|python)\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", r
 EXPECTED = re.compile(r"^Expected, .*:\n\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)  # of a registered run
 HERE = re.compile(r"<<'(\w+)'\n.*?^\1$", re.MULTILINE | re.DOTALL)
 STATEMENT = re.compile(rf"(?:{HERE.pattern}|\\\n|[^\n])+", re.MULTILINE | re.DOTALL)
+SUFFIXES = (".py", ".md", ".yaml", ".txt", ".cfg", ".toml")
 NEEDS_A_SHELL = set("|&;<>$`!")
 
 
@@ -128,3 +129,13 @@ def test_links_between_pages_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}"
+
+
+def test_what_contributing_names_is_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = [name.removeprefix("./") for name in re.findall(r"`((?:[\w.-]+/)*[\w.-]+/?)`", text)]
+    named = [name for name in named if "/" in name or Path(name).suffix in SUFFIXES]
+    assert len(named) > 40
+    made = {"site/", "site/index.html", ".venv-docs"}
+    absent = [name for name in named if not any((ROOT / base / name).exists() for base in ("", "toolkit", "tests"))]
+    assert set(absent) - made == set()
