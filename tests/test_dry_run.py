@@ -45,7 +45,7 @@ def place(tmp_path, home, monkeypatch):
     """A folder with topics, documents, a run, and entries of every kind that cannot be used."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
-    monkeypatch.setattr("toolkit.models.hub._info", lambda *asked: pytest.fail(f"the hub is asked for {asked}"))
+    monkeypatch.setattr("toolkit.models.hub.list_files", lambda *asked: pytest.fail(f"the hub is asked for {asked}"))
     Path("t.tsv").write_text("1\tred\n")
     Path("c.tsv").write_text("d1\tred plum\n")
     Path("r.trec").write_text("1 Q0 d1 1 1.0 x\n")

@@ -44,7 +44,7 @@ class Fake:
     dimension, similarity = 4, "cos"
 
     def __init__(self, before="", do=lambda: None, precision="fp32", commit="a" * 40):
-        self.precision, self.commits = precision, {"org/fake": commit}
+        self.precision, self.origin = precision, {"commits": {"org/fake": commit}}
         self.truncated, self.lost, self.seen = {"query": 0, "passage": 0}, 0, []
         self.before, self.do = before, do
 

@@ -1,5 +1,6 @@
 """What encoders are sent: special tokens, limits, and what is counted; and what they refuse."""
 
+import hashlib
 import json
 import shutil
 
@@ -318,8 +319,8 @@ def test_what_was_loaded_from_the_hub_is_known_by_its_commit(home, bert):
         if modules:
             tiny.sentence_modules(kept, "max")
         spec = tiny.tiny_spec("org/tiny", revision="0" * 40, parameters={"pooling": "own" if modules else "mean"})
-        assert load_encoder(spec, device="cpu").commits == {"org/tiny": "0" * 40}
-    assert encoder_of(bert).commits == {}
+        assert load_encoder(spec, device="cpu").origin["commits"] == {"org/tiny": "0" * 40}
+    assert encoder_of(bert).origin == {"weights": hashlib.sha256((bert / "model.safetensors").read_bytes()).hexdigest()}
 
 
 def test_what_sentence_transformers_would_load_without_a_word_is_refused(bert, tmp_path):

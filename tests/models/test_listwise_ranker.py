@@ -13,7 +13,7 @@ class Fake:
     """A backend that gives one answer and counts a token for each word."""
 
     facts = {"model": "fake"}  # noqa: RUF012
-    here = True
+    here, origin = True, {}
 
     def __init__(self, text):
         self.text, self.requests = text, []

@@ -164,7 +164,7 @@ def test_looking_does_not_ask_the_hub_for_a_newer_commit_of_what_is_here(folder,
         raise AssertionError("a dry run asked the hub")
 
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    monkeypatch.setattr("toolkit.models.hub._info", forbidden)
+    monkeypatch.setattr("toolkit.models.hub.list_files", forbidden)
     kept = home / "models" / "castorini--rank_zephyr_7b_v1_full" / ("a" * 40)
     shutil.copytree(folder, kept)
     window = Window("q", "cats", ("the cat is in the house", "a dog"))

@@ -27,7 +27,7 @@ def test_a_pair_is_the_sum_of_each_query_tokens_best_match(spec):
     expected = [sum(max(token @ other for other in document) for token in query) for document in half[1] for query in half[0]]
     reranker = load_reranker(spec, device="cpu")
     scores = reranker.score(PAIRS)
-    assert reranker.facts == {"device": "cpu", "precision": "fp32"}
+    assert reranker.facts == {**encoder.origin, "device": "cpu", "precision": "fp32"}
     assert scores.dtype == np.float64
     assert np.abs(scores - expected).max() < 1e-5
     assert np.ptp(expected) > 0.1

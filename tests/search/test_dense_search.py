@@ -26,7 +26,7 @@ SPEC = SystemSpec(
 class Counting:
     """A vector has the number of times each word comes; three words are the limit."""
 
-    dimension, similarity, commits = 4, "dot", {"org/words": "a" * 40}
+    dimension, similarity, origin = 4, "dot", {"commits": {"org/words": "a" * 40}}
 
     def __init__(self):
         self.truncated, self.lost, self.asked = {"query": 5, "passage": 0}, 2, []

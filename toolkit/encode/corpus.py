@@ -80,10 +80,11 @@ def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, A
 
     system, recipe, revision, template, similarity   see `toolkit.formats.indexes.system_facts`
     checkpoint, base, files, commits, precision      see `toolkit.provenance.model_identity`
+    weights                                          see `toolkit.models.weights.origin_of`
     side, dimension                                  `passage` or `query`; of each vector
     """
-    identity = model_identity(spec, commits=encoder.commits, precision=encoder.precision, template=False)
-    return {**identity, **system_facts(spec), "side": side, "dimension": encoder.dimension}
+    identity = model_identity(spec, commits=encoder.origin.get("commits"), precision=encoder.precision, template=False)
+    return {**identity, **encoder.origin, **system_facts(spec), "side": side, "dimension": encoder.dimension}
 
 
 def implementation() -> dict[str, Any]:

@@ -150,8 +150,7 @@ def _new_index(kind: str, corpus: Corpus, encoder: Any, output: Path, command: s
         new = _NewIndex(corpus, encoder, part)
         yield new
         cut = encoder.truncated["passage"] - before
-        record = {"kind": kind, **system_facts(spec), "checkpoint": spec.checkpoint}
-        record |= {"commits": encoder.commits} if encoder.commits else {}
+        record = {"kind": kind, **system_facts(spec), "checkpoint": spec.checkpoint, **encoder.origin}
         record |= {"corpus": corpus.facts(), **asdict(new.counts), "cut": cut, **new.facts}
         write_index_record(part, record, command, started, **new.libraries)
     say_truncated(cut, new.counts.documents)

@@ -22,7 +22,19 @@ from toolkit.store import fetch_index, index_folder, lock
 
 DEFAULT_LANGUAGE = "en"
 # what a run's record says of an index, where the index's own say it
-FACTS = ("documents", "questions", "corpus", "system", "recipe", "template", "precision", "factory", "tuning", "vectors")
+FACTS = (
+    "documents",
+    "questions",
+    "corpus",
+    "system",
+    "recipe",
+    "template",
+    "precision",
+    "factory",
+    "tuning",
+    "vectors",
+    "weights",
+)
 
 # (collection, group, folder, threads): makes the index of a group's own corpus in a folder
 Build = Callable[[Collection, str, Path, int], None]

@@ -22,7 +22,7 @@ from toolkit.models.checkpoints import (
     pick_dtype,
     precision_of,
 )
-from toolkit.models.hub import commits_of
+from toolkit.models.weights import origin_of
 from toolkit.store import reason
 
 if TYPE_CHECKING:
@@ -36,18 +36,17 @@ UNLISTED_LENGTH = 512  # tokens, for a checkpoint of which no entry says more, u
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model on its device, in evaluation mode, with its tokenizer. commits: repository -> commit, of what the hub gave."""
+    """A model on its device, in evaluation mode, with its tokenizer. origin: see `origin_of`."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     device: torch.device
-    commits: Mapping[str, str] = field(default_factory=dict)
+    origin: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def facts(self) -> dict[str, Any]:
         """What a run's record says of how it was run."""
-        commits = {"commits": dict(self.commits)} if self.commits else {}
-        return {**commits, "device": self.device.type, "precision": precision_of(self.model.dtype)}
+        return {**self.origin, "device": self.device.type, "precision": precision_of(self.model.dtype)}
 
     def length(self, spec: SystemSpec, wanted: int | None, unlisted: int = UNLISTED_LENGTH) -> int:
         """How many tokens of a pair it is sent at most, see `length_limit`."""
@@ -74,6 +73,7 @@ def load(
     place = pick_device(device)
     whole = base_of(spec) or folder  # an adapter has the tokenizer of its base
     check_memory(spec, whole, place, precision)
+    origin = origin_of(folder, whole)
     shared = {"trust_remote_code": trust_remote_code}
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(whole, **shared)
@@ -94,7 +94,7 @@ def load(
     tokenizer.truncation_side = "right"  # some checkpoints' say left, for their own generation
     if model.config.pad_token_id is None:  # classifiers on decoders look for a text's last token before the padding
         model.config.pad_token_id = tokenizer.pad_token_id or 0
-    return Loaded(model.to(place).eval(), tokenizer, torch.device(place), commits_of(folder, whole))
+    return Loaded(model.to(place).eval(), tokenizer, torch.device(place), origin)
 
 
 def merged(spec: SystemSpec, model: PreTrainedModel, folder: Path) -> PreTrainedModel:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from toolkit.core.files import open_input
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
 from toolkit.core.topics import Topic
+from toolkit.store.digests import file_sha256
 
 CHUNK = 1 << 20
 
@@ -71,14 +71,5 @@ def _digest_of_files(folders: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            stat = path.stat()
-            content = _bytes_digest(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
-            digest.update(f"{path.relative_to(folder)} {content}\n".encode(errors="surrogateescape"))
+            digest.update(f"{path.relative_to(folder)} {file_sha256(path)}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()
-
-
-@cache
-def _bytes_digest(path: Path, size: int, changed: int, inode: int) -> str:
-    """SHA-256 of a file as it lies there; computed once for a path, size, time of change and inode."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

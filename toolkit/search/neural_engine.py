@@ -84,8 +84,8 @@ class Neural:
         """What was loaded from the hub, where and with which dtype it encoded the queries, and how many were truncated."""
         device = pick_device(self.options.device)
         precision = pick_precision(self.chosen.spec, self.options.precision, device)
-        commits = {"commits": self.encoder.commits} if self.encoder.commits else {}
-        return {**commits, "device": device, "precision": precision, "queries cut": self.encoder.truncated["query"]}
+        facts = {"device": device, "precision": precision, "queries cut": self.encoder.truncated["query"]}
+        return {**self.encoder.origin, **facts}
 
     def _build_own(self, collection: Collection, group: str, folder: Path, threads: int) -> None:
         corpus, spec = corpus_from_docs(corpus_name(collection, group), collection.docs(group)), self.chosen.spec
@@ -227,15 +227,20 @@ def search_late(
 
 
 def check_made_by(index: Path, record: Mapping[str, Any], spec: SystemSpec, encoder: Encoder) -> None:
-    """Raise ToolkitError where an index was made with another system (`check_made_with`), or with another commit of the same.
+    """Raise ToolkitError where an index was made with another system (`check_made_with`), or another commit or weights.
 
     A revision that is not pinned is whatever is newest on the day.
     """
     check_made_with(index, record, spec)
+    ours = encoder.origin.get("commits", {})
     for repository, commit in record.get("commits", {}).items():
-        if encoder.commits.get(repository, commit) != commit:
-            message = f"index {index} was made with {repository} at {commit[:12]}, not {encoder.commits[repository][:12]}"
+        if ours.get(repository, commit) != commit:
+            message = f"index {index} was made with {repository} at {commit[:12]}, not {ours[repository][:12]}"
             raise ToolkitError(message, "index the documents anew; an entry that pins its `revision` keeps to one commit")
+    weights, theirs = encoder.origin.get("weights"), record.get("weights")
+    if weights and theirs and weights != theirs:
+        message = f"index {index} was made with other weights of {spec.name} (SHA-256 {theirs[:12]}, not {weights[:12]})"
+        raise ToolkitError(message, "index the documents anew, or see which of the checkpoint's files was changed")
 
 
 def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, *, hits: int, threads: int) -> dict[Input, Any]:

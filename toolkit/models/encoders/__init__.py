@@ -26,7 +26,7 @@ class Encoder(Protocol):
     precision   `fp32`, `bf16` or `fp16`: the dtype that it computes in
     truncated   side -> how many of the encoded inputs were truncated at the limit
     lost        how many queries have a core query that is fully truncated
-    commits     repository -> commit, of what was loaded from the hub
+    origin      `commits` and digest of the weights that were loaded, see `toolkit.models.weights.origin_of`
     """
 
     dimension: int
@@ -34,7 +34,7 @@ class Encoder(Protocol):
     precision: str
     truncated: dict[str, int]
     lost: int
-    commits: dict[str, str]
+    origin: dict[str, Any]
 
     def encode(self, inputs: Sequence[Input], side: str) -> np.ndarray:
         """(n, dimension) float32 in the order of the inputs; rows of unit length where the similarity is `cos`.

@@ -24,8 +24,8 @@ from toolkit.models.checkpoints import (
 from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.modules import Modules, load_layers, read_modules
 from toolkit.models.encoders.tokens import FAR, Framing
-from toolkit.models.hub import commits_of
 from toolkit.models.pretrained import length_limit, merged, table_of_positions
+from toolkit.models.weights import origin_of
 
 if TYPE_CHECKING:
     import torch
@@ -57,13 +57,14 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
     modules = read_modules(folders[0])
     if not modules.simple:
         return SentenceTransformersEncoder(spec, folders[0], devices, how.dtype, batch_size, trust)
-    query = passage = _tower(spec, modules, base, how)
     if spec.passage_checkpoint:
         folders.append(locate(spec, side="passage", trust_remote_code=trust))
+    origin = origin_of(*folders, *([base] if base else []))
+    query = passage = _tower(spec, modules, base, how)
+    if spec.passage_checkpoint:
         passage = _tower(spec, read_modules(folders[1]), base, how)
     towers = {"query": query, "passage": passage}
-    commits = commits_of(*folders, *([base] if base else []))
-    return TowerEncoder(towers, spec.parameters.get("similarity", "cos"), batch_size, commits)
+    return TowerEncoder(towers, spec.parameters.get("similarity", "cos"), batch_size, origin)
 
 
 def _say_similarity(spec: SystemSpec, folder: Path) -> None:

@@ -24,8 +24,8 @@ from toolkit.models.checkpoints import (
 )
 from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.tokens import Framing
-from toolkit.models.hub import commits_of
 from toolkit.models.pretrained import table_of_positions
+from toolkit.models.weights import origin_of
 
 TASKS = {"query": "query", "passage": "document"}  # as sentence-transformers calls the sides
 
@@ -82,11 +82,11 @@ class SentenceEncoder:
     limits  side -> tokens, special ones counted
     truncated  side -> how many of the encoded inputs were truncated at the limit
     lost    how many queries have a core query that is fully truncated
-    commits repository -> commit, of what was loaded from the hub
+    origin  `commits` and digest of the weights that were loaded
     """
 
     def __init__(self, spec: SystemSpec, folder: Path, model: Any, batch_size: int):
-        self.spec, self.model, self.commits = spec, model, commits_of(folder)
+        self.spec, self.model, self.origin = spec, model, origin_of(folder)
         self.precision = precision_of(model.dtype)
         self.limits = set_limits(spec, model[0])
         self.truncated = dict.fromkeys(SIDES, 0)

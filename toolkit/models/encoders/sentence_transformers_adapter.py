@@ -16,7 +16,7 @@ from toolkit.models.checkpoints import precision_of
 from toolkit.models.encoders import SIDES, check_finite
 from toolkit.models.encoders.sentence import load_model
 from toolkit.models.encoders.tokens import FAR, Framing
-from toolkit.models.hub import commits_of
+from toolkit.models.weights import origin_of
 
 if TYPE_CHECKING:
     import torch
@@ -39,7 +39,7 @@ class SentenceTransformersEncoder:
             raise ToolkitError(message, f"leave out {', '.join(ours)}" if ours else "name a single --device")
         how = {"device": devices[0], "precision": precision_of(dtype), "trust_remote_code": trust}
         self.model = load_model("SentenceTransformer", spec, folder, **how)
-        self.commits = commits_of(folder)
+        self.origin = origin_of(folder)
         self.similarity, self.batch_size = spec.parameters.get("similarity", "cos"), batch_size
         self.precision = precision_of(dtype)
         self.framing = Framing(self.model.tokenizer)

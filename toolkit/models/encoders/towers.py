@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -110,8 +110,8 @@ class Tower:
 class TowerEncoder:
     """An `Encoder` of one tower for both sides, or of one for each."""
 
-    def __init__(self, towers: dict[str, Tower], similarity: str, batch_size: int, commits: dict[str, str]):
-        self.towers, self.similarity, self.batch_size, self.commits = towers, similarity, batch_size, commits
+    def __init__(self, towers: dict[str, Tower], similarity: str, batch_size: int, origin: dict[str, Any]):
+        self.towers, self.similarity, self.batch_size, self.origin = towers, similarity, batch_size, origin
         self.precision = precision_of(towers["query"].models[0].dtype)
         self.truncated = dict.fromkeys(towers, 0)
         self.lost = 0

@@ -41,6 +41,7 @@ class Scoring(Estimate):
         trust_remote_code: bool = False,
     ):
         self.spec, self.prompt, self.settings, self.batch_size = spec, prompt, settings, batch_size
+        self.origin: dict[str, Any] = {}
         self.how = {"device": device, "precision": precision, "trust_remote_code": trust_remote_code}
         self.precision = checkpoints.pick_precision(spec, precision, checkpoints.pick_device(device))
 
@@ -97,6 +98,7 @@ class Scoring(Estimate):
         from toolkit.models.rerankers.cross import Entailment
 
         loaded = pretrained.load("AutoModelForSequenceClassification", self.spec, what="classifier", **self.how)
+        self.origin = dict(loaded.origin)
         return Entailment(self.spec, loaded, loaded.length(self.spec, self.settings.length), self.batch_size)
 
     def _language_model(self) -> BatchedReranker:
@@ -107,6 +109,7 @@ class Scoring(Estimate):
         encoder_decoder = _is_encoder_decoder(self.spec)
         auto, kind = ("AutoModelForSeq2SeqLM", MonoT5) if encoder_decoder else (pretrained.CAUSAL, YesNo)
         loaded = pretrained.load(auto, self.spec, what="language model", **self.how)
+        self.origin = dict(loaded.origin)
         tokenizer = loaded.tokenizer
         tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
         chat = bool(tokenizer.chat_template) if self.settings.chat is None else self.settings.chat

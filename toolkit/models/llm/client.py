@@ -85,8 +85,8 @@ class LLM:
         return self.backend if self.backend.here else Estimate()
 
     def facts(self) -> dict[str, Any]:
-        """What enters every key, for records."""
-        return dict(self.backend.facts)
+        """What enters every key, and the weights that answered, for records."""
+        return {**self.backend.facts, **self.backend.origin}
 
     def check(self) -> None:
         """Raise ToolkitError where nothing could be asked: no server is named, no chat template is known. Asks nothing.

@@ -10,6 +10,7 @@ import random
 import re
 import threading
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -65,7 +66,7 @@ class Endpoint(Estimate):
                  so do as many failures in a row as three times the requests at the same time
     """
 
-    here = True
+    here, origin = True, MappingProxyType({})
 
     def __init__(
         self,

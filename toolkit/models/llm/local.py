@@ -44,6 +44,7 @@ class LocalModel:
     ):
         self.spec, self.precision, self.batch_size, self.trust = spec, precision, batch_size, trust_remote_code
         self.chat = spec.parameters.get("chat", True)
+        self.origin: dict[str, Any] = {}
         self.device = checkpoints.pick_device(device)
         self.dtype = checkpoints.pick_dtype(spec, precision, self.device)
 
@@ -96,7 +97,9 @@ class LocalModel:
         from toolkit.models.pretrained import load
 
         how = {"device": self.device, "precision": self.precision, "trust_remote_code": self.trust}
-        return load("AutoModelForCausalLM", self.spec, what="language model that writes", **how).model
+        loaded = load("AutoModelForCausalLM", self.spec, what="language model that writes", **how)
+        self.origin = dict(loaded.origin)
+        return loaded.model
 
     def check(self) -> None:
         """Look the tokenizer up."""

@@ -90,10 +90,12 @@ class Backend(Protocol):
 
     facts  what enters the key of every request beside the request itself, `model` among it
     here   whether facts and token counts are known without downloading anything
+    origin  `commits` and digest of the weights, where some were loaded
     """
 
     facts: Mapping[str, Any]
     here: bool
+    origin: Mapping[str, Any]
 
     def check(self) -> None:
         """Raise ToolkitError where nothing could be asked; asks nothing."""
