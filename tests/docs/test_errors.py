@@ -105,12 +105,12 @@ def test_too_little_memory_is_on_the_page(monkeypatch, tmp_path):
     monkeypatch.setattr(checkpoints, "count_parameters", lambda folder: 7_000_000_000)
     monkeypatch.setattr(checkpoints, "free_memory", lambda device: 4e9)
     spec = SimpleNamespace(name="tiny")
-    assert caught(lambda: checkpoints.check_memory(spec, tmp_path, "cpu", "fp32")) == shown("A model does not fit into memory")
+    assert caught(lambda: checkpoints.check_memory(spec, tmp_path, "cpu", "fp32")) == shown("Out of memory")
 
 
 def test_a_batch_that_is_too_large_is_on_the_page():
     source = (ROOT / "toolkit" / "models" / "batches.py").read_text(encoding="utf-8")
-    message, hint = shown("A model does not fit into memory", 1)
+    message, hint = shown("Out of memory", 1)
     # needs a GPU to be provoked: tests/models does so with a model that fails as one without memory does
     assert f'"{message.removeprefix("error: ")}", "{hint.removeprefix("hint:  ")}"' in source
 
@@ -127,5 +127,5 @@ def caught(failing):
 
 
 def test_every_entry_of_the_page_is_provoked():
-    others = {"The key is missing or refused", "A checkpoint is gated", "A model does not fit into memory", "The disk is full"}
+    others = {"The key is missing or refused", "A checkpoint is gated", "Out of memory", "The disk is full"}
     assert set(ENTRIES) == set(commands()) | others
