@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import codecs
+import io
 import math
 import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_input
-from toolkit.formats.problems import Problem, refuse
+from toolkit.formats.problems import Problem, Problems, refuse
 
 CHUNK = 1 << 20  # bytes
 _MARKS = re.compile(rb"^[^\S\n]*(\xef\xbb\xbf[^\S\n]*)+", re.MULTILINE)
-_LAYOUT = (
-    ("F102", re.compile(rb"\r$"), "end with CR LF"),
-    ("F103", re.compile(rb"^\s|\s\s|[^\S\r]\r?$|^$"), "are blank or have blanks to spare"),
+_SPARE = re.compile(rb"[^\S\n]{2}|^[^\S\n]|[^\S\n]$|^$", re.MULTILINE)
+_LAYOUT = (  # of lines that are no comments
+    ("F102", re.compile(rb"^(?!#).*\r$", re.MULTILINE), "end with CR LF"),
+    (
+        "F103",
+        re.compile(rb"^(?!#)(?:[^\S\n]|.*[^\S\n]{2}|.*[^\S\r\n]\r?$|$)", re.MULTILINE),
+        "are blank or have blanks to spare",
+    ),
 )
 
 
@@ -92,23 +98,33 @@ def bad_lines(data: bytes) -> set[int]:
     """Numbers of the lines that are no text."""
     if data.isascii() and b"\0" not in data:
         return set()
-    return {number for number, line in enumerate(data.split(b"\n"), 1) if not is_text(line)}
+    return {number for number, line in enumerate(io.BytesIO(data), 1) if not is_text(line)}
 
 
-def columns(data: bytes) -> Iterator[tuple[int, list[bytes]]]:
-    """Line number (from 1) and columns of each line that is neither blank nor a comment.
+class Place(NamedTuple):
+    """A line: its number (from 1), where it starts in the data, and its bytes."""
+
+    number: int
+    start: int
+    line: bytes
+
+
+def columns(data: bytes) -> Iterator[tuple[Place, list[bytes]]]:
+    """Place and columns of each line that is neither blank nor a comment, of data without byte order marks.
 
     Columns are divided by ASCII white space alone, as in C: a no-break space belongs to an id.
     """
-    for number, line in enumerate(_lines(data), 1):
+    start = 0
+    for number, line in enumerate(io.BytesIO(data), 1):
         fields = line.split()
         if fields and not fields[0].startswith(b"#"):
-            yield number, fields
+            yield Place(number, start, line), fields
+        start += len(line)
 
 
-def comments(data: bytes) -> list[bytes]:
+def comments(data: bytes) -> Iterator[bytes]:
     """The comment lines, without their line ends."""
-    return [line.strip() for line in _lines(data) if _is_comment(line)]
+    return (line.strip() for line in io.BytesIO(without_marks(data)) if line.lstrip().startswith(b"#"))
 
 
 def without_marks(data: bytes) -> bytes:
@@ -116,24 +132,19 @@ def without_marks(data: bytes) -> bytes:
     return _MARKS.sub(b"", data) if codecs.BOM_UTF8 in data else data
 
 
-def _lines(data: bytes) -> list[bytes]:
-    return without_marks(data).split(b"\n")
-
-
-def _is_comment(line: bytes) -> bool:
-    return line.lstrip().startswith(b"#")
-
-
 def text_problems(data: bytes) -> list[Problem]:
     """Lines that are no text (F001; comments may hold anything), and warnings of the layout of the file (F101 to F103)."""
-    lines = _lines(data.removesuffix(b"\n")) if data else []
-    bad = [number for number in sorted(bad_lines(data)) if not _is_comment(lines[number - 1])]
-    problems = [Problem("F001", number, "not UTF-8 text") for number in bad]
+    problems, plain = Problems(), without_marks(data)
+    if not plain.isascii() or b"\0" in plain:
+        for number, line in enumerate(io.BytesIO(plain), 1):
+            if not is_text(line) and not line.lstrip().startswith(b"#"):
+                problems.add("F001", number, "not UTF-8 text")
     if codecs.BOM_UTF8 in data and (mark := _MARKS.search(data)):
         number = data.count(b"\n", 0, mark.start()) + 1
-        problems.append(Problem("F101", number, "byte order mark at the start of the line"))
-    for code, pattern, what in _LAYOUT:
-        numbers = [number for number, line in enumerate(lines, 1) if pattern.search(line) and not line.startswith(b"#")]
-        if numbers:
-            problems.append(Problem(code, numbers[0], f"{len(numbers):,} of {len(lines):,} lines {what}"))
-    return problems
+        problems.add("F101", number, "byte order mark at the start of the line")
+    end = len(plain) - plain.endswith(b"\n")
+    for code, pattern, what in _LAYOUT if data and _SPARE.search(plain, 0, end) else ():
+        if first := pattern.search(plain, 0, end):
+            found, count = sum(1 for _ in pattern.finditer(plain, 0, end)), plain.count(b"\n", 0, end) + 1
+            problems.add(code, plain.count(b"\n", 0, first.start()) + 1, f"{found:,} of {count:,} lines {what}")
+    return problems.all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.yaml_json import read_yaml
+
+MOST = 100_000  # problems of a code
 
 
 class Code(NamedTuple):
@@ -39,6 +42,32 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         return self.message if self.line is None else f"line {self.line}: {self.message}"
+
+
+class Problems:
+    """Problems as they are found, at most MOST of a code: of a file that is wrong in every line the others are counted."""
+
+    def __init__(self):
+        self._problems: list[Problem] = []
+        self._counts: Counter[str] = Counter()
+        self._beyond: dict[str, int] = {}  # code -> the first line that has no problem of its own
+
+    def __bool__(self) -> bool:
+        return bool(self._problems)
+
+    def add(self, code: str, line: int | None, message: str) -> None:
+        """Append one."""
+        self._counts[code] += 1
+        if self._counts[code] <= MOST:
+            self._problems.append(Problem(code, line, message))
+        else:
+            self._beyond.setdefault(code, line)
+
+    def all(self) -> list[Problem]:
+        """Those that were found, in their order; behind them, a code, how many more lines are like the one that is named."""
+        more = "the same is wrong in {:,} lines from here on"
+        beyond = (Problem(code, line, more.format(self._counts[code] - MOST)) for code, line in self._beyond.items())
+        return [*self._problems, *beyond]
 
 
 @cache

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from toolkit.core.files import open_output
 from toolkit.formats.lines import comments, read_bytes
-from toolkit.formats.lint import Lines, examine_qrels, examine_run, run_from_lines
+from toolkit.formats.lint import Lines, examine_qrels, examine_run, judgment
 from toolkit.formats.problems import Problem, codes
 
 
@@ -30,7 +30,7 @@ def repair_qrels(path: str | Path, output: str | Path) -> list[Problem]:
     data = read_bytes(path)
     lines, problems = examine_qrels(data)
     if is_repaired(problems):
-        _write(output, comments(data), lines.rows)
+        _write(output, comments(data), map(judgment, lines.rows()))
     return problems
 
 
@@ -41,8 +41,7 @@ def is_repaired(problems: Iterable[Problem]) -> bool:
 
 def _ranked(lines: Lines) -> Iterator[list[bytes]]:
     rank, query_id = 0, None
-    for position in run_from_lines(lines, "").order("file").tolist():
-        row = lines.rows[position]
+    for row in lines.rows(lines.best_first()):
         rank = rank + 1 if row[0] == query_id else 1
         query_id = row[0]
         yield [*row[:3], b"%d" % rank, *row[4:]]
