@@ -105,3 +105,18 @@ def test_a_closed_pipe_is_no_error():
     )
     assert done.stdout == b"0\n"
     assert done.stderr == b""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("name", "status"), [("tandem", 1), ("script", -6)])
+def test_a_command_that_has_loaded_arrow_ends_before_the_destructors_of_its_threads(tmp_path, name, status):
+    (tmp_path / name).write_text(
+        "import ctypes, sys\n"
+        "import pyarrow\n"
+        "from toolkit.shell import command, guard\n"
+        "libc = ctypes.CDLL(None)\n"
+        "libc.__cxa_atexit(libc.abort, None, None)\n"  # what a destructor does that fails
+        "sys.exit(guard(lambda: command('x', 'x'), lambda args: print('done') or 1, []))\n"
+    )
+    done = subprocess.run([sys.executable, str(tmp_path / name)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (status, "done\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import errno
 import os
 import re
@@ -10,7 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -201,7 +202,7 @@ def note(message: str) -> None:
         print(message, file=sys.stderr, flush=True)
 
 
-_settings = {"quiet": False}
+_settings: dict[str, Any] = {"quiet": False, "status": None}
 
 
 def guard(
@@ -216,8 +217,10 @@ def guard(
     With `--debug` an error keeps its traceback.
     """
     _speak_utf8()
+    _settings["status"] = None  # an exception that is let through has Python's own
     with safe_streams():
-        return _guarded(parser, run, sys.argv[1:] if argv is None else argv)
+        _settings["status"] = status = _guarded(parser, run, sys.argv[1:] if argv is None else argv)
+    return status
 
 
 def _guarded(
@@ -258,6 +261,24 @@ def _guarded(
         return _fail(from_os_error(error))
     finally:
         _quieten(False)
+
+
+@atexit.register
+def _leave() -> None:
+    """End the process of a command at once, where arrow was loaded: the destructors of its thread pools, which C++ runs last
+    of all, end it in an abort every now and then when the machine is busy (https://github.com/apache/arrow/issues/34314).
+
+    What is registered later, by whatever a command loads, has run by now.
+    """
+    main = sys.modules["__main__"]
+    module, file = getattr(getattr(main, "__spec__", None), "name", ""), getattr(main, "__file__", None) or ""
+    is_command = module.startswith("toolkit.") or Path(file).name == "tandem"
+    if not is_command or _settings["status"] is None or "pyarrow" not in sys.modules:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(_settings["status"])
 
 
 class _Ended(KeyboardInterrupt):
