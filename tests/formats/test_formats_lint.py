@@ -92,3 +92,14 @@ def test_the_codes_are_these_and_no_code_is_ever_reused():
         assert code.severity == ("warning" if name[1] == "1" else "error")
         assert code.explanation.endswith(".")
         assert code.hint or code.severity == "warning"
+
+
+def test_of_a_file_that_is_wrong_in_every_line_the_first_problems_stand_for_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr("toolkit.formats.problems.MOST", 2)
+    content = "q1 Q0 a 1 2 t\n" + 5 * "q1 Q0 a 1 2 t\n" + "q1 Q0 b 1 x t\n"
+    assert found(tmp_path, content) == [
+        ("R005", 2, "the same line as line 1"),
+        ("R005", 3, "the same line as line 1"),
+        ("R005", 4, "the same is wrong in 3 lines from here on"),
+        ("R002", 7, "score x is not a number"),
+    ]

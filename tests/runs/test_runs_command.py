@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -252,3 +253,28 @@ def test_help_lists_the_commands(folder):
     out, _ = runs(folder, "--help")
     assert out.startswith("usage: tandem runs ")
     assert all(f"    {name} " in out for name in ("show", "verify", "convert"))
+
+
+MEASURED = """
+import resource, sys
+from toolkit.runs.__main__ import main, parser
+from toolkit.shell import guard
+status = guard(parser, main, ["verify", "--fix", *sys.argv[1:]])
+print(status, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+"""
+
+
+@pytest.mark.process
+def test_a_long_file_is_repaired_without_an_object_a_line(tmp_path):
+    lines = [f"query-{n // 1000} Q0 document-{n} 1 {n % 997} bm25  \r\n" for n in range(200_000)]
+    (tmp_path / "long.trec").write_text("".join(lines[::-1] + lines[:1000]), newline="")
+    (tmp_path / "short.trec").write_text("".join(lines[:1000]), newline="")
+    peaks = []
+    for name in ("short", "long"):
+        line = [sys.executable, "-c", MEASURED, f"{name}.out", f"{name}.trec"]
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+        status, peak = done.stdout.splitlines()[-1].split()
+        assert status == "0", done.stderr
+        peaks.append(int(peak))
+    assert (tmp_path / "long.out").read_bytes().count(b"\n") == 200_000
+    assert peaks[1] - peaks[0] < 70  # MB: 9 are the file's bytes; a list of its columns takes 190
