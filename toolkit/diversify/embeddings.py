@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError, three
+from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.home import home
 from toolkit.core.progress import progress, say
 from toolkit.core.specs import SystemSpec
@@ -67,6 +67,7 @@ class SystemVectors:
     how: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
+        check_counts(batch_size=self.how.get("batch_size"))
         if self.spec.kind != "dense":
             hint = "`tandem systems list` names the dense ones"
             raise ToolkitError(f"{self.spec.name} is of kind {self.spec.kind}, not dense", hint)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from toolkit.core.errors import ToolkitError, three
+from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.runs import Run
 
 NORMALISATIONS, TAILS = ("paper", "release"), ("keep", "drop")
@@ -133,8 +133,7 @@ def _ranked(run: Run, lines: np.ndarray) -> Run:
 
 def check(lams: Sequence[float], normalisation: str, tail: str, depth: int) -> None:
     """Raise ToolkitError for values without meaning, see `mmr`."""
-    if depth < 1:
-        raise ToolkitError(f"depth is {depth}", "a whole number from 1 on")
+    check_counts(depth=depth)
     for name, value, known in (("normalisation", normalisation, NORMALISATIONS), ("tail", tail, TAILS)):
         if value not in known:
             raise ToolkitError(f"{name} is {value!r}", f"known: {', '.join(known)}")

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.shell import command, guard, llm_options, make, make_runs, note, subcommands, systems_option, topics_option
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ def run_all(args: argparse.Namespace) -> None:
 
     if args.output == "-":
         raise ToolkitError("queries and lists are written beside the run", "name a file with --output")
+    check_counts(hits=args.hits, depth=args.depth, threads=args.threads, batch_size=args.batch_size)
     queries, lists = _beside(args.output, "queries.jsonl"), _beside(args.output, "lists.trec")
     expansion = _expansion(args, queries)
     index = args.index or own_corpus(expansion.topics)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.progress import progress
 from toolkit.core.topics import Topic
 from toolkit.core.yaml_json import Malformed, decode_json
@@ -41,8 +41,7 @@ class Expander:
 
         Raises ToolkitError, which names the questions and what is wrong with their last answers, where some stay without.
         """
-        if attempts < 1:
-            raise ToolkitError(f"attempts is {attempts}", "a whole number from 1 on")
+        check_counts(attempts=attempts)
         self.llm.check()
         with progress(f"asking {self.llm.model}", len(topics), "questions") as advance:
             units = (executor or LocalExecutor()).map(lambda unit: self._ask(unit, attempts, advance), units_of(topics, UNIT))

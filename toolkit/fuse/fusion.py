@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.columns import Ids, merge, text_order
-from toolkit.core.errors import ToolkitError, three
+from toolkit.core.errors import MOST, ToolkitError, check_counts, three
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.formats.run_checks import check_scores
@@ -102,10 +102,9 @@ def check_method(
         raise ToolkitError(f"{runs} run to fuse", "name two or more")
     if method not in METHODS:
         raise ToolkitError(f"no fusion method {method!r}", FORMS)
-    if hits < 1:
-        raise ToolkitError(f"hits is {hits}", "a whole number from 1 on")
-    if not 0 <= k < math.inf:
-        raise ToolkitError(f"k is {k}", "k is a number from 0 on; 60 is the paper's")
+    check_counts(hits=hits)
+    if not 0 <= k <= MOST:
+        raise ToolkitError(f"k is {k}", f"k is a number from 0 to {MOST:,}; 60 is the paper's")
     if weights is None:
         weights = [1] * runs
     elif method == "rrf":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks import TopicSet, resolve_topics
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.files import open_output
 from toolkit.core.topics import Topic
 from toolkit.expand.generate import ATTEMPTS, Expander, load_expander
@@ -57,6 +57,7 @@ class ExpandJob(Job[Expanded]):
         output: str | Path | None = None,
         **how: Any,
     ):
+        check_counts(attempts=attempts)
         self.topics, self.source, self.query, self.attempts = given_topics(topics), source, query, attempts
         self.expander: Expander | None = None
         if not is_given(source):

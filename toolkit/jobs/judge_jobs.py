@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks.recorded_topics import recorded_topics
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.formats import write_qrels
@@ -143,6 +143,7 @@ def judge_of(
     """
     spec = choose_system(name, files=systems, recipe=recipe, kind="judge")
     given = {option: value for option, value in how.items() if value is not None}
+    check_counts(batch_size=given.get("batch_size"))
     trust = bool(given.get("trust_remote_code"))
     check_usable(spec, loader=given.get("loader"), device=given.get("device"), trust_remote_code=trust)
     return load_judge(spec, shots=read_shots(shots) if shots else (), **given)

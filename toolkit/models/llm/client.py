@@ -19,6 +19,7 @@ from toolkit.models.llm.messages import Answer, Backend, Request, Usage
 from toolkit.store.keyed_cache import KeyedCache
 
 LOADERS = ("endpoint", "transformers", "peft")
+MOST_RETRIES, LONGEST = 1000, 7 * 24 * 3600  # seconds
 MOST_REQUESTS = 1024  # requests at the same time: each has a thread and a connection
 
 COLUMNS = ("text", "finish", "model", "server", "prompt_tokens", "completion_tokens")
@@ -178,8 +179,9 @@ def load_llm(
         raise ToolkitError(f"{spec.name} is loaded by {loader}, which cannot write texts here", f"known: {', '.join(LOADERS)}")
     if not 1 <= concurrency <= MOST_REQUESTS:
         raise ToolkitError(f"concurrency is {concurrency}", f"a whole number from 1 to {MOST_REQUESTS}")
-    if retries < 0 or timeout <= 0:
-        raise ToolkitError(f"retries is {retries}, timeout is {timeout:g} seconds", "0 or more, and more than 0")
+    if not (0 <= retries <= MOST_RETRIES and 0 < timeout <= LONGEST):
+        hint = f"from 0 to {MOST_RETRIES}, and more than 0 and no more than a week"
+        raise ToolkitError(f"retries is {retries}, timeout is {timeout:g} seconds", hint)
     if loader == "endpoint":
         model = spec.parameters.get("model") or spec.checkpoint
         if not model:
