@@ -253,8 +253,7 @@ def _guarded(
     except MemoryError as error:
         if debug:
             raise
-        said = f": {error}" if str(error) else ""
-        return _fail(ToolkitError(f"not enough memory{said}", "close other programs, or give it less at once", status=1))
+        return _fail(from_memory_error(error))
     except OSError as error:
         if debug:
             raise
@@ -320,6 +319,12 @@ def _speak_utf8() -> None:
     for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
         if hasattr(stream, "reconfigure"):  # a notebook's has not
             stream.reconfigure(encoding="utf-8", errors=errors)
+
+
+def from_memory_error(error: MemoryError) -> ToolkitError:
+    """The line for what does not fit into memory."""
+    said = f": {error}" if str(error) else ""
+    return ToolkitError(f"not enough memory{said}", "close other programs, or give it less at once", status=1)
 
 
 def from_os_error(error: OSError) -> ToolkitError:

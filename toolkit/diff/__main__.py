@@ -10,6 +10,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.shell import (
     command,
+    from_memory_error,
     from_os_error,
     guard,
     judgment_options,
@@ -54,8 +55,9 @@ def parser() -> argparse.ArgumentParser:
 def main(args: argparse.Namespace) -> int:
     try:
         pairs = _compared(args)
-    except (ToolkitError, OSError) as error:
-        refused = error if isinstance(error, ToolkitError) else from_os_error(error)
+    except (ToolkitError, OSError, MemoryError) as error:
+        read_as = {OSError: from_os_error, MemoryError: from_memory_error}
+        refused = next((of(error) for kind, of in read_as.items() if isinstance(error, kind)), error)
         refused.status = 2  # 1 says that runs differ
         raise refused from error
     return 0 if args.exit_zero or all(pair.identical for pair in pairs) else 1

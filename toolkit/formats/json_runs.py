@@ -71,14 +71,13 @@ def parse_mteb(data: bytes, source: str) -> Run:
     content = load_json(data, source, hint=JSON_HINT, finite=False)
     try:
         tag = (content.pop(MTEB_META) or {}).get("model_name")
-        parts = [(subset, split) for subset, splits in content.items() for split in splits]
+        parts = {(subset, split): run for subset, splits in content.items() for split, run in splits.items()}
     except (AttributeError, KeyError, TypeError) as error:
         raise _not_nested(source) from error
     if len(parts) != 1:
         names = ", ".join("/".join(part) for part in parts) or "none"
         raise ToolkitError(f"{source}: expected one subset and split, found {names}", "keep one of them in the file")
-    subset, split = parts[0]
-    return run_from_nested(content[subset][split], tag=one_word(tag), source=source)
+    return run_from_nested(*parts.values(), tag=one_word(tag), source=source)
 
 
 def parse_json_lines(data: bytes, source: str) -> Run:

@@ -6,8 +6,9 @@ A shard is `vectors-00000.npy`, (n, d) float32, and `ids-00000.txt`, one id a li
 from __future__ import annotations
 
 import hashlib
+import tokenize
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ KIND = "vectors"
 CHECKED_AT_ONCE = 1 << 16  # rows
 RESUME = "run the same `tandem encode` again: it resumes where it stopped"
 ENCODE_AGAIN = "remove the folder and encode again"
+FIELDS = {"complete": bool, "rows": int, "dimension": int, "side": str, "digest": str, "shards": list}  # of every record
+# a header of numpy is a Python literal
+NPY_DAMAGE = (ValueError, TypeError, EOFError, OverflowError, MemoryError, RecursionError, SyntaxError, tokenize.TokenError)
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,18 @@ def read_vectors_record(folder: str | Path) -> dict[str, Any]:
     record = read_index_record(Path(folder))
     if record is None or record.get("kind") != KIND:
         raise ToolkitError(f"{folder} holds no vectors", "`tandem encode CORPUS --system S --output DIR` makes them")
+    wrong = [name for name, kind in FIELDS.items() if type(record.get(name)) is not kind]
+    if not wrong and not all(map(_is_shard, record["shards"])):
+        wrong = ["shards"]
+    if wrong:
+        raise ToolkitError(f"{Path(folder) / NAME}: {', '.join(wrong)} is not what `tandem encode` writes", ENCODE_AGAIN)
     return record
+
+
+def _is_shard(shard: Any) -> bool:
+    kinds = {field.name: {"int": int, "str": str}[field.type] for field in fields(Shard)}
+    needed = {field.name for field in fields(Shard) if field.default is MISSING}
+    return isinstance(shard, dict) and needed <= shard.keys() and all(type(shard[name]) is kinds.get(name) for name in shard)
 
 
 def _shown(value: Any) -> str:
@@ -214,8 +229,8 @@ def _read_shard(folder: Path, number: int, shard: Shard, dimension: int) -> tupl
     try:
         array = np.load(vectors_path, mmap_mode="r", allow_pickle=False)
         ids = ids_path.read_bytes().decode().split("\n")[:-1]
-    except (ValueError, EOFError) as error:
-        raise ToolkitError(f"{folder}: shard {number} is damaged ({error})", ENCODE_AGAIN) from error
+    except NPY_DAMAGE as error:
+        raise ToolkitError(f"{folder}: shard {number} is damaged ({' '.join(str(error).split())})", ENCODE_AGAIN) from error
     if array.shape != (shard.rows, dimension) or array.dtype != np.float32 or len(ids) != shard.rows:
         actual = f"{' x '.join(map(str, array.shape))} {array.dtype} and {len(ids)} ids"
         expected = f"{shard.rows} x {dimension} float32 and {shard.rows} ids"

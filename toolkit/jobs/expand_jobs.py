@@ -89,8 +89,9 @@ class ExpandJob(Job[Expanded]):
         else:
             perspectives = self.expander.perspectives(questions, self.attempts, tools.executor)
             facts = self.expander.facts()
+        expanded = expand_topics(questions, perspectives, self.query)  # refuses questions without perspectives
         size = sizes({topic.query_id: perspectives[topic.query_id] for topic in questions})
-        return Expanded(expand_topics(questions, perspectives, self.query), facts, size)
+        return Expanded(expanded, facts, size)
 
     def resumes(self) -> bool:
         """Answers are cached as they come."""

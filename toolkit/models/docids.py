@@ -13,6 +13,7 @@ from toolkit.core.columns import lookup, to_arrow
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.yaml_json import decode_json
+from toolkit.formats.vectors import NPY_DAMAGE
 
 if TYPE_CHECKING:
     import pyarrow
@@ -34,9 +35,9 @@ class DocIds:
         self.path = id_file(folder)
         try:
             self._ids = READERS[self.path.name](self.path)
-        except (ValueError, KeyError, TypeError, MemoryError, RecursionError) as error:
+        except (KeyError, *NPY_DAMAGE) as error:
             hint = f"known: {', '.join(READERS)}; see docs/guides/index.md"
-            raise ToolkitError(f"{self.path} is not readable as document ids ({error})", hint) from error
+            raise ToolkitError(f"{self.path} is not readable as document ids ({' '.join(str(error).split())})", hint) from error
 
     def __len__(self) -> int:
         return len(self._ids)
