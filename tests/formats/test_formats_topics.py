@@ -223,6 +223,13 @@ def test_an_id_with_a_no_break_space_is_not_written_as_another(tmp_path, format)
     assert not (tmp_path / "topics").exists()
 
 
+@pytest.mark.parametrize("body", ["\n", "\n7 gears\n"])
+def test_a_trec_topic_without_tags_is_named(tmp_path, body):
+    (tmp_path / "topics").write_text(f"<top>{body}</top>\n")
+    with pytest.raises(ToolkitError, match="line 1: a topic without id"):
+        read_topics(tmp_path / "topics")
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -26,12 +26,16 @@ PIPES, REPLAY = "tandem-pipes-", "tandem-regress-"  # folders in the system's te
 # `.NAME.x1y2z3w4.part`, as `tempfile` makes them; what gives way to a new folder is `.NAME.x1y2z3w4.old.part`
 TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}(\.old)?\.part|(?P<whole>{PIPES}|{REPLAY})[a-z0-9_]{{8}}")
 
+SAFE, RATIO = 1 << 30, 200  # a compressed file unpacks to so many bytes, or to so many times its size, where that is more
+BUFFER = 1 << 16  # bytes
+
 
 def open_input(path: str | Path) -> BinaryIO:
     """Open for reading as bytes; `.gz` and `.zst` are decompressed on the fly, `-` is standard input.
 
-    Raises ToolkitError where the file is missing or a folder. A truncated archive shows only while reading
-    (EOFError, zlib.error, or an OSError without errno): readers turn that into their own error with the file's name.
+    Raises ToolkitError where the file is missing or a folder, and, while it is read, where it unpacks to far more than a text
+    does. A truncated archive shows only while reading (EOFError, zlib.error, or an OSError without errno): readers turn that
+    into their own error with the file's name.
     """
     if str(path) == "-":
         return sys.stdin.buffer
@@ -41,13 +45,44 @@ def open_input(path: str | Path) -> BinaryIO:
     if path.is_dir():
         raise ToolkitError(f"{path} is a folder, not a file", "name a file in it")
     if path.suffix == ".gz":
-        return gzip.open(path, "rb")
+        return _bounded(gzip.open(path, "rb"), path)
     if path.suffix == ".zst":
         import pyarrow
 
         # zstandard's own reader takes a file that breaks off for a complete one
-        return io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd"))
+        return _bounded(io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd")), path)
     return path.open("rb")
+
+
+def _bounded(file: BinaryIO, path: Path) -> BinaryIO:
+    return io.BufferedReader(_Unpacked(file, path), BUFFER)
+
+
+class _Unpacked(io.RawIOBase):
+    """What a compressed file unpacks to, up to a bound: a run has a tenth to a fifth of its size, a bomb a thousandth."""
+
+    def __init__(self, file: BinaryIO, path: Path):
+        self._file, self._path = file, path
+        self._left = max(SAFE, RATIO * path.stat().st_size)
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        """What there is, before it is waited for more: where data breaks off, the line is known."""
+        data = self._file.read1(len(buffer))
+        buffer[: len(data)] = data
+        self._left -= len(data)
+        if self._left < 0:
+            message = f"{self._path} unpacks to more than {RATIO} times its size"
+            raise ToolkitError(message, "unpack it yourself, if it is what it should be")
+        return len(data)
+
+    def close(self) -> None:
+        """Close the file below too."""
+        self._file.close()
+        super().close()
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from toolkit.formats.trec_runs import DEFAULT_TAG
 MTEB_META = "mteb_model_meta"
 JSON_HINT = "a run is {query_id: {doc_id: score}}"
 LINES_HINT = 'a line is {"query_id": ..., "doc_id": ..., "score": ...}'
+MOST = 1 << 30  # bytes that ranx's form is unpacked to
 LZ4 = b"\x04\x22\x4d\x18"  # the first bytes of a frame
 _OBJECT = re.compile(rb'\{\s*["}]')
 _REQUEST = re.compile(rb'\[\s*[{\]]|\{\s*"(query"\s*:\s*\{\s*"(text|qid)"|candidates"\s*:\s*\[)')
@@ -106,7 +107,10 @@ def parse_lz4(data: bytes, source: str) -> Run:
         raise missing_extra(f"{source}: ranx's compressed form", "ranx") from missing
     try:
         while data.startswith(LZ4):
-            data = pyarrow.input_stream(pyarrow.BufferReader(data), compression="lz4").read()
+            with pyarrow.input_stream(pyarrow.BufferReader(data), compression="lz4") as unpacked:
+                data = unpacked.read(MOST + 1)
+            if len(data) > MOST:
+                raise ToolkitError(f"{source} unpacks to more than {MOST >> 20} MiB", "save it in another form")
         content = cbor2.loads(data)
     except (OSError, cbor2.CBORDecodeError) as error:
         raise ToolkitError(f"{source}: not readable as ranx's LZ4: {error}", "make or fetch the file again") from error

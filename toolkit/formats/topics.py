@@ -215,7 +215,7 @@ def _read_trec(text: str, unread: dict[str, None]) -> Iterator[Parsed]:
 def _sections(body: str, tag: re.Pattern, labels: dict[str, re.Pattern]) -> dict[str, str]:
     """Tag -> text up to the next tag, white space made one blank, without its label (`Number:`); of equal tags the first."""
     tags = list(tag.finditer(body))
-    ends = [match.start() for match in tags[1:]] + [len(body)]
+    ends = [*(match.start() for match in tags[1:]), len(body)][: len(tags)]
     sections = {}
     for match, end in zip(tags, ends, strict=True):
         name = next(filter(None, match.groups())).lower()
