@@ -111,7 +111,7 @@ def test_an_index_that_does_not_find_a_word_of_a_script_is_not_sound(place, tmp_
     }
     garbled = "зелёные".encode().decode("latin-1")  # as a wrong encoding would have had it
     asked = {**words, "CYRILLIC": {"word": garbled, "document": "b"}, "STOP": {"word": "the", "document": "a"}}
-    found = list(unfound_words(tmp_path / "index", "en", asked.items()))
+    found = list(unfound_words(tmp_path / "index", "en", asked))
     assert found == [f"CYRILLIC: document b is not found by its word {garbled!r}"]
 
 

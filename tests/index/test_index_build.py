@@ -5,6 +5,7 @@ import json
 import shutil
 
 import pytest
+import yaml
 
 from toolkit.core.documents import Doc
 from toolkit.core.duplicate_ids import SeenIds
@@ -139,3 +140,19 @@ def test_a_second_building_meets_the_content_digest(tmp_path):
         record = read_index_record(tmp_path / "index")
         found.append((record["corpus"], record["statistics"]))
     assert found[0] == found[1]
+
+
+@pytest.mark.lucene
+def test_a_record_of_other_types_is_no_traceback(tmp_path):
+    corpus = jsonl(tmp_path / "c.jsonl", *({"id": doc.doc_id, "title": doc.title, "text": doc.text} for doc in DOCS))
+    build_index(corpus_from_files(corpus), tmp_path / "index")
+    path = tmp_path / "index" / "tandem.yaml"
+    record = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for key, value, problems in (
+        ("words", {"LATIN": "kiwi"}, ["LATIN: the record does not say which word of which document"]),
+        ("words", ["kiwi"], []),
+        ("corpus", "fruit", []),
+        ("statistics", [1], ["documents: 2, recorded None", "postings: 5, recorded None", "tokens: 5, recorded None"]),
+    ):
+        path.write_text(yaml.safe_dump(record | {key: value}), encoding="utf-8")
+        assert verify_index(tmp_path / "index") == problems

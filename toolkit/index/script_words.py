@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +48,16 @@ class ScriptWords:
         return sorted({_script(character) for character in new} - self._words.keys() - {""})
 
 
-def unfound_words(folder: Path, language: str, words: Iterable[tuple[str, Any]]) -> Iterator[str]:
+def unfound_words(folder: Path, language: str, words: Mapping[str, Any]) -> Iterator[str]:
     """A line for each of the words of a record that a Lucene index does not find in the document that has it."""
     from toolkit.models.anserini import Searcher
 
     searcher = Searcher(folder, language=language)
-    for script, known in words:
-        word, doc_id = known["word"], known["document"]
-        if (
+    for script, known in words.items():
+        word, doc_id = (known.get(key) if isinstance(known, Mapping) else None for key in ("word", "document"))
+        if not isinstance(word, str) or not isinstance(doc_id, str):
+            yield f"{script}: the record does not say which word of which document"
+        elif (
             searcher.tokens(word)
             and not searcher.search([Topic("word", word)], candidates={"word": [doc_id]}, hits=1).query_ids
         ):

@@ -11,6 +11,7 @@ from toolkit.formats.documents import ContentDigest
 from toolkit.formats.indexes import NAME, read_index_record, verify_files
 from toolkit.formats.per_query_corpus import has_questions, read_questions
 from toolkit.index.index_types import FAISS, LUCENE, index_kind
+from toolkit.provenance import part
 from toolkit.store import fetched_files
 
 if TYPE_CHECKING:
@@ -71,11 +72,11 @@ def _lucene(folder: Path, record: dict[str, Any]) -> list[str]:
     from toolkit.models.stored_texts import StoredTexts
 
     texts, problems = StoredTexts(folder), []
-    content = record.get("corpus", {}).get("content")
+    content = part(record, "corpus").get("content")
     if content and ContentDigest(texts).hexdigest() != content:
         problems.append("the documents are not those that were indexed")
-    problems += _different(texts.statistics(), record.get("statistics", {}))
-    return problems + list(unfound_words(folder, record.get("language", ENGLISH), record.get("words", {}).items()))
+    problems += _different(texts.statistics(), part(record, "statistics"))
+    return problems + list(unfound_words(folder, str(record.get("language", ENGLISH)), part(record, "words")))
 
 
 def _faiss(folder: Path, record: dict[str, Any]) -> list[str]:
