@@ -19,16 +19,8 @@ from serving import Files, endless, serving
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
-from toolkit.models.checkpoints import (
-    base_of,
-    check_memory,
-    count_parameters,
-    is_here,
-    locate,
-    pick_device,
-    pick_devices,
-    pick_dtype,
-)
+from toolkit.models.checkpoint_files import count_parameters
+from toolkit.models.checkpoints import base_of, check_memory, is_here, locate, pick_device, pick_devices, pick_dtype
 from toolkit.models.hub import commits_of
 
 pytestmark = pytest.mark.model
@@ -129,9 +121,9 @@ def test_the_passages_have_a_tower_of_their_own_and_an_adapter_its_base(bert, tm
 
 
 def adapter_in(folder):
-    """What tells an adapter: its files, empty."""
+    """What tells an adapter: its files, with nothing in them."""
     tiny.write_json(folder / "adapter_config.json", {"base_model_name_or_path": "org/whole"})
-    (folder / "adapter_model.safetensors").touch()
+    (folder / "adapter_model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
     return folder
 
 

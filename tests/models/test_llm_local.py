@@ -128,7 +128,7 @@ def test_a_folder_without_a_tokenizer_is_refused(folder, tmp_path, home):
     (tmp_path / "bare").mkdir()
     for name in ("config.json", "model.safetensors"):
         (tmp_path / "bare" / name).write_bytes((folder / name).read_bytes())
-    with pytest.raises(ToolkitError, match="tiny: its tokenizer does not load"):
+    with pytest.raises(ToolkitError, match=r"tiny: transformers [\d.]+ cannot load .*tokenizer"):
         load_llm(tiny_spec(tmp_path / "bare", "listwise")).check()
 
 

@@ -15,7 +15,8 @@ def estimate(spec: SystemSpec, count: int, precision: str) -> list[str]:
 
     Of an adapter, and of a checkpoint that is no folder of this machine, only the published size is known.
     """
-    from toolkit.models.checkpoints import BYTES, PACKAGE, count_parameters, locate
+    from toolkit.models.checkpoint_files import count_parameters
+    from toolkit.models.checkpoints import BYTES, PACKAGE, locate
 
     here = spec.checkpoint.startswith(PACKAGE) or Path(spec.checkpoint).expanduser().is_dir()
     if spec.base or not here:
@@ -32,12 +33,14 @@ def estimate(spec: SystemSpec, count: int, precision: str) -> list[str]:
 
 def vector_size(folder: Path) -> int | None:
     """The dimension of what a checkpoint gives, from its configuration; None where that does not say it."""
-    from toolkit.models.checkpoints import read_json
+    from toolkit.models.checkpoint_files import read_json, sound
     from toolkit.models.encoders.modules import read_modules
 
-    modules = read_modules(folder)
-    for kind, layer in reversed(modules.layers):
-        if kind == "Dense":
-            return read_json(layer / "config.json")["out_features"]
-    config = read_json(modules.folder / "config.json", {})
-    return config.get("hidden_size") or config.get("d_model")
+    with sound(folder):
+        modules = read_modules(folder)
+        for kind, layer in reversed(modules.layers):
+            if kind == "Dense":
+                return int(read_json(layer / "config.json", {})["out_features"])
+        config = read_json(modules.folder / "config.json", {})
+        size = config.get("hidden_size") or config.get("d_model")
+        return None if size is None else int(size)

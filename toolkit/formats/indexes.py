@@ -18,6 +18,18 @@ from toolkit.core.yaml_json import read_yaml
 
 NAME = "tandem.yaml"
 FORMAT = 1
+KINDS = {dict: "mapping", list: "list", str: "text", int: "whole number", bool: "true or false"}
+# what a record says where it says it, of an index and of vectors
+TYPES = {
+    **dict.fromkeys(
+        ("kind", "language", "system", "recipe", "revision", "template", "passages", "similarity", "checkpoint"), str
+    ),
+    **dict.fromkeys(("precision", "factory", "tuning", "weights", "digest", "side"), str),
+    **dict.fromkeys(("corpus", "statistics", "words", "commits", "implementation"), dict),
+    **dict.fromkeys(("documents", "empty", "skipped", "questions", "dimension", "centroids", "rows", "shard_size"), int),
+    "complete": bool,
+    "shards": list,
+}
 
 
 def read_index_record(folder: Path) -> dict[str, Any] | None:
@@ -28,6 +40,9 @@ def read_index_record(folder: Path) -> dict[str, Any] | None:
     record = read_yaml(path, dict, "rebuild the index")
     if record.get("format") != FORMAT:
         raise ToolkitError(f"{path} is of another version of Tandem", "rebuild the index")
+    for name, kind in TYPES.items():
+        if name in record and not isinstance(record[name], kind):
+            raise ToolkitError(f"{path}: {name} is {str(record[name])[:60]!r}, no {KINDS[kind]}", "rebuild the index")
     return record
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toolkit.core.errors import missing_extra
+from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.progress import progress
 
 if TYPE_CHECKING:
@@ -34,11 +34,18 @@ class Centroids:
     """
 
     def __init__(self, folder: Path, probes: int = PROBES):
-        self._centroids = np.load(folder / CENTROIDS)
-        self._cells = np.load(folder / CELLS, mmap_mode="r")
-        self._offsets = np.load(folder / CELL_OFFSETS)
-        self._probes = min(probes, len(self._centroids))
-        self._documents = int(self._cells.max()) + 1
+        from toolkit.models.late import whole_numbers
+
+        try:
+            self._centroids = np.asarray(np.load(folder / CENTROIDS, mmap_mode="r"), np.float32)
+            self._cells = np.load(folder / CELLS, mmap_mode="r")
+            self._offsets = whole_numbers(folder / CELL_OFFSETS)
+            self._probes = min(probes, len(self._centroids))
+            self._documents = int(self._cells.max()) + 1
+            if self._cells.min() < 0 or self._offsets[-1] != len(self._cells) or len(self._offsets) != len(self._centroids) + 1:
+                raise ValueError("lists that do not fit each other")
+        except (OSError, ValueError, TypeError, IndexError, EOFError) as error:
+            raise ToolkitError(f"the centroids in {folder} are damaged ({error})", "rebuild the index") from error
 
     def documents(self, query: np.ndarray, hits: int) -> np.ndarray:
         """The numbers of the documents to score for a query (q, dim), ascending: at most `CANDIDATES` times `hits`."""

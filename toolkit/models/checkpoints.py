@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core import yaml_json
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
+from toolkit.models.checkpoint_files import WEIGHTS, check_config, count_parameters, read_json, sound
 from toolkit.models.hub import cached_folder, check_access, commits_of, fetch_checkpoint, is_cached
 from toolkit.provenance import model_identity
 from toolkit.store import reason
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 PACKAGE = "package:"
 PRECISIONS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
-WEIGHTS = "*.safetensors"
 ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"  # PEFT's names
 MEMINFO = Path("/proc/meminfo")
 # what torch and its libraries read of the environment and then compute in another way
@@ -145,20 +143,6 @@ def check_memory(spec: SystemSpec, folder: Path, device: str, precision: str | N
         raise ToolkitError(message, "take a smaller model, another --device, or --precision bf16", status=1)
 
 
-def count_parameters(folder: Path) -> int:
-    """The parameters in the safetensors of a folder, from their headers (8 bytes of length, then JSON)."""
-    total = 0
-    # some repositories have all weights a second time, in one file that transformers does not read
-    for path in sorted(path for path in folder.glob(WEIGHTS) if not path.name.startswith("consolidated")):
-        with path.open("rb") as file:
-            try:
-                header = yaml_json.decode_json(file.read(int.from_bytes(file.read(8), "little")).decode())
-            except (ValueError, OverflowError, MemoryError) as error:
-                raise ToolkitError(f"{path} is no safetensors file", "is the checkpoint complete?") from error
-        total += sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
-    return total
-
-
 def check_weights(spec: SystemSpec, folder: Path, model: object, missing: Iterable[str]) -> None:
     """ToolkitError where weights are `missing` that the class of transformers wants: it makes them up."""
     if missing := sorted(missing):
@@ -246,15 +230,11 @@ def explained(spec: SystemSpec, folder: Path) -> Iterator[None]:
         yield
     except ToolkitError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # of tokenizers, which is Rust
+            raise
         message = f"{spec.name}: transformers {import_transformers().__version__} cannot load {folder} ({reason(error)})"
         raise ToolkitError(message, "is the checkpoint complete, and made for this version?", status=1) from error
-
-
-def read_json(path: Path, absent: Any = None) -> Any:
-    """A JSON file of a checkpoint, `absent` where there is none. ToolkitError for a damaged one."""
-    # configurations may hold Infinity, as Python writes it
-    return yaml_json.read_json(path, hint="is the checkpoint complete?", finite=False) if path.exists() else absent
 
 
 def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False) -> Path:
@@ -288,8 +268,10 @@ def _check_trust(spec: SystemSpec, checkpoint: str, trust_remote_code: bool) -> 
 
 def _check_folder(spec: SystemSpec, folder: Path, trust_remote_code: bool) -> None:
     _check_adapter(spec, folder)
+    check_config(folder)
     if not trust_remote_code:
-        _check_native(spec, folder)
+        with sound(folder):
+            _check_native(spec, folder)
 
 
 def _in_package(name: str, checkpoint: str) -> Path:

@@ -88,13 +88,15 @@ class LateIndex:
 
     def __init__(self, folder: Path):
         try:
-            self.offsets = np.load(folder / OFFSETS)
+            self.offsets = whole_numbers(folder / OFFSETS)
             self.vectors = np.memmap(folder / VECTORS, HALF, "r").reshape(self.offsets[-1], -1)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, IndexError, EOFError, OverflowError) as error:
             raise ToolkitError(
                 f"{folder} is no index of token vectors", "`tandem index --type multivector` makes one"
             ) from error
         self.folder, self.ids = folder, DocIds(folder)
+        if len(self.ids) != len(self.offsets) - 1:
+            raise ToolkitError(f"{folder} has {len(self.offsets) - 1} documents and {len(self.ids)} ids", "rebuild the index")
 
     def search(
         self, queries: Sequence[np.ndarray], *, hits: int, threads: int = 1, centroids: Centroids | None = None
@@ -200,6 +202,14 @@ def _one_thread_each() -> Iterator[None]:
         raise missing_extra("late interaction", "dense") from missing
     with threadpool_limits(1, "blas"):
         yield
+
+
+def whole_numbers(path: Path) -> np.ndarray:
+    """The whole numbers from 0 on in an array file, none below the one before: (n,) int64. ValueError for other content."""
+    array = np.load(path, mmap_mode="r")  # mapped: a header cannot ask for more memory than the file has bytes
+    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or array[0] or (np.diff(array) < 0).any():
+        raise ValueError(f"{path} has no ascending numbers")
+    return np.asarray(array, np.int64)
 
 
 def _half(vectors: np.ndarray) -> np.ndarray:

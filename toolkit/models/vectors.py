@@ -21,6 +21,7 @@ import numpy as np
 
 from toolkit.core.columns import Ids
 from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.memory import memory_bound
 from toolkit.core.progress import progress
 from toolkit.core.runs import Run
 from toolkit.models.docids import DocIds
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 INDEX = "index"  # Pyserini's name
 FILES = (INDEX, "index.faiss")
 TUNING = "such as nprobe=32 for IVF, efSearch=256 for HNSW"
+ROOM = 1 << 30  # bytes beside a file that is read
 MAPPED = 1 << 30  # bytes from which on an index is mapped into memory, not read
 MOST_THREADS = os.cpu_count() or 1  # with a million of them OpenMP ends the process
 SEED = 42
@@ -165,7 +167,11 @@ class FaissIndex:
         if path is None:
             raise ToolkitError(f"{folder} holds no FAISS index", "`tandem index CORPUS --type faiss` makes one")
         mapped = path.stat().st_size > MAPPED if mmap is None else mmap
-        with _said(f"{path} is no FAISS index, or damaged", "`tandem index verify` compares it with its record"):
+        room = 2 * path.stat().st_size + ROOM  # FAISS takes a file's word for how long its lists are
+        with (
+            _said(f"{path} is no FAISS index, or damaged", "`tandem index verify` compares it with its record"),
+            memory_bound(room),
+        ):
             index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
         return cls(index, DocIds(folder), str(folder))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
+from toolkit.models.checkpoint_files import read_json
 from toolkit.models.checkpoints import (
     base_of,
     check_memory,
@@ -19,7 +20,6 @@ from toolkit.models.checkpoints import (
     pick_devices,
     pick_dtype,
     precision_of,
-    read_json,
 )
 from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.modules import Modules, load_layers, read_modules
@@ -56,7 +56,8 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
     _say_similarity(spec, folders[0])
     modules = read_modules(folders[0])
     if not modules.simple:
-        return SentenceTransformersEncoder(spec, folders[0], devices, how.dtype, batch_size, trust)
+        with explained(spec, folders[0]):
+            return SentenceTransformersEncoder(spec, folders[0], devices, how.dtype, batch_size, trust)
     if spec.passage_checkpoint:
         folders.append(locate(spec, side="passage", trust_remote_code=trust))
     origin = origin_of(*folders, *([base] if base else []))
@@ -64,14 +65,15 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
     if spec.passage_checkpoint:
         passage = _tower(spec, read_modules(folders[1]), base, how)
     towers = {"query": query, "passage": passage}
-    return TowerEncoder(towers, spec.parameters.get("similarity", "cos"), batch_size, origin)
+    with explained(spec, folders[0]):  # its dimension is that of a first vector
+        return TowerEncoder(towers, spec.parameters.get("similarity", "cos"), batch_size, origin)
 
 
 def _say_similarity(spec: SystemSpec, folder: Path) -> None:
     """Say where a checkpoint that no entry knows was trained for another similarity."""
     metric = read_json(folder / "config_sentence_transformers.json", {}).get("similarity_fn_name")
     used = "cosine" if spec.parameters.get("similarity", "cos") == "cos" else "dot"
-    if metric and metric != used and not spec.source:
+    if isinstance(metric, str) and metric and metric != used and not spec.source:
         say(f"note: {folder} was trained for {metric} similarity, not {used}: an entry of your own can say `similarity`")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.models.checkpoints import read_json
+from toolkit.models.checkpoint_files import inside, read_json, sound
 
 if TYPE_CHECKING:
     import torch
@@ -45,9 +45,14 @@ class Modules:
 
 
 def read_modules(folder: Path) -> Modules:
-    """The modules of a checkpoint; without `modules.json` there is the transformer alone."""
+    """The modules of a checkpoint; without `modules.json` there is the transformer alone. ToolkitError for wrong types."""
+    with sound(folder):
+        return _modules(folder)
+
+
+def _modules(folder: Path) -> Modules:
     listed = read_json(folder / "modules.json", [])
-    kinds = [(entry["type"].rpartition(".")[2], folder / entry["path"]) for entry in listed]
+    kinds = [(entry["type"].rpartition(".")[2], inside(folder, entry["path"])) for entry in listed]
     if not kinds:
         return Modules(True, folder)
     native = all(entry["type"].startswith("sentence_transformers.") for entry in listed)
@@ -62,8 +67,10 @@ def read_modules(folder: Path) -> Modules:
     plain = all(_is_plain(path) for name, path in kinds[2:] if name == "Dense")
     if mode not in POOLINGS or not _is_usual(config) or not plain:
         return Modules(False, folder)
-    include = pooling.get("include_prompt", True)
-    return Modules(True, transformer, POOLINGS[mode], include, config.get("max_seq_length"), tuple(kinds[2:]))
+    include, length = pooling.get("include_prompt", True), config.get("max_seq_length")
+    if not (type(include) is bool and (length is None or (type(length) is int and length > 0))):
+        raise ValueError(f"include_prompt is {include!r}, max_seq_length {length!r}")
+    return Modules(True, transformer, POOLINGS[mode], include, length, tuple(kinds[2:]))
 
 
 def load_layers(layers: tuple[tuple[str, Path], ...], device: str) -> list[Callable]:
@@ -101,17 +108,20 @@ def _dense(path: Path) -> torch.nn.Module:
     from torch import nn
 
     config = read_json(path / "config.json", {})
-    linear = nn.Linear(config["in_features"], config["out_features"], bias=config.get("bias", True))
-    linear.load_state_dict({name.removeprefix("linear."): value for name, value in _weights(path).items()})
+    # without memory of its own: what the file of the weights has is what it gets
+    linear = nn.Linear(config["in_features"], config["out_features"], bias=config.get("bias", True), device="meta")
+    linear.load_state_dict({name.removeprefix("linear."): value for name, value in _weights(path).items()}, assign=True)
     activation = config.get("activation_function", "torch.nn.modules.activation.Tanh").rpartition(".")[2]
+    if activation not in (*nn.modules.activation.__all__, "Identity"):
+        raise ValueError(f"no activation {activation!r}")
     return nn.Sequential(linear, getattr(nn, activation)())
 
 
 def _layer_norm(path: Path) -> torch.nn.Module:
     from torch import nn
 
-    norm = nn.LayerNorm(read_json(path / "config.json", {})["dimension"])
-    norm.load_state_dict({name.removeprefix("norm."): value for name, value in _weights(path).items()})
+    norm = nn.LayerNorm(read_json(path / "config.json", {})["dimension"], device="meta")
+    norm.load_state_dict({name.removeprefix("norm."): value for name, value in _weights(path).items()}, assign=True)
     return norm
 
 

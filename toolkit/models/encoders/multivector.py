@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
-from toolkit.models.checkpoints import locate, read_json
+from toolkit.models.checkpoint_files import read_json, sound
+from toolkit.models.checkpoints import locate
 from toolkit.models.encoders import check_finite
 from toolkit.models.encoders.sentence import SentenceEncoder, load_model
 
@@ -38,7 +39,8 @@ def load(spec: SystemSpec, *, batch_size: int, trust_remote_code: bool, **where:
 def check_late(folder: Path) -> None:
     """Raise ToolkitError for a checkpoint that is of another kind."""
     config, settings = (read_json(folder / name, {}) for name in ("config.json", "config_sentence_transformers.json"))
-    stanford = "HF_ColBERT" in (config.get("architectures") or [])
+    with sound(folder):
+        stanford = "HF_ColBERT" in (config.get("architectures") or [])
     if not stanford and settings.get("model_type") not in MODEL_TYPES and not any(key in settings for key in PYLATE):
         hint = "known are those of Stanford's ColBERT, PyLate and sentence-transformers' MultiVectorEncoder"
         raise ToolkitError(f"{folder} is no checkpoint for late interaction", hint)

@@ -11,8 +11,8 @@ from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.batches import by_length, inference
+from toolkit.models.checkpoint_files import WEIGHTS, inside, read_json, sound
 from toolkit.models.checkpoints import (
-    WEIGHTS,
     check_memory,
     check_weights,
     explained,
@@ -20,7 +20,6 @@ from toolkit.models.checkpoints import (
     pick_device,
     pick_dtype,
     precision_of,
-    read_json,
 )
 from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.tokens import Framing
@@ -47,7 +46,8 @@ def load_model(
     device = pick_device(device)
     dtype = pick_dtype(spec, precision, device)
     check_memory(spec, folder, device, precision)
-    places = [folder / entry["path"] for entry in read_json(folder / "modules.json", [])] or [folder]
+    with sound(folder):
+        places = [inside(folder, entry["path"]) for entry in read_json(folder / "modules.json", [])] or [folder]
     for place in places:
         if (place / "pytorch_model.bin").exists() and not any(place.glob(WEIGHTS)):
             raise ToolkitError(f"{place} has pickled weights only", "they are not loaded: convert them to safetensors")

@@ -67,11 +67,13 @@ def load_judge(
 
 def _refuse_classifier(spec: SystemSpec) -> None:
     """Raise ToolkitError where a folder holds a classifier, and nothing says that it is to be read as one."""
-    from toolkit.models.checkpoints import read_json
+    from toolkit.models.checkpoint_files import read_json, sound
 
-    config = read_json(Path(spec.checkpoint) / "config.json", {}) if spec.checkpoint else {}
-    made_as = config.get("architectures") or [""]
-    if made_as[0].endswith("ForSequenceClassification"):
+    with sound(Path(spec.checkpoint)):
+        config = read_json(Path(spec.checkpoint) / "config.json", {}) if spec.checkpoint else {}
+        made_as = config.get("architectures") or [""]
+        is_classifier = made_as[0].endswith("ForSequenceClassification")
+    if is_classifier:
         hint = "name it by an entry of kind judge (--systems F) that has `parameters: {positive: entailment}`"
         raise ToolkitError(f"{spec.name} is a classifier ({made_as[0]}), which writes no answer", hint)
 

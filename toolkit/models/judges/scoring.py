@@ -13,6 +13,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models import checkpoints
+from toolkit.models.checkpoint_files import read_json
 from toolkit.models.judges.judge_settings import ENTAILMENT, Settings
 from toolkit.models.llm.estimate import Estimate, estimate_tokens
 from toolkit.models.llm.messages import Answer, Message, Request
@@ -140,4 +141,4 @@ def _inputs(messages: Sequence[Message]) -> tuple[Input, Input]:
 
 def _is_encoder_decoder(spec: SystemSpec) -> bool:
     folder: Path = checkpoints.base_of(spec) or checkpoints.locate(spec)
-    return bool(checkpoints.read_json(folder / "config.json", {}).get("is_encoder_decoder"))
+    return bool(read_json(folder / "config.json", {}).get("is_encoder_decoder"))

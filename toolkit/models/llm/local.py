@@ -11,16 +11,12 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
 from toolkit.models.batches import by_length
+from toolkit.models.chat_template import Refused, filled
 from toolkit.models.llm.messages import Answer, Message, Request
 from toolkit.models.llm.sampling import SAMPLING, GumbelSampling, sampling_of
-from toolkit.store import reason
 
 if TYPE_CHECKING:
     import transformers
-
-
-# Llama's templates state a date, which would change answers from one day to the next; Qwen's let the model think aloud first
-TEMPLATE = {"date_string": "26 Jul 2024", "enable_thinking": False}
 
 
 class LocalModel:
@@ -76,11 +72,8 @@ class LocalModel:
         """The checkpoint's, padded on the left; ToolkitError where it knows no chat."""
         transformers = checkpoints.import_transformers()
         options = {"padding_side": "left", "trust_remote_code": self.trust, "local_files_only": True}
-        try:
+        with checkpoints.explained(self.spec, self.whole):
             tokenizer = transformers.AutoTokenizer.from_pretrained(self.whole, **options)
-        except (ValueError, KeyError, OSError) as error:
-            message = f"{self.spec.name}: its tokenizer does not load ({reason(error)})"
-            raise ToolkitError(message, "is the checkpoint complete?") from error
         tokenizer.chat_template = self.spec.parameters.get("chat_template", tokenizer.chat_template)
         if self.chat and not tokenizer.chat_template:
             raise ToolkitError(
@@ -137,13 +130,11 @@ class LocalModel:
         return len(self.tokenizer(text, add_special_tokens=not self.chat)["input_ids"])
 
     def _text(self, messages: Sequence[Message]) -> str:
-        from jinja2 import TemplateError
-
         if not self.chat:
             return "\n\n".join(message["content"] for message in messages)
         try:
-            return self.tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True, **TEMPLATE)
-        except TemplateError as error:
+            return filled(self.tokenizer, messages)
+        except Refused as error:
             hint = "parameters: {system: merge} puts the system turn into the user's"
             raise ToolkitError(f"the chat template of {self.spec.name} refuses the prompt: {error}", hint) from error
 

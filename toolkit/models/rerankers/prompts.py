@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import Input
+from toolkit.models.chat_template import Refused, filled
 from toolkit.models.llm.prompts import Prompt, load_prompt
 from toolkit.models.rerankers.base import Pair, Row
-from toolkit.store import reason
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -18,8 +18,6 @@ QUERY, DOCUMENT = "{query}", "{document}"
 # a judge's prompt has other names for the two: a statement for a query, and a question in a document's place
 SLOTTED = {"query": QUERY, "statement": QUERY, "document": DOCUMENT, "question": DOCUMENT}
 KIND = "pointwise"
-# Llama's templates state a date: today's would change scores from one day to the next
-TEMPLATE_DATE = "26 Jul 2024"
 CHAT_HINT = "give it a prompt that it takes (--prompt), or say `chat: false` in an entry of your own (--systems)"
 THOUGHT, CLOSED = "<think>", "\n\n</think>\n\n"
 
@@ -56,11 +54,10 @@ def skeleton(
     answer_start = turns.pop()["content"] if turns[-1]["role"] == "assistant" else ""
     if not tokenizer.chat_template:
         raise ToolkitError(f"no chat template for prompt {prompt.name}: the tokenizer has none", CHAT_HINT)
-    options = {"date_string": TEMPLATE_DATE, "enable_thinking": thinks}
     try:
-        text = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **options)
-    except Exception as error:  # Jinja's own, and whatever a template raises
-        raise ToolkitError(f"the chat template refuses prompt {prompt.name}: {reason(error)}", CHAT_HINT) from error
+        text = filled(tokenizer, turns, thinks=thinks)
+    except Refused as error:
+        raise ToolkitError(f"the chat template refuses prompt {prompt.name}: {error}", CHAT_HINT) from error
     if lost := [slot for slot in (QUERY, DOCUMENT) if slot not in text]:
         raise ToolkitError(f"the chat template drops {lost[0]} of prompt {prompt.name}", "put it into the user's turn")
     if text.rstrip().endswith(THOUGHT) and not thinks:
