@@ -67,11 +67,11 @@ def perspectives(qrels: Qrels) -> np.ndarray:
 
 def _first_ranks(run: Run, qrels: Qrels, depth: int) -> np.ndarray:
     """(m,) float64, parallel to `perspectives`: the best rank of a document that holds it; infinite where none does."""
-    found, pairs, width = positions(run, qrels), perspectives(qrels), len(qrels.iterations)
-    held = (found.relevance > 0) & ~found.missing & (found.ranks <= depth)
-    places = np.searchsorted(pairs[0] * width + pairs[1], (found.queries * width + found.subtopics)[held])
+    located, pairs, width = positions(run, qrels), perspectives(qrels), len(qrels.iterations)
+    held = (located.relevance > 0) & ~located.missing & (located.ranks <= depth)
+    places = np.searchsorted(pairs[0] * width + pairs[1], (located.queries * width + located.subtopics)[held])
     first = np.full(pairs.shape[1], np.inf)
-    np.minimum.at(first, places, found.ranks[held])
+    np.minimum.at(first, places, located.ranks[held])
     return first
 
 
@@ -102,13 +102,13 @@ def _covered(name: str, group: str, qrels: Qrels, covering: np.ndarray, depth: i
 
 def _averages(rows: Sequence[Score]) -> list[Score]:
     """Of each number the mean over the groups; undefined where it is in one of them."""
-    found: dict[tuple[str, str], list[Score]] = {}
+    by_measure: dict[tuple[str, str], list[Score]] = {}
     for row in rows:
         if not row.query_id:
-            found.setdefault((row.run, row.measure), []).append(row)
+            by_measure.setdefault((row.run, row.measure), []).append(row)
     return [
         Score(name, "average", "", measure, math.fsum(row.value for row in rows) / len(rows), sum(row.queries for row in rows))
-        for (name, measure), rows in found.items()
+        for (name, measure), rows in by_measure.items()
     ]
 
 

@@ -53,14 +53,14 @@ def crosslingual(multi: Run, cross: Run, judgments: tuple[Judgments, Judgments])
 
     Measures of one mode are of the base mode (`og`). Raises ToolkitError for a run of other queries.
     """
-    found = []
+    scores_of_settings = []
     for run, judged in zip((multi, cross), judgments, strict=True):
         check(run, run.source or run.tag, judged)
-        found.append(Evaluation((run,), judged).scores(None))
+        scores_of_settings.append(Evaluation((run,), judged).scores(None))
     name = multi.tag if multi.tag == cross.tag else f"{multi.tag} / {cross.tag}"
-    notes = dict.fromkeys(_notes(found))
+    notes = dict.fromkeys(_notes(scores_of_settings))
     shown = (*judgments[0].modes.of(BASE), PAIRED)
-    return Scores(tuple(_rows(name, *(_values(scores, shown) for scores in found))), tuple(notes))
+    return Scores(tuple(_rows(name, *(_values(scores, shown) for scores in scores_of_settings))), tuple(notes))
 
 
 def _values(scores: Scores, modes: Collection[str]) -> dict[tuple[str, str], Score]:
@@ -76,9 +76,9 @@ def _rows(name: str, multi: dict[tuple[str, str], Score], cross: dict[tuple[str,
             yield Score(name, group, setting, measure, value, queries)
 
 
-def _notes(found: list[Scores]) -> Iterator[str]:
+def _notes(scores_of_settings: list[Scores]) -> Iterator[str]:
     """What is to be said of either setting, with its name where it is of a run."""
-    for setting, scores in zip(SETTINGS, found, strict=True):
+    for setting, scores in zip(SETTINGS, scores_of_settings, strict=True):
         runs = {row.run for row in scores.rows}
         for note in scores.notes:
             yield f"{setting}, {note}" if note.partition(":")[0] in runs else note

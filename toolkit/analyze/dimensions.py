@@ -60,14 +60,14 @@ def judged(labels: Mapping[str, tuple[str, ...]], holds: Holds) -> tuple[dict[st
     holds  is asked for each dimension's statement about each open instruction, all at once
     """
     open_ones = sorted(text for text, names in labels.items() if not names)
-    asked = [(text, dimension) for text in open_ones for dimension in known_dimensions()]
-    verdicts = holds([(text, dimension.statement) for text, dimension in asked]) if asked else []
-    found: dict[str, list[str]] = {text: [] for text in open_ones}
-    for (text, dimension), verdict in zip(asked, verdicts, strict=True):
+    pairs = [(text, dimension) for text in open_ones for dimension in known_dimensions()]
+    verdicts = holds([(text, dimension.statement) for text, dimension in pairs]) if pairs else []
+    names_of: dict[str, list[str]] = {text: [] for text in open_ones}
+    for (text, dimension), verdict in zip(pairs, verdicts, strict=True):
         if verdict:
-            found[text].append(dimension.name)
-    silent = {text for (text, _), verdict in zip(asked, verdicts, strict=True) if verdict is None}
-    return {**labels, **{text: tuple(names) for text, names in found.items()}}, len(silent)
+            names_of[text].append(dimension.name)
+    silent = {text for (text, _), verdict in zip(pairs, verdicts, strict=True) if verdict is None}
+    return {**labels, **{text: tuple(names) for text, names in names_of.items()}}, len(silent)
 
 
 def asked_of(judge: str, systems: Sequence[str] = ()) -> Holds:
@@ -92,26 +92,27 @@ def dimensions(name: str, topics: Sequence[Topic], *, holds: Holds | None = None
 
     An instruction may have several labels: shares do not add up to 1. ToolkitError where no topic has an instruction.
     """
-    own = {topic.query_id: topic.instruction for topic in topics if topic.instruction}
-    if not own:
+    instructions = {topic.query_id: topic.instruction for topic in topics if topic.instruction}
+    if not instructions:
         raise ToolkitError(f"the topics of {name} have no instructions", "name a benchmark whose topics have some")
-    labels = labelled(list(own.values()))
-    notes = [f"{name}: {len(own):,} of {len(topics):,} topics have an instruction"]
-    if foreign := unread(own.values()):
+    labels = labelled(list(instructions.values()))
+    notes = [f"{name}: {len(instructions):,} of {len(topics):,} topics have an instruction"]
+    if foreign := unread(instructions.values()):
         notes.append(f"{name}: {foreign:,} instructions have no Latin letter; the rules are for English and give them no label")
     if holds is not None:
-        asked = sum(not names for names in labels.values())
+        unlabelled = sum(not names for names in labels.values())
         labels, silent = judged(labels, holds)
-        notes.append(f"{name}: {asked:,} instructions without a rule's label were judged, {silent:,} of them unanswered")
+        notes.append(f"{name}: {unlabelled:,} instructions without a rule's label were judged, {silent:,} of them unanswered")
     rows = []
     for dimension in (*(known.name for known in known_dimensions()), NONE):
-        number = sum(dimension in labels[text] or (dimension == NONE and not labels[text]) for text in own.values())
-        rows.append(Score(name, "all", dimension, "share", number / len(own), len(own)))
-    rows.append(Score(name, "all", "labels", "share", sum(len(labels[text]) for text in own.values()) / len(own), len(own)))
+        number = sum(dimension in labels[text] or (dimension == NONE and not labels[text]) for text in instructions.values())
+        rows.append(Score(name, "all", dimension, "share", number / len(instructions), len(instructions)))
+    mean = sum(len(labels[text]) for text in instructions.values()) / len(instructions)
+    rows.append(Score(name, "all", "labels", "share", mean, len(instructions)))
     if by_query:
         rows += [
             Score(name, "all", dimension, "label", 1, 1, query_id)
-            for query_id, text in own.items()
+            for query_id, text in instructions.items()
             for dimension in labels[text] or (NONE,)
         ]
     return Scores(tuple(rows), tuple(notes))

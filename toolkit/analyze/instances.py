@@ -63,12 +63,12 @@ class Instances:
 
     def values(self, run: Run, judgments: Judgments, measure: str) -> np.ndarray:
         """(n,) float64: a plain measure of each instance; 0 where the run lacks it."""
-        found = {}
+        value_of = {}
         for part in judgments.parts:
             for measured in tandem.evaluate([measure], own_queries(run, part), part.qrels):
                 ids = (join_mode(query_id, measured.mode) for query_id in measured.query_ids)
-                found |= zip(ids, measured.values.tolist(), strict=True)
-        return np.array([found[query_id] for query_id in self.query_ids])
+                value_of |= zip(ids, measured.values.tolist(), strict=True)
+        return np.array([value_of[query_id] for query_id in self.query_ids])
 
     def worst(self, values: np.ndarray, kept: np.ndarray | None = None) -> dict[int, float]:
         """The smallest value of each group that has an instance left, by code; kept  (n,) bool, all where it is None."""

@@ -68,10 +68,10 @@ def _kept(instances: Instances, lexical: Run, judgments: Judgments) -> np.ndarra
     for query_id, doc_id, label, _ in qrels:
         if label > 0:
             relevant.setdefault(query_id, set()).add(doc_id)
-    found = {
+    solved = {
         query_id for query_id, ranking in lexical.rankings() if any(doc.doc_id in relevant.get(query_id, ()) for doc in ranking)
     }
-    return np.array([query_id not in found for query_id in instances.query_ids])
+    return np.array([query_id not in solved for query_id in instances.query_ids])
 
 
 def _random_kept(instances: Instances, kept: np.ndarray, seed: int) -> Iterator[np.ndarray]:

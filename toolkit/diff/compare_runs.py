@@ -130,13 +130,13 @@ def _pair(
     if given.evaluation is None:
         return Pair(*names, False, alike, None, notes=notes, modes=registry.known_modes())
     judgments = given.evaluation.judgments
-    asked = replace(given.evaluation.asked(measures, missing), shown=())  # a change shows in any mode
-    found = compare(a, b, judgments, asked, **how)
+    chosen = replace(given.evaluation.measure_set(measures, missing), shown=())  # a change shows in any mode
+    comparison = compare(a, b, judgments, chosen, **how)
     named = [replace(run, tag=tag) for run, tag in zip((a, b), names, strict=True)]
-    warnings = run_notes(named, judgments, asked.every(judgments), missing)
-    moved = tuple(_moved(found, a, b, judgments, top, by))
-    notes = (*judgments.notes, *warnings, *notes, TESTED, *found.notes)
-    return Pair(*names, False, alike, found, moved, notes, judgments.known_modes)
+    warnings = run_notes(named, judgments, chosen.every(judgments), missing)
+    moved = tuple(_moved(comparison, a, b, judgments, top, by))
+    notes = (*judgments.notes, *warnings, *notes, TESTED, *comparison.notes)
+    return Pair(*names, False, alike, comparison, moved, notes, judgments.known_modes)
 
 
 def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:
@@ -151,11 +151,11 @@ def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:
         yield f"lists differ in depth ({shown}): overlap is over the longer one; --depth {min(depths)} cuts all"
 
 
-def _moved(found: Comparison, a: Run, b: Run, judgments: Judgments, top: int, by: str | None) -> list[str]:
+def _moved(comparison: Comparison, a: Run, b: Run, judgments: Judgments, top: int, by: str | None) -> list[str]:
     measure = str(tandem.parse(by)) if by else None
-    if measure and all(change.measure != measure for change in found.changes):
+    if measure and all(change.measure != measure for change in comparison.changes):
         raise ToolkitError(f"{measure} was not compared", "name it with -m too")
-    return list(to_lines(most_moved(found, top, measure), a, b, judgments))
+    return list(to_lines(most_moved(comparison, top, measure), a, b, judgments))
 
 
 def page(
@@ -179,15 +179,15 @@ def page(
     if given.evaluation is None:
         raise ToolkitError("a page shows values, and nothing judges these runs", "name --benchmark or --qrels")
     benchmark = benchmark or given.evaluation.benchmark
-    asked = resolve_topics(topics or benchmark) if topics or benchmark else None
-    has_texts = asked and (index or docs or asked.benchmark)
+    queries = resolve_topics(topics or benchmark) if topics or benchmark else None
+    has_texts = queries and (index or docs or queries.benchmark)
     browsed = browse(
         given.runs,
         given.names,
         given.evaluation.judgments,
         given.measures(measures),
-        topics=asked.topics if asked else (),
-        find=finder(given.evaluation.judgments, asked, texts_from(asked, index=index, docs=docs)) if has_texts else None,
+        topics=queries.topics if queries else (),
+        find=finder(given.evaluation.judgments, queries, texts_from(queries, index=index, docs=docs)) if has_texts else None,
         missing=missing,
     )
     return render(browsed, title=" and ".join(given.names), notes=(*given.evaluation.judgments.notes, *notes))

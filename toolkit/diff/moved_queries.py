@@ -41,10 +41,10 @@ def places(moved: Moved, a: Run, b: Run, judgments: Judgments) -> list[Place]:
     A query that stands for several (a core query, or all modes of one) brings all of its own.
     """
     part = next(part for part in judgments.parts if part.group == moved.group)
-    own = _own_ids(moved, part)
-    ranks_a, ranks_b = _ranks(a, own), _ranks(b, own)
+    query_ids = _own_ids(moved, part)
+    ranks_a, ranks_b = _ranks(a, query_ids), _ranks(b, query_ids)
     rows = []
-    for query_id in own:
+    for query_id in query_ids:
         first, second = ranks_a.get(query_id, {}), ranks_b.get(query_id, {})
         labels = _labels(part, query_id)
         for doc_id in sorted({*first, *second}):

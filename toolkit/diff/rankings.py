@@ -66,10 +66,10 @@ class Places:
     def shared(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The ranks (from 0) of the documents in common, in both rankings, parallel, rising in the second."""
         self._places[first] = np.arange(len(first), dtype=np.int32)
-        found = self._places[second]
+        ranks_in_first = self._places[second]
         self._places[first] = -1
-        in_second = np.flatnonzero(found >= 0)
-        return found[in_second], in_second
+        in_second = np.flatnonzero(ranks_in_first >= 0)
+        return ranks_in_first[in_second], in_second
 
 
 def taus_of_ranks(shared: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[float]:

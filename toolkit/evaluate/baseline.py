@@ -12,7 +12,7 @@ from toolkit.core.scores import Change, Place, Score
 from toolkit.evaluate.comparison import LEVEL, compare
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.score_table import SIGNIFICANT
-from toolkit.evaluate.scoring import AVERAGE, SCORE, Asked
+from toolkit.evaluate.scoring import AVERAGE, SCORE, MeasureSet
 
 NAMES = {"randomisation": "Fisher's randomisation", "wilcoxon": "Wilcoxon's signed ranks", "t": "paired t"}
 
@@ -31,16 +31,16 @@ class Baseline:
 
     def of(self, runs: Sequence[Run]) -> Run:
         """The run that is meant. Raises ToolkitError where none is, or where there is no other."""
-        found = [run for run in runs if run.tag == self.run] or [run for run in runs if self.run in run.source.split(", ")]
-        if not found:
+        matching = [run for run in runs if run.tag == self.run] or [run for run in runs if self.run in run.source.split(", ")]
+        if not matching:
             raise ToolkitError(f"no run is called {self.run}", f"the runs are {three(run.tag for run in runs)}")
         if len(runs) == 1:
             raise ToolkitError(f"{self.run} is the only run", "name another to hold against it")
-        return found[0]
+        return matching[0]
 
 
 def against(
-    baseline: Baseline, runs: Sequence[Run], judgments: Judgments, asked: Asked, types: Sequence[Part] = ()
+    baseline: Baseline, runs: Sequence[Run], judgments: Judgments, chosen: MeasureSet, types: Sequence[Part] = ()
 ) -> tuple[dict[Place, Change], list[str]]:
     """How the numbers of the other runs differ from the baseline's, and what is to be said of all that.
 
@@ -53,22 +53,24 @@ def against(
     for run in runs:
         if run is first:
             continue
-        found = compare(first, run, judgments, asked, **how)
-        compared = list(found.changes)
+        compared_runs = compare(first, run, judgments, chosen, **how)
+        compared = list(compared_runs.changes)
         if types:
-            by_type = compare(first, run, replace(judgments, parts=tuple(types)), asked, **how)
+            by_type = compare(first, run, replace(judgments, parts=tuple(types)), chosen, **how)
             compared += [change for change in by_type.changes if change.group != AVERAGE]
         changes |= {(run.tag, change.group, change.mode, change.measure): change for change in compared}
-        changes |= _scores_of_groups(run.tag, compared, judgments, asked)
-        notes |= dict.fromkeys(found.notes)
+        changes |= _scores_of_groups(run.tag, compared, judgments, chosen)
+        notes |= dict.fromkeys(compared_runs.notes)
     return changes, [*_notes(first.tag, changes.values(), baseline.samples), *notes]
 
 
-def _scores_of_groups(tag: str, changes: Iterable[Change], judgments: Judgments, asked: Asked) -> dict[Place, Change]:
+def _scores_of_groups(tag: str, changes: Iterable[Change], judgments: Judgments, chosen: MeasureSet) -> dict[Place, Change]:
     """A group's score is its own first measure."""
-    own = {part.group: part.measures[:1] for part in judgments.parts} if asked.own else {}
+    first_measures = {part.group: part.measures[:1] for part in judgments.parts} if chosen.per_group else {}
     return {
-        (tag, change.group, change.mode, SCORE): change for change in changes if change.measure in own.get(change.group, ())
+        (tag, change.group, change.mode, SCORE): change
+        for change in changes
+        if change.measure in first_measures.get(change.group, ())
     }
 
 

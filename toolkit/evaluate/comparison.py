@@ -14,7 +14,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import Change
 from toolkit.evaluate.judgments import Judgments, Part
-from toolkit.evaluate.scoring import AVERAGE, SCORE, Asked
+from toolkit.evaluate.scoring import AVERAGE, SCORE, MeasureSet
 from toolkit.measures.evaluation import PAIRED
 from toolkit.measures.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
 
@@ -68,7 +68,7 @@ def compare(
     a: Run,
     b: Run,
     judgments: Judgments,
-    measures: Sequence[str] | Asked,
+    measures: Sequence[str] | MeasureSet,
     *,
     missing: str = "worst",
     test: str = "default",
@@ -92,17 +92,17 @@ def compare(
         raise ToolkitError(f"no test {test!r}", f"known: {', '.join(TESTS)}")
     if samples < 1:
         raise ToolkitError(f"samples is {samples}", "a whole number from 1 on")
-    asked = measures if isinstance(measures, Asked) else Asked(tuple(measures), missing=missing)
+    chosen = measures if isinstance(measures, MeasureSet) else MeasureSet(tuple(measures), missing=missing)
     generator = np.random.default_rng(seed)
     changes: list[Change] = []
     moved: list[Moved] = []
     tables: list[tuple[Part, dict[Key, _Column], dict[Key, np.ndarray]]] = []
     for part in judgments.parts:
-        columns = _columns(a, b, part, asked)
+        columns = _columns(a, b, part, chosen)
         if not columns:
             continue
         resampled = _resampled(columns, samples, generator)
-        tables.append((part, *_scored(part, asked, columns, resampled)))
+        tables.append((part, *_scored(part, chosen, columns, resampled)))
         changes += _adjusted(_changes(part.group, columns, resampled, test, samples, seed))
         moved += _moved(part.group, columns)
     if not changes:
@@ -112,8 +112,8 @@ def compare(
     return Comparison(tuple(changes), tuple(moved), tuple(_notes(tables, judgments)))
 
 
-def _columns(a: Run, b: Run, part: Part, asked: Asked) -> dict[Key, _Column]:
-    first, second = ({(found.measure, found.mode): found for found in asked.values(run, part)} for run in (a, b))
+def _columns(a: Run, b: Run, part: Part, chosen: MeasureSet) -> dict[Key, _Column]:
+    first, second = ({(values.measure, values.mode): values for values in chosen.values(run, part)} for run in (a, b))
     columns = {}
     for key in first.keys() & second.keys():
         place = {query_id: row for row, query_id in enumerate(second[key].query_ids)}
@@ -126,11 +126,11 @@ def _columns(a: Run, b: Run, part: Part, asked: Asked) -> dict[Key, _Column]:
     return {key: columns[key] for key in first if key in columns and columns[key].query_ids}
 
 
-def _scored(part: Part, asked: Asked, *tables: Mapping[Key, Any]) -> Iterator[dict[Key, Any]]:
+def _scored(part: Part, chosen: MeasureSet, *tables: Mapping[Key, Any]) -> Iterator[dict[Key, Any]]:
     """For the average over groups that have measures of their own: the group's first also as its score."""
     for table in tables:
-        own = part.measures[:1] if asked.own else ()
-        yield {**table, **{(SCORE, mode): value for (measure, mode), value in table.items() if measure in own}}
+        first_measure = part.measures[:1] if chosen.per_group else ()
+        yield {**table, **{(SCORE, mode): value for (measure, mode), value in table.items() if measure in first_measure}}
 
 
 def _together(columns: Mapping[Key, _Column], of: str) -> Iterable[list[Key]]:
@@ -236,19 +236,21 @@ def _averages(tables, test: str, samples: int, seed: int) -> list[Change]:
     keys = list(dict.fromkeys(key for _, columns, _ in tables for key in columns))
     together, parts, weighted, cores = defaultdict(list), {}, {}, {}
     for key in keys:
-        own = [(columns[key], resampled[key]) for _, columns, resampled in tables if key in columns]
-        parts[key] = own
-        total = sum(len(column.query_ids) for column, _ in own)
+        groups = [(columns[key], resampled[key]) for _, columns, resampled in tables if key in columns]
+        parts[key] = groups
+        total = sum(len(column.query_ids) for column, _ in groups)
         # their plain mean is the macro average of the differences
-        weighted[key] = np.concatenate([column.differences * total / (len(own) * len(column.query_ids)) for column, _ in own])
-        starts = np.cumsum([0, *(column.cores.max() + 1 for column, _ in own)])
-        cores[key] = np.concatenate([column.cores + start for (column, _), start in zip(own, starts, strict=False)])
-        together[tuple(column.query_ids for column, _ in own)].append(key)
+        weighted[key] = np.concatenate(
+            [column.differences * total / (len(groups) * len(column.query_ids)) for column, _ in groups]
+        )
+        starts = np.cumsum([0, *(column.cores.max() + 1 for column, _ in groups)])
+        cores[key] = np.concatenate([column.cores + start for (column, _), start in zip(groups, starts, strict=False)])
+        together[tuple(column.query_ids for column, _ in groups)].append(key)
     p = _p_values(weighted, cores, together.values(), test, samples, seed)
     rows = []
-    for key, own in parts.items():
-        a, b = (math.fsum(_mean(getattr(column, name)) for column, _ in own) / len(own) for name in ("a", "b"))
-        resampled = np.mean([means for _, means in own], axis=0)
+    for key, groups in parts.items():
+        a, b = (math.fsum(_mean(getattr(column, name)) for column, _ in groups) / len(groups) for name in ("a", "b"))
+        resampled = np.mean([means for _, means in groups], axis=0)
         rows.append(_change(AVERAGE, key, a, b, weighted[key], resampled, _test_of(*key, test), p[key]))
     return rows
 

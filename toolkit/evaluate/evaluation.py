@@ -20,7 +20,7 @@ from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_fi
 from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.query_types import by_type as types_of
 from toolkit.evaluate.run_inputs import as_sources, load_each, load_runs
-from toolkit.evaluate.scoring import Asked, score, score_references
+from toolkit.evaluate.scoring import MeasureSet, score, score_references
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import PublishedIds
@@ -62,8 +62,8 @@ class Evaluation:
         baseline  the run that the others are compared with
         """
         one_of("missing", missing, MISSING)
-        asked = self.asked(measures, missing)
-        wanted = asked.every(self.judgments)
+        chosen = self.measure_set(measures, missing)
+        wanted = chosen.every(self.judgments)
         if references and not self.has_references:
             modes = ", ".join(self.judgments.modes)
             hint = f"judge it beside {modes}" if modes else f"{self.judgments.name} judges each query once"
@@ -71,10 +71,10 @@ class Evaluation:
         types, notes = types_of(self.judgments) if by_type else ((), [])
         rows = []
         for run in self.runs:
-            rows += score(run, self.judgments, asked, types=types, by_query=by_query)
+            rows += score(run, self.judgments, chosen, types=types, by_query=by_query)
             if references:
                 suffix = f" of {run.tag}" if len(self.runs) > 1 else ""
-                rows += score_references(run, self.judgments, asked, suffix)
+                rows += score_references(run, self.judgments, chosen, suffix)
         notes = [*self.judgments.notes, *notes, *run_notes(self.runs, self.judgments, wanted, missing)]
         lacking = [measure for measure in wanted if all(row.measure != measure for row in rows)]
         if lacking and measures:
@@ -83,19 +83,19 @@ class Evaluation:
             notes.append(f"left out, as they need modes that are not judged here: {', '.join(lacking)}")
         changes: Mapping[Place, Change] = {}
         if baseline:
-            changes, tested = against(baseline, self.runs, self.judgments, asked, types)
+            changes, tested = against(baseline, self.runs, self.judgments, chosen, types)
             notes += [*tested, *untested(rows, changes)]
         if self.published:
             rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
         return Scores(tuple(rows), tuple(notes), changes)
 
-    def asked(self, measures: Sequence[str] | None, missing: str) -> Asked:
+    def measure_set(self, measures: Sequence[str] | None, missing: str) -> MeasureSet:
         """What is computed: whoever names measures gets those alone, and in every mode."""
         judgments = self.judgments
         if measures:
-            return Asked(tuple(str(tandem.parse(measure)) for measure in measures), missing=missing)
-        own = any(part.measures for part in judgments.parts)
-        return Asked(tuple(str(tandem.parse(each)) for each in judgments.measures), own, judgments.shown, missing)
+            return MeasureSet(tuple(str(tandem.parse(measure)) for measure in measures), missing=missing)
+        per_group = any(part.measures for part in judgments.parts)
+        return MeasureSet(tuple(str(tandem.parse(each)) for each in judgments.measures), per_group, judgments.shown, missing)
 
     def explain(self, query_id: str, width: int | None = None) -> str:
         """What each run does with one query, given with or without its mode, as text of at most `width` characters a line.
@@ -106,10 +106,10 @@ class Evaluation:
         base = split(query_id)[0]
         if self.published:
             base = next((ours for ours, theirs in self.published.theirs.items() if theirs == base), base)
-        own = [part for part in self.judgments.parts if any(split(known)[0] == base for known in part.qrels.query_ids)]
-        if not own:
+        judging = [part for part in self.judgments.parts if any(split(known)[0] == base for known in part.qrels.query_ids)]
+        if not judging:
             raise ToolkitError(f"{self.judgments.name} has no query {query_id}", f"it has {three(self.judgments.query_ids)}")
-        explained = ((run.tag, tandem.explain(run, own[0].qrels, base)) for run in self.runs)
+        explained = ((run.tag, tandem.explain(run, judging[0].qrels, base)) for run in self.runs)
         return "\n".join(to_lines(tag, lines, width) for tag, lines in explained)
 
 

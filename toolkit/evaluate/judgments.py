@@ -87,12 +87,12 @@ def from_files(sources: Sequence[Source], modes: Modes | None = None) -> Judgmen
     if not qrels.query_ids:
         raise ToolkitError(f"{qrels.source or 'the qrels'}: no judgments", "name a file with judgments")
     qrels = replace(qrels, modes=modes or registry.modes_of(qrels))
-    found = {qrels.modes.split(query_id)[1] for query_id in qrels.query_ids}
+    modes_of_ids = {qrels.modes.split(query_id)[1] for query_id in qrels.query_ids}
     name = ", ".join(source.name for source in sources if source.name) or "qrels"
-    if modes and "" in found:
+    if modes and "" in modes_of_ids:
         without = [query_id for query_id in qrels.query_ids if not modes.split(query_id)[1]]
         raise ToolkitError(f"{name}: query ids without one of the modes {', '.join(modes)}: {three(without)}", MODE_OF_FILE)
-    judged = Modes() if "" in found else qrels.modes.only(found)
+    judged = Modes() if "" in modes_of_ids else qrels.modes.only(modes_of_ids)
     notes = () if modes else tuple(_unnamed_notes(qrels))
     return Judgments(name, judged, (Part("all", qrels),), _default_measures(judged, qrels), notes=notes)
 
@@ -255,8 +255,8 @@ def _check(run_ids: Set[str], name: str, judgments: Judgments, modes: Sequence[s
     for mode in modes:
         wanted = [query_id for query_id in judged if judgments.modes.split(query_id)[1] == mode]
         if run_ids.isdisjoint(wanted):
-            found = judgments.modes.split(min(shared))[1]
-            alone = f"--benchmark {judgments.name}-{found}" if judgments.published else "its qrels alone"
+            mode_here = judgments.modes.split(min(shared))[1]
+            alone = f"--benchmark {judgments.name}-{mode_here}" if judgments.published else "its qrels alone"
             raise ToolkitError(
                 f"{name} has no query in mode {mode}: it lacks {three(wanted)}",
                 f"give the run of every mode, or judge one mode: {alone}",

@@ -60,9 +60,9 @@ def check_judged(benchmark: str | None, qrels: object) -> None:
         raise ToolkitError(f"published numbers are by the judgments of {paper}", "leave --qrels out")
 
 
-def check_made_for(metadata: Mapping[str, Any]) -> None:
+def check_made_for(record: Mapping[str, Any]) -> None:
     """Raise ToolkitError where a run's record says that it is of a mini: its ids may be those of the benchmark it copies."""
-    topics = part(metadata, "data", "topics").get("name")
+    topics = part(record, "data", "topics").get("name")
     if isinstance(topics, str) and (selection := benchmarks.find(topics)):
         paper_of(selection.benchmark)
 
@@ -72,11 +72,11 @@ def printed_as(run: Run, paper: str, system: str = "") -> Mapping[str, Any]:
 
     Raises ToolkitError where the paper does not report it, and for a run whose record says that it is of a mini.
     """
-    metadata = Recorded(run.source.split(", ")[0], run).record if run.source else {}
-    check_made_for(metadata)
+    record = Recorded(run.source.split(", ")[0], run).record if run.source else {}
+    check_made_for(record)
     if system:
         return printed_row(paper, system)
-    name = system_name(run.tag, metadata)
+    name = system_name(run.tag, record)
     try:
         return printed_row(paper, name)
     except ToolkitError as error:
@@ -98,10 +98,10 @@ def scores_beside(
     # as the measures of the benchmark's own table: those that need other modes than are judged are left out, with a note
     judgments = replace(evaluation.judgments, measures=measures_of(paper), shown=())
     scores = replace(evaluation, judgments=judgments).scores(measures, missing=missing)
-    found = beside(scores.rows, groups, paper, rows)
-    if not found:
+    numbers = beside(scores.rows, groups, paper, rows)
+    if not numbers:
         raise ToolkitError(f"the {paper} paper prints none of these numbers", f"see `tandem benchmarks published {paper}`")
-    return found, scores.notes
+    return numbers, scores.notes
 
 
 def render(rows: Sequence[Beside], notes: Sequence[str], format: str) -> str:
@@ -147,10 +147,10 @@ def _summary(rows: Sequence[Beside]) -> list[str]:
     """For each run, how far it is from the paper: fractions and ranks apart."""
     lines = []
     for run in dict.fromkeys(row.run for row in rows):
-        own = [row for row in rows if row.run == run]
-        names = ", ".join(dict.fromkeys(str(_record(row)["system"]) for row in own))
-        kinds = {"scores": [row for row in own if row.cell.scale != "number"]}
-        kinds["ranks"] = [row for row in own if row.cell.scale == "number"]
+        rows_of_run = [row for row in rows if row.run == run]
+        names = ", ".join(dict.fromkeys(str(_record(row)["system"]) for row in rows_of_run))
+        kinds = {"scores": [row for row in rows_of_run if row.cell.scale != "number"]}
+        kinds["ranks"] = [row for row in rows_of_run if row.cell.scale == "number"]
         for what, some in kinds.items():
             if some:
                 off = [abs(row.difference) for row in some]

@@ -48,14 +48,14 @@ class BaseLists:
 
 def base_lists(run: Run, modes: Modes) -> BaseLists:
     """The run's own lists of the base mode."""
-    own = run.select(query_id for query_id in run.query_ids if modes.split(query_id)[1] in modes.of(BASE))
-    bases = [modes.split(query_id)[0] for query_id in own.query_ids]
+    base = run.select(query_id for query_id in run.query_ids if modes.split(query_id)[1] in modes.of(BASE))
+    bases = [modes.split(query_id)[0] for query_id in base.query_ids]
     place = np.argsort(np.argsort(np.array(bases, object)))
-    order = own.order()
-    order = order[np.argsort(place[own.queries[order]], kind="stable")]
-    lengths = np.bincount(place[own.queries], minlength=len(bases))
+    order = base.order()
+    order = order[np.argsort(place[base.queries[order]], kind="stable")]
+    lengths = np.bincount(place[base.queries], minlength=len(bases))
     ranks = np.arange(len(order)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
-    return BaseLists(tuple(sorted(bases)), place[own.queries[order]], own.docs[order].astype(np.int64), ranks, own.doc_ids)
+    return BaseLists(tuple(sorted(bases)), place[base.queries[order]], base.docs[order].astype(np.int64), ranks, base.doc_ids)
 
 
 def reference_runs(run: Run, qrels: Qrels, modes: Modes) -> Iterator[tuple[str, Run]]:

@@ -172,5 +172,5 @@ def of_queries(qrels: Qrels, query_ids: Collection[str]) -> Qrels:
     keep = np.array([query_id in query_ids for query_id in qrels.query_ids], bool)
     codes, rows = (np.cumsum(keep) - 1).astype(np.int32), keep[qrels.queries]
     columns = {name: getattr(qrels, name)[rows] for name in ("docs", "relevance", "subtopics")}
-    kept = tuple(query_id for query_id, wanted in zip(qrels.query_ids, keep, strict=True) if wanted)
-    return replace(qrels, query_ids=kept, queries=codes[qrels.queries[rows]], **columns)
+    names = tuple(query_id for query_id, wanted in zip(qrels.query_ids, keep, strict=True) if wanted)
+    return replace(qrels, query_ids=names, queries=codes[qrels.queries[rows]], **columns)

@@ -22,17 +22,17 @@ INTERVAL = (2.5, 97.5)  # percent of the permutations below each bound
 
 
 @dataclass(frozen=True)
-class Asked:
+class MeasureSet:
     """What is computed of every part.
 
-    measures  of every group
-    own       also those of each group alone, and their average, `Score`
-    shown     the modes of measures of one mode; all where it is empty
-    missing   what a query counts that the run lacks
+    measures   of every group
+    per_group  also those of each group alone, and their average, `Score`
+    shown      the modes of measures of one mode; all where it is empty
+    missing    what a query counts that the run lacks
     """
 
     measures: tuple[str, ...]
-    own: bool = False
+    per_group: bool = False
     shown: tuple[str, ...] = ()
     missing: str = "worst"
 
@@ -42,24 +42,26 @@ class Asked:
 
     def of(self, part: Part) -> tuple[str, ...]:
         """The measures of one part."""
-        return tuple(dict.fromkeys((*self.measures, *(part.measures if self.own else ()))))
+        return tuple(dict.fromkeys((*self.measures, *(part.measures if self.per_group else ()))))
 
     def values(self, run: Run, part: Part) -> list[tandem.MeasureValues]:
         """One run against one part."""
-        own = own_queries(run, part)
-        found = tandem.evaluate(self.of(part), own, part.qrels, groups=part.cores, missing=self.missing)
-        return [values for values in found if not self.shown or values.mode in (*self.shown, PAIRED)]
+        lines = own_queries(run, part)
+        computed = tandem.evaluate(self.of(part), lines, part.qrels, groups=part.cores, missing=self.missing)
+        return [values for values in computed if not self.shown or values.mode in (*self.shown, PAIRED)]
 
-    def rows(self, name: str, part: Part, found: Sequence[tandem.MeasureValues]) -> Iterator[Score]:
+    def rows(self, name: str, part: Part, values_of_measures: Sequence[tandem.MeasureValues]) -> Iterator[Score]:
         """The aggregate rows, the group's score before the measures that it has alone."""
-        for values in found:
+        for values in values_of_measures:
             row = Score(name, part.group, values.mode, values.measure, values.aggregate, len(values.query_ids))
-            if self.own and values.measure in part.measures[:1]:
+            if self.per_group and values.measure in part.measures[:1]:
                 yield row._replace(measure=SCORE)
             yield row
 
 
-def score(run: Run, judgments: Judgments, asked: Asked, *, types: Sequence[Part] = (), by_query: bool = False) -> list[Score]:
+def score(
+    run: Run, judgments: Judgments, chosen: MeasureSet, *, types: Sequence[Part] = (), by_query: bool = False
+) -> list[Score]:
     """The aggregate rows of a run, in the order of groups, measures and modes; then those of each query, if asked for.
 
     After several groups comes `average`, then the types of questions. A measure that needs modes which are not judged has
@@ -67,20 +69,20 @@ def score(run: Run, judgments: Judgments, asked: Asked, *, types: Sequence[Part]
     """
     aggregates, queries = [], []
     for part in judgments.parts:
-        found = asked.values(run, part)
-        aggregates += asked.rows(run.tag, part, found)
+        values_of_measures = chosen.values(run, part)
+        aggregates += chosen.rows(run.tag, part, values_of_measures)
         if by_query:
             rows = (
                 Score(run.tag, part.group, values.mode, values.measure, value, 1, query_id)
-                for values in found
+                for values in values_of_measures
                 for query_id, value in zip(values.query_ids, values.values.tolist(), strict=True)
             )
             queries += sorted(rows, key=lambda row: row.query_id)  # stable: measures and modes keep their order
-    of_types = [row for part in types for row in asked.rows(run.tag, part, asked.values(run, part))]
+    of_types = [row for part in types for row in chosen.rows(run.tag, part, chosen.values(run, part))]
     return _complete(aggregates) + list(_with_aggregates(of_types)) + queries
 
 
-def score_references(run: Run, judgments: Judgments, asked: Asked, suffix: str = "") -> list[Score]:
+def score_references(run: Run, judgments: Judgments, chosen: MeasureSet, suffix: str = "") -> list[Score]:
     """The aggregate rows of the run's references; suffix  stands behind the references' own names (` of bm25`).
 
     `random` is the mean over its permutations; `random 2.5%` and `random 97.5%` hold 95 % of them between each other,
@@ -91,7 +93,7 @@ def score_references(run: Run, judgments: Judgments, asked: Asked, suffix: str =
         for part in judgments.parts:
             arranged = reference_runs(own_queries(run, part), part.qrels, judgments.modes)
             for number, (reference, lists) in enumerate(arranged):
-                rows = asked.rows(f"{reference}{suffix}", part, asked.values(lists, part))
+                rows = chosen.rows(f"{reference}{suffix}", part, chosen.values(lists, part))
                 samples.setdefault((reference, number), []).extend(rows)
             advance()
     tables: dict[str, list[list[Score]]] = {}

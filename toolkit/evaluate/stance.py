@@ -87,7 +87,7 @@ def contested_questions(qrels: Qrels, stances: Stances | None = None) -> Contest
     it has none of these questions.
     """
     queries, subtopics = np.unique(np.stack([qrels.queries, qrels.subtopics]).astype(np.int64), axis=1)
-    kept, supporting, left_out, unknown = [], [], [], []
+    questions, supporting, left_out, unknown = [], [], [], []
     for code, query_id in enumerate(qrels.query_ids):
         names = {qrels.iterations[subtopic]: subtopic for subtopic in subtopics[queries == code].tolist()}
         if len(names) != 2:
@@ -100,12 +100,12 @@ def contested_questions(qrels: Qrels, stances: Stances | None = None) -> Contest
             known = " and ".join(sorted(names, key=_in_order))
             raise ToolkitError(f"perspective {chosen} of {query_id} is said to support", f"the qrels name {known}")
         else:
-            kept.append(code)
+            questions.append(code)
             supporting.append(names[chosen])
-    if unknown and not kept:
+    if unknown and not questions:
         message = f"nobody says which perspective supports in any of {len(unknown)} questions ({three(unknown)})"
         raise ToolkitError(message, "the stances have the ids of the qrels, as `tandem judge --task stance` writes them")
-    return Contested(np.array(kept, np.int64), np.array(supporting, np.int64), tuple(left_out), tuple(unknown))
+    return Contested(np.array(questions, np.int64), np.array(supporting, np.int64), tuple(left_out), tuple(unknown))
 
 
 def by_stance(lists: Run, judgments: Judgments, stances: Stances | None = None) -> dict[str, Run]:
@@ -123,30 +123,30 @@ def by_stance(lists: Run, judgments: Judgments, stances: Stances | None = None) 
             question, _, perspective = query_id.rpartition(".")
             if question in chosen and perspective.isdecimal():
                 form_of[query_id] = (FORMS[1] if perspective == chosen[question] else FORMS[2], question)
-    found = {}
+    runs = {}
     for form in FORMS[1:]:
-        own = lists.select(query_id for query_id, (given_form, _) in form_of.items() if given_form == form)
-        if not own.query_ids:
+        lists_of_form = lists.select(query_id for query_id, (given_form, _) in form_of.items() if given_form == form)
+        if not lists_of_form.query_ids:
             message = f"{lists.source or 'the run'} has no list of the {form} perspective of a question with two sides"
             raise ToolkitError(
                 message, "its query ids are `<question>.<n>`, as `tandem expand topics --from given` writes them"
             )
-        found[form] = own.with_query_ids(form_of[query_id][1] for query_id in own.query_ids)
-    return found
+        runs[form] = lists_of_form.with_query_ids(form_of[query_id][1] for query_id in lists_of_form.query_ids)
+    return runs
 
 
 def tally(run: Run, qrels: Qrels, stance: Contested, cutoff: int) -> Tally:
     """What the top documents of the questions hold; see `Tally`."""
-    found = positions(run, qrels)
+    located = positions(run, qrels)
     supporting = np.full(len(qrels.query_ids), -1, np.int64)
     supporting[stance.queries] = stance.supporting
-    held = (found.relevance > 0) & ~found.missing & (found.ranks <= cutoff)
-    supports = found.subtopics == supporting[found.queries]
+    held = (located.relevance > 0) & ~located.missing & (located.ranks <= cutoff)
+    supports = located.subtopics == supporting[located.queries]
     counts = [
-        np.bincount(found.queries[rows], minlength=len(qrels.query_ids))[stance.queries]
+        np.bincount(located.queries[rows], minlength=len(qrels.query_ids))[stance.queries]
         for rows in (held & supports, held & ~supports)
     ]
-    return Tally(*counts, np.minimum(found.lengths, cutoff)[stance.queries])
+    return Tally(*counts, np.minimum(located.lengths, cutoff)[stance.queries])
 
 
 def read_stances(path: str | Path) -> dict[str, str]:
@@ -154,7 +154,7 @@ def read_stances(path: str | Path) -> dict[str, str]:
 
     Raises ToolkitError for a line that is something else, and a question that comes twice.
     """
-    found: dict[str, str] = {}
+    stances: dict[str, str] = {}
     for number, line in text_lines(read_bytes(path), source_name(path)):
         if line.startswith("#"):
             continue
@@ -162,10 +162,10 @@ def read_stances(path: str | Path) -> dict[str, str]:
         if len(parts) != 2 or not all(part.strip() for part in parts):
             raise ToolkitError(f"{place}: expected query id, tab, perspective", "such as kialo-774, tab, 1")
         query_id, perspective = (part.strip() for part in parts)
-        if query_id in found:
+        if query_id in stances:
             raise ToolkitError(f"{place}: {query_id} comes twice", "keep one of the lines")
-        found[query_id] = perspective
-    return found
+        stances[query_id] = perspective
+    return stances
 
 
 def _in_order(perspective: str) -> tuple[bool, int, str]:

@@ -69,12 +69,12 @@ def deepest(measures: Iterable[str]) -> int:
     import ir_measures
 
     parsed = [tandem.parse(measure) for measure in measures]
-    own = [
+    with_subtopics = [
         measure
         for measure in parsed
         if "subtopics" in registry.measure(measure.NAME).needs or ir_measures.pyndeval.supports(measure)
     ]
-    return max((measure.params.get("cutoff", 0) for measure in own), default=0)
+    return max((measure.params.get("cutoff", 0) for measure in with_subtopics), default=0)
 
 
 def unlined_note(run: Run, qrels: Qrels, measures: Sequence[str]) -> list[str]:
@@ -82,9 +82,9 @@ def unlined_note(run: Run, qrels: Qrels, measures: Sequence[str]) -> list[str]:
     depth = deepest(measures) if has_subtopics(qrels) else 0
     if not depth:
         return []
-    found = tandem.positions(run, qrels)
-    lined = int((~found.missing & (found.ranks <= depth)).sum())
-    pairs = int((np.minimum(found.lengths, depth) * perspectives(qrels)).sum())
+    located = tandem.positions(run, qrels)
+    lined = int((~located.missing & (located.ranks <= depth)).sum())
+    pairs = int((np.minimum(located.lengths, depth) * perspectives(qrels)).sum())
     if lined == pairs:
         return []
     return [f"{pairs - lined:,} of {pairs:,} pairs of a top {depth} document and a perspective have no line: not holding"]
