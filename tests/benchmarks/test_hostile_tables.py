@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from toolkit.benchmarks import data_files
 from toolkit.benchmarks.data_files import read_table
+from toolkit.core import files
 from toolkit.core.errors import ToolkitError
 
 PAIRS = [f"{number}-1" for number in range(3)]
@@ -99,9 +100,10 @@ def bomb(folder, form):
 
 @pytest.mark.parametrize("form", ["jsonl.gz", "dictionary", "pages"])
 def test_a_table_that_unpacks_to_far_more_than_its_file_is_refused(tmp_path, monkeypatch, form):
-    monkeypatch.setattr(data_files, "ROOM", 1_000_000)
+    for module in (files, data_files):
+        monkeypatch.setattr(module, "SAFE", 1_000_000)
     bomb(tmp_path, form)
-    with pytest.raises(ToolkitError, match="unpacks to more than 64 times its size"):
+    with pytest.raises(ToolkitError, match="unpacks to more than 200 times its size"):
         list(read_table(tmp_path, "corpus"))
 
 

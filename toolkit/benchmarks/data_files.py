@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import open_input
+from toolkit.core.files import RATIO, SAFE, open_input
 from toolkit.core.yaml_json import Malformed, decode_json, decode_yaml
 
 # a folder may hold the same table in two places or forms: the first of these counts
 PLACES = ("{name}{form}", "{name}/*{form}", "{name}-*{form}", "data/{name}-*{form}")
 FORMATS = (".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz", ".parquet")
-RATIO, ROOM = 64, 1 << 30  # a packed table may have so many times the bytes of its file, and so many more
 LONGEST = 1 << 26  # bytes of a line
 ROWS = 256  # of a Parquet file at once
 SHARD = re.compile(r"-\d{5}-of-(\d{5})\.")
@@ -139,13 +138,9 @@ def _tsv(path: Path) -> Iterator[Record]:
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Non-empty lines with their places."""
     with open_input(path) as file:
-        number = size = 0
-        limit = _limit(path)
+        number = 0
         try:
             for number, line in enumerate(iter(partial(file.readline, LONGEST), b""), 1):
-                size += len(line)
-                if size > limit:
-                    raise _too_large(path)
                 if len(line) == LONGEST:
                     raise ToolkitError(f"{path}, line {number}: more than {LONGEST >> 20} MB", "a line is one row")
                 if line.strip():
@@ -160,29 +155,20 @@ def _parquet(path: Path) -> Iterator[Record]:
     import pyarrow
     import pyarrow.parquet
 
-    number, size, limit = 0, 0, _limit(path)
+    number, size, most = 0, 0, max(SAFE, RATIO * path.stat().st_size)
+    too_large = ToolkitError(f"{path} unpacks to more than {RATIO} times its size", "get it again, or store it as JSON lines")
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
-            if sum(group.total_byte_size for group in groups) > limit:
-                raise _too_large(path)
+            if sum(group.total_byte_size for group in groups) > most:
+                raise too_large
             for batch in file.iter_batches(ROWS):
                 size += batch.nbytes  # a value that a page has once may stand in every row
-                if size > limit:
-                    raise _too_large(path)
+                if size > most:
+                    raise too_large
                 for values in batch.to_pylist():
                     number += 1
                     yield Record(f"{path}, row {number}", values)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         hint = "get the file again (a clone without Git LFS holds pointers only)"
         raise ToolkitError(f"{path} is no Parquet file", hint) from error
-
-
-def _limit(path: Path) -> int:
-    """Bytes that a file of tables may unpack to."""
-    return path.stat().st_size * RATIO + ROOM
-
-
-def _too_large(path: Path) -> ToolkitError:
-    message = f"{path} unpacks to more than {RATIO} times its size and {ROOM / 1e9:.1f} GB"
-    return ToolkitError(message, "get the file again; where it is right, unpack it (gunzip, or as JSON lines)")
