@@ -17,7 +17,7 @@ from bench_faults import CONTROL, Outcome, command
 from serving import Files, serving
 
 GOOD = ("index/segments_1", b"lucene")
-BOMB = 600_000_000  # bytes that a few hundred kilobytes unpack to
+BOMB = 1_500_000_000  # bytes that 1.5 MB unpack to: more than 20 times that and 1 GB
 ENTRY = "{{name: mine, description: d, kind: lucene, urls: ['{url}'], md5: {md5}, size: {size}}}"
 
 

@@ -43,7 +43,7 @@ class Stage(NamedTuple):
     check: tuple[str, ...] = ()
 
 
-PAIRS = ("run.trec", "--docs", "corpus.jsonl", "--topics", "topics.tsv")
+PAIRS = ("--run", "run.trec", "--docs", "corpus.jsonl", "--topics", "topics.tsv")
 JUDGED = ("judged.trec", "--docs", "corpus.jsonl", "--topics", "questions.jsonl")
 STAGES = {
     "download": Stage(("index", "fetch", "mine"), ("home/indexes",), "files"),

@@ -133,6 +133,8 @@ def test_a_small_answer_that_unpacks_to_a_large_one_is_refused(monkeypatch):
         b"[" * 100_000,
         {"choices": [{"message": {"content": "x"}, "finish_reason": ["stop"]}]},
         {"choices": [{"message": {"content": "x"}}], "model": {"name": "m"}},
+        {"choices": [{"message": {"content": {"text": ["x"]}}}]},
+        {"choices": [{"message": {"content": ["x"]}}]},
     ],
 )
 def test_an_answer_of_another_form_is_no_chat_completion(body):

@@ -225,3 +225,9 @@ def test_archives_with_other_bytes_are_unpacked_or_refused(data):
         except ToolkitError:
             assert not (folder / "in" / "out").exists()
         assert {path.name for path in folder.iterdir()} <= {archive.name, "in"}
+
+
+def test_an_archive_without_files_is_no_index(tmp_path):
+    with pytest.raises(ToolkitError, match=r"x\.tar\.gz holds no files"):
+        unpack(tar(tmp_path / "x.tar.gz"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -54,8 +54,8 @@ def unpack(
     complete  called with the folder of the files before it gets its name
 
     Refused, with one ToolkitError: a member outside the folder, any link or device, an encrypted, damaged or
-    truncated archive, one of more bytes, files or folders in each other than an index has, a disk too small, a `folder` that
-    already holds something.
+    truncated archive, one without files, one of more bytes, files or folders in each other than an index has, a disk too
+    small, a `folder` that already holds something.
     """
     if folder.exists() and any(folder.iterdir()):
         raise ToolkitError(f"{folder} is there already", "remove it first")
@@ -66,6 +66,8 @@ def unpack(
             with progress(f"unpacking {archive.name}", unit="bytes") as advance:
                 for size in members(archive, part, most):
                     advance(size)
+            if not any(path.is_file() for path in part.rglob("*")):
+                raise ToolkitError(f"{archive} holds no files", "remove it and download it again")
             complete(part)
     except DAMAGED as error:
         raise ToolkitError(f"{archive} is damaged or no archive ({error})", "remove it and download it again") from error

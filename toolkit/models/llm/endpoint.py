@@ -318,7 +318,9 @@ def _read(content: io.BytesIO, url: str, retries: int) -> Answer:
     try:
         body = _json(content)
         choice, usage = body["choices"][0], body.get("usage") or {}
-        text = "".join(choice["message"]["content"] or "")
+        text = choice["message"]["content"] or ""
+        if not isinstance(text, str):
+            raise TypeError(type(text))
         refused = not text and choice["message"].get("refusal")
         if _without_secrets(text, url) != text:
             _say_quoted(server_of(url))
