@@ -14,6 +14,8 @@ def lazy_names(package: str, modules: Mapping[str, Sequence[str]]) -> tuple[Call
     modules  module, from the package if it has no dot, -> the names that it has
     """
     places = {name: module if "." in module else f"{package}.{module}" for module, names in modules.items() for name in names}
+    # a module is an attribute of its package as soon as it is imported, and hides what has its name
+    assert not places.keys() & modules.keys(), places.keys() & modules.keys()
 
     def load(name: str) -> Any:
         if name not in places:
