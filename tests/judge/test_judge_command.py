@@ -386,7 +386,7 @@ def test_too_few_labels_by_people_are_said_before_the_judge_is_asked(folder, jud
 def test_a_folder_with_a_classifier_wants_an_entry_that_says_so(folder, judge):
     (folder / "nli").mkdir()
     (folder / "nli" / "config.json").write_text('{"architectures": ["BertForSequenceClassification"], "model_type": "bert"}')
-    (folder / "nli" / "model.safetensors").write_bytes(b"")
+    (folder / "nli" / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
     done = judge(words=["run.trec", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--judge", "./nli"])
     assert done.returncode == 2
     assert done.stderr.splitlines() == [

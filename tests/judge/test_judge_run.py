@@ -31,7 +31,7 @@ TOPICS = [
 class Reader:
     """A backend that answers yes where the statement is in the document, and fails where the document says so."""
 
-    here, facts = True, {"model": "reader"}
+    here, facts, origin = True, {"model": "reader"}, {}
 
     def __init__(self, failing=()):
         self.asked, self.failing = [], failing
