@@ -39,7 +39,7 @@ def test_contents_wins_over_title_and_text(tmp_path):
         ('{"id": "a b", "text": "x"}', "without white space"),
         ('{"id": "", "text": "x"}', "the id is empty"),
         ('{"id": "a", "text": ["x"]}', "strings"),
-        (r'{"id": "a", "text": "\ud800"}', "half a surrogate pair"),
+        (r'{"id": "a", "text": "\ud800"}', "not UTF-8"),
         (b'{"id": "a", "text": "\xff"}', "not UTF-8"),
     ],
 )

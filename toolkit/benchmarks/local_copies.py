@@ -18,7 +18,6 @@ from types import ModuleType
 from typing import Any
 
 from toolkit import registry
-from toolkit.benchmarks import hub
 from toolkit.benchmarks.data_files import has_table, read_table
 from toolkit.benchmarks.group_data import Group, Part, counts, part_name
 from toolkit.benchmarks.layouts import layout_of
@@ -76,6 +75,8 @@ def _fetch(spec: BenchmarkSpec, group: Group) -> None:
         hint += f", or use the mini ({mini})"
     if "repository" not in group:
         raise ToolkitError(f"{part_name(spec.name, group['name'])} is in no repository of the hub", hint)
+    from toolkit.benchmarks import hub
+
     patterns = getattr(_layout(spec), "patterns", lambda _: hub.TABLES)(group)
     with hub.fetched(group["repository"], group["revision"], hint, patterns) as folder:
         # what is no commit (BERDS' `main`) is another one tomorrow

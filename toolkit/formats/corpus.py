@@ -178,7 +178,7 @@ def _read_jsonl(lines: Lines) -> Iterator[Entry]:
 
 def _from_json(number: int, line: str) -> Entry:
     try:
-        row = decode_json(line)
+        row = decode_json(line, halves=True)  # a page may be anything; other texts are checked by `_entry`
     except Malformed as error:
         raise _Broken(f"not JSON: {error}") from error
     if not isinstance(row, dict):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.benchmarks import TopicPart, TopicSet
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run, join_runs
-from toolkit.index import Index, check_files
+from toolkit.index import Index
 from toolkit.provenance import Provenance
 from toolkit.search.chosen_system import RULES, choose
 from toolkit.search.engines import Engine, SearchOptions, engine
@@ -155,8 +155,11 @@ class Retrieve(Step):
         """Every index that will be searched, made or downloaded where it is not there yet."""
         self.prepare(results)
         opened = self.engine.open()
-        for index in opened if self.verify else ():
-            check_files(index)
+        if self.verify:
+            from toolkit.index import check_files
+
+            for index in opened:
+                check_files(index)
         return opened
 
     def apply(self, results: Results, tools: Tools) -> Results:
