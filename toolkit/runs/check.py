@@ -16,7 +16,7 @@ from toolkit.formats.lines import read_bytes, source_name
 from toolkit.formats.lint import lint_run_bytes
 from toolkit.formats.problems import Problem
 from toolkit.formats.runs import form_of, parse_run
-from toolkit.provenance import read_record, record_path
+from toolkit.provenance import file_digest, part, read_record, record_path
 
 EXAMPLES = 3
 
@@ -40,19 +40,6 @@ def verify_run(path: str | Path, benchmark: str = "") -> list[Problem]:
     return problems
 
 
-def digest(data: bytes) -> str:
-    """SHA-256 over the decompressed lines of a run, as its record has it."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def recorded(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What a record says of the run file: sha256, lines, queries; empty where it says nothing."""
-    part: Any = metadata
-    for name in ("data", "run"):
-        part = part.get(name) if isinstance(part, Mapping) else None
-    return dict(part) if isinstance(part, Mapping) else {}
-
-
 def against_record(path: str | Path, data: bytes, run: Run | None) -> list[Problem]:
     """Where a run differs from the record beside it; nothing where there is none.
 
@@ -60,34 +47,33 @@ def against_record(path: str | Path, data: bytes, run: Run | None) -> list[Probl
     run   the same, parsed; None where it cannot be
     """
     try:
-        metadata = read_record(path)
+        record = read_record(path)
     except ToolkitError as error:
         return [Problem("M001", None, error.message)]
-    if metadata is None:
+    if record is None:
         return []
-    said = recorded(metadata)
-    found = [("M002", "SHA-256", digest(data), said.get("sha256"))]
+    recorded, beside = part(record, "data", "run"), record_path(path).name
+    compared = [("M002", "SHA-256", hashlib.sha256(data).hexdigest(), recorded.get("sha256"))]
     if run is not None:
-        found += [
-            ("M003", "number of lines", len(run), said.get("lines")),
-            ("M004", "number of queries", len(run.query_ids), said.get("queries")),
-            ("M005", "tag", run.tag, metadata.get("tag")),
+        compared += [
+            ("M003", "number of lines", len(run), recorded.get("lines")),
+            ("M004", "number of queries", len(run.query_ids), recorded.get("queries")),
+            ("M005", "tag", run.tag, record.get("tag")),
         ]
-    beside = record_path(path).name
     problems = [
         Problem(code, None, f"{what} is {actual}, {beside} says {value}")
-        for code, what, actual, value in found
+        for code, what, actual, value in compared
         if value is not None and value != actual
     ]
-    return problems if "sha256" in said else [Problem("M101", None, f"{beside} says no SHA-256 of the run"), *problems]
+    return problems if "sha256" in recorded else [Problem("M101", None, f"{beside} says no SHA-256 of the run"), *problems]
 
 
-def describe_digest(path: str | Path, metadata: Mapping[str, Any]) -> str:
+def describe_digest(path: str | Path, record: Mapping[str, Any]) -> str:
     """Whether a record is of the run that it stands beside, in words."""
-    said = recorded(metadata).get("sha256")
-    if said is None:
+    recorded = part(record, "data", "run").get("sha256")
+    if recorded is None:
         return "without a SHA-256 of the run"
-    return "of this run (SHA-256)" if said == digest(read_bytes(path)) else "of another run: its SHA-256 differs"
+    return "of this run (SHA-256)" if recorded == file_digest(Path(path)) else "of another run: its SHA-256 differs"
 
 
 def against_benchmark(run: Run, name: str) -> list[Problem]:
