@@ -13,8 +13,9 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.formats import read_run, write_run
-from toolkit.jobs import Output, RunJob, pipeline_job, rerank_job
+from toolkit.jobs import Output, RunJob, pipeline_job
 from toolkit.jobs.file_job import partial_results
+from toolkit.jobs.rerank_job import rerank_job
 from toolkit.provenance import Provenance, file_digest, read_record
 from toolkit.rerank import Rerank
 from toolkit.search.retrieve import Retrieve
