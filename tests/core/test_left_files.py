@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 
 import pytest
-from command import process
+from command import powerless, process
 
 # writes a file and a folder beside it, with a folder of pipes, and says when it has begun; `wait` for a signal
 WRITER = """
@@ -118,6 +118,15 @@ def test_the_cache_is_cleared_of_what_killed_processes_have_left(place):
         assert done.stdout.count("unfinished") == 3  # of the living one, and the download
         assert done.stderr.count("removed ") == 3
         assert left(place) == alive
+
+
+def test_a_folder_that_may_not_be_listed_is_written_into(place):
+    (place / "closed").mkdir(mode=0o333)
+    (place / "run.trec").write_text("q Q0 d 1 1 t\n")
+    done = powerless("runs", "verify", place / "run.trec", "--fix", place / "closed" / "out.trec")
+    assert done.returncode == 0, done.stderr
+    (place / "closed").chmod(0o755)
+    assert (place / "closed" / "out.trec").exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user is needed")

@@ -136,9 +136,10 @@ def _new_file(**how: object) -> str:
 def _left_in(folder: Path) -> dict[str, list[Path]]:
     """Temporary files and folders that lie in a folder when this process first writes there, by what their names begin with."""
     found: dict[str, list[Path]] = {}
-    for entry in os.scandir(folder):
-        if match := TEMPORARY.fullmatch(entry.name):
-            found.setdefault(match["whole"] or f".{match['name']}.", []).append(Path(entry.path))
+    with suppress(PermissionError):  # one may write into a folder that one may not list
+        for name in os.listdir(folder):
+            if match := TEMPORARY.fullmatch(name):
+                found.setdefault(match["whole"] or f".{match['name']}.", []).append(folder / name)
     return found
 
 
