@@ -143,7 +143,7 @@ ARCHIVES: dict[str, tuple[Callable[[], bytes], bool]] = {
     "tar: header of pax of 20 MB": (lambda: pax(comment="x" * 20_000_000), True),
     "tar: path of pax ../": (lambda: pax(path="../../evil"), False),
     "tar: size of pax negative": (lambda: pax(size="-5"), False),
-    "tar: 60,000 members": (lambda: tar(GOOD, *((f"index/{n}", b"") for n in range(60_000))), True),
+    "tar: 20,000 members": (lambda: tar(GOOD, *((f"index/{n}", b"") for n in range(20_000))), True),
     "tar: truncated": (lambda: tar(GOOD, ("index/x", os.urandom(50_000)))[:20_000], False),
     "tar: garbage behind": (lambda: tar(GOOD) + os.urandom(5_000), True),
     "tar: nothing": (lambda: tar(), False),
