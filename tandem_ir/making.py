@@ -76,7 +76,7 @@ def rerank(
 
     Raises ToolkitError.
     """
-    from toolkit.jobs.rerank_job import rerank_job
+    from toolkit.jobs.rerank_jobs import rerank_job
     from toolkit.rerank.rerank_step import Rerank
 
     step = Rerank(system, depth=depth, **how)

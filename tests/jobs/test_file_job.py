@@ -15,7 +15,7 @@ from toolkit.core.topics import Topic
 from toolkit.formats import read_run, write_run
 from toolkit.jobs import Output, RunJob, pipeline_job
 from toolkit.jobs.file_job import partial_results
-from toolkit.jobs.rerank_job import rerank_job
+from toolkit.jobs.rerank_jobs import rerank_job
 from toolkit.provenance import Provenance, file_digest, read_record
 from toolkit.rerank import Rerank
 from toolkit.search.retrieve import Retrieve

@@ -13,7 +13,7 @@ from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
 from toolkit.formats import write_run
-from toolkit.jobs.rerank_job import rerank_job, rerank_name
+from toolkit.jobs.rerank_jobs import rerank_job, rerank_name
 from toolkit.provenance import file_digest, read_record, topics_facts, write_record
 from toolkit.rerank import Rerank
 from toolkit.rerank.rerank_step import shown_prompt

@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> None:
-    from toolkit.jobs.rerank_job import rerank_job, rerank_name
+    from toolkit.jobs.rerank_jobs import rerank_job, rerank_name
     from toolkit.models import jvm
     from toolkit.registry.choice import choose_system
     from toolkit.rerank.rerank_step import Rerank, shown_prompt
