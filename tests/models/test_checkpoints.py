@@ -423,3 +423,54 @@ def test_a_list_that_is_none_is_refused(home, bert, body):
         out, _ = located(files.base, COMMIT)
     assert out[0].startswith("error: cannot fetch org/tiny at ")
     assert len(out) == 2
+
+
+def test_a_token_goes_to_the_hub_and_not_where_it_leads(home, bert):
+    token, seen = "hf_secretsecret", []
+
+    def server(answer):
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                seen.append((self.server.server_port, self.headers.get("Authorization", "")))
+                answer(self)
+
+            def log_message(self, *args):
+                pass
+
+        started = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=started.serve_forever, args=(0.02,), daemon=True).start()
+        return started
+
+    def send(handler, status, data=b"", **headers):
+        handler.send_response(status)
+        for name, value in {"Content-Length": str(len(data)), **headers}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    files = hub_files(bert).content
+    other = server(lambda handler: send(handler, 200, files[handler.path.partition("?")[0]]))
+    elsewhere = f"http://localhost:{other.server_port}"  # another host than 127.0.0.1
+
+    def lead(handler):
+        path = handler.path.partition("?")[0]
+        if path.startswith("/api"):
+            send(handler, 200, files[path])
+        else:
+            send(handler, 302, Location=f"{elsewhere}{path}?X-Amz-Signature=signed-for-you")
+
+    hub = server(lead)
+    try:
+        out, err = located(f"http://127.0.0.1:{hub.server_port}", COMMIT, HF_TOKEN=token)
+        assert out == [str(home / "models" / "org--tiny" / COMMIT)]
+        sent = {port: {header for where, header in seen if where == port} for port, _ in seen}
+        assert sent == {hub.server_port: {f"Bearer {token}"}, other.server_port: {""}}
+        shutil.rmtree(home / "models")
+        files[f"/org/tiny/resolve/{COMMIT}/model.safetensors"] = b"other"
+        out, err = located(f"http://127.0.0.1:{hub.server_port}", COMMIT, HF_TOKEN=token)
+        assert out[0].startswith("error: cannot fetch org/tiny")
+        assert not {"signed-for-you", token} & set("".join([*out, *err]).split())
+        assert "signed-for-you" not in "".join([*out, *err])
+    finally:
+        hub.shutdown()
+        other.shutdown()

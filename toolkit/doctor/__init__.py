@@ -113,11 +113,14 @@ def _disk() -> Finding:
 def _network() -> Finding:
     import requests
 
+    from toolkit.store.bounded_http import Deadline, session
+
     if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
         return Finding("network", "absent", "HF_HUB_OFFLINE is set: nothing is fetched", "unset HF_HUB_OFFLINE")
     hub = os.environ.get("HF_ENDPOINT") or HUB
     try:
-        requests.head(hub, timeout=TIMEOUT, allow_redirects=True)
+        with Deadline(TIMEOUT):
+            session().head(hub, timeout=TIMEOUT, allow_redirects=True)
     except requests.RequestException:
         return Finding(
             "network",
