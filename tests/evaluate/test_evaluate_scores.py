@@ -100,6 +100,15 @@ def test_a_run_that_lacks_a_mode_names_it():
         evaluate(run("c-1-ori c-1-ins c-2-ori c-2-ins"), qrels=QRELS)
 
 
+def test_qrels_that_lack_a_mode_name_it(tmp_path):
+    ids = [topic.query_id for topic in resolve_topics("infosearch-mini-audience").topics]
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text(f"{next(id for id in ids if id.endswith('-ori'))} 0 audience-021 1\n")
+    with pytest.raises(ToolkitError, match="infosearch-mini-audience: no judgments in mode ins") as caught:
+        evaluate(run(" ".join(ids)), benchmark="infosearch-mini-audience", qrels=qrels)
+    assert "--benchmark infosearch-mini-audience-ori" in caught.value.hint
+
+
 def test_a_run_that_lacks_a_mode_counts_its_worst_where_that_is_said_outright():
     lacking = run("c-1-ori c-1-ins c-2-ori c-2-ins")
     worst = evaluate(lacking, qrels=QRELS, measures=["RR@10", "WISE"], missing="worst")

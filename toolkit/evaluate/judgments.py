@@ -254,10 +254,16 @@ def _check(run_ids: Set[str], name: str, judgments: Judgments, modes: Sequence[s
         )
     for mode in modes:
         wanted = [query_id for query_id in judged if judgments.modes.split(query_id)[1] == mode]
-        if run_ids.isdisjoint(wanted):
-            mode_here = judgments.modes.split(min(shared))[1]
-            alone = f"--benchmark {judgments.name}-{mode_here}" if judgments.published else "its qrels alone"
+        if not wanted:
             raise ToolkitError(
-                f"{name} has no query in mode {mode}: it lacks {three(wanted)}",
-                f"give the run of every mode, or judge one mode: {alone}",
+                f"{judgments.name}: no judgments in mode {mode}", f"give qrels of every mode, or {_one_mode(judgments, shared)}"
             )
+        if run_ids.isdisjoint(wanted):
+            message = f"{name} has no query in mode {mode}: it lacks {three(wanted)}"
+            raise ToolkitError(message, f"give the run of every mode, or {_one_mode(judgments, shared)}")
+
+
+def _one_mode(judgments: Judgments, query_ids: Set[str]) -> str:
+    """How to judge only the mode of these queries: the end of a hint."""
+    mode = judgments.modes.split(min(query_ids))[1]
+    return f"judge one mode: {f'--benchmark {judgments.name}-{mode}' if judgments.published else 'its qrels alone'}"
