@@ -25,7 +25,7 @@ TYPES = {
         ("kind", "language", "system", "recipe", "revision", "template", "passages", "similarity", "checkpoint"), str
     ),
     **dict.fromkeys(("precision", "factory", "tuning", "weights", "digest", "side"), str),
-    **dict.fromkeys(("corpus", "statistics", "words", "commits", "implementation"), dict),
+    **dict.fromkeys(("commits", "implementation"), dict),  # the others are compared by `tandem index verify`
     **dict.fromkeys(("documents", "empty", "skipped", "questions", "dimension", "centroids", "rows", "shard_size"), int),
     "complete": bool,
     "shards": list,
