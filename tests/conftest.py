@@ -1,6 +1,7 @@
 """No test touches the user's own cache, reads the user's keys, or asks the network for anything."""
 
 import builtins
+import importlib
 import os
 import pickle
 import subprocess
@@ -91,3 +92,9 @@ def home(tmp_path, monkeypatch):
     """An empty TANDEM_HOME of the test's own, for commands too."""
     monkeypatch.setenv("TANDEM_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
+
+
+@pytest.fixture
+def no_pauses(monkeypatch):
+    """Downloads are tried again at once."""
+    monkeypatch.setattr(importlib.import_module("toolkit.store.download"), "PAUSE", 0)

@@ -180,6 +180,7 @@ def test_wrong_usage_is_one_error_and_one_hint_line_and_no_run(place, arguments,
     assert not (place / "wrong.trec").exists()
 
 
+@pytest.mark.usefixtures("no_pauses")
 def test_without_network_a_prebuilt_index_says_what_is_missing_in_one_line(home, tmp_path):
     (tmp_path / "topics.tsv").write_text("1\tred\n")
     environment = {**os.environ, "TANDEM_INDEX_MIRROR": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}

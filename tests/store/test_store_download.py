@@ -13,6 +13,7 @@ from serving import Files, endless, serving
 from toolkit.core.errors import ToolkitError
 from toolkit.store import download, with_mirror, without_secrets
 
+pytestmark = pytest.mark.usefixtures("no_pauses")
 module = importlib.import_module("toolkit.store.download")  # a function of the package has its name
 DATA = bytes(range(256)) * 8192  # 2 MiB: two chunks
 MD5 = hashlib.md5(DATA).hexdigest()

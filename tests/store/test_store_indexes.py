@@ -16,6 +16,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import IndexSpec
 from toolkit.store import fetch_index, home, index_folder, lock, new_folder
 
+pytestmark = pytest.mark.usefixtures("no_pauses")
+
 
 def archive(*names):
     data = io.BytesIO()

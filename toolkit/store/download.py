@@ -27,6 +27,7 @@ STALLED, LEAST = 60.0, 1 << 16  # a server that sends less than so many bytes in
 SLACK = 1 << 20  # bytes beyond a known size, and another tenth of it: sizes are rounded here and there
 MOST = 100_000_000_000  # bytes of a file of which nobody knows the size
 RETRIES = 3  # in a row without a single new byte
+PAUSE = 0.2  # seconds; doubled with each failure
 BUSY = (429, 500, 502, 503, 504)  # worth another try
 OFFLINE_HINT = "check the network and run again; TANDEM_INDEX_MIRROR can name another place"
 
@@ -180,7 +181,7 @@ def _complete(url: str, wanted: Wanted, advance: Callable[[int], None] | None) -
             # of a wrong address (InvalidURL, MissingSchema, ...) requests raises a ValueError as well
             if failures == RETRIES or isinstance(error, ValueError):
                 raise Refused(reason(error)) from error
-            time.sleep(0.2 * 2**failures)
+            time.sleep(PAUSE * 2**failures)
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
