@@ -95,18 +95,18 @@ def _adapter() -> Any:
     from urllib3 import connection, connectionpool
 
     class Watched:
-        """A connection that tells the thread's deadline of its socket, whenever it is used."""
+        """A connection that gives its socket to the thread's deadline, whenever it is used."""
 
         def connect(self) -> None:
             super().connect()
-            self._tell()
+            self._watch_socket()
 
         def request(self, *given: Any, **options: Any) -> None:
             if self.sock is not None:  # open since an earlier request
-                self._tell()
+                self._watch_socket()
             super().request(*given, **options)
 
-        def _tell(self) -> None:
+        def _watch_socket(self) -> None:
             if deadline := getattr(_open, "deadline", None):
                 deadline.watch(self.sock)
 

@@ -129,7 +129,7 @@ def shown(size: int) -> str:
 def fetch(url: str, wanted: Wanted, advance: Callable[[int], None] | None = None) -> Path:
     """Get a file from one address and check it. `Refused` where this address cannot give it.
 
-    advance  told of bytes as they come; without one the file has a progress of its own
+    advance  called with the number of bytes as they come; without one the file has a progress of its own
 
     A part that several requests made, and that is not the file, is fetched once more from its beginning: it started with other
     bytes, or the server continued elsewhere.
