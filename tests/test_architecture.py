@@ -147,6 +147,12 @@ def test_importing_the_package_registers_and_loads_nothing():
     assert "pyarrow" not in loaded
 
 
+def test_help_of_a_command_can_be_asked_for_by_name():
+    assert tandem("help").stdout == tandem("--help").stdout
+    assert tandem("help", "evaluate").stdout == tandem("evaluate", "--help").stdout
+    assert tandem("help", "evalute").stderr.startswith("error: no command 'evalute'")
+
+
 def test_unknown_command_names_the_nearest():
     done = tandem("evalute")
     assert done.returncode == 2

@@ -28,6 +28,8 @@ def main(argv: list[str] | None = None) -> int:
         print(f"tandem-ir {__version__}")
         return 0
     known = commands()
+    if argv[:1] == ["help"]:
+        argv = [*argv[1:], "--help"]
     if not argv or argv[0] in ("-h", "--help"):
         print("usage: tandem COMMAND ...   (the same as python -m toolkit.COMMAND ...)\n\ncommands:")
         print("\n".join(f"  {name:<12} {text}" for name, text in known.items()))

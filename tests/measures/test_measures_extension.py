@@ -175,3 +175,28 @@ def test_what_an_unknown_parameter_is_told():
     for wrong in ("WISE(variant='relase')", "SICR(variant='source')", "SICR@5", "Robustness", "nDCG@0", "nDCG@", "P"):
         with pytest.raises(ToolkitError, match="cannot read measure"):
             measures.parse(wrong)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("p-MRR", "pMRR"),
+        ("p_mrr", "pMRR"),
+        ("wise@20", "WISE@20"),
+        ("wise(variant='release')@5", "WISE(variant='release')@5"),
+        ("ndcg@10", "nDCG@10"),
+        ("NDCG@5", "nDCG@5"),
+        ("m-recall@5", "MRecall@5"),
+        ("MRR@10", "RR@10"),
+        ("map", "AP"),
+    ],
+)
+def test_other_spellings_of_a_name_are_taken(written, meant):
+    assert str(measures.parse(written)) == meant
+
+
+@pytest.mark.parametrize(("written", "near"), [("ndcg_cut_10", "nDCG@10"), ("recip_rank", "RR"), ("recall_100", "R@100")])
+def test_names_of_trec_eval_are_answered_with_ours(written, near):
+    with pytest.raises(ToolkitError) as caught:
+        measures.parse(written)
+    assert caught.value.hint == f"did you mean {near!r}?"

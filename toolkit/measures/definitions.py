@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import Any
 
 import ir_measures
@@ -13,6 +14,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import MeasureSpec
 
+NAME = re.compile(r"[^@(]*")
 TYPES = {"int": int, "str": str}
 
 
@@ -49,13 +51,17 @@ def _parameter(type: str, text: str, **options: Any) -> ParamInfo:
 
 
 def parse(measure: str | Measure) -> Measure:
-    """What ir_measures' parse_measure gives, checked; a ToolkitError names what is wrong with it."""
+    """What ir_measures' parse_measure gives, checked; a ToolkitError names what is wrong with it.
+
+    A name may be written in other cases and with other punctuation (`p-MRR`, `ndcg@10`).
+    For trec_eval's names the error says ours.
+    """
     try:
-        parsed = ir_measures.parse_measure(measure)
+        parsed = ir_measures.parse_measure(_respelled(measure) if isinstance(measure, str) else measure)
         parsed.validate_params()
     except NameError as error:
         name = str(error).rpartition(" ")[2]
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        near = _of_trec_eval(name) or difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "see docs/measures.md"
         raise ToolkitError(f"no measure {name!r} (in {measure!r})", hint) from error
     except (ValueError, AssertionError) as error:
@@ -65,6 +71,28 @@ def parse(measure: str | Measure) -> Measure:
     if parsed.params.get("cutoff", 1) < 1:
         raise ToolkitError(f"cannot read measure {str(measure)!r}: its cutoff is below 1", "as in nDCG@10")
     return parsed
+
+
+def _respelled(text: str) -> str:
+    """The measure with its name as ir_measures writes it, where just one name differs only in case and punctuation."""
+    name = NAME.match(text)[0]
+    if name in known:
+        return text
+    alike = {str(found) for other, found in known.items() if _letters(other) == _letters(name)}
+    return alike.pop() + text[len(name) :] if len(alike) == 1 else text
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).casefold()
+
+
+def _of_trec_eval(name: str) -> list[str]:
+    """What trec_eval's name of one measure (`ndcg_cut_10`, `map`) means; nothing for other names and for families."""
+    try:
+        meant = ir_measures.parse_trec_measure(name)
+    except ValueError:
+        return []
+    return [str(each) for each in meant] if len(meant) == 1 else []
 
 
 MEASURES = {name: define(spec) for name, spec in registry.measures().items() if spec.over != "aggregate"}
