@@ -120,3 +120,27 @@ def test_a_command_that_has_loaded_arrow_ends_before_the_destructors_of_its_thre
     )
     done = subprocess.run([sys.executable, str(tmp_path / name)], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (status, "done\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["--hitz", "5"], "did you mean --hits? Or see tandem example --help"),
+        (["--hitz=5"], "did you mean --hits? Or see tandem example --help"),
+        (["--zzz"], "tandem example --help"),
+        (["word"], "tandem example --help"),
+    ],
+)
+def test_an_option_that_is_none_is_answered_with_the_nearest(capsys, arguments, hint):
+    assert run(lambda args: None, *arguments) == 2
+    assert capsys.readouterr().err.splitlines()[1] == f"hint:  {hint}"
+
+
+def test_the_nearest_option_may_be_a_subcommands(capsys):
+    def made():
+        parser = shell.command("example", "An example.")
+        shell.subcommands(parser)("check", "Check.", lambda args: None).add_argument("--benchmark")
+        return parser
+
+    assert shell.guard(made, lambda args: None, ["check", "--benchmrk", "x"]) == 2
+    assert capsys.readouterr().err.splitlines()[1] == "hint:  did you mean --benchmark? Or see tandem example --help"

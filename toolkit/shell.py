@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import difflib
 import errno
 import os
 import re
@@ -28,10 +29,17 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, the user's share o
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse with our form of an error: one `error:` line, one `hint:` line, status 2."""
+    """argparse with our form of an error: one `error:` line, one `hint:` line, which has the nearest option, status 2."""
 
     def error(self, message: str) -> None:
-        raise ToolkitError(message, f"{self.prog} --help")
+        wrong = message.removeprefix("unrecognized arguments: ").split()[0] if "unrecognized" in message else ""
+        near = difflib.get_close_matches(wrong.partition("=")[0], self.options(), n=1) if wrong.startswith("--") else []
+        raise ToolkitError(message, f"did you mean {near[0]}? Or see {self.prog} --help" if near else f"{self.prog} --help")
+
+    def options(self) -> list[str]:
+        """The options of the command and, where it has them, of its subcommands."""
+        below = [sub for action in self._actions if isinstance(action.choices, dict) for sub in action.choices.values()]
+        return [*self._option_string_actions, *(option for sub in below for option in sub.options())]
 
 
 def command(name: str, description: str, epilog: str = "") -> argparse.ArgumentParser:
