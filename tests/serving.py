@@ -35,19 +35,25 @@ class Files:
 
 
 @contextmanager
-def serving(files):
-    """Serve `files` on a free local port; `files.base` is the address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(files))
+def running(server):
+    """The address of a server that answers in a thread."""
     server.daemon_threads = True
-    files.base = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
-        yield files
+        yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:
-        files.go_on.set()
         server.shutdown()
         server.server_close()
+
+
+@contextmanager
+def serving(files):
+    """Serve `files` on a free local port; `files.base` is the address."""
+    with running(ThreadingHTTPServer(("127.0.0.1", 0), _handler(files))) as files.base:
+        try:
+            yield files
+        finally:
+            files.go_on.set()
 
 
 def _handler(files):
@@ -134,14 +140,8 @@ def endless(begin, again, pause=0.02):
                 while not stop.wait(pause):
                     self.request.sendall(again)
 
-    class Server(socketserver.ThreadingTCPServer):
-        daemon_threads = True
-
-    server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        stop.set()
-        server.shutdown()
-        server.server_close()
+    with running(socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)) as address:
+        try:
+            yield address
+        finally:
+            stop.set()

@@ -33,6 +33,7 @@ LEVELS = {
     **dict.fromkeys(("diff", "analyze"), 5),
     "report": 6,
     "regress": 6,
+    "options": 7,
     **dict.fromkeys(("shell", "doctor", "cache"), 8),
 }
 BESIDE = {"encode": {"index"}, "benchmarks": {"measures"}}  # commands that need a part of their own level
@@ -71,7 +72,7 @@ def crosses(path: Path, part: str, imported: str) -> bool:
     """Whether a file may not import a part: what lies below may be, and by commands the shell and what joins stages."""
     if path.name != "__main__.py":
         return LEVELS[imported] >= LEVELS[part]
-    allowed = {"shell", "jobs"} | BESIDE.get(part, set())
+    allowed = {"shell", "options", "jobs"} | BESIDE.get(part, set())
     return imported not in allowed and LEVELS[imported] >= LEVELS[part]
 
 

@@ -1,4 +1,4 @@
-"""What every command shares: option groups, exit status, and the one line that an error gets."""
+"""What every command shares: its parser, exit status, and the one line that an error gets."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from toolkit import __version__
 from toolkit.core.errors import ToolkitError, missing_module
 from toolkit.core.progress import set_quiet
 from toolkit.core.terminal import safe_streams
+from toolkit.options import common
 
 if TYPE_CHECKING:
     from toolkit.jobs import Job, RunJob
@@ -28,8 +28,33 @@ Product = TypeVar("Product")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, the user's share of it, what a file may have
 
 
+class _Once(argparse._StoreAction):
+    """An option that has one value: given twice, one of the two would be passed over silently."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        first = self.given
+        super().__call__(parser, namespace, values, option_string)
+        self.given = [*first, values]
+        if first and self.option_strings:
+            shown = ", ".join(str(value) for value in self.given)
+            raise ToolkitError(f"{self.option_strings[-1]} is given twice ({shown})", "give it once")
+
+    given: Sequence[Any] = ()
+
+
 class _Parser(argparse.ArgumentParser):
     """argparse with our form of an error: one `error:` line, one `hint:` line, which has the nearest option, status 2."""
+
+    def __init__(self, **how: Any):
+        super().__init__(**how)
+        self.register("action", None, _Once)
+        self.register("action", "store", _Once)
+
+    def parse_known_args(self, args=None, namespace=None):
+        for action in self._actions:
+            if isinstance(action, _Once):
+                action.given = ()
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> None:
         wrong = message.removeprefix("unrecognized arguments: ").split()[0] if "unrecognized" in message else ""
@@ -49,113 +74,6 @@ def command(name: str, description: str, epilog: str = "") -> argparse.ArgumentP
     )
     common(parser)
     return parser
-
-
-def common(parser: argparse.ArgumentParser) -> None:
-    """`--quiet`, `--debug`, `--version`."""
-    group = parser.add_argument_group("everywhere")
-    group.add_argument("--quiet", action="store_true", help="no progress and no notes on standard error")
-    group.add_argument("--debug", action="store_true", help="tracebacks, and the log of Anserini and other libraries")
-    group.add_argument("--version", action="version", version=f"tandem-ir {__version__}")
-
-
-def topics_option(group: argparse._ActionsContainer, help: str, **how: bool) -> None:
-    """`--topics`, which may be repeated: a list, or None."""
-    group.add_argument("--topics", action="append", metavar="T", help=f"{help}; may be repeated", **how)
-
-
-def model_options(group: argparse._ArgumentGroup) -> None:
-    """How a model computes: `--batch-size`, `--device`, `--precision`, `--trust-remote-code`; the model's own where None."""
-    group.add_argument("--batch-size", type=int, metavar="N", help="texts of 128 tokens at once (default: 32)")
-    group.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1; encoders: cuda:0,cuda:1 too (default: the first GPU)")
-    precisions = ("fp32", "bf16", "fp16")
-    group.add_argument("--precision", choices=precisions, help="default: the system's own on a GPU, fp32 on a CPU")
-    remote_code_option(group)
-
-
-def remote_code_option(group: argparse._ActionsContainer) -> None:
-    """`--trust-remote-code`."""
-    group.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint's repository brings")
-
-
-def llm_options(group: argparse._ArgumentGroup) -> None:
-    """How a language model is asked: `--loader`, `--concurrency`, `--replay`."""
-    group.add_argument("--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine")
-    group.add_argument("--concurrency", type=int, metavar="N", help="requests to a server at the same time (default: 16)")
-    group.add_argument("--replay", action="store_true", default=None, help="answers from the cache alone")
-
-
-def instruction_option(group: argparse._ActionsContainer) -> None:
-    """`--instruction`: what the topics' instructions become."""
-    group.add_argument(
-        "--instruction",
-        choices=("full", "short", "keywords", "placebo", "none"),
-        default="full",
-        help="the topics' instructions as they are (default), in the benchmark's own short wording or keywords (FollowIR has "
-        "them), as sentences of that length that ask for nothing, or left out",
-    )
-
-
-def systems_option(group: argparse._ActionsContainer) -> None:
-    """`--systems`, which may be repeated."""
-    group.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
-
-
-def recipe_options(group: argparse._ActionsContainer) -> None:
-    """Which entry of the registry is meant: `--systems`, `--recipe`."""
-    systems_option(group)
-    group.add_argument("--recipe", metavar="R", help="a paper's way of using the system (default: its model card's)")
-
-
-def text_options(group: argparse._ActionsContainer, default: str) -> None:
-    """Where the texts of documents are: `--index`, `--docs`."""
-    index = f"where texts are stored: a folder, a prebuilt index, or a benchmark (default: {default})"
-    group.add_argument("--index", metavar="I", help=index)
-    group.add_argument("--docs", metavar="F", help="the texts in files: JSONL, TSV or TREC text")
-
-
-def judgment_options(parser: argparse.ArgumentParser, *, benchmarks: bool = False) -> None:
-    """What runs are evaluated against, and to which depth: evaluate, diff and report; `benchmarks`: one or more of them."""
-    several = {"nargs": "+", "action": "extend"} if benchmarks else {}
-    which = "a benchmark, one of its groups or modes, or an ir_datasets id"
-    parser.add_argument("--benchmark", metavar="ID", help=f"{which}; one or more" if benchmarks else which, **several)
-    qrels = "TREC qrels files: [MODE=]F; also of a benchmark's queries"
-    parser.add_argument("--qrels", nargs="+", action="extend", metavar="QRELS", help=qrels)
-    mode_option(parser)
-    measures = {"dest": "measures", "nargs": "+", "action": "extend", "metavar": "MEASURE"}
-    parser.add_argument("-m", "--measure", help="as in ir_measures: nDCG@10, WISE@20", **measures)
-    parser.add_argument("--depth", type=int, metavar="N", help="look only at the best N documents of each query")
-    unjudged = "pairs with a perspective that were asked and not answered (label -1): an error (default), or not holding"
-    parser.add_argument("--unjudged", choices=("refuse", "negative"), default="refuse", help=unjudged)
-    parser.add_argument("--ids", choices=("tandem", "published"), default="tandem", help="whose query ids the runs have")
-
-
-def mode_option(parser: argparse.ArgumentParser) -> None:
-    """`--modes`: as (name, role) pairs."""
-    text = "of --qrels: how query ids end in a mode (q1-NAME), and its role: base, instructed, reversed"
-    pair = {"type": lambda given: given.partition("=")[::2], "metavar": "NAME=ROLE"}
-    parser.add_argument("--modes", nargs="+", action="extend", help=text, **pair)
-
-
-def significance_options(group: argparse._ArgumentGroup) -> None:
-    """Whether a difference is chance: `--test`, `--samples`, `--seed`."""
-    group.add_argument(
-        "--test",
-        choices=("default", "randomisation", "wilcoxon", "t"),
-        default="default",
-        help="default: Wilcoxon for measures over pairs of modes, randomisation for the others",
-    )
-    group.add_argument("--samples", type=int, default=10_000, metavar="N", help="draws of randomisation and bootstrap")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of both (default: 0)")
-
-
-def run_output(parser: argparse.ArgumentParser) -> None:
-    """Where a run goes: `--output`, `--metadata`, `--tag`, and `--dry-run`."""
-    out = parser.add_argument_group("output")
-    out.add_argument("--output", metavar="F", help="the run's file, .gz or .zst too, or - (default: a name in runs/)")
-    out.add_argument("--metadata", metavar="F", help="where to write the record (default: beside the run)")
-    out.add_argument("--tag", metavar="NAME", help="the run's tag (default: the system's name)")
-    out.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
 
 
 def make(job: Job[Product], args: argparse.Namespace, name: Callable[[Any], str] | None = None) -> Product | None:

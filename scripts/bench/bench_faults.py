@@ -13,13 +13,14 @@ import json
 import os
 import queue
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +37,16 @@ class Outcome(NamedTuple):
     ending: str
     right: bool = True
     detail: str = ""
+
+
+def prepared(folder: Path, prepare: Callable[[Path], None]) -> Path:
+    """The folder that `prepare` fills, once for all processes of a part (one that a try ended may have left it half filled)."""
+    whole = folder / "whole"
+    if not (folder / "prepared").exists():
+        shutil.rmtree(whole, ignore_errors=True)
+        prepare(whole)
+        (folder / "prepared").touch()
+    return whole
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
-from bench_faults import ROOT, Outcome, command
+from bench_faults import ROOT, Outcome, command, prepared
 from endpoint import Script, serving
 from faults_endpoint import WHAT
 from faults_endpoint import prepare as prepare_judging
@@ -282,11 +282,7 @@ INPUTS: dict[str, Input] = {
 
 def tries(folder: Path, seed: int, numbers: range) -> Iterator[Outcome]:
     """One mutated file and one command each."""
-    whole = folder / "whole"
-    if not (folder / "prepared").exists():
-        shutil.rmtree(whole, ignore_errors=True)
-        prepare(whole)
-        (folder / "prepared").touch()
+    whole = prepared(folder, prepare)
     for number in numbers:
         yield outcome(number, random.Random(f"{seed} {number}"), whole, folder / "inputs")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import endpoint
-from bench_faults import Outcome
+from bench_faults import Outcome, prepared
 from faults_endpoint import ENTRY
 from serving import Files, serving
 
@@ -71,11 +71,7 @@ STAGES = {
 
 def tries(folder: Path, seed: int, numbers: range) -> Iterator[Outcome]:
     """One kill each, the stages in turn."""
-    whole = folder / "whole"
-    if not (folder / "prepared").exists():
-        shutil.rmtree(whole, ignore_errors=True)
-        prepare(whole)
-        (folder / "prepared").touch()
+    whole = prepared(folder, prepare)
     wanted: dict[str, tuple[float, str]] = {}  # stage -> seconds it takes, digest of what it makes
     for number in numbers:
         name = list(STAGES)[number % len(STAGES)]

@@ -360,7 +360,7 @@ def test_a_prompt_of_the_users_own_is_shown_and_sent(folder, judge):
         (["run.trec", "--score", "x", "--judge", "random"], "--score wants no run"),
         (["run.trec", "--correct", "x", "--export", "y"], "--correct and --export are different things to do"),
         (["--score", "topics.jsonl", "--judge", "random"], "no labelled pairs"),
-        (["--score", "x", "--reference", "y", "--judge", "z"], "--reference and --judge are different things"),
+        (["--score", "x", "--reference", "y", "--judge", "z"], "--reference and --judge are both named"),
         (["run.trec", "--export", "x", "--output", "y"], "--export writes training pairs alone"),
         (["--score", "x", "--metadata", "y"], "--score writes no record"),
         (["run.trec", "--topics", "topics.jsonl", "--judge", "random"], "guesses are for --score alone"),

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 import tiny
 from hub_layout import sibling
-from serving import Files, endless, serving
+from serving import Files, endless, running, serving
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
@@ -90,13 +90,8 @@ def refusing(status, code=""):
         def log_message(self, *args):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
+        yield address
 
 
 def test_folders_and_packages_are_taken_where_they_are(bert):

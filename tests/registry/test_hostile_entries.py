@@ -89,6 +89,12 @@ def registered(home, kind, shipped, /, **changes):
     return dict(os.environ, TANDEM_HOME=str(home))
 
 
+def test_a_paper_may_print_measures_that_an_entry_does_not_have(tmp_path):
+    env = registered(tmp_path / "home", "regressions", "infosearch.bm25.v1", measures=["RR@1"])
+    done = tandem("regress", "show", "mine", env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("group", "problem"),
     [

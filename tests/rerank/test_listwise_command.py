@@ -117,6 +117,15 @@ def test_a_refusal_is_one_line_and_leaves_nothing(folder, fault):
     assert not list(folder.glob("out*"))
 
 
+def test_a_request_is_repeated_as_often_and_waited_for_as_long_as_is_said(folder):
+    with serving(Script(always=500)) as script:
+        done = rerank(folder, "--output", "out.trec", "--retries", "0", "--concurrency", "1", base=script.base)
+        assert (done.returncode, len(script.bodies)) == (1, 1)
+    with serving(Script(always="silence")) as script:
+        done = rerank(folder, "--output", "out.trec", "--retries", "0", "--timeout", "0.2", base=script.base)
+    assert "no answer within 0.2 seconds" in done.stderr
+
+
 @pytest.mark.process
 def test_no_file_and_no_output_has_the_key(folder):
     with serving(Script(oracle, always=400)) as script:

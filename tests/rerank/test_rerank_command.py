@@ -151,7 +151,7 @@ def test_the_prompt_of_a_system_is_shown(place):
         ((*WHAT[:4], "--system", "./mine", "--kind", "monot5"), "topics names no corpus"),
         ((*WHAT, "--index", "x"), "texts come from --docs or from --index, not from both"),
         ((*WHAT, "--window", "5"), "mine is of kind cross-encoder: it has no window"),
-        ((*WHAT, "--docs", "none.jsonl"), "no file none.jsonl"),
+        ((*WHAT[:4], "--docs", "none.jsonl", *WHAT[6:]), "no file none.jsonl"),
         ((*WHAT, "--batch-size", "0"), "batch size is 0"),
         ((*WHAT, "--depth", "-1"), "depth is -1"),
         ((*WHAT, "--tag", "two words"), "tag 'two words' cannot stand in a TREC file"),

@@ -1,4 +1,4 @@
-"""What order, wording and overlap do to a run, whether measures agree, and what a benchmark's instructions are made of."""
+"""measure what order, wording and overlap do to runs, and what instructions are made of"""
 
 from __future__ import annotations
 
@@ -8,7 +8,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, mode_option, note, subcommands, systems_option, topics_option
+from toolkit.core.specs import ENDPOINT
+from toolkit.options import (
+    benchmark_option,
+    by_query_option,
+    depth_option,
+    endpoint_options,
+    measure_option,
+    mode_option,
+    qrels_option,
+    seed_option,
+    systems_option,
+    topics_option,
+)
+from toolkit.shell import command, guard, note, subcommands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,23 +59,30 @@ def main(args: argparse.Namespace) -> int | None:
 
 def judged_by(sub: argparse.ArgumentParser, benchmark: str | None = BENCHMARK) -> None:
     """`--benchmark`, or `--qrels` with their `--modes`: what judges the runs."""
-    default = f" (default: {benchmark})" if benchmark else ""
     against = sub.add_mutually_exclusive_group(required=benchmark is None)
-    against.add_argument("--benchmark", default=benchmark, metavar="ID", help=f"whose judgments count{default}")
-    against.add_argument("--qrels", nargs="+", action="extend", metavar="F", help="TREC qrels files instead of a benchmark's")
+    benchmark_option(against, benchmark)
+    qrels_option(against)
     mode_option(sub)
 
 
 def output(sub: argparse.ArgumentParser) -> None:
     """`--format` and `--output`."""
-    sub.add_argument("--format", choices=("table", "json", "csv"), default="table", help="json and csv: a row for each number")
+    sub.add_argument(
+        "--format", choices=("table", "json", "csv"), default="table", help="how results are written (default: table)"
+    )
     sub.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
+
+
+def cutoff_option(sub: argparse.ArgumentParser, default: int) -> None:
+    """`--cutoff`."""
+    text = f"how many of the best documents of each query count (default: {default})"
+    sub.add_argument("--cutoff", type=int, default=default, metavar="K", help=text)
 
 
 def numbers(sub: argparse.ArgumentParser) -> None:
     """`--cutoff` and `--seed`."""
-    sub.add_argument("--cutoff", type=int, default=10, metavar="K", help="of nDCG and Robustness (default: 10)")
-    sub.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (default: 0)")
+    cutoff_option(sub, 10)
+    seed_option(sub)
 
 
 def judgments(benchmark: str | None, qrels: list[str] | None, modes: list[tuple[str, str]] | None = None) -> Judgments:
@@ -116,12 +136,12 @@ def write(scores: Scores, args: argparse.Namespace, *, by_query: bool = False, b
 
 
 def order_options(add: Add) -> None:
-    sub = add("order", "instruction first against query first: nDCG, Robustness and their paired differences", run_order)
+    sub = add("order", "compare instruction first with query first: nDCG, Robustness, paired differences", run_order)
     sub.add_argument("first", metavar="RUN_INSTRUCTION_FIRST", help="run of the queries as the benchmark has them")
     sub.add_argument("second", metavar="RUN_QUERY_FIRST", help="run of the same queries in the other order")
     judged_by(sub)
     numbers(sub)
-    sub.add_argument("--by-query", action="store_true", help="also the differences of each core query")
+    by_query_option(sub)
     output(sub)
 
 
@@ -135,13 +155,15 @@ def run_order(args: argparse.Namespace) -> None:
 
 
 def paraphrase_options(add: Add) -> None:
-    sub = add("paraphrase", "instructions against paraphrases of them: spread and worst case of nDCG", run_paraphrase)
+    sub = add("paraphrase", "compare instructions with paraphrases of them: spread and worst case of nDCG", run_paraphrase)
     sub.add_argument("run", metavar="RUN", help="run of the instructions")
     sub.add_argument("reworded", metavar="PARAPHRASE_RUN", help="run of their paraphrases")
     judged_by(sub)
-    sub.add_argument("--paraphrase-qrels", nargs="+", metavar="F", help="with --qrels: qrels files of the paraphrases")
+    sub.add_argument(
+        "--paraphrase-qrels", nargs="+", action="extend", metavar="QRELS", help="with --qrels: qrels files of the paraphrases"
+    )
     numbers(sub)
-    sub.add_argument("--by-query", action="store_true", help="also each instruction that has paraphrases")
+    by_query_option(sub)
     output(sub)
 
 
@@ -158,7 +180,9 @@ def run_paraphrase(args: argparse.Namespace) -> None:
 
 
 def overlap_options(add: Add) -> None:
-    sub = add("overlap", "scores without the instances that a lexical run solves, and without as many by chance", run_overlap)
+    sub = add(
+        "overlap", "score runs without the instances that a lexical run solves, and without as many by chance", run_overlap
+    )
     sub.add_argument("runs", nargs="+", metavar="RUN", help="runs to score")
     sub.add_argument("--filter-run", required=True, metavar="F", help="the lexical run")
     sub.add_argument("--filter-depth", type=int, default=10, metavar="N", help="how deep it is looked into (default: 10)")
@@ -179,11 +203,11 @@ def run_overlap(args: argparse.Namespace) -> None:
 
 
 def diversity_options(add: Add) -> None:
-    sub = add("diversity", "how unlike the instructions of one query are: ROUGE-L over all pairs", run_diversity)
+    sub = add("diversity", "measure how unlike the instructions of one query are: ROUGE-L over all pairs", run_diversity)
     given = sub.add_mutually_exclusive_group()
-    given.add_argument("--benchmark", default=BENCHMARK, metavar="ID", help=f"whose instructions (default: {BENCHMARK})")
-    topics_option(given, "files or benchmarks with instructions, together")
-    sub.add_argument("--by-query", action="store_true", help="also the mean of each core query")
+    benchmark_option(given, BENCHMARK)
+    topics_option(given)
+    by_query_option(sub)
     output(sub)
 
 
@@ -201,8 +225,8 @@ def run_diversity(args: argparse.Namespace) -> None:
 
 def perspectives_judged_by(sub: argparse.ArgumentParser) -> None:
     """`--qrels` and `--benchmark`, which may stand together: judgments of one's own for the benchmark's groups; `--modes`."""
-    sub.add_argument("--qrels", nargs="+", action="extend", metavar="F", help="TREC qrels whose second column is a perspective")
-    sub.add_argument("--benchmark", metavar="ID", help="whose groups count, and, without --qrels, whose judgments")
+    qrels_option(sub)
+    benchmark_option(sub)
     mode_option(sub)
 
 
@@ -214,13 +238,20 @@ def perspective_judgments(args: argparse.Namespace) -> Judgments:
 
 
 def dimensions_options(add: Add) -> None:
-    sub = add("dimensions", "which of InfoSearch's six dimensions the instructions of benchmarks speak of", run_dimensions)
+    sub = add(
+        "dimensions", "count which of InfoSearch's six dimensions the instructions of benchmarks speak of", run_dimensions
+    )
     given = sub.add_mutually_exclusive_group()
-    given.add_argument("--benchmark", nargs="+", default=[BENCHMARK], metavar="ID", help=f"whose (default: {BENCHMARK})")
-    topics_option(given, "files or benchmarks with instructions, each by itself")
-    sub.add_argument("--judge", metavar="S", help="a judge of the registry, asked where no rule gives a label")
+    benchmark_option(given, BENCHMARK, nargs="+", action="extend")
+    topics_option(given)
+    sub.add_argument(
+        "--judge",
+        metavar="S",
+        help="a judge, asked where no rule gives a label: of the registry, a folder or a Hugging Face id",
+    )
     systems_option(sub)
-    sub.add_argument("--by-query", action="store_true", help="also the labels of each query")
+    endpoint_options(sub)
+    by_query_option(sub)
     output(sub)
 
 
@@ -229,8 +260,8 @@ def run_dimensions(args: argparse.Namespace) -> None:
     from toolkit.benchmarks import resolve_topics
     from toolkit.core.scores import Scores
 
-    sets = [resolve_topics(name) for name in args.topics or args.benchmark]
-    holds = asked_of(args.judge, args.systems) if args.judge else None
+    sets = [resolve_topics(name) for name in args.topics or args.benchmark or [BENCHMARK]]
+    holds = asked_of(args.judge, args.systems, **{name: getattr(args, name) for name in ENDPOINT}) if args.judge else None
     results = [dimensions(part.name, part.topics, holds=holds, by_query=args.by_query) for part in sets]
     rows = tuple(row for result in results for row in result.rows)
     notes = tuple(line for result in results for line in result.notes)
@@ -238,11 +269,13 @@ def run_dimensions(args: argparse.Namespace) -> None:
 
 
 def coverage_options(add: Add) -> None:
-    sub = add("coverage", "how many documents until every perspective is seen, and how often all are", run_coverage)
+    sub = add(
+        "coverage", "count how many documents it takes until every perspective is seen, and how often all are", run_coverage
+    )
     sub.add_argument("runs", nargs="+", metavar="RUN", help="runs; of several also the union")
     perspectives_judged_by(sub)
-    sub.add_argument("--depth", type=int, default=100, metavar="N", help="how far to read (default: 100)")
-    sub.add_argument("--by-query", action="store_true", help="also each question")
+    depth_option(sub, 100)
+    by_query_option(sub)
     output(sub)
 
 
@@ -255,10 +288,10 @@ def run_coverage(args: argparse.Namespace) -> None:
 
 
 def crosslingual_options(add: Add) -> None:
-    sub = add("crosslingual", "queries in the documents' language against English ones, side by side", run_crosslingual)
+    sub = add("crosslingual", "compare queries in the documents' language with English ones, side by side", run_crosslingual)
     sub.add_argument("multi", metavar="MULTI", help="run of the queries in the documents' language")
     sub.add_argument("cross", metavar="CROSS", help="run of the English queries")
-    sub.add_argument("--benchmark", default="mfollowir", metavar="ID", help="whose judgments count (default: mfollowir)")
+    benchmark_option(sub, "mfollowir")
     output(sub)
 
 
@@ -271,13 +304,11 @@ def run_crosslingual(args: argparse.Namespace) -> None:
 
 def measures_options(add: Add) -> None:
     sub = add(
-        "measures", "whether measures order runs alike: Kendall's tau-b, also with the gold document's movement", run_measures
+        "measures", "compare how measures order runs: Kendall's tau-b, also with the gold document's movement", run_measures
     )
     sub.add_argument("runs", nargs="+", metavar="RUN", help="runs, two at least")
     judged_by(sub, None)
-    sub.add_argument(
-        "-m", "--measure", dest="measures", nargs="+", action="extend", metavar="MEASURE", help="as in ir_measures"
-    )
+    measure_option(sub)
     output(sub)
 
 
@@ -297,7 +328,9 @@ def run_measures(args: argparse.Namespace) -> None:
 
 def stance_options(add: Add) -> None:
     sub = add(
-        "stance", "which side of a question a run retrieves, and whether it follows the side that the query takes", run_stance
+        "stance",
+        "show which side of a question a run retrieves, and whether it follows the side that the query takes",
+        run_stance,
     )
     sub.add_argument("question", metavar="RUN", help="run of the questions")
     sub.add_argument("--supporting", metavar="RUN", help="run of the supporting perspectives, under the questions' ids")
@@ -307,8 +340,8 @@ def stance_options(add: Add) -> None:
     sub.add_argument(
         "--stances", metavar="TSV", help="query id, tab, the perspective that supports (default: the first of the two)"
     )
-    sub.add_argument("--cutoff", type=int, default=5, metavar="K", help="documents of each question (default: 5)")
-    sub.add_argument("--by-query", action="store_true", help="also each question")
+    cutoff_option(sub, 5)
+    by_query_option(sub)
     output(sub)
 
 

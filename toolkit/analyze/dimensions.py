@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from toolkit.analyze.words import unread
 from toolkit.core.errors import ToolkitError
@@ -70,15 +71,17 @@ def judged(labels: Mapping[str, tuple[str, ...]], holds: Holds) -> tuple[dict[st
     return {**labels, **{text: tuple(names) for text, names in names_of.items()}}, len(silent)
 
 
-def asked_of(judge: str, systems: Sequence[str] = ()) -> Holds:
+def asked_of(judge: str, systems: Sequence[str] = (), **how: Any) -> Holds:
     """A judge of the registry (or of a user's own files), asked whether an instruction supports a statement (answers cached).
+
+    how  `core.specs.ENDPOINT`: how a judge on a server is reached (None is not given)
 
     Raises ToolkitError for what is no judge, and where nothing could be asked.
     """
     from toolkit.models.judges import Pair, load_judge
     from toolkit.registry import choose_system
 
-    model = load_judge(choose_system(judge, files=systems))
+    model = load_judge(choose_system(judge, files=systems), **{name: value for name, value in how.items() if value is not None})
     model.check()
     return lambda pairs: [verdict.holds for verdict in model.judge([Pair(*pair) for pair in pairs])]
 

@@ -1,4 +1,4 @@
-"""What benchmarks there are; export, fetch and verify them."""
+"""list, show, export, fetch and verify benchmarks"""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from toolkit import registry
 from toolkit.benchmarks.group_data import part_name
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
+from toolkit.options import ids_option
 from toolkit.registry.loader import did_you_mean
 from toolkit.shell import command, guard, note, subcommands
 
@@ -27,23 +28,22 @@ Anserini's and Pyserini's own reader of TREC topics keeps only the digits of an 
 def parser() -> argparse.ArgumentParser:
     result = command("benchmarks", __doc__)
     add = subcommands(result)
-    add("list", "every benchmark, and what of it is on this machine", list_all)
-    show_parser = add("show", "all that is known of one benchmark", show)
+    add("list", "list every benchmark, and what of it is on this machine", list_all)
+    show_parser = add("show", "show all that is known of one benchmark", show)
     show_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
     stats = "its sizes, computed, beside what its paper's table of statistics prints"
     show_parser.add_argument("--stats", action="store_true", help=stats)
     export_parser = add("export", "write topics, qrels, candidates and corpora as files", export_files, EXPORT_NOTE)
     export_parser.add_argument("id", metavar="ID", help="a benchmark or a part of it (infosearch-audience-ins)")
     export_parser.add_argument("--to", metavar="DIR", type=Path, required=True, help="folder to write into")
-    ids = "query ids: ours, which carry the mode, or as published (default: ours)"
-    export_parser.add_argument("--ids", choices=("ours", "published"), default="ours", help=ids)
+    ids_option(export_parser, "tandem")
     fetch_parser = add("fetch", "download a benchmark, or take a local copy in the published layout", fetch)
     fetch_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
     fetch_parser.add_argument("--from", metavar="DIR", type=Path, dest="folder", help="a folder with the published files")
     verify_parser = add("verify", "check what is on this machine: counts, checksums, files made from sources", verify_all)
     verify_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
     published_parser = add(
-        "published", "the numbers that a benchmark's paper prints, and where they contradict each other", published
+        "published", "show the numbers that a benchmark's paper prints, and where they contradict each other", published
     )
     published_parser.add_argument("id", metavar="ID", help="a benchmark (infosearch)")
     published_parser.add_argument("--table", metavar="N", help="one table: 1, figure3, text (default: all)")
@@ -52,8 +52,10 @@ def parser() -> argparse.ArgumentParser:
     agreement_help = "Kendall's tau-b between the orders of systems by each measure"
     instead = published_parser.add_mutually_exclusive_group()
     instead.add_argument("--agreement", action="store_true", help=agreement_help)
-    instead.add_argument("--claims", action="store_true", help="what the paper says of its tables, and whether they do")
-    published_parser.add_argument("--format", choices=("table", "csv", "json"), default="table", help="default: table")
+    instead.add_argument("--claims", action="store_true", help="also what the benchmark's paper claims, and whether it holds")
+    published_parser.add_argument(
+        "--format", choices=("table", "csv", "json"), default="table", help="how results are written (default: table)"
+    )
     return result
 
 

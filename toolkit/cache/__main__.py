@@ -1,22 +1,23 @@
-"""What TANDEM_HOME holds: list, verify and remove it."""
+"""list, verify and remove what TANDEM_HOME holds"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
+from toolkit.options import dry_run_option
 from toolkit.shell import command, guard, note, subcommands
 
 
 def parser() -> argparse.ArgumentParser:
     result = command("cache", __doc__)
     add = subcommands(result)
-    add("list", "what is cached, with its size", list_all)
-    verify_parser = add("verify", "unfinished downloads, and cached benchmarks that have changed", verify)
+    add("list", "list what is cached, with its size", list_all)
+    verify_parser = add("verify", "find unfinished downloads, and cached benchmarks that have changed", verify)
     verify_parser.add_argument("--fix", action="store_true", help="remove the temporary files of processes that were killed")
     remove_parser = add("remove", "remove entries by the names that `list` shows", remove)
     remove_parser.add_argument("names", metavar="NAME", nargs="+", help="an entry, as in `list`")
-    remove_parser.add_argument("--dry-run", action="store_true", help="only say what would go")
+    dry_run_option(remove_parser)
     return result
 
 

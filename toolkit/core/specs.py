@@ -8,6 +8,9 @@ from typing import Any, TypedDict
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import Modes
 
+# how a language model that answers in words is reached: on a server or here, how many requests at once, how long each may take
+ENDPOINT = ("loader", "concurrency", "retries", "timeout", "replay")
+
 
 class Named(TypedDict):
     """A mapping of an entry that has a name."""

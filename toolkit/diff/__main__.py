@@ -1,4 +1,4 @@
-"""What changed between runs, by how much, and whether it is more than chance."""
+"""show what changed between runs, by how much, and whether it is more than chance"""
 
 from __future__ import annotations
 
@@ -8,17 +8,8 @@ import sys
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.shell import (
-    command,
-    from_memory_error,
-    from_os_error,
-    guard,
-    judgment_options,
-    note,
-    significance_options,
-    text_options,
-    topics_option,
-)
+from toolkit.options import judgment_options, significance_options, text_options, topics_option
+from toolkit.shell import command, from_memory_error, from_os_error, guard, note
 
 EPILOG = """\
 examples:
@@ -37,16 +28,17 @@ def parser() -> argparse.ArgumentParser:
     judgment_options(made)
     made.add_argument("--rankings", action="store_true", help="compare rankings alone, whatever benchmark the records name")
     made.add_argument("--relative", action="store_true", help="also changes in per cent of the first run's values")
-    made.add_argument("--missing", choices=("worst", "skip", "error"), default="worst", help="queries that a run lacks")
     significance_options(made.add_argument_group("is it chance?"))
     moved = made.add_argument_group("queries that moved")
     moved.add_argument("--top", type=int, default=5, metavar="N", help="how many are shown (default: 5)")
     moved.add_argument("--by", metavar="MEASURE", help="by which measure (default: the first)")
     page = made.add_argument_group("the page")
     page.add_argument("--html", metavar="F", help="write one self-contained page: queries, rankings side by side, texts")
-    topics_option(page, "whose queries they are (default: the benchmark's)")
-    text_options(page, "the benchmark's corpora")
-    made.add_argument("--format", choices=("table", "json", "csv"), default="table")
+    topics_option(page, "the benchmark's")
+    text_options(page)
+    made.add_argument(
+        "--format", choices=("table", "json", "csv"), default="table", help="how results are written (default: table)"
+    )
     made.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
     made.add_argument("--exit-zero", action="store_true", help="exit with 0 where runs differ, too")
     return made
@@ -69,10 +61,10 @@ def _compared(args: argparse.Namespace) -> list:
     modes = args.modes and dict(args.modes)
     against = {"benchmark": args.benchmark, "qrels": args.qrels, "modes": modes, "ids": args.ids, "unjudged": args.unjudged}
     given = load(args.runs, depth=args.depth, rankings=args.rankings, **against)
-    how = {"missing": args.missing, "test": args.test, "samples": args.samples, "seed": args.seed}
+    how = {"missing": args.missing or "worst", "test": args.test, "samples": args.samples, "seed": args.seed}
     pairs = diff(given, measures=args.measures, top=args.top, by=args.by, **how)
     where = {"topics": args.topics, "index": args.index, "docs": args.docs}
-    html = page(given, benchmark=args.benchmark, measures=args.measures, missing=args.missing, **where) if args.html else ""
+    html = page(given, benchmark=args.benchmark, measures=args.measures, missing=how["missing"], **where) if args.html else ""
     _write(pairs, args)
     if html:
         with open_output(args.html) as file:

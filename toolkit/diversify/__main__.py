@@ -1,4 +1,4 @@
-"""put the best documents of runs in an order in which they do not repeat one another (MMR)
+"""reorder the best documents of runs so that they repeat one another less (MMR)
 
 examples:
   tandem diversify run.trec --topics berds-test --lam 0.75                           UAE-Large-V1 says what is alike
@@ -11,7 +11,18 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.shell import command, guard, make_runs, model_options, recipe_options, text_options, topics_option
+from toolkit.options import (
+    depth_option,
+    dry_run_option,
+    model_options,
+    recipe_options,
+    run_output,
+    system_option,
+    tail_option,
+    text_options,
+    topics_option,
+)
+from toolkit.shell import command, guard, make_runs
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -23,20 +34,24 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument(
         "--lam",
         nargs="+",
+        action="extend",
         type=float,
         default=[],
         metavar="X",
         help="weight of relevance, from 0 to 1; each gives a run (default: 0.5 0.75 0.9 0.95 0.99)",
     )
-    how.add_argument("--tune", nargs="+", default=[], metavar="RUN", help="choose lambda for MRecall@5 on these runs")
+    how.add_argument(
+        "--tune", nargs="+", action="extend", default=[], metavar="RUN", help="choose lambda for MRecall@5 on these runs"
+    )
     how.add_argument(
         "--qrels",
         nargs="+",
+        action="extend",
         default=[],
-        metavar="F",
-        help="their judgments; the macro average is over these files, or over the groups of --topics",
+        metavar="QRELS",
+        help="judgments of the runs of --tune; the macro average is over these files, or over the groups of --topics",
     )
-    how.add_argument("--depth", type=int, default=100, metavar="N", help="documents of each query (default: 100)")
+    depth_option(how, 100)
     how.add_argument(
         "--normalisation",
         choices=("paper", "release"),
@@ -44,18 +59,15 @@ def parser() -> argparse.ArgumentParser:
         help="divide scores by the run's largest (the paper) or by each question's (its released code)",
     )
     how.add_argument("--scale", metavar="X", help="the constant to divide by: a number, or the release's (wikipedia/bm25)")
-    how.add_argument("--tail", choices=("keep", "drop"), default="keep", help="documents below the depth (default: keep)")
+    tail_option(how)
     alike = parser.add_argument_group("what is alike")
-    alike.add_argument("--system", metavar="S", help="a dense system (default: uae-large-v1 by its recipe berds)")
+    system_option(alike, "uae-large-v1 by its recipe berds")
     recipe_options(alike)
     model_options(alike)
     alike.add_argument("--vectors", metavar="DIR", help="vectors that `tandem encode` has made of the documents")
-    topics_option(alike, "the runs' topics, whose corpora have the texts")
-    text_options(alike, "the topics' own corpora")
-    out = parser.add_argument_group("output")
-    out.add_argument("--output", metavar="F", help="the new runs' files (default: runs/{run}.mmr-{lam}.trec)")
-    out.add_argument("--tag", metavar="NAME", help="the new runs' tag (default: the run's, as bm25.mmr-0.75)")
-    out.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    topics_option(alike)
+    text_options(alike)
+    dry_run_option(run_output(parser, default="runs/{run}.mmr-{lam}.trec"))
     return parser
 
 
@@ -65,9 +77,9 @@ def main(args: argparse.Namespace) -> None:
 
     jvm.set_debug(args.debug)
     model = ("device", "precision", "batch_size", "trust_remote_code")
-    named = ("normalisation", "depth", "scale", "tail", "qrels", "system", "systems", "recipe", "vectors")
+    named = ("normalisation", "depth", "scale", "qrels", "system", "systems", "recipe", "vectors")
     given = {name: getattr(args, name) for name in (*model, *named, "topics", "index", "docs", "output", "tag")}
-    make_runs(DiversifyJob(args.runs, lams=args.lam, dev=args.tune, **given), args)
+    make_runs(DiversifyJob(args.runs, lams=args.lam, dev=args.tune, tail=args.tail or "keep", **given), args)
 
 
 if __name__ == "__main__":

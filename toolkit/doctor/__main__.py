@@ -1,4 +1,4 @@
-"""What is missing on this machine, and how to get it."""
+"""check what is missing on this machine, and how to get it"""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import sys
 
 from toolkit.shell import command, guard
 
+EPILOG = """looked at: Python, Java, torch, FAISS, cache, disk, network and settings.
+exit status: 1 where something is bad; what is optional and absent is only named."""
 MARKS = {"ok": "ok    ", "absent": "absent", "bad": "BAD   "}
 
 
 def parser() -> argparse.ArgumentParser:
-    return command(
-        "doctor",
-        "Check Python, Java, torch, FAISS, cache, disk, network and settings.\n"
-        "Exit status 1 where something is bad; what is optional and absent is only named.",
-    )
+    return command("doctor", __doc__, EPILOG)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""encode a corpus or topics: vectors on disk, resumable
+"""encode a corpus or topics into vectors on disk, resumably
 
 examples:
   tandem encode infosearch-mini-audience --system all-minilm-l6-v2 --output vectors   an interrupted one is resumed
@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, model_options, note, recipe_options, report, topics_option
+from toolkit.options import dry_run_option, model_options, recipe_options, system_option, topics_option
+from toolkit.shell import command, guard, note, report
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -28,15 +29,15 @@ def parser() -> argparse.ArgumentParser:
         metavar="CORPUS",
         help="a file or folder (JSONL, TSV, TREC text), a benchmark's corpus, an id of ir_datasets, -; or verify DIR",
     )
-    topics_option(what, "topics instead: a benchmark's, an ir_datasets id, a file, or -")
+    topics_option(what)
     how = parser.add_argument_group("how")
-    how.add_argument("--system", metavar="S", help="a dense system of the registry, a folder, or a Hugging Face id")
+    system_option(how)
     recipe_options(how)
     model_options(how)
     out = parser.add_argument_group("output")
     out.add_argument("--output", metavar="DIR", help="the folder; partial vectors in it are resumed")
     out.add_argument("--shard-size", type=int, metavar="N", help="documents a shard (default: 16384)")
-    out.add_argument("--dry-run", action="store_true", help="say what would be done and its size, and do nothing")
+    dry_run_option(out)
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Score runs: the paper's table for a benchmark, or any measures for any run and qrels."""
+"""score runs: the paper's table of a benchmark, or any measures of any run and qrels"""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.shell import command, guard, judgment_options, note, significance_options
+from toolkit.options import by_query_option, judgment_options, significance_options
+from toolkit.shell import command, guard, note
 
 if TYPE_CHECKING:
     from toolkit.evaluate.baseline import Baseline
@@ -28,7 +29,8 @@ examples:
 
 MODE is one of the benchmark's modes, of --modes, or of a benchmark of the registry (ori, ins, rev, og, changed); anything
 else before a = belongs to the file's name. Files of one tag with disjoint
-query ids are parts of one run, otherwise each file is a run. Scores are fractions, never times 100."""
+query ids are parts of one run, otherwise each file is a run. A run without any query of a mode is refused; --missing worst
+counts each of them its worst value. Scores are fractions, never times 100."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -36,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("runs", nargs="*", metavar="RUN", help="run files in any form: [MODE=]F")
     made.add_argument("--run", nargs="+", action="extend", default=[], metavar="RUN", help="the same, as an option")
     judgment_options(made)
-    made.add_argument("--by-query", action="store_true", help="also the values of each query")
+    by_query_option(made)
     made.add_argument("--by-type", action="store_true", help="also a row for each type of question")
     made.add_argument(
         "--references", action="store_true", help="also what blind, random, obedient and reversed rankings would score"
@@ -51,16 +53,15 @@ def parser() -> argparse.ArgumentParser:
         metavar="SYSTEM",
         help="beside what the benchmark's paper prints of the run's system, or of this one (of the registry, or as printed)",
     )
-    made.add_argument(
-        "--missing",
-        choices=("worst", "skip", "error"),
-        help="queries that a run lacks count their worst value (default; given explicitly, also where all of a mode lack), are "
-        "left out, or are an error",
-    )
     against = made.add_argument_group("compared with one of the runs")
     against.add_argument("--baseline", metavar="RUN", help="a tag or file: mark what differs from it, with intervals")
     significance_options(against)
-    made.add_argument("--format", choices=("table", "json", "csv", "latex", "trec"), default="table")
+    made.add_argument(
+        "--format",
+        choices=("table", "json", "csv", "latex", "trec"),
+        default="table",
+        help="how results are written (default: table)",
+    )
     made.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
     return made
 

@@ -1,4 +1,4 @@
-"""search a question once for each of its perspectives, and merge what was found
+"""search a question once for each of its perspectives, and merge the lists
 
 examples:
   tandem expand run --topics berds-kialo-dev --from given --index wikipedia-dpr --output runs/expanded.trec
@@ -15,24 +15,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError, check_counts
-from toolkit.shell import command, guard, llm_options, make, make_runs, note, subcommands, systems_option, topics_option
+from toolkit.core.specs import ENDPOINT
+from toolkit.options import (
+    depth_option,
+    dry_run_option,
+    endpoint_options,
+    hits_option,
+    index_option,
+    model_options,
+    prompt_option,
+    recipe_option,
+    run_output,
+    system_option,
+    systems_option,
+    threads_option,
+    topics_option,
+)
+from toolkit.shell import command, guard, make, make_runs, note, subcommands
 
 if TYPE_CHECKING:
     from toolkit.jobs.expand_jobs import ExpandJob
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
+MODEL = ("device", "precision", "batch_size", "trust_remote_code")
 
 
 def parser() -> argparse.ArgumentParser:
     made = command("expand", SUMMARY, EXAMPLES)
     add = subcommands(made)
-    sub = add("topics", "topics with one query for each perspective, `<question>.<n>`", run_topics)
+    sub = add("topics", "write topics with one query for each perspective, `<question>.<n>`", run_topics)
     source_options(sub)
     sub.add_argument("--output", required=True, metavar="F", help="the new topics: .tsv, .trec, otherwise JSON lines; or -")
-    sub = add("merge", "one run of the lists of each question, round robin: first documents, then second ones, ...", run_merge)
+    sub = add("merge", "merge the lists of each question into one run, round robin", run_merge)
     sub.add_argument("run", metavar="RUN", help="a run whose query ids are `<question>.<n>`; - is standard input")
     merge_options(sub)
-    sub = add("run", "all of it: topics, search, merge", run_all)
+    sub = add("run", "do all of it: topics, search, merge", run_all)
     source_options(sub)
     search_options(sub)
     merge_options(sub)
@@ -44,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
 
 def source_options(sub: argparse.ArgumentParser) -> None:
     what = sub.add_argument_group("questions and perspectives")
-    topics_option(what, "the questions: a benchmark's topics, a file, or -", required=True)
+    topics_option(what, required=True)
     what.add_argument(
         "--from",
         dest="source",
@@ -62,29 +79,28 @@ def source_options(sub: argparse.ArgumentParser) -> None:
     model = sub.add_argument_group("a system that writes perspectives")
     prompt_options(model)
     model.add_argument("--attempts", type=int, default=3, metavar="N", help="if an answer is unreadable (default: 3)")
-    llm_options(model)
-    sub.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    endpoint_options(sub)
+    model_options(sub.add_argument_group("models on this machine"))
+    dry_run_option(sub)
 
 
 def prompt_options(group: argparse._ActionsContainer) -> None:
     systems_option(group)
-    group.add_argument("--prompt", metavar="F", help="a prompt of your own (slot {question}) instead of the system's")
+    prompt_option(group)
 
 
 def search_options(sub: argparse.ArgumentParser) -> None:
     how = sub.add_argument_group("search (`tandem search` has more)")
-    how.add_argument("--system", default="bm25", metavar="S", help="what searches (default: bm25)")
-    how.add_argument("--index", metavar="I", help="a folder, a prebuilt index, a benchmark (default: the topics' corpus)")
-    how.add_argument("--recipe", metavar="R", help="a paper's way of using the system (default: the model card's)")
-    how.add_argument("--hits", type=int, default=100, metavar="N", help="documents of each list (default: 100)")
-    how.add_argument("--threads", type=int, metavar="N", help="default: one a core")
-    how.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1, ... (default: cuda where there is one)")
-    how.add_argument("--batch-size", type=int, metavar="N", help="texts at a time")
+    system_option(how, "bm25")
+    index_option(how)
+    recipe_option(how)
+    hits_option(how, 100)
+    threads_option(how)
 
 
 def merge_options(sub: argparse.ArgumentParser) -> None:
     out = sub.add_argument_group("merge")
-    out.add_argument("--depth", type=int, default=100, metavar="N", help="documents of each question (default: 100)")
+    depth_option(out, 100)
     out.add_argument(
         "--keep-duplicates", action="store_true", help="as the released code does: whole rounds, with duplicate documents"
     )
@@ -93,8 +109,7 @@ def merge_options(sub: argparse.ArgumentParser) -> None:
         choices=("trec", "json"),
         help="default: trec; json, {question: [document, ...]}, with --keep-duplicates: such a list is no valid TREC run",
     )
-    out.add_argument("--output", required=True, metavar="F", help="the merged run's file, .gz or .zst too, or -")
-    out.add_argument("--tag", metavar="NAME", help="the merged run's tag (default: the lists', as bm25.expanded)")
+    run_output(sub, required=True)
 
 
 def main(args: argparse.Namespace) -> int | None:
@@ -128,20 +143,19 @@ def run_all(args: argparse.Namespace) -> None:
     expansion = _expansion(args, queries)
     index = args.index or own_corpus(expansion.topics)
     if args.dry_run:
-        steps = [f"search them with {args.system} in {index}, {args.hits} documents each, write {lists}"]
+        steps = [f"search them with {args.system or 'bm25'} in {index}, {args.hits} documents each, write {lists}"]
         print("\n".join([*expansion.describe(), *steps, f"merge {args.depth} documents a question, write {args.output}"]))
         return
     _write_topics(expansion, args)
-    how = {"recipe": args.recipe, "hits": args.hits, "threads": args.threads}
-    how |= {"device": args.device, "batch_size": args.batch_size}
-    search_job(queries, index, args.system, output=lists, **how).make()
+    how = {name: getattr(args, name) for name in ("recipe", "hits", "threads", *MODEL)}
+    search_job(queries, index, args.system or "bm25", output=lists, **how).make()
     _write_merged(args, lists, queries)
 
 
 def _expansion(args: argparse.Namespace, output: str) -> ExpandJob:
     from toolkit.jobs.expand_jobs import ExpandJob
 
-    how = ("query", "systems", "attempts", "prompt", "loader", "concurrency", "replay")
+    how = ("query", "systems", "attempts", "prompt", *ENDPOINT, *MODEL)
     given = {name: value for name in how if (value := getattr(args, name)) is not None}
     return ExpandJob(args.topics, args.source, output=output, **given)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from toolkit.options import hits_option, run_output
 from toolkit.shell import command, guard, make_runs
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
@@ -22,9 +23,8 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--method", default="rrf", metavar="M", help="rrf, rrf:k=60, minmax, or minmax:w1,w2,... (default: rrf, k = 60)"
     )
-    parser.add_argument("--hits", type=int, default=1000, metavar="N", help="documents a query (default: 1000)")
-    parser.add_argument("--output", required=True, metavar="F", help="the new run's file, .gz or .zst too, or -")
-    parser.add_argument("--tag", default="", metavar="NAME", help="the new run's tag (default: the runs' tags, as a+b.rrf)")
+    hits_option(parser)
+    run_output(parser, required=True)
     return parser
 
 

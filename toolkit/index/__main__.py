@@ -24,7 +24,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, model_options, note, recipe_options, report
+from toolkit.options import (
+    dry_run_option,
+    language_option,
+    model_options,
+    pooling_option,
+    recipe_options,
+    system_option,
+    threads_option,
+)
+from toolkit.shell import command, guard, note, report
 
 if TYPE_CHECKING:
     from toolkit.formats.documents import Corpus
@@ -43,8 +52,8 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument(
         "--type", metavar="T", help="lucene, impact, faiss, multivector (default: what the system searches, else lucene)"
     )
-    build.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one a core")
-    build.add_argument("--language", metavar="XX", help="Lucene's analyzer (default: en, or what the benchmark states)")
+    threads_option(build)
+    language_option(build)
     build.add_argument("--skip-invalid", action="store_true", help="leave broken documents out, and say how many (Lucene)")
     build.add_argument("--split", type=int, metavar="N", help="split documents into passages of N words, called <document>#<n>")
     build.add_argument(
@@ -60,14 +69,19 @@ def parser() -> argparse.ArgumentParser:
         help="the most that an archive may come to (default: 20 times its size and 1 GB)",
     )
     model = parser.add_argument_group("encoding")
-    model.add_argument("--system", metavar="S", help="of the registry, a folder, or a Hugging Face id")
+    system_option(model)
     recipe_options(model)
-    model.add_argument("--pooling", metavar="P", help="cls, mean, last, pooler, or own: as the checkpoint says")
-    model.add_argument("--factory", default="Flat", metavar="F", help="what FAISS builds: Flat, HNSW32, IVF1024,SQ8, ...")
-    model.add_argument("--tuning", default="", metavar="T", help="how FAISS searches it: nprobe=32 (IVF), efSearch=256 (HNSW)")
+    pooling_option(model)
+    model.add_argument(
+        "--factory",
+        default="Flat",
+        metavar="F",
+        help="kind of FAISS index, as its index_factory has it: HNSW32, IVF1024,SQ8 (default: Flat)",
+    )
+    model.add_argument("--tuning", default="", metavar="T", help="how it is searched: nprobe=32 (IVF), efSearch=256 (HNSW)")
     model.add_argument("--keep-vectors", action="store_true", help="leave the encoded vectors in DIR.vectors (faiss)")
     model_options(model)
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    dry_run_option(parser)
     return parser
 
 
@@ -143,7 +157,7 @@ def _fetch(name: str, args: argparse.Namespace) -> int:
         if args.dry_run:
             print(source.plan)
         else:
-            print(source.open(args.threads).folder)
+            print(source.open(args.threads or os.cpu_count() or 1).folder)
     return 0
 
 

@@ -10,7 +10,6 @@ from toolkit.core.specs import SystemSpec
 from toolkit.formats.indexes import NAME, check_made_with, read_index_record
 from toolkit.formats.per_query_corpus import has_questions
 from toolkit.models.docids import has_ids, id_file
-from toolkit.models.late import VECTORS
 from toolkit.models.vectors import index_file
 
 LUCENE, IMPACT, FAISS, MULTIVECTOR = KINDS = ("lucene", "impact", "faiss", "multivector")
@@ -23,10 +22,16 @@ def _has_faiss(folder: Path) -> bool:
     return index_file(folder) is not None and ((folder / NAME).is_file() or has_ids(folder))
 
 
+def _has_multivector(folder: Path) -> bool:
+    from toolkit.models.late import VECTORS
+
+    return (folder / VECTORS).is_file()
+
+
 HOLDS: dict[str, Callable[[Path], bool]] = {
     LUCENE: lambda folder: any(folder.glob("segments_*")),
     FAISS: _has_faiss,
-    MULTIVECTOR: lambda folder: (folder / VECTORS).is_file(),
+    MULTIVECTOR: _has_multivector,
 }
 
 

@@ -62,7 +62,8 @@ class ExpandJob(Job[Expanded]):
         self.expander: Expander | None = None
         if not is_given(source):
             spec = choose_system(source, files=systems, kind="expander")
-            check_usable(spec, loader=how.get("loader"))
+            usable = ("loader", "device", "trust_remote_code")
+            check_usable(spec, **{name: how[name] for name in usable if name in how})
             self.expander = load_expander(spec, **how)
         elif how.get("prompt"):
             raise ToolkitError(f"perspectives from {source} need no prompt", "--prompt is for a system that writes them")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import ENDPOINT
 from toolkit.index import corpus_name
 from toolkit.jobs.file_job import RunJob
 from toolkit.provenance import Output
@@ -58,20 +59,26 @@ def search_job(
     rerank       a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched;
                  `rerank_kind` says what a checkpoint is that no entry knows
     output       None writes nothing; `metadata` is the record's file where it is not to stand beside the run
-    how          as for `Retrieve`
+    how          as for `Retrieve`; of a reranker that answers in words ENDPOINT
 
     Raises ToolkitError for what cannot be looked up or made.
     """
     names = [system] if isinstance(system, str) else list(system)
     models = {name: how.get(name) for name in ("device", "precision", "batch_size")}
     models |= {"trust_remote_code": how.get("trust_remote_code") or None, "systems": how.get("systems", ())}
+    of_reranker = {
+        "recipe": rerank_recipe,
+        "kind": rerank_kind,
+        "depth": depth,
+        **{name: how.pop(name, None) for name in ENDPOINT},
+    }
     reranker = None
     if rerank is not None:
         from toolkit.rerank import Rerank
 
-        reranker = Rerank(rerank, recipe=rerank_recipe, kind=rerank_kind, depth=depth, **models)
-    elif depth is not None or rerank_recipe or rerank_kind:
-        raise ToolkitError("a depth, recipe or kind of reranking without a reranker", "name one with --rerank")
+        reranker = Rerank(rerank, **models, **of_reranker)
+    elif given := [name for name, value in of_reranker.items() if value is not None]:
+        raise ToolkitError(f"{' and '.join(given)} of a reranker, and none is named", "name one with --rerank")
     step = _retrieval(names, fuse, {**how, "index": index, "hits": hits}, reranker)
     step = step >> reranker if reranker else step
     if docs is not None and not step.reads_texts:

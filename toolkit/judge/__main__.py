@@ -1,4 +1,4 @@
-"""which of a question's perspectives the best documents of a run hold, as a model judges it
+"""judge which perspectives of a question the best documents of runs hold
 
 examples:
   tandem judge runs/bm25.trec --judge berds-mistral-evaluator --topics berds-kialo-dev --depth 10 --output qrels.txt
@@ -17,7 +17,21 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, llm_options, make, model_options, note, recipe_options, text_options, topics_option
+from toolkit.core.specs import ENDPOINT
+from toolkit.options import (
+    depth_option,
+    dry_run_option,
+    endpoint_options,
+    measure_option,
+    metadata_option,
+    model_options,
+    prompt_option,
+    recipe_options,
+    show_prompt_option,
+    text_options,
+    topics_option,
+)
+from toolkit.shell import command, guard, make, note
 
 if TYPE_CHECKING:
     from toolkit.jobs.judge_jobs import JudgeJob
@@ -25,8 +39,7 @@ if TYPE_CHECKING:
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 RANDOM = "random"
-ASKED = ("prompt", "seed", "replay")
-MODEL = ("loader", "concurrency", "retries", "timeout", "device", "precision", "batch_size", "trust_remote_code")
+LOADING = ("prompt", "seed", *ENDPOINT, "device", "precision", "batch_size", "trust_remote_code")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -36,47 +49,46 @@ def parser() -> argparse.ArgumentParser:
     )
     what_options(made)
     asked_options(made)
-    server_options(made)
+    endpoint_options(made)
+    model_options(made.add_argument_group("a model on this machine"))
     out = made.add_argument_group("output")
     out.add_argument(
         "--output", metavar="F", help="qrels, stances or a table, .gz or .zst too, or - (default: a name in runs/)"
     )
-    out.add_argument("--metadata", metavar="F", help="where to write the record (default: beside the output)")
-    out.add_argument("--dry-run", action="store_true", help="say how much would be asked, and ask nothing")
+    metadata_option(out)
+    dry_run_option(out)
     return made
 
 
 def what_options(made: argparse.ArgumentParser) -> None:
     what = made.add_argument_group("what to do")
-    topics_option(what, "questions with perspectives (default: those that the run's record names)")
-    text_options(what, "the topics' own corpora")
-    what.add_argument("--depth", type=int, default=10, metavar="K", help="documents of each question (default: 10)")
+    topics_option(what, "those that the run's record names")
+    text_options(what)
+    depth_option(what, 10)
     what.add_argument("--task", choices=("support", "stance"), default="support", help="stance: which perspective supports")
-    what.add_argument("--score", metavar="F", help="hold the judge, or with --reference this file, against labelled pairs")
+    what.add_argument(
+        "--score", metavar="F", help="labelled pairs to compare the judge with; with --reference, the file to compare"
+    )
     what.add_argument("--reference", metavar="F", help="what the file of --score is compared with: people, or another judge")
-    what.add_argument("--correct", metavar="F", help="correct the run's measures by labelled pairs, with intervals")
-    what.add_argument("-m", "--measure", nargs="+", metavar="M", help="what to correct: MRecall@k, PerspectiveP@k")
+    what.add_argument(
+        "--correct",
+        metavar="F",
+        help="labelled pairs: correct the run's MRecall@k and PerspectiveP@k (-m) by them, with intervals",
+    )
+    measure_option(what)
     what.add_argument("--export", metavar="F", help="write the answers that are known as training pairs, and ask nothing")
 
 
 def asked_options(made: argparse.ArgumentParser) -> None:
     options = made.add_argument_group("the judge")
     options.add_argument(
-        "--judge", metavar="NAME", help="a judge of the registry, a folder or a Hugging Face id; random to guess"
+        "--judge", metavar="S", help="the judge: of the registry, a folder or a Hugging Face id; random to guess"
     )
     recipe_options(options)
-    options.add_argument("--prompt", metavar="F", help="a prompt of your own, with {document} and {statement}")
+    prompt_option(options)
     options.add_argument("--shots", metavar="F", help="labelled examples in front: JSON lines (document, statement, label)")
-    options.add_argument("--show-prompt", action="store_true", help="print the prompt, and do nothing")
+    show_prompt_option(options)
     options.add_argument("--seed", type=int, metavar="N", help="of answers that are drawn, and of guesses")
-
-
-def server_options(made: argparse.ArgumentParser) -> None:
-    model = made.add_argument_group("the model")
-    llm_options(model)
-    model.add_argument("--retries", type=int, metavar="N", help="how often a failed request is repeated (default: 6)")
-    model.add_argument("--timeout", type=float, metavar="S", help="seconds that an answer may take (default: 600)")
-    model_options(model)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -100,8 +112,8 @@ def main(args: argparse.Namespace) -> int:
 def check_options(args: argparse.Namespace) -> None:
     """ToolkitError for options of which one would be passed over."""
     if args.reference and not args.score:
-        raise ToolkitError("--reference without --score", "--score F --reference G holds F against G")
-    if args.measure and not args.correct:
+        raise ToolkitError("--reference without --score", "--score F --reference G compares F with G")
+    if args.measures and not args.correct:
         raise ToolkitError("--measure without --correct", "`tandem evaluate` scores a run by qrels")
     stance = "--task stance" if args.task == "stance" else None
     chosen = {"--score": args.score, "--correct": args.correct, "--export": args.export, stance: stance}
@@ -111,7 +123,7 @@ def check_options(args: argparse.Namespace) -> None:
     if args.run and (args.score or stance):
         raise ToolkitError(f"{given[0]} wants no run", "leave the run out")
     if args.reference and args.judge:
-        raise ToolkitError("--reference and --judge are different things to hold against people", "one at a time")
+        raise ToolkitError("--reference and --judge are both named: one of them is compared with people", "one at a time")
     if args.export and args.output:
         raise ToolkitError("--export writes training pairs alone", "leave --output out")
     if args.metadata and (args.score or args.correct or args.export):
@@ -125,7 +137,7 @@ def load(args: argparse.Namespace) -> Judge:
     if args.judge in (None, RANDOM):
         hint = "--judge NAME; `tandem systems list --kind judge` names them"
         raise ToolkitError("no judge is named" if args.judge is None else "guesses are for --score alone", hint)
-    given = {name: getattr(args, name) for name in ("systems", "recipe", "shots", *ASKED, *MODEL)}
+    given = {name: getattr(args, name) for name in ("systems", "recipe", "shots", *LOADING)}
     return judge_of(args.judge, task=_task(args), **given)
 
 
@@ -216,7 +228,7 @@ def correct(args: argparse.Namespace, job: JudgeJob) -> int:
 
     if len(job.runs) > 1:
         raise ToolkitError("measures are corrected run by run", "name one run")
-    measures = args.measure or [name for name in MEASURES if parse_measures([name])[0][1] <= args.depth]
+    measures = args.measures or [name for name in MEASURES if parse_measures([name])[0][1] <= args.depth]
     if deeper := [name for name, (_, k) in zip(measures, parse_measures(measures), strict=True) if k > args.depth]:
         k = parse_measures(deeper)[0][1]
         raise ToolkitError(f"{deeper[0]} wants the best {k} documents judged, and --depth is {args.depth}", f"--depth {k}")

@@ -1,4 +1,4 @@
-"""Make registered runs again and compare every number; register, show and cite them."""
+"""make registered runs again and compare every number; register, show and cite them"""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ if TYPE_CHECKING:
 RUN_EPILOG = """each number is OK, OKish (within 0.0005, for models), FAIL, or MISSING (what it needs is not here).
 exit status: 1 where a number FAILs or an id that was named is MISSING, 0 otherwise."""
 SHOWN_QUERIES = 10
+ID = "a registered run (infosearch-mini.bm25.v1); without its version the latest"
 
 
 def parser() -> argparse.ArgumentParser:
     top = command("regress", __doc__)
     add = subcommands(top)
-    add("list", "the registered runs", run_list)
-    show = add("show", "everything that is registered of a run, as its page in docs/regressions", run_show)
-    show.add_argument("id", metavar="ID")
+    add("list", "list the registered runs", run_list)
+    show = add("show", "show everything that is registered of a run, as its page in docs/regressions", run_show)
+    show.add_argument("id", metavar="ID", help=ID)
     run = add("run", "make registered runs again, from nothing, and compare", run_run, RUN_EPILOG)
-    run.add_argument("ids", nargs="*", metavar="ID")
+    run.add_argument("ids", nargs="*", metavar="ID", help=ID)
     run.add_argument("--all", action="store_true", help="every registered run")
-    cite = add("cite", "BibTeX, and one line with id, version and digest", run_cite)
-    cite.add_argument("id", metavar="ID")
+    cite = add("cite", "print BibTeX, and one line with id, version and digest", run_cite)
+    cite.add_argument("id", metavar="ID", help=ID)
     register = add("add", "register a run that has its record beside it", run_add)
     register.add_argument("run", type=Path, metavar="RUN", help="run file over a benchmark's topics")
-    register.add_argument("--id", default="", metavar="ID", help="default: <benchmark>.<system>.v1")
+    register.add_argument("--id", default="", metavar="ID", help="of the entry (default: <benchmark>.<system>.v1)")
     register.add_argument("--each-mode", action="store_true", help="also an entry for each mode of the run")
     register.add_argument("--replace", action="store_true", help="write over entries of these ids")
     register.add_argument("--ours", action="store_true", help="among those that come with Tandem, not under TANDEM_HOME")

@@ -41,17 +41,17 @@ def _named(measure: str) -> str:
 
 
 def published_numbers(spec: RegressionSpec) -> Numbers:
-    """What the paper reports of the entry's system, where tables differ the later one's; empty for an entry that names no
-    paper."""
+    """What the paper reports of the entry's system by the entry's measures, where tables differ the later one's; empty for an
+    entry that names no paper."""
     if not spec.published:
         return {}
+    # groups first, and measures in the entry's order, as in our own tables
+    place = {measure: number for number, measure in enumerate(spec.measures)}
     rows = [
         Score("", cell.group, cell.ours.mode or PAIRED, cell.ours.measure, cell.value, 0)
         for cell in cells(spec.published["paper"])
-        if cell.ours and is_of(cell, {"name": spec.published["system"]})
+        if cell.ours and is_of(cell, {"name": spec.published["system"]}) and _named(cell.ours.measure) in place
     ]
-    # groups first, and measures in the entry's order, as in our own tables
-    place = {measure: number for number, measure in enumerate(spec.measures)}
     rows.sort(key=lambda row: (row.group == AVERAGE, place[_named(row.measure)]))
     return nested(rows)
 

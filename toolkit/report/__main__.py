@@ -1,4 +1,4 @@
-"""Report runs: one page with tables, plots and queries, or tables and figures for papers."""
+"""report runs: one page with tables, plots and queries, or tables and figures for papers"""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import argparse
 import sys
 
 from toolkit.core.files import open_output
-from toolkit.shell import command, guard, judgment_options, note, text_options
+from toolkit.options import judgment_options, text_options
+from toolkit.shell import command, guard, note
 
 EPILOG = """\
 examples:
@@ -22,7 +23,6 @@ def parser() -> argparse.ArgumentParser:
     made = command("report", __doc__, EPILOG)
     made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any form: [MODE=]F")
     judgment_options(made, benchmarks=True)
-    made.add_argument("--missing", choices=("worst", "skip", "error"), default="worst", help="queries that a run lacks")
     made.add_argument(
         "--perspectives",
         nargs="+",
@@ -31,8 +31,10 @@ def parser() -> argparse.ArgumentParser:
         metavar="RUN",
         help="runs of both perspectives of questions, ids <question>.<n>, of systems whose runs of the questions are given",
     )
-    made.add_argument("--stances", metavar="TSV", help="which perspective supports, see `tandem analyze stance`")
-    text_options(made, "the benchmark's corpora")
+    made.add_argument(
+        "--stances", metavar="TSV", help="query id, tab, the perspective that supports (default: the first of the two)"
+    )
+    text_options(made)
     made.add_argument(
         "--x",
         choices=("parameters", "seconds", "tokens", "memory"),
@@ -42,9 +44,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--published", action="store_true", help="also the numbers that the benchmark's paper prints, beside ours"
     )
-    made.add_argument("--claims", action="store_true", help="also what the benchmark's paper claims, over these runs")
+    made.add_argument("--claims", action="store_true", help="also what the benchmark's paper claims, and whether it holds")
     made.add_argument("--plots", metavar="DIR", help="also write every figure as PDF, SVG and PNG")
-    made.add_argument("--format", choices=("html", "latex", "markdown", "csv"), default="html")
+    made.add_argument(
+        "--format", choices=("html", "latex", "markdown", "csv"), default="html", help="how results are written (default: html)"
+    )
     made.add_argument("--output", metavar="F", help="where to write (default: standard output)")
     return made
 
@@ -53,9 +57,10 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.report.collect import collect
     from toolkit.report.make_report import report, to_html, to_text
 
+    missing = args.missing or "worst"
     names = ("qrels", "measures", "depth", "ids", "unjudged", "x", "perspectives", "stances")
     given = {name: getattr(args, name) for name in names}
-    models = collect(args.runs, args.benchmark or (), modes=args.modes and dict(args.modes), missing=args.missing, **given)
+    models = collect(args.runs, args.benchmark or (), modes=args.modes and dict(args.modes), missing=missing, **given)
     if args.published and args.benchmark:
         from toolkit.evaluate.paper_comparison import check_judged
 
@@ -64,9 +69,9 @@ def main(args: argparse.Namespace) -> None:
         _save(models, args.plots)
     if args.plots and args.output is None:
         return
-    made = report(models, missing=args.missing, published=args.published, claims=args.claims)
+    made = report(models, missing=missing, published=args.published, claims=args.claims)
     if args.format == "html":
-        text = to_html(made, index=args.index, docs=args.docs, missing=args.missing)
+        text = to_html(made, index=args.index, docs=args.docs, missing=missing)
     else:
         text = to_text(made, args.format)
         for line in dict.fromkeys(line for each in models for line in each.notes):

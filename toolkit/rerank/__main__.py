@@ -1,4 +1,4 @@
-"""read the best documents of a run again, with a cross-encoder, a language model, or another reranker
+"""rerank the best documents of a run with a model that reads query and document together
 
 examples:
   tandem rerank --run runs/bm25.trec --topics infosearch-mini --system bge-reranker-v2-m3 --depth 100
@@ -11,24 +11,30 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.shell import (
-    command,
-    guard,
+from toolkit.core.specs import ENDPOINT
+from toolkit.options import (
+    depth_option,
+    dry_run_option,
+    endpoint_options,
     instruction_option,
-    llm_options,
-    make_runs,
+    metadata_option,
     model_options,
+    prompt_option,
     recipe_options,
     run_output,
+    show_prompt_option,
+    system_option,
+    tail_option,
     text_options,
     topics_option,
 )
+from toolkit.shell import command, guard, make_runs
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise")
 OPTIONS = (
     *("depth", "tail", "scores", "device", "precision", "batch_size", "prompt"),
-    *("window", "step", "passes", "shuffle", "loader", "concurrency", "replay"),
+    *("window", "step", "passes", "shuffle", *ENDPOINT),
 )
 
 
@@ -36,17 +42,17 @@ def parser() -> argparse.ArgumentParser:
     parser = command("rerank", SUMMARY, EXAMPLES)
     what = parser.add_argument_group("what to rerank")
     what.add_argument("--run", metavar="F", help="a run, or `candidates` for the benchmark's own")
-    topics_option(what, "the run's topics (default: those that its record names)")
-    text_options(what, "the topics' own corpora")
-    what.add_argument("--depth", type=int, metavar="N", help="documents of each query that are read (default: 100)")
+    topics_option(what, "those that the run's record names")
+    text_options(what)
+    depth_option(what, None, 100)
     how = parser.add_argument_group("how")
-    how.add_argument("--system", required=True, metavar="S", help="a reranker of the registry, a folder, or a Hugging Face id")
+    system_option(how, required=True)
     recipe_options(how)
     how.add_argument("--kind", choices=KINDS, help="what a folder or id is that no entry knows")
     instruction_option(how)
-    how.add_argument("--prompt", metavar="F", help="a prompt of your own instead of the system's")
-    how.add_argument("--show-prompt", action="store_true", help="print the prompt, and do nothing")
-    how.add_argument("--tail", choices=("keep", "drop"), help="documents below the depth: behind the others, or left out")
+    prompt_option(how)
+    show_prompt_option(how)
+    tail_option(how)
     how.add_argument("--scores", choices=("own", "rank", "candidates"), help="the model's, 1/rank, or those of the old ranks")
     model_options(parser.add_argument_group("the model"))
     lists = parser.add_argument_group("listwise rerankers")
@@ -54,8 +60,10 @@ def parser() -> argparse.ArgumentParser:
     lists.add_argument("--step", type=int, metavar="N", help="how far the window moves up (default: 10)")
     lists.add_argument("--passes", type=int, metavar="N", help="how often it goes over the list (default: 1)")
     lists.add_argument("--shuffle", type=int, metavar="SEED", help="begin with a random order")
-    llm_options(lists)
-    run_output(parser)
+    endpoint_options(parser)
+    out = run_output(parser)
+    metadata_option(out)
+    dry_run_option(out)
     return parser
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.runs import Run, join_runs
-from toolkit.core.specs import SystemSpec
+from toolkit.core.specs import ENDPOINT, SystemSpec
 from toolkit.models.checkpoints import check_usable
 from toolkit.models.listwise import load_ranker
 from toolkit.models.listwise.ranker import DEFAULT_PROMPT
@@ -31,7 +31,7 @@ from toolkit.texts import Texts, check_texts, downloads
 DEFAULT_DEPTH = 100
 LISTWISE = "listwise"
 SLIDING = ("window", "step", "passes", "shuffle")
-ASKING = ("loader", "concurrency", "replay", "cache")
+ASKING = (*ENDPOINT, "cache")
 STAGE = ("depth", "tail", "scores", "run", *SLIDING)  # what says how it is used, not how the model is loaded
 
 
@@ -44,7 +44,7 @@ class Rerank(Step):
     tail     `keep` those below behind the others, or `drop` them
     scores   `own`: the model's; `rank`: 1 / rank; `candidates`: those of the run at the same ranks
     given    how the model is loaded (`device`, `precision`, `batch_size`, `trust_remote_code`, `prompt`; of listwise ones
-             `loader`, `cache`, `replay`, `concurrency`), and how the window slides (`window`, `step`, `passes`, `shuffle`)
+             `core.specs.ENDPOINT` and `cache`), and how the window slides (`window`, `step`, `passes`, `shuffle`)
 
     What is not given (None) is the entry's or the recipe's, else the default. Raises ToolkitError for an unknown system, one
     that is no reranker, and for what a reranker of its kind has no meaning for.

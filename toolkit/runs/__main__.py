@@ -1,4 +1,4 @@
-"""What is in a run file, what is wrong with it, and the same run in other forms."""
+"""show, verify, convert and pool run files"""
 
 from __future__ import annotations
 
@@ -7,48 +7,51 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
-from toolkit.shell import command, from_os_error, guard, make_runs, note, subcommands, topics_option
+from toolkit.options import depth_option, docs_option, ids_option, run_output, topics_option
+from toolkit.shell import command, from_os_error, guard, make_runs, note, subcommands
 
 if TYPE_CHECKING:
     from toolkit.core.runs import Run
     from toolkit.core.topics import Topic
     from toolkit.formats import Problem
 
-IDS = ("tandem", "published")
 FORMATS = ("trec", "json", "parquet", "mteb", "rank-llm")
 
 
 def parser() -> argparse.ArgumentParser:
     top = command("runs", __doc__)
     add = subcommands(top)
-    show = add("show", "what a run holds: lines, queries, modes, depth, ties, digits; and its record", run_show)
+    show = add("show", "show what a run holds: lines, queries, modes, depth, ties, digits; and its record", run_show)
     show.add_argument("run", nargs="+", metavar="F", help="run file in any form")
-    verify = add("verify", "everything that is wrong with runs (lines, record, benchmark) or qrels", run_verify, VERIFY_EPILOG)
+    verify = add(
+        "verify", "find everything that is wrong with runs (lines, record, benchmark) or qrels", run_verify, VERIFY_EPILOG
+    )
     verify.add_argument("run", nargs="*", metavar="F", help="run file in any form; - is standard input")
-    verify.add_argument("--qrels", nargs="+", action="extend", default=[], metavar="F", help="qrels file (TREC, or BEIR's TSV)")
+    verify.add_argument(
+        "--qrels", nargs="+", action="extend", default=[], metavar="QRELS", help="qrels files (TREC, or BEIR's TSV)"
+    )
     verify.add_argument("--benchmark", metavar="ID", help="also check the runs' queries and documents against a benchmark's")
     verify.add_argument("--fix", metavar="OUT", help="write the one file named, repaired where that is safe, to OUT")
     verify.add_argument("--all", action="store_true", help=f"show all problems of a file, not the first {SHOWN_PROBLEMS}")
     verify.add_argument("--codes", action="store_true", help="show what each code means")
-    to = add("convert", "the same run in another form; what F is, is seen from its content", run_convert)
+    to = add("convert", "write a run in another form; the form of F is recognised by its content", run_convert)
     to.add_argument("run", metavar="F", help="run file in any form; - is standard input")
-    to.add_argument("--from", dest="form", default="", metavar="FORM", help="which form F has, where its content fits two")
+    to.add_argument("--from", dest="form", default="", metavar="FORM", help="the form of F, where its content fits two")
     to.add_argument("--to", required=True, choices=FORMATS, help="form to write")
-    to.add_argument("--output", required=True, metavar="G", help="file to write; - is standard output")
-    to.add_argument("--tag", help="name of the run in the new file")
+    run_output(to, required=True)
     to.add_argument("--benchmark", metavar="ID", help="for rank-llm and --ids: whose queries and documents they are")
-    to.add_argument("--ids", choices=IDS, help="write the query ids as Tandem, or as the benchmark's publication has them")
-    to.add_argument("--mode", help="with --ids: the mode that a file with published ids holds, or the one to write")
-    topics_option(to, "for rank-llm, with --docs: file of topics (TREC, TSV, JSONL)")
+    ids_option(to, None)
     to.add_argument(
-        "--docs", metavar="D", help="for rank-llm, with --topics: file or folder of documents (JSONL, TSV, TREC text)"
+        "--mode", metavar="MODE", help="with --ids: the mode that a file with published ids holds, or the one to write"
     )
-    pooled = add("pool", "candidates of several runs: the first of each, then the second of each, and so on", run_pool)
+    texts = to.add_argument_group("texts for rank-llm, instead of --benchmark")
+    topics_option(texts)
+    docs_option(texts)
+    pooled = add("pool", "pool the candidates of several runs: the first of each, then the second of each, and so on", run_pool)
     pooled.add_argument("run", nargs="+", metavar="F", help="run file in any form; their order counts")
-    pooled.add_argument("--depth", type=int, metavar="K", help="how deep each run is read (default: to its end)")
+    depth_option(pooled, None, "all")
     pooled.add_argument("--size", type=int, default=1000, metavar="N", help="documents a query (default: 1000)")
-    pooled.add_argument("--output", required=True, metavar="G", help="file to write; - is standard output")
-    pooled.add_argument("--tag", default="pool", help="name of the new run (default: pool)")
+    run_output(pooled, required=True)
     return top
 
 
@@ -190,7 +193,7 @@ def run_pool(args: argparse.Namespace) -> None:
     from toolkit.jobs import runs_job
     from toolkit.runs import Pool
 
-    make_runs(runs_job(Pool(depth=args.depth, size=args.size), args.run, output=args.output, tag=args.tag), args)
+    make_runs(runs_job(Pool(depth=args.depth, size=args.size), args.run, output=args.output, tag=args.tag or "pool"), args)
 
 
 def main(args: argparse.Namespace) -> int | None:

@@ -1,4 +1,4 @@
-"""the retrieval, reranking and judging systems known, and exactly what each is sent
+"""list the systems known, and show exactly what each is sent
 
 examples:
   tandem systems list --kind dense --paper infosearch
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
+from toolkit.options import docs_option, recipe_option, remote_code_option, systems_option, template_options, topics_option
 from toolkit.registry.loader import did_you_mean
-from toolkit.shell import command, guard, note, remote_code_option, subcommands, systems_option, topics_option
+from toolkit.shell import command, guard, note, subcommands
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import TopicPart, TopicSet
@@ -31,25 +32,25 @@ SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 def parser() -> argparse.ArgumentParser:
     result = command("systems", SUMMARY, EXAMPLES)
     add = subcommands(result)
-    list_parser = add("list", "every system, and how far it was verified", list_all)
+    list_parser = add("list", "list every system, and how far it was verified", list_all)
     list_parser.add_argument("--kind", metavar="K", help="only of one kind (dense, cross-encoder, ...)")
     list_parser.add_argument("--paper", metavar="P", help="only those that a paper reports (infosearch, instructir, ...)")
-    show_parser = add("show", "all that is known of one system", show)
-    explain_parser = add("explain", "exactly what a system is sent for a query: text, token ids, digest", explain)
+    show_parser = add("show", "show all that is known of one system", show)
+    explain_parser = add("explain", "show exactly what a system is sent for a query: text, token ids, digest", explain)
     for sub in (show_parser, explain_parser):
         sub.add_argument("name", metavar="NAME", help="a system, a folder, or a Hugging Face id")
-        sub.add_argument("--recipe", metavar="R", help="a recipe of the system (default: its model card's way)")
+        recipe_option(sub)
         sub.add_argument("--kind", metavar="K", help="what a folder or id is that no entry knows (default: dense)")
     for sub in (list_parser, show_parser, explain_parser):
         systems_option(sub)
     what = explain_parser.add_argument_group("what is sent")
-    topics_option(what, "a benchmark's topics, an ir_datasets id, a file, or -", required=True)
+    topics_option(what, required=True)
     what.add_argument("--query", required=True, metavar="ID", help="a query id; without its mode: in every mode")
     what.add_argument("--doc", metavar="ID", help="a document, too; of the topics' own corpus or of --docs")
-    what.add_argument("--docs", metavar="F", help="documents in files: JSONL, TSV or TREC text")
-    what.add_argument("--query-template", metavar="TEXT", help="instead of the system's ({query}, {instruction}; \\n)")
-    what.add_argument("--plain-template", metavar="TEXT", help="the same for a query without instruction")
-    what.add_argument("--passage-template", metavar="TEXT", help="instead of the system's ({contents}, {title}, {text})")
+    docs_option(what)
+    template_options(what)
+    passage = "what is sent of a document, with {contents}, {title} or {text} (default: the system's)"
+    what.add_argument("--passage-template", metavar="T", help=passage)
     remote_code_option(what)
     return result
 

@@ -1,0 +1,252 @@
+"""Options that several commands have, each declared once: it has one spelling, type and help everywhere.
+
+Where a default is the command's own, its help says so in brackets at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from toolkit import __version__
+
+
+def common(parser: argparse.ArgumentParser) -> None:
+    """`--quiet`, `--debug`, `--version`."""
+    group = parser.add_argument_group("everywhere")
+    group.add_argument("--quiet", action="store_true", help="no progress and no notes on standard error")
+    group.add_argument("--debug", action="store_true", help="tracebacks, and the log of Anserini and other libraries")
+    group.add_argument("--version", action="version", version=f"tandem-ir {__version__}", help="print the version, and exit")
+
+
+def dry_run_option(group: argparse._ActionsContainer) -> None:
+    """`--dry-run`."""
+    group.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+
+
+def by_query_option(group: argparse._ActionsContainer) -> None:
+    """`--by-query`."""
+    group.add_argument("--by-query", action="store_true", help="also the values of each query")
+
+
+def topics_option(group: argparse._ActionsContainer, default: str = "", **how: bool) -> None:
+    """`--topics`, which may be repeated: a list, or None. default: what is taken without it."""
+    text = "topics: a benchmark's (infosearch-ins), an ir_datasets id's, a file's, or -; may be repeated"
+    group.add_argument("--topics", action="append", metavar="T", help=_with_default(text, default), **how)
+
+
+def _with_default(text: str, default: object) -> str:
+    return f"{text} (default: {default})" if default not in ("", None) else text
+
+
+def system_option(group: argparse._ActionsContainer, default: str = "", **how: Any) -> None:
+    """`--system`: what searches, encodes or reranks."""
+    text = "a system of the registry, a folder, or a Hugging Face id"
+    group.add_argument("--system", metavar="S", help=_with_default(text, default), **how)
+
+
+def systems_option(group: argparse._ActionsContainer) -> None:
+    """`--systems`, which may be repeated."""
+    group.add_argument("--systems", action="append", default=[], metavar="F", help="a YAML file with systems of your own")
+
+
+def recipe_option(group: argparse._ActionsContainer) -> None:
+    """`--recipe`."""
+    group.add_argument("--recipe", metavar="R", help="a paper's way of using the system (default: its model card's)")
+
+
+def recipe_options(group: argparse._ActionsContainer) -> None:
+    """Which entry of the registry is meant: `--systems`, `--recipe`."""
+    systems_option(group)
+    recipe_option(group)
+
+
+def template_options(group: argparse._ActionsContainer) -> None:
+    """What is sent of a topic: `--query-template`, `--plain-template`."""
+    sent = "what is sent of a topic, e.g. 'query: {query} {instruction}' (default: the system's)"
+    group.add_argument("--query-template", metavar="T", help=sent)
+    group.add_argument("--plain-template", metavar="T", help="the same of a topic without instruction (default: the system's)")
+
+
+def pooling_option(group: argparse._ActionsContainer) -> None:
+    """`--pooling`."""
+    group.add_argument("--pooling", metavar="P", help="cls, mean, last, pooler, or own: as the checkpoint says")
+
+
+def prompt_option(group: argparse._ActionsContainer) -> None:
+    """`--prompt`."""
+    group.add_argument("--prompt", metavar="F", help="a prompt of your own instead of the system's, with its slots in braces")
+
+
+def show_prompt_option(group: argparse._ActionsContainer) -> None:
+    """`--show-prompt`."""
+    group.add_argument("--show-prompt", action="store_true", help="print the prompt, and do nothing")
+
+
+def model_options(group: argparse._ArgumentGroup) -> None:
+    """How a model computes: `--batch-size`, `--device`, `--precision`, `--trust-remote-code`; the model's own where None."""
+    group.add_argument("--batch-size", type=int, metavar="N", help="texts of 128 tokens at once (default: 32)")
+    group.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1; encoders: cuda:0,cuda:1 too (default: the first GPU)")
+    precisions = ("fp32", "bf16", "fp16")
+    group.add_argument("--precision", choices=precisions, help="default: the system's own on a GPU, fp32 on a CPU")
+    remote_code_option(group)
+
+
+def remote_code_option(group: argparse._ActionsContainer) -> None:
+    """`--trust-remote-code`."""
+    group.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint's repository brings")
+
+
+def endpoint_options(parser: argparse.ArgumentParser) -> None:
+    """How a language model that writes is reached: `core.specs.ENDPOINT`, each None where it is not given."""
+    group = parser.add_argument_group("a language model that answers in words")
+    group.add_argument("--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine")
+    group.add_argument("--concurrency", type=int, metavar="N", help="requests to a server at the same time (default: 16)")
+    group.add_argument("--retries", type=int, metavar="N", help="how often a failed request is repeated (default: 6)")
+    group.add_argument("--timeout", type=float, metavar="S", help="seconds that an answer may take (default: 600)")
+    group.add_argument("--replay", action="store_true", default=None, help="answers from the cache alone")
+
+
+def instruction_option(group: argparse._ActionsContainer) -> None:
+    """`--instruction`: what the topics' instructions become."""
+    group.add_argument(
+        "--instruction",
+        choices=("full", "short", "keywords", "placebo", "none"),
+        default="full",
+        help="the topics' instructions as they are (default), in the benchmark's own short wording or keywords (FollowIR has "
+        "them), as sentences of that length that ask for nothing, or left out",
+    )
+
+
+def index_option(group: argparse._ActionsContainer) -> None:
+    """`--index`."""
+    text = "where documents are: a folder, a prebuilt index, or a benchmark (default: the benchmark's own corpora)"
+    group.add_argument("--index", metavar="I", help=text)
+
+
+def docs_option(group: argparse._ActionsContainer) -> None:
+    """`--docs`."""
+    group.add_argument("--docs", metavar="F", help="the texts of documents in files: JSONL, TSV or TREC text")
+
+
+def text_options(group: argparse._ActionsContainer) -> None:
+    """Where the texts of documents are: `--index`, `--docs`."""
+    index_option(group)
+    docs_option(group)
+
+
+def language_option(group: argparse._ActionsContainer) -> None:
+    """`--language`."""
+    text = "of Lucene's analyzer (default: what the index or the benchmark states, else en)"
+    group.add_argument("--language", metavar="XX", help=text)
+
+
+def threads_option(group: argparse._ActionsContainer) -> None:
+    """`--threads`: None for one a core."""
+    group.add_argument("--threads", type=int, metavar="N", help="how many compute at the same time (default: one a core)")
+
+
+def hits_option(group: argparse._ActionsContainer, default: int = 1000) -> None:
+    """`--hits`."""
+    group.add_argument("--hits", type=int, default=default, metavar="N", help=f"documents of each query (default: {default})")
+
+
+def depth_option(group: argparse._ActionsContainer, default: int | None, shown: object = None) -> None:
+    """`--depth`. shown: what stands for the default in the help where it is None."""
+    text = _with_default("how many of the best documents of each query are read", default if shown is None else shown)
+    group.add_argument("--depth", type=int, default=default, metavar="N", help=text)
+
+
+def tail_option(group: argparse._ActionsContainer) -> None:
+    """`--tail`: None where it is not given."""
+    text = "documents below the depth: behind the others, or left out (default: keep)"
+    group.add_argument("--tail", choices=("keep", "drop"), help=text)
+
+
+def judgment_options(parser: argparse.ArgumentParser, *, benchmarks: bool = False) -> None:
+    """What runs are evaluated against, and to which depth: evaluate, diff and report; `benchmarks`: one or more of them."""
+    benchmark_option(parser, **({"nargs": "+", "action": "extend"} if benchmarks else {}))
+    qrels_option(parser)
+    mode_option(parser)
+    measure_option(parser)
+    depth_option(parser, None, "all")
+    unjudged = "pairs with a perspective that were asked and not answered (label -1): an error (default), or not holding"
+    parser.add_argument("--unjudged", choices=("refuse", "negative"), default="refuse", help=unjudged)
+    ids_option(parser, "tandem")
+    missing = "queries that a run lacks: their worst value, left out, or an error (default: worst)"
+    parser.add_argument("--missing", choices=("worst", "skip", "error"), help=missing)
+
+
+def benchmark_option(group: argparse._ActionsContainer, default: str | None = None, **how: Any) -> None:
+    """`--benchmark`; `how` makes a list of it."""
+    text = _with_default("a benchmark, one of its groups or modes, or an ir_datasets id", default)
+    group.add_argument("--benchmark", default=None if how else default, metavar="ID", help=text, **how)
+
+
+def qrels_option(group: argparse._ActionsContainer) -> None:
+    """`--qrels`: a list, or None."""
+    text = "qrels files (TREC, or BEIR's TSV), each as F or MODE=F"
+    group.add_argument("--qrels", nargs="+", action="extend", metavar="QRELS", help=text)
+
+
+def measure_option(group: argparse._ActionsContainer) -> None:
+    """`-m`, `--measure`: a list in `measures`, or None."""
+    several = {"dest": "measures", "nargs": "+", "action": "extend", "metavar": "MEASURE"}
+    group.add_argument("-m", "--measure", help="as in ir_measures: nDCG@10, WISE@20", **several)
+
+
+def ids_option(group: argparse._ActionsContainer, default: str | None) -> None:
+    """`--ids`; None leaves them as they are."""
+    text = "query ids: Tandem's, which carry the mode, or as published"
+    text = _with_default(text, default or "as they are")
+    group.add_argument("--ids", choices=("tandem", "published"), default=default, help=text)
+
+
+def mode_option(parser: argparse.ArgumentParser) -> None:
+    """`--modes`: as (name, role) pairs."""
+    text = "of --qrels: how query ids end in a mode (q1-NAME), and its role: base, instructed, reversed"
+    parser.add_argument("--modes", nargs="+", action="extend", type=_name_and_role, metavar="NAME=ROLE", help=text)
+
+
+def _name_and_role(given: str) -> tuple[str, str]:
+    name, _, role = given.partition("=")
+    return name, role
+
+
+def significance_options(group: argparse._ArgumentGroup) -> None:
+    """Whether a difference is chance: `--test`, `--samples`, `--seed`."""
+    group.add_argument(
+        "--test",
+        choices=("default", "randomisation", "wilcoxon", "t"),
+        default="default",
+        help="default: Wilcoxon for measures over pairs of modes, randomisation for the others",
+    )
+    samples = "draws of randomisation and bootstrap (default: 10000)"
+    group.add_argument("--samples", type=int, default=10_000, metavar="N", help=samples)
+    seed_option(group)
+
+
+def seed_option(group: argparse._ActionsContainer) -> None:
+    """`--seed`."""
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn by chance (default: 0)")
+
+
+def metadata_option(group: argparse._ActionsContainer) -> None:
+    """`--metadata`."""
+    group.add_argument("--metadata", metavar="F", help="where to write the record (default: beside the output)")
+
+
+def tag_option(group: argparse._ActionsContainer) -> None:
+    """`--tag`."""
+    group.add_argument("--tag", metavar="NAME", help="the new run's tag (default: made of what made it)")
+
+
+def run_output(
+    parser: argparse.ArgumentParser, default: str = "a name in runs/", *, required: bool = False
+) -> argparse._ArgumentGroup:
+    """Where a run goes: `--output`, without which it has its default, and `--tag`; the group, for what else is said of it."""
+    out = parser.add_argument_group("output")
+    text = _with_default("the new run's file, .gz or .zst too, or -", "" if required else default)
+    out.add_argument("--output", required=required, metavar="F", help=text)
+    tag_option(out)
+    return out
