@@ -34,6 +34,7 @@ from tandem_ir.evaluation import diff, evaluate, report
 from tandem_ir.making import diversify, encode, expand, fuse, index, judge, rerank, search
 from tandem_ir.reading import load, read_qrels, read_run, read_topics
 from toolkit import __version__
+from toolkit.core.when_imported import when_imported
 
 if TYPE_CHECKING:
     from toolkit.core.errors import ToolkitError
@@ -91,6 +92,9 @@ __all__ = [
     "rerank",
     "search",
 ]
+
+
+when_imported("ir_datasets", lambda: import_module("toolkit.benchmarks"))  # which registers our ids
 
 
 def __getattr__(name: str):

@@ -1,11 +1,13 @@
-"""Our benchmarks under ir_datasets' ids: `infosearch/audience/ins`, and `infosearch/ins` for all dimensions that are there.
+"""Our benchmarks under ir_datasets' ids: `infosearch/audience/ins`, `infosearch/ins` for all dimensions that are there,
+`infosearch` for all modes of them; with `-` as on the command line, too.
 
-Imported by `hook` once ir_datasets itself is: nothing here runs before.
+Imported once ir_datasets itself is: nothing here runs before.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -192,9 +194,20 @@ class _ScoredDocs(_Entity, BaseScoredDocs):
 
 
 def register() -> None:
-    """Register every id of every benchmark of the registry."""
+    """Register the ids of every benchmark of the registry; those with `-` when they are first asked for."""
     for spec in registry.benchmarks().values():
-        for group, mode in itertools.product(group_names(spec), spec.modes or ("",)):
+        for group, mode in itertools.product(group_names(spec), dict.fromkeys(("", *spec.modes))):
             name = "/".join(filter(None, (spec.name, group, mode)))
-            handlers = (handler(name) for handler in (_Docs, _Queries, _Qrels, _ScoredDocs))
-            ir_datasets.registry.register(name, Dataset(*handlers))
+            ir_datasets.registry.register(name, _dataset(name))
+    names = "|".join(map(re.escape, registry.benchmarks()))
+    ir_datasets.registry.register_pattern(f"^(?:{names})[-/].+$", lambda name, _: _known(name))
+
+
+def _dataset(name: str) -> Dataset:
+    return Dataset(*(handler(name) for handler in (_Docs, _Queries, _Qrels, _ScoredDocs)))
+
+
+def _known(name: str) -> Dataset:
+    if find(name) is None:
+        raise KeyError(name)
+    return _dataset(name)
