@@ -73,7 +73,7 @@ class Results:
 
     def topics_facts(self) -> dict[str, Any]:
         """What a record says of the topics, and of what their instructions became."""
-        facts = topics_facts(self.topics.name, self.topics.topics)
+        facts = topics_facts(self.topics.name, self.topics.topics, self.topics.folder)
         changed = {"sha256": topics_digest(self.sent.topics)} if self.instruction != "full" else None
         return facts | ({self.instruction: changed} if changed else {})
 

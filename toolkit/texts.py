@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolkit import registry
-from toolkit.benchmarks import Collection, TopicSet, find, load
+from toolkit.benchmarks import Collection, TopicSet, find, is_benchmark_folder, load
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, three
 from toolkit.registry.loader import did_you_mean
@@ -73,7 +73,7 @@ def _read(files: str) -> Iterable[Doc]:
 def _indexed(name: str) -> Texts:
     from toolkit.models.stored_texts import stored_docs, stores_texts
 
-    if Path(name).is_dir():
+    if Path(name).is_dir() and not is_benchmark_folder(name):
         if not stores_texts(Path(name)):
             raise ToolkitError(f"{name} stores no texts: it is no Lucene index", "name the texts with --docs")
         return lambda group: TextSource(name, lambda ids: stored_docs(Path(name), ids))

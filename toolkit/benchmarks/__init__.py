@@ -7,6 +7,7 @@ from importlib import import_module
 
 from toolkit.benchmarks.benchmark import Benchmark, Collection, load, present_groups, take
 from toolkit.benchmarks.names import Selection, TopicPart, TopicSet, find, join_topics, open_collection, resolve_topics
+from toolkit.benchmarks.own import is_benchmark_folder
 from toolkit.benchmarks.published_ids import PublishedIds
 from toolkit.core.when_imported import when_imported
 
@@ -18,6 +19,7 @@ __all__ = [
     "TopicPart",
     "TopicSet",
     "find",
+    "is_benchmark_folder",
     "join_topics",
     "load",
     "open_collection",

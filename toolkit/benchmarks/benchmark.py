@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any, Protocol
 
 from toolkit import registry
 from toolkit.benchmarks import local_copies
-from toolkit.benchmarks.group_data import Part, part_name
+from toolkit.benchmarks.group_data import Group, Part, part_name
 from toolkit.benchmarks.layouts import layout_of
 from toolkit.benchmarks.minis import MINIS
+from toolkit.benchmarks.own import OwnFolder, open_folder
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
@@ -46,16 +48,22 @@ class Benchmark:
 
     spec    its registry entry
     groups  the names of its dimensions, languages or data sets, in the registry's order
+
+    As text it is what a command may be given for it: its name, or the folder that it was opened from.
     """
 
-    def __init__(self, spec: BenchmarkSpec):
+    def __init__(self, spec: BenchmarkSpec, reference: str = ""):
         self._layout = layout_of(spec.layout, spec.name)
         for group in spec.groups:
             if missing := [key for key in self._layout.NEEDED if not isinstance(group.get(key), str)]:
                 raise ToolkitError(f"benchmark {spec.name}: a group lacks {', '.join(missing)} (text)", f"its entry: {group}")
         self.spec = spec
         self.groups = tuple(group["name"] for group in spec.groups)
+        self._reference = reference or spec.name
         self._parts: dict[str, Part] = {}
+
+    def __str__(self) -> str:
+        return self._reference
 
     @property
     def comes_with_tandem(self) -> bool:
@@ -64,15 +72,27 @@ class Benchmark:
 
     def is_present(self, group: str) -> bool:
         """Whether the group's data are on this machine; nothing is fetched to know it."""
-        return self.comes_with_tandem or local_copies.is_present(self.spec, self.spec.group(group))
+        row = self.spec.group(group)
+        if self.spec.folder:
+            return self._layout.find(Path(self.spec.folder), row) is not None
+        return self.comes_with_tandem or local_copies.is_present(self.spec, row)
 
     def part(self, group: str) -> Part:
         """All of one group; fetched first where it is not on this machine (ToolkitError where that fails)."""
         row = self.spec.group(group)
         if group not in self._parts:
-            read = self._layout.read if self.comes_with_tandem else local_copies.read
-            self._parts[group] = read(self.spec, row)
+            self._parts[group] = self._read(row)
         return self._parts[group]
+
+    def _read(self, row: Group) -> Part:
+        if self.comes_with_tandem:
+            return self._layout.read(self.spec, row)
+        if not self.spec.folder:
+            return local_copies.read(self.spec, row)
+        folder = self._layout.find(Path(self.spec.folder), row)
+        if folder is None:
+            raise ToolkitError(f"{self.spec.name} is no longer in {self.spec.folder}", "put the folder back, or add it again")
+        return self._layout.read(folder, self.spec, row)
 
     def checks(self, group: str) -> Iterator[tuple[str, str]]:
         """What the layout checks of a group: the name of a check and the problem, empty where all is well."""
@@ -130,8 +150,17 @@ def _load(name: str, user_home: Path) -> Benchmark:
 
 
 def load(name: str) -> Benchmark:
-    """The benchmark of this name; its data are read on first use and stay in memory."""
+    """The benchmark of this name, or in this folder (see `own`); its data are read on first use and stay in memory."""
+    if os.path.isabs(name):
+        return _load_folder(name, open_folder(name))
     return _load(name, home())
+
+
+@functools.lru_cache(maxsize=8)
+def _load_folder(path: str, own: OwnFolder) -> Benchmark:
+    """own: what the folder holds now: another one where a file of it has changed."""
+    own.check()
+    return Benchmark(own.spec, path)
 
 
 def take(name: str, folder: Path, groups: Sequence[str] = ()) -> dict[str, Part]:
@@ -142,6 +171,8 @@ def take(name: str, folder: Path, groups: Sequence[str] = ()) -> dict[str, Part]
     benchmark = load(name)
     if benchmark.comes_with_tandem:
         raise ToolkitError(f"{name} comes with Tandem", "there is nothing to fetch")
+    if benchmark.spec.folder:
+        raise ToolkitError(f"{name} is read where it lies: {benchmark.spec.folder}", "tandem benchmarks add DIR names another")
     wanted = [group for group in benchmark.spec.groups if not groups or group["name"] in groups]
     parts = local_copies.take(benchmark.spec, wanted, folder)
     benchmark._parts.update(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from toolkit import registry
 from toolkit.benchmarks.benchmark import Collection, load, present_groups
 from toolkit.benchmarks.group_data import part_name
 from toolkit.benchmarks.ir_datasets_adapter import open_ir_dataset
+from toolkit.benchmarks.own import folder_and_part
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
@@ -25,7 +27,7 @@ from toolkit.registry.loader import did_you_mean
 class Selection:
     """Groups and modes of a benchmark.
 
-    benchmark  its name
+    benchmark  its name, or the absolute path of the folder that it lies in
     modes      in the benchmark's order; none where it has none
     name       the id of the selection, as file names have it (`infosearch-keyword-ins`)
     absent     groups that the name means too and that are not on this machine
@@ -36,6 +38,20 @@ class Selection:
     modes: tuple[str, ...]
     name: str
     absent: tuple[str, ...] = ()
+
+    @property
+    def reference(self) -> str:
+        """What `find` knows it by: the name; of a folder that is not registered its path and the part."""
+        if not os.path.isabs(self.benchmark):
+            return self.name
+        part = self.name.removeprefix(load(self.benchmark).spec.name).lstrip("-")
+        return os.path.join(self.benchmark, part) if part else self.benchmark
+
+    @property
+    def whole(self) -> str:
+        """The reference of the same groups in all modes."""
+        ending = "-".join(self.modes)
+        return self.reference.removesuffix(f"-{ending}").removesuffix(f"/{ending}") if ending else self.reference
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,11 @@ class TopicSet:
         """All of them, part after part."""
         return list(itertools.chain.from_iterable(part.topics for part in self.parts))
 
+    @property
+    def folder(self) -> str:
+        """Where their benchmark lies, if it is a folder of the user's; else empty."""
+        return self.benchmark.spec.folder if self.benchmark else ""
+
 
 def find(name: str, *, at_hand: bool = True) -> Selection | None:
     """What of a registered benchmark a name means (`infosearch`, `infosearch-ins`, `infosearch/audience/rev`); else None.
@@ -76,7 +97,23 @@ def find(name: str, *, at_hand: bool = True) -> Selection | None:
             groups, modes, canonical = _names(spec)[wanted]
             taken = _at_hand(spec, groups) if at_hand else groups
             return Selection(spec.name, taken, modes, canonical, tuple(group for group in groups if group not in taken))
-    return None
+    return _find_in_folder(name)
+
+
+def _find_in_folder(name: str) -> Selection | None:
+    """What of the benchmark in a folder a name means (`mine`, `mine/pos`, `mine-length`); None without such a folder."""
+    known = folder_and_part(name)
+    if known is None:
+        return None
+    path, part = os.path.abspath(known[0]), part_name(known[1])
+    spec = load(path).spec
+    names = _names(spec)
+    if (wanted := part_name(spec.name, part)) not in names:
+        parts = [name.removeprefix(f"{spec.name}-") for name in names if name != spec.name]
+        hint = f"{did_you_mean(part, parts)}known: {', '.join(parts) or 'none'}"
+        raise ToolkitError(f"the benchmark in {known[0]} has no part {part!r}", hint)
+    groups, modes, canonical = names[wanted]
+    return Selection(path, groups, modes, canonical)
 
 
 def part_names() -> list[str]:
@@ -156,6 +193,8 @@ def _resolve(name: str) -> TopicSet:
             for group in selection.groups
         ]
         return TopicSet(selection.name, parts, benchmark)
+    if Path(name).is_dir():
+        raise ToolkitError(f"{name} is a folder without benchmark.yaml", f"`tandem benchmarks new {name}` makes it a benchmark")
     if name == "-" or Path(name).exists():
         return TopicSet(_stem(name), [TopicPart("all", _with_modes(read_topics(name)))], None)
     collection = open_collection(name)

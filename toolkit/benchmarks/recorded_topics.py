@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from toolkit.benchmarks.benchmark import load
 from toolkit.benchmarks.names import TopicSet, find, open_collection, resolve_topics
+from toolkit.benchmarks.own import is_benchmark_folder
 from toolkit.core.errors import ToolkitError
 from toolkit.provenance import Recorded, part, topics_digest
 
@@ -22,8 +24,7 @@ def recorded_topics(recorded: Recorded[Any]) -> TopicSet:
     if "name" not in known:
         raise ToolkitError(f"nothing says which topics {source} was made with", HINT)
     try:
-        name = known["name"]
-        topics = resolve_topics(name if find(name) else name.split("+"))
+        topics = resolve_topics(_references(known))
     except ToolkitError as error:
         message = f"{source} was made with topics {known['name']}, which are not found by that name"
         raise ToolkitError(message, HINT) from error
@@ -32,22 +33,31 @@ def recorded_topics(recorded: Recorded[Any]) -> TopicSet:
     return topics
 
 
+def _references(known: Mapping[str, Any]) -> list[str]:
+    """What `find` knows the topics by that a record names: parts of the folder that it names too, where that is still there."""
+    name, folder = known["name"], known.get("folder", "")
+    if not folder or not is_benchmark_folder(folder):
+        return [name] if find(name) else name.split("+")
+    own = load(folder).spec.name
+    parts = [one.removeprefix(own).lstrip("-") for one in name.split("+")]
+    return [f"{folder}/{part}" if part else folder for part in parts]
+
+
 def recorded_benchmark(sources: Sequence[str]) -> str:
     """The benchmark, or the part of one, that the records of run files name, alike for all; runs of each mode are of all modes.
 
     Raises ToolkitError where a run has no record that names one, and where they differ.
     """
-    named = {source: part(Recorded(source, None).record, "data", "topics").get("name", "") for source in sources}
+    records = {source: part(Recorded(source, None).record, "data", "topics") for source in sources}
+    named = {source: known.get("name", "") for source, known in records.items()}
     if not named:
         raise ToolkitError("the runs are no files", NAME_IT)
     if unnamed := [source for source, name in named.items() if not name]:
         raise ToolkitError(f"nothing says which benchmark {unnamed[0]} is of", NAME_IT)
-    names = list(
-        dict.fromkeys(name for recorded in named.values() for name in ([recorded] if find(recorded) else recorded.split("+")))
-    )
+    names = list(dict.fromkeys(name for known in records.values() for name in _references(known)))
     selections = [find(name) for name in names]
     if len(names) > 1 and all(selections):
-        wholes = {selection.name.removesuffix(f"-{'-'.join(selection.modes)}") for selection in selections}
+        wholes = {selection.whole for selection in selections}
         modes = {mode for selection in selections for mode in selection.modes}
         names = list(wholes) if len(wholes) == 1 and modes == set(find(min(wholes)).modes) else names
     if len(names) > 1:

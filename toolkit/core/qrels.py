@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -112,11 +112,18 @@ class Qrels:
 
     def with_query_ids(self, query_ids: Iterable[str]) -> Qrels:
         """The same judgments under other query ids, given in the order of `query_ids` and all different."""
-        from dataclasses import replace
-
         renamed = tuple(query_ids)
         assert len(renamed) == len(set(renamed)) == len(self.query_ids)
         return replace(self, query_ids=renamed)
+
+    def select(self, query_ids: Iterable[str]) -> Qrels:
+        """The judgments of these queries only, in their order."""
+        wanted = set(query_ids)
+        keep = np.array([query_id in wanted for query_id in self.query_ids], bool)
+        codes, rows = (np.cumsum(keep) - 1).astype(np.int32), keep[self.queries]
+        columns = {name: getattr(self, name)[rows] for name in ("docs", "relevance", "subtopics")}
+        names = tuple(query_id for query_id, is_wanted in zip(self.query_ids, keep, strict=True) if is_wanted)
+        return replace(self, query_ids=names, queries=codes[self.queries[rows]], **columns)
 
 
 def join_qrels(qrels: Iterable[Qrels], source: str = "") -> Qrels:

@@ -54,6 +54,7 @@ class BenchmarkSpec:
     source     paper, url, licence, citation
     commands   what makes the paper's main table, from nothing
     mini       written for this project: its scores are not comparable with published ones
+    folder     where its files lie, which are read in place; without, copies are stored under TANDEM_HOME
     """
 
     name: str
@@ -68,6 +69,7 @@ class BenchmarkSpec:
     options: dict[str, list[str]] = field(default_factory=dict)
     selections: dict[str, list[str]] = field(default_factory=dict)
     commands: tuple[str, ...] = ()
+    folder: str = ""
 
     def __post_init__(self):
         object.__setattr__(self, "modes", Modes.declared(self.modes, f"benchmark {self.name}"))

@@ -13,7 +13,7 @@ from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import REVERSED, Modes
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.evaluate import subtopics
-from toolkit.evaluate.run_inputs import Source, load_qrels, of_queries, sorted_by_query
+from toolkit.evaluate.run_inputs import Source, load_qrels, sorted_by_query
 from toolkit.provenance import Recorded, part, read_record
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
         selection.name,
         benchmark.spec.modes.only(selection.modes),
         tuple(part for part in parts if part.qrels.query_ids),
-        benchmark.spec.measures or PLAIN,
+        benchmark.spec.measures or _default_measures(benchmark.spec.modes, join_qrels(part.qrels for part in parts)),
         benchmarks.PublishedIds.of(topic for group in selection.groups for topic in topics[group]),
         notes if given is None else (*notes, *_given_notes(selection.name, given, topics), *_wording_notes(sources)),
         tuple(mode for mode in benchmark.spec.options.get("shown", ()) if mode in selection.modes),
@@ -142,17 +142,17 @@ def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
 
 def modes_of_benchmark(name: str | None) -> Modes | None:
     """What query ids of a benchmark of ours may carry, also where only a part of it is named; None for anything else."""
-    from toolkit.benchmarks import find
+    from toolkit.benchmarks import find, load
 
     selection = find(name) if name else None
-    return registry.benchmark(selection.benchmark).modes if selection else None
+    return load(selection.benchmark).spec.modes if selection else None
 
 
 def _part(benchmark: Benchmark, group: str, selection: Selection, topics: Sequence[Topic], given: Qrels | None) -> Part:
     if given is None:
         qrels = join_qrels(benchmark.qrels(group, mode) for mode in selection.modes or ("",))
     else:
-        own = of_queries(given, {topic.query_id for topic in topics})
+        own = given.select(topic.query_id for topic in topics)
         qrels = replace(subtopics.with_all_perspectives(own, topics), modes=benchmark.spec.modes)
     row = next(row for row in benchmark.spec.groups if row["name"] == group)
     return Part(

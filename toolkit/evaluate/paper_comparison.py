@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolkit import benchmarks, registry
+from toolkit import benchmarks
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.tabular import aligned, to_csv, to_json
@@ -41,7 +41,7 @@ def paper_of(benchmark: str | None) -> tuple[str, tuple[str, ...]]:
     selection = benchmarks.find(benchmark) if benchmark else None
     if selection is None:
         raise ToolkitError("published numbers are of a benchmark", "--benchmark ID, one of ours")
-    if registry.benchmark(selection.benchmark).mini:
+    if benchmarks.load(selection.benchmark).spec.mini:
         raise ToolkitError(
             f"{selection.benchmark} was written for this project: its scores are never set beside published ones",
             "evaluate a run of the published benchmark",

@@ -6,7 +6,6 @@ from collections import defaultdict
 
 from toolkit.core.errors import ToolkitError
 from toolkit.evaluate.judgments import Judgments, Part
-from toolkit.evaluate.run_inputs import of_queries
 from toolkit.evaluate.subtopics import has_subtopics, perspectives
 
 MANY = 3  # perspectives from which on questions are of one kind
@@ -35,7 +34,7 @@ def by_type(judgments: Judgments) -> tuple[tuple[Part, ...], list[str]]:
     parts, split = [], judgments.modes.split
     for kind, query_ids in sorted(members.items()):
         cores = {base: known[base] for base in (split(query_id)[0] for query_id in query_ids) if base in known}
-        parts.append(Part(f"type {kind}", of_queries(qrels, query_ids), cores or None))
+        parts.append(Part(f"type {kind}", qrels.select(query_ids), cores or None))
     return tuple(parts), notes
 
 

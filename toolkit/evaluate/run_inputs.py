@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -165,12 +165,3 @@ def sorted_by_query(qrels: Qrels) -> Qrels:
     codes = np.empty(len(order), np.int32)
     codes[order] = np.arange(len(order), dtype=np.int32)
     return replace(qrels, query_ids=tuple(qrels.query_ids[code] for code in order), queries=codes[qrels.queries])
-
-
-def of_queries(qrels: Qrels, query_ids: Collection[str]) -> Qrels:
-    """The judgments of these queries only, in their order."""
-    keep = np.array([query_id in query_ids for query_id in qrels.query_ids], bool)
-    codes, rows = (np.cumsum(keep) - 1).astype(np.int32), keep[qrels.queries]
-    columns = {name: getattr(qrels, name)[rows] for name in ("docs", "relevance", "subtopics")}
-    names = tuple(query_id for query_id, wanted in zip(qrels.query_ids, keep, strict=True) if wanted)
-    return replace(qrels, query_ids=names, queries=codes[qrels.queries[rows]], **columns)

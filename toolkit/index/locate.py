@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit import registry
-from toolkit.benchmarks import Benchmark, Collection, find, load, open_collection
+from toolkit.benchmarks import Benchmark, Collection, find, is_benchmark_folder, load, open_collection
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
 from toolkit.core.progress import say
@@ -86,7 +86,7 @@ def find_index(name: str, system: SystemSpec | None = None, build: Build | None 
     than the system searches or holds the vectors of another one (see `toolkit.formats.indexes.check_made_with`).
     """
     kind_for(system)
-    if Path(name).is_dir():
+    if Path(name).is_dir() and not is_benchmark_folder(name):
         return lambda group: in_folder(Path(name), system)
     if name in registry.indexes() or name in registry.index_aliases():
         return lambda group: prebuilt(registry.index(name), system)
@@ -220,7 +220,7 @@ def named_corpus(name: str, processes: int = 1) -> tuple[Corpus, str]:
 
     Raises ToolkitError where it is nothing of that, and where a benchmark has several corpora.
     """
-    if name == "-" or Path(name).exists():
+    if name == "-" or (Path(name).exists() and not is_benchmark_folder(name)):
         return corpus_from_files(name, processes), DEFAULT_LANGUAGE
     selection = find(name)
     collection = load(selection.benchmark) if selection else _foreign_corpus(name)

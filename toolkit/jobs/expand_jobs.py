@@ -104,7 +104,7 @@ class ExpandJob(Job[Expanded]):
         provenance = Provenance().step("expansion", {**product.facts, "query": self.query, **product.size})
         self.output.write(
             lambda path: write_topics(product.topics, path, form),
-            provenance.having(topics=topics_facts(self.topics.name, self.topics.topics)),
+            provenance.having(topics=topics_facts(self.topics.name, self.topics.topics, self.topics.folder)),
             tag=self.source,
             counts={"queries": len(product.topics), "topics": topics_digest(product.topics)},
             started=started,

@@ -92,7 +92,7 @@ class JudgeJob(AskingJob[Judged]):
     def write(self, product: Judged, started: float) -> None:
         """The qrels with their record."""
         provenance = Provenance().step("judging", product.report)
-        topics = topics_facts(self.topics.name, self.topics.topics)
+        topics = topics_facts(self.topics.name, self.topics.topics, self.topics.folder)
         self.output.write(
             lambda path: write_qrels(product.qrels, path),
             provenance.having(topics=topics, judged_runs=[recorded.facts for recorded in self.inputs]),
@@ -124,7 +124,7 @@ class StanceJob(AskingJob[Stances]):
         provenance = Provenance().step("judging", {**report, **counts})
         self.output.write(
             lambda path: write_stances(product, path),
-            provenance.having(topics=topics_facts(self.topics.name, self.topics.topics)),
+            provenance.having(topics=topics_facts(self.topics.name, self.topics.topics, self.topics.folder)),
             tag=self.judge.spec.name,
             counts={"queries": len(product.supporting), "lines": len(product.supporting)},
             started=started,

@@ -7,6 +7,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolkit.benchmarks import is_benchmark_folder
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT
 from toolkit.index import corpus_name
@@ -110,7 +111,7 @@ def _retrieval(names: Sequence[str], fuse: str, how: dict[str, Any], reranker: R
 
         step = Fuse(*steps, method=fuse, hits=common["hits"])
     kinds, index = {one.chosen.spec.kind for one in steps}, common.get("index")
-    if index and len(kinds) > 1 and Path(index).is_dir():
+    if index and len(kinds) > 1 and Path(index).is_dir() and not is_benchmark_folder(index):
         hint = "search the index of each alone, and `tandem fuse` the runs"
         raise ToolkitError(f"{step.tag} searches indexes of {len(kinds)} kinds, {index} is one", hint)
     return step

@@ -25,9 +25,10 @@ def file_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def topics_facts(name: str, topics: Sequence[Topic]) -> dict[str, Any]:
-    """What a record says of topics: their name, how many there are, their digest."""
-    return {"name": name, "queries": len(topics), "sha256": topics_digest(topics)}
+def topics_facts(name: str, topics: Sequence[Topic], folder: str = "") -> dict[str, Any]:
+    """What a record says of topics: their name, the folder that their benchmark lies in, how many there are, their digest."""
+    facts = {"name": name, **({"folder": folder} if folder else {})}
+    return {**facts, "queries": len(topics), "sha256": topics_digest(topics)}
 
 
 def topics_digest(topics: Sequence[Topic]) -> str:

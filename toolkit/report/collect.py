@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit import registry
-from toolkit.benchmarks import find, resolve_topics
+from toolkit.benchmarks import find, load, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import Modes
 from toolkit.core.runs import Run
@@ -120,7 +119,7 @@ def _model_of(
     selection = find(name) if name else None
     return ReportModel(
         name=judgments.name,
-        benchmark=registry.benchmark(selection.benchmark) if selection else None,
+        benchmark=load(selection.benchmark).spec if selection else None,
         judgments=judgments,
         runs=tuple(sorted(runs, key=lambda facts: order.index(facts.heading))),
         measures=tuple(dict.fromkeys(row.measure for row in scores.rows)),

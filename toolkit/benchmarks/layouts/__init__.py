@@ -26,7 +26,7 @@ from types import ModuleType
 from toolkit.benchmarks.minis import MINIS
 from toolkit.core.errors import ToolkitError
 
-LAYOUTS = ("berds", "followir", "infosearch", "instructir", "nevir")
+LAYOUTS = ("berds", "folder", "followir", "infosearch", "instructir", "nevir")
 
 
 def layout_of(layout: str, name: str = "") -> ModuleType:

@@ -1,0 +1,218 @@
+"""The topics of a folder: a row a query with its instructions (`topics.jsonl`), or a file a mode in any form of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolkit.benchmarks.own.remarks import Remarks
+from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import BASE, Modes, join_mode
+from toolkit.core.topics import Topic
+from toolkit.core.yaml_json import Malformed, decode_json
+from toolkit.formats import read_topics
+from toolkit.formats.lines import read_bytes, text_lines
+from toolkit.registry.loader import NAME, did_you_mean
+
+ONE_GROUP = "all"  # what the only group is called
+KEYS = ("id", "query", "instruction", "instructions", "group", "core", "condition", "perspectives", "wordings", "title")
+IDS = ("id", "_id", "query_id", "qid")
+
+
+class Place(NamedTuple):
+    """Where a query stands."""
+
+    path: Path
+    line: int
+
+
+@dataclass(frozen=True)
+class OwnTopics:
+    """What the files say.
+
+    topics  group -> mode -> its queries; the groups in the order in which they come
+    places  base id -> where it stands
+    groups  base id -> its group
+    """
+
+    topics: Mapping[str, Mapping[str, list[Topic]]] = field(default_factory=dict)
+    places: Mapping[str, Place] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class _Query:
+    """A query, as its row or its files have it."""
+
+    place: Place
+    base_id: str
+    query: str
+    group: str = ""
+    core: str = ""
+    texts: dict[str, str] = field(default_factory=dict)  # mode -> what a system is given
+    instructions: dict[str, str] = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)  # further fields of Topic
+
+
+def from_rows(path: Path, modes: Modes, remarks: Remarks) -> OwnTopics:
+    """The queries of `topics.jsonl`, each posed in every mode."""
+    queries: dict[str, _Query] = {}
+    for line, row in _rows(path, remarks):
+        if (query := _query(Place(path, line), row, modes, remarks)) is None:
+            continue
+        if (first := queries.get(query.base_id)) is not None:
+            remarks.wrong(path, line, f"query {query.base_id} again, first on line {first.place.line}", "ids are unique")
+        else:
+            queries[query.base_id] = query
+    if not queries and not remarks.problems:
+        remarks.wrong(path, 0, "no topics in it", 'a line is {"id": "q1", "query": "..."}')
+    return _assembled(list(queries.values()), modes, remarks)
+
+
+def from_files(files: Sequence[tuple[Path, str, str]], modes: Modes, remarks: Remarks) -> OwnTopics:
+    """The queries of a file a mode (and group): (path, group, mode). Ids carry their mode or, in every file, none."""
+    queries: dict[str, _Query] = {}
+    posed: dict[str, set[str]] = {}
+    for path, group, mode in files:
+        try:
+            topics = read_topics(path)
+        except ToolkitError as error:
+            remarks.of_error(path, error)
+            continue
+        ending = f"-{mode}" if mode and all(topic.query_id.endswith(f"-{mode}") for topic in topics) else ""
+        for topic in topics:
+            base = topic.query_id.removesuffix(ending)
+            found = {"condition": topic.condition, "perspectives": topic.perspectives, "wordings": topic.wordings}
+            query = queries.setdefault(base, _Query(Place(path, 0), base, topic.query, group, topic.group_id, more=found))
+            if query.group != group:
+                remarks.wrong(path, 0, f"query {base} is in {query.place.path.name} too", "a query is in one group")
+            query.texts[mode], query.instructions[mode] = topic.text, topic.instruction
+            posed.setdefault(base, set()).add(mode)
+    for base, known in posed.items():
+        if lacking := [mode for mode in modes if mode not in known]:
+            remarks.wrong(queries[base].place.path, 0, f"query {base} is not in mode {lacking[0]}", "pose it in every mode")
+    return _assembled(list(queries.values()), modes, remarks)
+
+
+def _rows(path: Path, remarks: Remarks) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    try:
+        lines = list(text_lines(read_bytes(path), str(path)))
+    except ToolkitError as error:
+        remarks.of_error(path, error)
+        return
+    for number, line in lines:
+        try:
+            row = decode_json(line)
+        except Malformed as error:
+            remarks.wrong(path, number, f"not JSON: {error}", "every line is one JSON object")
+            continue
+        if isinstance(row, dict):
+            yield number, row
+        else:
+            remarks.wrong(path, number, f"expected an object, found {line.strip()[:40]}", "every line is one JSON object")
+
+
+def _query(place: Place, row: Mapping[str, Any], modes: Modes, remarks: Remarks) -> _Query | None:
+    """The query of a row; None where it has no id. What is wrong with it goes to `remarks`."""
+
+    def wrong(what: str, todo: str) -> None:
+        remarks.wrong(*place, what, todo)
+
+    base = next((row[name] for name in IDS if row.get(name) not in (None, "")), "")
+    base = str(base) if type(base) is int else base
+    if not isinstance(base, str) or base.split() != [base]:
+        wrong(f"the id {base!r} is no id" if base else "no id", 'ids are texts without white space: "id": "q1"')
+        return None
+    if (mode := modes.split(base)[1]) and base not in modes:
+        wrong(f"the id {base} carries the mode {mode}", f"write {base.removesuffix(f'-{mode}')}: the mode is added")
+    text = row.get("query", row.get("text", row.get("title")))
+    if not isinstance(text, str) or not text.strip():
+        wrong(f"query {base} has no text", '"query": "..." is the core query')
+        text = ""
+    for key in row:
+        if key not in (*KEYS, *IDS, "text") and (near := did_you_mean(key, KEYS)):
+            wrong(f"query {base}: unknown key {key!r}", near.strip())
+    query = _Query(place, base, text.strip(), more={})
+    query.instructions = _instructions(base, row, modes, wrong)
+    for key in ("group", "core", "condition"):
+        value = row.get(key)
+        value = str(value) if type(value) is int else value
+        if value is not None and (not isinstance(value, str) or (key != "condition" and not NAME.fullmatch(value))):
+            wrong(f"query {base}: {key} {str(value)[:40]!r} is no name", "letters, digits and . _ + -")
+        elif value and key == "condition":
+            query.more[key] = value
+        elif value:
+            setattr(query, key, value)
+    perspectives, wordings = row.get("perspectives") or [], row.get("wordings") or {}
+    if isinstance(perspectives, list) and all(isinstance(one, str) and one.strip() for one in perspectives):
+        query.more["perspectives"] = tuple(perspectives)
+    else:
+        wrong(f"query {base}: perspectives are no list of texts", 'write "perspectives": ["...", "..."]')
+    if isinstance(wordings, dict) and all(isinstance(one, str) for one in wordings.values()):
+        query.more["wordings"] = wordings
+    else:
+        wrong(f"query {base}: wordings are no names with texts", 'write "wordings": {"short": "..."}')
+    return query
+
+
+def _instructions(base: str, row: Mapping[str, Any], modes: Modes, wrong: Any) -> dict[str, str]:
+    """Mode -> instruction; without modes a single one, under `""`."""
+    single, given = row.get("instruction"), row.get("instructions")
+    if not modes:
+        if given:
+            wrong(f"query {base} has instructions, benchmark.yaml has no modes", "declare modes: {base: base, pos: instructed}")
+        elif single is not None and not isinstance(single, str):
+            wrong(f"query {base}: the instruction is no text", 'write "instruction": "..."')
+        return {"": single} if isinstance(single, str) else {}
+    if single is not None:
+        wrong(f"query {base} has one `instruction` for several modes", 'write "instructions": {"MODE": "..."}')
+        return {}
+    given = {} if given is None else given
+    if not isinstance(given, dict):
+        wrong(f"query {base}: instructions are no modes with texts", 'write "instructions": {"MODE": "..."}')
+        return {}
+    for mode, text in given.items():
+        if mode not in modes:
+            wrong(f"query {base} has an instruction for mode {mode!r}", f"{did_you_mean(mode, modes)}modes: {', '.join(modes)}")
+        elif not isinstance(text, str):
+            wrong(f"query {base}: the instruction of mode {mode} is no text", 'write a text, or "" for none')
+    for mode, role in modes.items():
+        if role != BASE and mode not in given:
+            wrong(f"query {base} has no instruction for mode {mode}", f'add "{mode}": "..." (or "" where there is none)')
+    return {mode: text for mode, text in given.items() if mode in modes and isinstance(text, str)}
+
+
+def _assembled(queries: Sequence[_Query], modes: Modes, remarks: Remarks) -> OwnTopics:
+    """Topics of every group in every mode. Those of one core query (without `core`, of equal text) share its id."""
+    named = [query for query in queries if query.group]
+    for query in (query for query in queries if named and not query.group):
+        remarks.wrong(*query.place, f"query {query.base_id} has no group, others have", f'add "group": "{named[0].group}"')
+    topics: dict[str, dict[str, list[Topic]]] = {}
+    cores: dict[tuple[str, str], str] = {}
+    for query in queries:
+        group = query.group or ONE_GROUP
+        core = query.core or cores.setdefault((group, query.query), query.base_id)
+        by_mode = topics.setdefault(group, {mode: [] for mode in modes or ("",)})
+        for mode in modes or ("",):
+            by_mode[mode].append(_topic(query, mode, core))
+    return OwnTopics(
+        topics,
+        {query.base_id: query.place for query in queries},
+        {query.base_id: query.group or ONE_GROUP for query in queries},
+    )
+
+
+def _topic(query: _Query, mode: str, core: str) -> Topic:
+    instruction = query.instructions.get(mode, "").strip()
+    topic = Topic(
+        query_id=join_mode(query.base_id, mode),
+        text=query.texts.get(mode) or (f"{query.query} {instruction}" if instruction else query.query),
+        query=query.query,
+        instruction=instruction,
+        mode=mode,
+        group_id=core,
+        original_id=query.base_id,
+    )
+    return replace(topic, **query.more) if query.more else topic

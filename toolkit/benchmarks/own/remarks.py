@@ -1,0 +1,81 @@
+"""What is wrong or odd in a folder: each a line with file, line and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from toolkit.core.errors import ToolkitError
+
+CHECK = "tandem benchmarks check"
+
+
+class Remark(NamedTuple):
+    """One finding.
+
+    path   the file, or the folder itself
+    line   from 1; 0 where it is about the whole file
+    what   is wrong or odd
+    todo   what to do about it
+    odd    a benchmark can be used with it
+    """
+
+    path: Path
+    line: int
+    what: str
+    todo: str
+    odd: bool = False
+
+    def __str__(self) -> str:
+        place = f"{self.path}, line {self.line}" if self.line else str(self.path)
+        return f"{place}: {self.what}; {self.todo}"
+
+
+class Remarks(list[Remark]):
+    """Findings as they are made."""
+
+    def wrong(self, path: Path, line: int, what: str, todo: str) -> None:
+        """A problem: nothing can be made of the folder until it is mended."""
+        self.append(Remark(path, line, what, todo))
+
+    def odd(self, path: Path, line: int, what: str, todo: str) -> None:
+        """What may be meant so, and often is not."""
+        self.append(Remark(path, line, what, todo, odd=True))
+
+    def of_error(self, path: Path, error: ToolkitError) -> None:
+        """What a reader refuses a file for: each of its problems, with the lines that they name."""
+        problems: Sequence[object] = error.problems or [error.message.removeprefix(str(path)).lstrip(",: ")]
+        for problem in problems:
+            line, what = getattr(problem, "line", None), getattr(problem, "message", None)
+            if what is None:
+                line, what = _split(str(problem))
+            self.wrong(path, line or 0, what, error.hint or "mend the file")
+
+    @property
+    def problems(self) -> list[Remark]:
+        """What is wrong, file by file and line by line."""
+        return in_order(remark for remark in self if not remark.odd)
+
+
+def in_order(remarks: Iterable[Remark]) -> list[Remark]:
+    """Each once, by file and line, those of a whole file first."""
+    return sorted(dict.fromkeys(remarks), key=lambda remark: (str(remark.path), remark.line))
+
+
+def refuse(folder: Path, problems: Sequence[Remark]) -> None:
+    """One ToolkitError for all that is wrong in a folder; nothing where nothing is."""
+    if len(problems) == 1:
+        only = problems[0]
+        place = f"{only.path}, line {only.line}" if only.line else str(only.path)
+        raise ToolkitError(f"{place}: {only.what}", only.todo)
+    if problems:
+        hint = f"`{CHECK} {folder}` says everything that is wrong or odd"
+        raise ToolkitError(f"the benchmark in {folder} has {len(problems)} problems", hint, problems=problems)
+
+
+def _split(text: str) -> tuple[int, str]:
+    """`line 3: no id` -> (3, `no id`)."""
+    head, colon, rest = text.partition(": ")
+    number = head.removeprefix("line ")
+    return (int(number), rest) if colon and head.startswith("line ") and number.isdigit() else (0, text)
