@@ -13,6 +13,7 @@ from toolkit import shell
 from toolkit.__main__ import commands
 from toolkit.core.specs import ENDPOINT
 
+ANALYSES = ("order", "paraphrase", "overlap", "diversity", "dimensions", "coverage", "stance", "crosslingual", "measures")
 # option -> commands in which the name means something else, and why
 OTHER = {
     "--all": {"regress run": "runs", "runs verify": "problems"},
@@ -21,9 +22,10 @@ OTHER = {
         **dict.fromkeys(("runs verify", "runs convert"), "what a file is compared with or translated by"),
     },
     "--fix": {"runs verify": "names a file", "cache verify": "removes what is left over"},
-    "--format": dict.fromkeys(
-        ("evaluate", "report", "expand merge", "expand run", "benchmarks published"), "what can be written"
-    ),
+    "--format": {
+        **dict.fromkeys(("evaluate", "report", "expand merge", "expand run", "benchmarks published"), "what can be written"),
+        **dict.fromkeys(("diff", *(f"analyze {name}" for name in ANALYSES)), "what can be written"),
+    },
     "--from": {
         "benchmarks fetch": "a folder",
         "runs convert": "a form",

@@ -19,6 +19,40 @@ def common(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--version", action="version", version=f"tandem-ir {__version__}", help="print the version, and exit")
 
 
+def table_options(
+    parser: argparse.ArgumentParser,
+    *formats: str,
+    numbers: bool = True,
+    output: bool = True,
+    tsv: bool = False,
+) -> None:
+    """How tables are shown, for `shell.write_tables`: `--format`, `--all`, `--sort`, `--percent`, `--decimals`, `--output`.
+
+    formats  what the command can write beside the usual forms
+    numbers  whether there are scores, for `--percent` and `--decimals`
+    output   whether `--output` is a file for the tables; otherwise the command has an option of that name itself
+    tsv      whether a pipe gets tab-separated lines, otherwise the aligned table
+    """
+    group = parser.add_argument_group("tables")
+    known = ("table", "json", "csv", "tsv", "latex", "markdown", *formats)
+    default = "table; tsv in a pipe" if tsv else "table"
+    group.add_argument("--format", choices=known, help=_with_default("how results are written", default))
+    parser.set_defaults(format_piped="tsv" if tsv else "table")
+    group.add_argument("--all", action="store_true", help="every column, also those that do not fit the terminal")
+    group.add_argument("--sort", metavar="COLUMN", help="order rows by a column, best or largest first")
+    if numbers:
+        group.add_argument("--percent", action="store_true", help="show fractions times 100 (not in json and csv)")
+        digits = "digits behind the point, not in json and csv (default: 4; 2 with --percent)"
+        group.add_argument("--decimals", type=int, choices=range(17), metavar="N", help=digits)
+    if output:
+        output_option(group)
+
+
+def output_option(group: argparse._ActionsContainer) -> None:
+    """`--output` of results."""
+    group.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
+
+
 def dry_run_option(group: argparse._ActionsContainer) -> None:
     """`--dry-run`."""
     group.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")

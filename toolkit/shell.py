@@ -11,17 +11,18 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolkit.core.errors import ToolkitError, missing_module
-from toolkit.core.progress import set_quiet
-from toolkit.core.terminal import safe_streams
+from toolkit.core.progress import each_once, say, set_quiet
+from toolkit.core.terminal import has_colour, raw, safe_streams, width_of
 from toolkit.options import common
 
 if TYPE_CHECKING:
+    from toolkit.core.aligned_table import Table
     from toolkit.jobs import Job, RunJob
 
 Product = TypeVar("Product")
@@ -123,9 +124,62 @@ def subcommands(parser: argparse.ArgumentParser) -> Callable[..., argparse.Argum
 
 
 def note(message: str) -> None:
-    """A line on standard error that `--quiet` silences (results alone go to standard output)."""
-    if not _settings["quiet"]:
-        print(message, file=sys.stderr, flush=True)
+    """A line on standard error that `--quiet` silences (results alone go to standard output); said once in a command."""
+    say(message)
+
+
+def write_tables(
+    tables: Table | Sequence[Table],
+    args: argparse.Namespace,
+    *,
+    forms: Mapping[str, Callable[[], str]] | None = None,
+    heads: bool = True,
+    output: str | None = None,
+) -> None:
+    """Print what a command shows as `options.table_options` say.
+
+    On a terminal columns that do not fit are left out; `--all`, a pipe and `--output` give all of them.
+
+    forms  format -> its text, for those that have other rows than the table (`evaluate --format csv` is a row a number)
+    heads  whether tab-separated lines have heads
+    output where to write, otherwise to `--output`
+    """
+    from toolkit.core.aligned_table import Table, TableStyle, prepared, to_text, without_notes
+    from toolkit.core.files import open_output
+    from toolkit.core.table_forms import FORMS
+
+    tables = [tables] if isinstance(tables, Table) else list(tables)
+    output = output or args.output or "-"
+    terminal = sys.stdout if output == "-" and sys.stdout.isatty() else None
+    style = TableStyle(
+        width_of(terminal) if terminal else None,
+        args.all,
+        getattr(args, "percent", False),
+        getattr(args, "decimals", None),
+        args.sort or "",
+        terminal is not None and has_colour(terminal),
+    )
+    chosen = args.format or ("table" if terminal else args.format_piped)
+    programs = chosen in ("json", "csv")
+    tables = prepared(tables, style._replace(percent=style.percent and not programs))
+    if chosen == "table":
+        text = to_text(list(map(without_notes, tables)) if _settings["quiet"] else tables, style, terse=_settings["quiet"])
+        if terminal:  # what stands in cells is visible there by now, and colours are to get through
+            raw(terminal).write(text)
+            return
+    elif forms and chosen in forms:
+        text = forms[chosen]()
+    else:
+        how = {"heads": heads} if chosen == "tsv" else {}
+        text = "\n".join(FORMS[chosen](table, style, **how) for table in tables)
+    if chosen not in ("table", "json"):  # they have no place for notes
+        for line in (line for table in tables for line in table.notes):
+            note(line)
+    if terminal:
+        sys.stdout.write(text)
+        return
+    with open_output(output) as file:
+        file.write(text.encode())
 
 
 _settings: dict[str, Any] = {"quiet": False, "status": None}
@@ -144,7 +198,7 @@ def guard(
     """
     _speak_utf8()
     _settings["status"] = None  # an exception that is let through has Python's own
-    with safe_streams():
+    with safe_streams(), each_once():
         _settings["status"] = status = _guarded(parser, run, sys.argv[1:] if argv is None else argv)
     return status
 

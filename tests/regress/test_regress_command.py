@@ -161,5 +161,5 @@ def test_wrong_usage_ends_with_2(arguments, message):
 
 def test_list_names_what_is_registered(home):
     lines = tandem("regress", "list").splitlines()
-    assert any(line.startswith(f"{INS} ") for line in lines)
-    assert any(line.startswith("infosearch.bm25.v1 ") and line.endswith("(needs infosearch)") for line in lines)
+    assert any(line.startswith(f"{INS}\t") for line in lines)
+    assert any(line.startswith("infosearch.bm25.v1\t") and line.endswith("\tinfosearch") for line in lines)

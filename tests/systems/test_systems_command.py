@@ -9,6 +9,7 @@ import command
 import pytest
 
 from toolkit import registry
+from toolkit.core.aligned_table import shown
 from toolkit.core.documents import Doc
 from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.specs import SystemSpec
@@ -82,6 +83,7 @@ def test_kind_paper_and_the_users_file_choose_rows(folder):
 
 def test_what_was_not_verified_is_a_question_mark():
     rows = list(listing([spec(), spec(name="y", checkpoint="", kind="bm25", size="")]))
+    rows = [tuple(map(shown, row)) for row in rows]
     assert rows == [("x", "dense", "?", "?", "facts only", "-"), ("y", "bm25", "-", "-", "facts only", "-")]
 
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from toolkit import registry
 from toolkit.benchmarks.group_data import part_name
+from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
-from toolkit.options import ids_option
+from toolkit.options import ids_option, table_options
 from toolkit.registry.loader import did_you_mean
-from toolkit.shell import command, guard, note, subcommands
+from toolkit.shell import command, guard, note, subcommands, write_tables
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import Selection
@@ -28,11 +29,13 @@ Anserini's and Pyserini's own reader of TREC topics keeps only the digits of an 
 def parser() -> argparse.ArgumentParser:
     result = command("benchmarks", __doc__)
     add = subcommands(result)
-    add("list", "list every benchmark, and what of it is on this machine", list_all)
+    list_parser = add("list", "list every benchmark, and what of it is on this machine", list_all)
+    table_options(list_parser, numbers=False, tsv=True)
     show_parser = add("show", "show all that is known of one benchmark", show)
     show_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
     stats = "its sizes, computed, beside what its paper's table of statistics prints"
     show_parser.add_argument("--stats", action="store_true", help=stats)
+    table_options(show_parser, numbers=False, tsv=True)
     export_parser = add("export", "write topics, qrels, candidates and corpora as files", export_files, EXPORT_NOTE)
     export_parser.add_argument("id", metavar="ID", help="a benchmark or a part of it (infosearch-audience-ins)")
     export_parser.add_argument("--to", metavar="DIR", type=Path, required=True, help="folder to write into")
@@ -42,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     fetch_parser.add_argument("--from", metavar="DIR", type=Path, dest="folder", help="a folder with the published files")
     verify_parser = add("verify", "check what is on this machine: counts, checksums, files made from sources", verify_all)
     verify_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
+    table_options(verify_parser, numbers=False, tsv=True)
     published_parser = add(
         "published", "show the numbers that a benchmark's paper prints, and where they contradict each other", published
     )
@@ -64,7 +68,7 @@ def main(args: argparse.Namespace) -> int | None:
 
 
 def list_all(args: argparse.Namespace) -> None:
-    print("name\tgroups\tmodes\there\tdescription")
+    rows = []
     registry.warn_unread("benchmarks")
     for spec in registry.benchmarks().values():
         try:
@@ -73,7 +77,10 @@ def list_all(args: argparse.Namespace) -> None:
             note(f"warning: left out: {error.message}")
             continue
         shown = "all" if len(here) == len(spec.groups) else ",".join(here) or "none"
-        print(f"{spec.name}\t{len(spec.groups)}\t{','.join(spec.modes)}\t{shown}\t{spec.description}")
+        rows.append((spec.name, len(spec.groups), ",".join(spec.modes), shown, spec.description))
+    names = ("groups", "modes", "here")
+    columns = (Column("name", label=True), *map(Column, names), Column("description", prose=True, priority=1))
+    write_tables(Table(columns, rows), args)
 
 
 def _here(spec: BenchmarkSpec) -> tuple[str, ...]:
@@ -85,7 +92,7 @@ def _here(spec: BenchmarkSpec) -> tuple[str, ...]:
 def show(args: argparse.Namespace) -> None:
     selection = _whole(args.id)
     if args.stats:
-        return _show_statistics(selection)
+        return _show_statistics(selection, args)
     spec = registry.benchmark(selection.benchmark)
     here = _here(spec)
     print(f"{spec.name}: {spec.description}")
@@ -103,17 +110,27 @@ def show(args: argparse.Namespace) -> None:
         print(f"  {part_name(spec.name, group['name'])} ({state}){': ' if text else ''}{text}")
 
 
-def _show_statistics(selection: Selection) -> None:
+def _show_statistics(selection: Selection, args: argparse.Namespace) -> None:
     from toolkit.benchmarks import load
     from toolkit.benchmarks.statistics import own_statistics, printed_statistics, shown
 
     benchmark = load(selection.benchmark)
     present = [group for group in selection.groups if benchmark.is_present(group)]
     rows = list(printed_statistics(benchmark, selection.groups, present)) or own_statistics(benchmark, present)
-    print("place\tstatistic\tprinted\tcomputed\tnote")
+    cells = []
     for row in rows:
         printed, remark = ("", "") if row.printed is None else (row.printed.value, _remark(row))
-        print(row.place, row.statistic, printed, shown(row.value), remark, sep="\t")
+        cells.append((row.place, row.statistic, _number(printed), _number(shown(row.value)), remark))
+    labels = (Column("place", label=True), Column("statistic", label=True))
+    write_tables(Table((*labels, Column("printed"), Column("computed"), Column("note", prose=True)), cells), args)
+
+
+def _number(text: object) -> Cell:
+    """A statistic as it is printed; sorted by its value."""
+    try:
+        return Number(float(text), text=str(text))
+    except ValueError:
+        return str(text)
 
 
 def _remark(row: Row) -> str:
@@ -214,8 +231,9 @@ def verify_all(args: argparse.Namespace) -> int:
     findings = list(verify(load(selection.benchmark), selection.groups))
     if not findings:
         raise ToolkitError(f"nothing of {args.id} is on this machine", f"tandem benchmarks fetch {args.id}", status=1)
-    for finding in findings:
-        print(f"{finding.group}\t{finding.check}\t{finding.problem or 'OK'}")
+    columns = (Column("group", label=True), Column("check", label=True), Column("outcome", prose=True))
+    rows = [(finding.group, finding.check, finding.problem or "OK") for finding in findings]
+    write_tables(Table(columns, rows), args, heads=False)
     return int(any(finding.problem for finding in findings))
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.options import dry_run_option
-from toolkit.shell import command, guard, note, subcommands
+from toolkit.core.aligned_table import Column, Number, Table
+from toolkit.options import dry_run_option, table_options
+from toolkit.shell import command, guard, note, subcommands, write_tables
 
 
 def parser() -> argparse.ArgumentParser:
     result = command("cache", __doc__)
     add = subcommands(result)
-    add("list", "list what is cached, with its size", list_all)
+    table_options(add("list", "list what is cached, with its size", list_all), numbers=False, tsv=True)
     verify_parser = add("verify", "find unfinished downloads, and cached benchmarks that have changed", verify)
     verify_parser.add_argument("--fix", action="store_true", help="remove the temporary files of processes that were killed")
+    table_options(verify_parser, numbers=False, tsv=True)
     remove_parser = add("remove", "remove entries by the names that `list` shows", remove)
     remove_parser.add_argument("names", metavar="NAME", nargs="+", help="an entry, as in `list`")
     dry_run_option(remove_parser)
@@ -30,8 +32,8 @@ def list_all(args: argparse.Namespace) -> None:
     from toolkit.store import home, shown
 
     cached = entries()
-    for entry in cached:
-        print(f"{entry.name}\t{shown(entry.size)}")
+    rows = [(entry.name, Number(entry.size, text=shown(entry.size))) for entry in cached]
+    write_tables(Table((Column("name", label=True), Column("size")), rows), args, heads=False)
     note(f"{home()}: {len(cached)} entries, {shown(sum(entry.size for entry in cached))}")
 
 
@@ -42,8 +44,8 @@ def verify(args: argparse.Namespace) -> int:
         for path in remove_leftovers():
             note(f"removed {path}")
     left = list(problems())
-    for name, problem in left:
-        print(f"{name}\t{problem}")
+    if left:
+        write_tables(Table((Column("name", label=True), Column("problem", prose=True)), left), args, heads=False)
     note(f"{len(left)} problems")
     return int(bool(left))
 

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from toolkit.core.terminal import raw, visible
+from toolkit.core.terminal import raw, visible, width_of, wrapped
 
 LOG_EVERY = 30.0  # seconds between lines in a log
 _quiet = False
 _notes: list[str] | None = None  # where notes go instead of standard error
+_said: set[str] | None = None  # what a command has said
 
 
 def set_quiet(quiet: bool) -> None:
@@ -42,12 +43,25 @@ def is_shown() -> bool:
     return not _quiet and sys.stderr.isatty()
 
 
+@contextmanager
+def each_once() -> Iterator[None]:
+    """Within the block, a command, the same line is said once."""
+    global _said
+    before, _said = _said, set()
+    try:
+        yield
+    finally:
+        _said = before
+
+
 def say(message: str) -> None:
-    """A line on standard error about the work, which `--quiet` silences."""
+    """A line on standard error about the work, which `--quiet` silences; wrapped on a terminal."""
     if _notes is not None:
         _notes.append(message)
-    elif not _quiet:
-        print(visible(message), file=sys.stderr, flush=True)
+    elif not _quiet and (_said is None or message not in _said):
+        if _said is not None:
+            _said.add(message)
+        print("\n".join(wrapped(visible(message), width_of(sys.stderr))), file=sys.stderr, flush=True)
 
 
 def say_first(notes: Sequence[str], number: int = 3) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import Any, TextIO
 from urllib.parse import unquote, urlsplit
 
@@ -87,6 +89,45 @@ def safe_streams() -> Iterator[None]:
 def raw(stream: TextIO) -> TextIO:
     """The stream itself, for a library that draws with control characters of its own."""
     return stream.stream if isinstance(stream, SafeStream) else stream
+
+
+CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Whether colours are shown: on a terminal that has them, unless NO_COLOR (https://no-color.org) is set."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def painted(text: str, colour: str) -> str:
+    """The text in one of `CODES`, for a terminal's `raw` stream."""
+    return f"\x1b[{CODES[colour]}m{text}\x1b[0m"
+
+
+def width_of(stream: TextIO) -> int | None:
+    """How many characters a line of the terminal has; None where the stream is none."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def wrapped(text: str, width: int | None, first: str = "", rest: str | None = None) -> list[str]:
+    """A line in lines of at most `width` characters, those after the first set in; words (paths, ids) are never broken.
+
+    first, rest  what stands before the first line, and before the others (by default as many blanks and two)
+    """
+    rest = " " * (len(first) or 2) if rest is None else rest
+    if width is None or length(first + text) <= width:
+        return [first + text]
+    how = {"break_long_words": False, "break_on_hyphens": False}
+    return wrap(text, max(width, len(rest) + 1), initial_indent=first, subsequent_indent=rest, **how) or [first]
+
+
+def length(text: str) -> int:
+    """How many columns of a terminal a text takes: Chinese characters take two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def redact_logs() -> None:

@@ -31,9 +31,10 @@ from toolkit.options import (
     pooling_option,
     recipe_options,
     system_option,
+    table_options,
     threads_option,
 )
-from toolkit.shell import command, guard, note, report
+from toolkit.shell import command, guard, note, report, write_tables
 
 if TYPE_CHECKING:
     from toolkit.formats.documents import Corpus
@@ -82,6 +83,7 @@ def parser() -> argparse.ArgumentParser:
     model.add_argument("--keep-vectors", action="store_true", help="leave the encoded vectors in DIR.vectors (faiss)")
     model_options(model)
     dry_run_option(parser)
+    table_options(parser, numbers=False, output=False, tsv=True)
     return parser
 
 
@@ -91,7 +93,7 @@ def main(args: argparse.Namespace) -> int:
     jvm.set_debug(args.debug)
     verb, *names = args.what
     if verb == "list" and len(names) <= 1:
-        return _list(*names)
+        return _list(args, *names)
     if verb in ("fetch", "verify") and len(names) == 1:
         return _fetch(names[0], args) if verb == "fetch" else _verify(Path(names[0]))
     if names:
@@ -131,16 +133,20 @@ def _say(output: Path, counts: Counts, corpus: Corpus | None = None) -> int:
     return 0
 
 
-def _list(word: str = "") -> int:
+def _list(args: argparse.Namespace, word: str = "") -> int:
     from toolkit import registry
+    from toolkit.core.aligned_table import Column, Number, Table
     from toolkit.store import index_folder
 
     registry.warn_unread("indexes")
+    rows = []
     for spec in registry.indexes().values():
         if word in spec.name:
-            documents = "" if spec.documents is None else spec.documents
             here = "here" if index_folder(spec).exists() else ""
-            print(spec.name, spec.kind, f"{spec.size / 1e9:.2f} GB", documents, here, sep="\t")
+            size = Number(spec.size, text=f"{spec.size / 1e9:.2f} GB")
+            rows.append((spec.name, spec.kind, size, spec.documents, here))
+    columns = (Column("name", label=True), *map(Column, ("kind", "size", "documents", "here")))
+    write_tables(Table(columns, rows), args, heads=False, output=args.output or "-")
     return 0
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
@@ -28,10 +28,11 @@ from toolkit.options import (
     prompt_option,
     recipe_options,
     show_prompt_option,
+    table_options,
     text_options,
     topics_option,
 )
-from toolkit.shell import command, guard, make, note
+from toolkit.shell import command, guard, make, note, write_tables
 
 if TYPE_CHECKING:
     from toolkit.jobs.judge_jobs import JudgeJob
@@ -57,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     )
     metadata_option(out)
     dry_run_option(out)
+    table_options(made, output=False, tsv=True)
     return made
 
 
@@ -208,7 +210,7 @@ def score(args: argparse.Namespace) -> int:
             return say_plan(judge, labels)
         rows = score_judge(judge, labels, seed)
         emit_warnings(judge)
-    table([("judge", *Agreement._fields), *((row.judge, *row.agreement) for row in rows)], args.output)
+    table(("judge", *Agreement._fields), ((row.judge, *row.agreement) for row in rows), args)
     return 0
 
 
@@ -241,13 +243,8 @@ def correct(args: argparse.Namespace, job: JudgeJob) -> int:
     qrels = judge_run(job.runs, job.topics, job.texts, job.judge, job.depth).qrels
     rows = correct(job.runs[0], qrels, labelled, job.judge, measures, seed=args.seed or 0)
     emit_warnings(job.judge)
-    table(
-        [
-            ("measure", "judged", "corrected", "low", "high", "labelled", "unit"),
-            *((row.measure, row.judged, *row.corrected, row.labelled, row.unit) for row in rows),
-        ],
-        args.output,
-    )
+    heads = ("measure", "judged", "corrected", "low", "high", "labelled", "unit")
+    table(heads, ((row.measure, row.judged, *row.corrected, row.labelled, row.unit) for row in rows), args)
     return 0
 
 
@@ -262,14 +259,14 @@ def export(args: argparse.Namespace, job: JudgeJob) -> int:
     return 0
 
 
-def table(rows: Iterable[tuple], output: str | None) -> None:
-    """TSV to a file or standard output: numbers with four decimals, `-` for what is not defined."""
-    from toolkit.core.files import open_output
+def table(heads: Sequence[str], rows: Iterable[tuple], args: argparse.Namespace) -> None:
+    """Numbers of a judge: every float is a fraction, NaN where there is none."""
+    from toolkit.core.aligned_table import Column, Number, Table
 
-    with open_output(output or "-") as out:
-        for row in rows:
-            cells = ("-" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value) for value in row)
-            out.write(("\t".join(cells) + "\n").encode())
+    cells = [[Number(cell, share=True) if isinstance(cell, float) else cell for cell in row] for row in rows]
+    cells = [["-" if cell is None else cell for cell in row] for row in cells]
+    columns = [Column(head, label=not place) for place, head in enumerate(heads)]
+    write_tables(Table(columns, cells), args)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.shell import command, guard, note, subcommands
+from toolkit.options import table_options
+from toolkit.shell import command, guard, note, subcommands, write_tables
 
 if TYPE_CHECKING:
     from toolkit.core.specs import RegressionSpec
@@ -23,7 +24,7 @@ ID = "a registered run (infosearch-mini.bm25.v1); without its version the latest
 def parser() -> argparse.ArgumentParser:
     top = command("regress", __doc__)
     add = subcommands(top)
-    add("list", "list the registered runs", run_list)
+    table_options(add("list", "list the registered runs", run_list), numbers=False, tsv=True)
     show = add("show", "show everything that is registered of a run, as its page in docs/regressions", run_show)
     show.add_argument("id", metavar="ID", help=ID)
     run = add("run", "make registered runs again, from nothing, and compare", run_run, RUN_EPILOG)
@@ -42,13 +43,12 @@ def parser() -> argparse.ArgumentParser:
 
 def run_list(args: argparse.Namespace) -> None:
     from toolkit import registry
+    from toolkit.core.aligned_table import Column, Table
 
     registry.warn_unread("regressions")
-    specs = registry.regressions().values()
-    width = max((len(spec.name) for spec in specs), default=0)
-    for spec in specs:
-        needs = f"  (needs {spec.needs})" if spec.needs else ""
-        print(f"{spec.name:<{width}}  {spec.description}{needs}")
+    rows = [(spec.name, spec.description, spec.needs) for spec in registry.regressions().values()]
+    columns = (Column("id", label=True), Column("description", prose=True), Column("needs", priority=1))
+    write_tables(Table(columns, rows), args, heads=False)
 
 
 def run_show(args: argparse.Namespace) -> None:

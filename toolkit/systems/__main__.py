@@ -16,9 +16,17 @@ from typing import TYPE_CHECKING
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
-from toolkit.options import docs_option, recipe_option, remote_code_option, systems_option, template_options, topics_option
+from toolkit.options import (
+    docs_option,
+    recipe_option,
+    remote_code_option,
+    systems_option,
+    table_options,
+    template_options,
+    topics_option,
+)
 from toolkit.registry.loader import did_you_mean
-from toolkit.shell import command, guard, note, subcommands
+from toolkit.shell import command, guard, note, subcommands, write_tables
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import TopicPart, TopicSet
@@ -35,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     list_parser = add("list", "list every system, and how far it was verified", list_all)
     list_parser.add_argument("--kind", metavar="K", help="only of one kind (dense, cross-encoder, ...)")
     list_parser.add_argument("--paper", metavar="P", help="only those that a paper reports (infosearch, instructir, ...)")
+    table_options(list_parser, numbers=False, tsv=True)
     show_parser = add("show", "show all that is known of one system", show)
     explain_parser = add("explain", "show exactly what a system is sent for a query: text, token ids, digest", explain)
     for sub in (show_parser, explain_parser):
@@ -60,6 +69,7 @@ def main(args: argparse.Namespace) -> int | None:
 
 
 def list_all(args: argparse.Namespace) -> None:
+    from toolkit.core.aligned_table import Table
     from toolkit.registry.choice import known_systems
     from toolkit.systems.system_facts import COLUMNS, listing
 
@@ -73,9 +83,7 @@ def list_all(args: argparse.Namespace) -> None:
     ):
         if wanted is not None and wanted not in values:
             raise ToolkitError(f"no {option} {wanted!r}", f"{did_you_mean(wanted, values)}known: {', '.join(sorted(values))}")
-    print("\t".join(COLUMNS))
-    for row in listing(known, args.kind, args.paper):
-        print("\t".join(row))
+    write_tables(Table(COLUMNS, list(listing(known, args.kind, args.paper))), args)
 
 
 def show(args: argparse.Namespace) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from textwrap import wrap
 from typing import Any
 
+from toolkit.core.aligned_table import Cell, Column, Number
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import DEFAULTS, template_digest
 
@@ -15,7 +17,13 @@ GIB = 2**30
 BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 _PARAMETERS = re.compile(r"(\d+(?:\.\d+)?)([MB])(?: x (\d+))?")
 _UNITS = {"M": 10**6, "B": 10**9}
-COLUMNS = ("name", "kind", "size", "licence", "verified", "papers")
+COLUMNS = (
+    Column("name", label=True),
+    *map(Column, ("kind", "size")),
+    Column("licence", priority=1),
+    Column("verified"),
+    Column("papers", priority=2),
+)
 VERIFIED = {
     "run": "run: this checkpoint was run, and its numbers are tested",
     "tiny checkpoint": "tiny checkpoint: a small random checkpoint of its architecture was tested; this one was never run",
@@ -24,22 +32,29 @@ VERIFIED = {
 WIDTH = 108
 
 
-def listing(systems: Iterable[SystemSpec], kind: str | None = None, paper: str | None = None) -> Iterator[tuple[str, ...]]:
+def listing(systems: Iterable[SystemSpec], kind: str | None = None, paper: str | None = None) -> Iterator[tuple[Cell, ...]]:
     """A row of `COLUMNS` for each system of a kind and a paper (any where None); `?` for what was not verified."""
     for spec in systems:
         if kind in (None, spec.kind) and (paper is None or paper in spec.papers):
             unknown = "?" if spec.checkpoint else "-"
             papers = ",".join(spec.papers) or "-"
-            yield spec.name, spec.kind, spec.size or unknown, spec.licence or unknown, spec.verified, papers
+            size = Number(parameters(spec) or math.nan, text=spec.size or unknown)
+            yield spec.name, spec.kind, size, spec.licence or unknown, spec.verified, papers
 
 
 def weights(spec: SystemSpec, precision: str) -> int | None:
     """The memory that its weights take, in bytes; None where its size is not known."""
+    number = parameters(spec)
+    return None if number is None else number * BYTES[precision]
+
+
+def parameters(spec: SystemSpec) -> int | None:
+    """How many parameters it has; None where its size is not known."""
     size = _PARAMETERS.match(spec.size)
     if size is None:
         return None
     number, unit, towers = size.groups()
-    return round(float(number) * _UNITS[unit]) * int(towers or 1) * BYTES[precision]
+    return round(float(number) * _UNITS[unit]) * int(towers or 1)
 
 
 def overview(spec: SystemSpec) -> Iterator[str]:
