@@ -31,7 +31,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tandem_ir.evaluation import diff, evaluate, report
-from tandem_ir.making import diversify, encode, expand, fuse, index, judge, rerank, search
+from tandem_ir.making import check_system, diversify, encode, expand, fuse, index, judge, rerank, search
 from tandem_ir.reading import load, read_qrels, read_run, read_topics
 from toolkit import __version__
 from toolkit.core.when_imported import when_imported
@@ -45,37 +45,47 @@ if TYPE_CHECKING:
     from toolkit.diversify.diversify_step import Diversify
     from toolkit.expand.merge import MergeLists
     from toolkit.fuse.fuse_step import Fuse
+    from toolkit.models.own_systems import ChatModel, ListRanker, PairScorer, TextEncoder
     from toolkit.rerank.rerank_step import Rerank
     from toolkit.search.retrieve import FilterByRules, Retrieve
 
 # what is loaded when it is first asked for
 CLASSES = {
+    "ChatModel": "toolkit.models.own_systems",
     "Diversify": "toolkit.diversify.diversify_step",
     "FilterByRules": "toolkit.search.retrieve",
     "Fuse": "toolkit.fuse.fuse_step",
+    "ListRanker": "toolkit.models.own_systems",
     "MergeLists": "toolkit.expand.merge",
+    "PairScorer": "toolkit.models.own_systems",
     "Qrels": "toolkit.core.qrels",
     "Rerank": "toolkit.rerank.rerank_step",
     "Retrieve": "toolkit.search.retrieve",
     "Run": "toolkit.core.runs",
     "Scores": "toolkit.core.scores",
+    "TextEncoder": "toolkit.models.own_systems",
     "ToolkitError": "toolkit.core.errors",
     "Topic": "toolkit.core.topics",
 }
 
 __all__ = [
+    "ChatModel",
     "Diversify",
     "FilterByRules",
     "Fuse",
+    "ListRanker",
     "MergeLists",
+    "PairScorer",
     "Qrels",
     "Rerank",
     "Retrieve",
     "Run",
     "Scores",
+    "TextEncoder",
     "ToolkitError",
     "Topic",
     "__version__",
+    "check_system",
     "diff",
     "diversify",
     "encode",

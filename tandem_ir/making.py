@@ -10,17 +10,16 @@ if TYPE_CHECKING:
     from toolkit.core.qrels import Qrels
     from toolkit.core.runs import Run
     from toolkit.core.topics import Topic
-    from toolkit.steps import Step
 
 
 def search(
     topics: Any,
     index: str | None = None,
-    system: str | Sequence[str] | Step = "bm25",
+    system: Any = "bm25",
     *,
     hits: int = 1000,
     fuse: str = "",
-    rerank: str | None = None,
+    rerank: Any = None,
     depth: int | None = None,
     instruction: str = "full",
     candidates: str | Path | None = None,
@@ -32,7 +31,8 @@ def search(
 
     topics       a benchmark's name, a file, several of them, a DataFrame (query_id, query, instruction), {query_id: text}
     index        a folder, a prebuilt index's name, or a benchmark; the topics' own corpora where none is named
-    system       a name of the registry, a folder or a Hugging Face id; several with `fuse` (`rrf`, `rrf:k=60`,
+    system       a name of the registry, a folder, a Hugging Face id, `python:module:factory`, or an object with `encode` (see
+                 `tandem.TextEncoder`); several with `fuse` (`rrf`, `rrf:k=60`,
                  `minmax:0.3,0.7`); or steps, as in `Retrieve("bm25") >> Rerank(...)`
     hits         documents a query
     rerank       a reranker for the best `depth` (100) documents of each query
@@ -55,7 +55,7 @@ def search(
 
 def rerank(
     run: Any,
-    system: str,
+    system: Any,
     *,
     topics: Any = None,
     depth: int | None = None,
@@ -69,6 +69,7 @@ def rerank(
     """Rerank the best `depth` documents of each query of a run.
 
     run          a file, a run in any form, or `candidates` for the benchmark's own
+    system       a name, or an object with `score`, `rank` or `generate` (`tandem.PairScorer`, `ListRanker`, `ChatModel`)
     topics       as for `search`; those that the run's record names, where none are given
     index, docs  where the texts of documents are; the topics' own corpora where nothing is named
     how          `recipe`, `kind`, `systems`, `tail`, `scores`, `prompt`, `device`, `precision`, `batch_size`,
@@ -114,10 +115,11 @@ def diversify(
     return runs_job(step, [run], output=output, tag=tag).run()
 
 
-def expand(topics: Any, source: str, *, output: str | Path | None = None, **how: Any) -> list[Topic]:
+def expand(topics: Any, source: Any, *, output: str | Path | None = None, **how: Any) -> list[Topic]:
     """Topics with one query for each perspective, `<question>.<n>`.
 
     source  `given` (the benchmark's own), `released`, a JSONL file with perspectives, or a system that writes them
+            (a name, or an object with `generate`)
     how     `query`, `systems`, `attempts`, `prompt`, `loader`, `concurrency`, `replay`
 
     Search them, and merge the lists: `(Retrieve("bm25") >> MergeLists())(topics)`. Raises ToolkitError.
@@ -129,7 +131,7 @@ def expand(topics: Any, source: str, *, output: str | Path | None = None, **how:
 
 def judge(
     runs: Any,
-    system: str,
+    system: Any,
     *,
     topics: Any = None,
     depth: int = 10,
@@ -143,6 +145,7 @@ def judge(
     """Which perspectives the best `depth` documents of each question hold: subtopic qrels (1 holds, 0 does not, -1 unjudged).
 
     runs    one, or several in a list, whose best documents are judged together
+    system  a name, or an object with `generate` (see `tandem.ChatModel`)
     topics  questions with perspectives; those that the first run's record names, where none are given
     how     `prompt`, `shots`, `loader`, `concurrency`, `replay`, `device`, `precision`, `batch_size`, `trust_remote_code`
 
@@ -159,7 +162,18 @@ def judge(
     return judged.qrels
 
 
-def index(corpus: str, output: str | Path, *, system: str | None = None, **how: Any) -> Path:
+def check_system(system: Any) -> list[str]:
+    """What an object of one's own, or `python:module:factory`, does not do as its methods have to; empty where all is well.
+
+    It is asked for a handful of texts; compared are the form of each answer, whether it repeats, and whether it depends on what
+    is asked beside it.
+    """
+    from toolkit.systems.contract import check_system
+
+    return [f"{check.method}: {check.problem}" for check in check_system(system) if check.problem]
+
+
+def index(corpus: str, output: str | Path, *, system: Any = None, **how: Any) -> Path:
     """Build an index of a corpus (a file or folder, a benchmark's, an id of ir_datasets, or vectors); its folder.
 
     system  what encodes the documents; without one, Lucene indexes their words
@@ -174,7 +188,7 @@ def index(corpus: str, output: str | Path, *, system: str | None = None, **how: 
     return Path(output)
 
 
-def encode(corpus: str | None, system: str, output: str | Path, *, topics: Any = None, **how: Any) -> Path:
+def encode(corpus: str | None, system: Any, output: str | Path, *, topics: Any = None, **how: Any) -> Path:
     """Encode a corpus, or topics in its place, into a folder of vectors; an interrupted encoding resumes.
 
     how  `systems`, `recipe`, `shard_size`, `device`, `precision`, `batch_size`, `trust_remote_code`

@@ -75,7 +75,7 @@ def _with_default(text: str, default: object) -> str:
 
 def system_option(group: argparse._ActionsContainer, default: str = "", **how: Any) -> None:
     """`--system`: what searches, encodes or reranks."""
-    text = "a system of the registry, a folder, or a Hugging Face id"
+    text = "a system of the registry, a folder, a Hugging Face id, or python:MODULE:FACTORY"
     group.add_argument("--system", metavar="S", help=_with_default(text, default), **how)
 
 

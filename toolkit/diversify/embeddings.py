@@ -88,9 +88,9 @@ class SystemVectors:
     @cached_property
     def precision(self) -> str:
         """The numbers it computes with."""
-        from toolkit.models.checkpoints import pick_device, pick_precision
+        from toolkit.models.checkpoints import device_of, pick_precision
 
-        return pick_precision(self.spec, self.how.get("precision"), pick_device(self.how.get("device")))
+        return pick_precision(self.spec, self.how.get("precision"), device_of(self.spec, self.how.get("device")))
 
     @cached_property
     def cache(self) -> KeyedCache:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.store import shown
 
@@ -18,6 +19,8 @@ def estimate(spec: SystemSpec, count: int, precision: str) -> list[str]:
     from toolkit.models.checkpoint_files import count_parameters
     from toolkit.models.checkpoints import BYTES, PACKAGE, locate
 
+    if spec.checkpoint.startswith(PYTHON):
+        return [f"vectors: {count:,} times the dimension of {spec.checkpoint} times {FLOAT32} bytes"]
     here = spec.checkpoint.startswith(PACKAGE) or Path(spec.checkpoint).expanduser().is_dir()
     if spec.base or not here:
         size = f", {spec.size} parameters" if spec.size else ""

@@ -19,9 +19,9 @@ FORMS = ("perspective", "question+perspective")
 Perspectives = Mapping[str, Sequence[str]]  # query id -> texts
 
 
-def is_given(name: str) -> bool:
+def is_given(name: Any) -> bool:
     """Whether a source needs no model."""
-    return name in (GIVEN, RELEASED) or Path(name).is_file()
+    return isinstance(name, str | Path) and (name in (GIVEN, RELEASED) or Path(name).is_file())
 
 
 def read_given(name: str, topics: TopicSet) -> tuple[Perspectives, dict[str, Any]]:

@@ -56,7 +56,7 @@ class EncodeJob(FolderJob):
     def __init__(
         self,
         corpus: str | None,
-        system: str,
+        system: Any,
         output: str | Path,
         *,
         topics: Any = None,
@@ -81,7 +81,7 @@ class EncodeJob(FolderJob):
 
     def plan(self) -> list[str]:
         """How much is encoded, and what that takes; nothing is loaded."""
-        from toolkit.models.checkpoints import pick_device, pick_precision
+        from toolkit.models.checkpoints import device_of, pick_precision
 
         if isinstance(self.what, TopicSet):
             count = len(self.what.topics)
@@ -90,7 +90,7 @@ class EncodeJob(FolderJob):
             count = sum(not is_empty(doc) for doc in self.what.documents())
             line = f"encode {count:,} documents of {self.what.name}"
         recipe = f", recipe {self.spec.recipe}" if self.spec.recipe else ""
-        precision = pick_precision(self.spec, self.how.get("precision"), pick_device(self.how.get("device")))
+        precision = pick_precision(self.spec, self.how.get("precision"), device_of(self.spec, self.how.get("device")))
         return [line, f"system {self.spec.name}{recipe}", *estimate(self.spec, count, precision)]
 
     def work(self, tools: Tools) -> tuple[Counts, int]:
@@ -122,7 +122,7 @@ class IndexJob(FolderJob):
         output: str | Path,
         *,
         type: str | None = None,
-        system: str | None = None,
+        system: Any = None,
         systems: Sequence[str | Path] = (),
         recipe: str | None = None,
         pooling: str | None = None,

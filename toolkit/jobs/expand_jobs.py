@@ -38,7 +38,7 @@ class ExpandJob(Job[Expanded]):
     """Topics with one query for each perspective, `<question>.<n>`.
 
     topics   a name or a file, or several
-    source   see `expand.perspective_sources.read_given`, or a system of kind `expander`
+    source   see `expand.perspective_sources.read_given`, or a system of kind `expander`, a name or an object
     query    one of `expand.perspective_sources.FORMS`
     systems  the user's own YAML files with entries
     how      of an expander: `prompt`, and what `toolkit.models.llm.load_llm` takes
@@ -49,7 +49,7 @@ class ExpandJob(Job[Expanded]):
     def __init__(
         self,
         topics: Any,
-        source: str,
+        source: Any,
         *,
         query: str = FORMS[0],
         systems: Sequence[str | Path] = (),
@@ -105,7 +105,7 @@ class ExpandJob(Job[Expanded]):
         self.output.write(
             lambda path: write_topics(product.topics, path, form),
             provenance.having(topics=topics_facts(self.topics.name, self.topics.topics, self.topics.folder)),
-            tag=self.source,
+            tag=self.expander.spec.name if self.expander else self.source,
             counts={"queries": len(product.topics), "topics": topics_digest(product.topics)},
             started=started,
             what="expanded",

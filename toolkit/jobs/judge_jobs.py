@@ -133,9 +133,9 @@ class StanceJob(AskingJob[Stances]):
 
 
 def judge_of(
-    name: str, *, systems: Sequence[str | Path] = (), recipe: str | None = None, shots: str | None = None, **how: Any
+    name: Any, *, systems: Sequence[str | Path] = (), recipe: str | None = None, shots: str | None = None, **how: Any
 ) -> Judge:
-    """The judge of a name: an entry of the registry, a folder or a Hugging Face id.
+    """The judge of a name (an entry of the registry, a folder, a Hugging Face id), or of an object.
 
     shots  a file with labelled examples; `how`: what `toolkit.models.judges.load_judge` takes (None is not given)
 

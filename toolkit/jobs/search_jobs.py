@@ -37,12 +37,12 @@ class SearchJob(RunJob):
 def search_job(
     topics: Any,
     index: str | None = None,
-    system: str | Sequence[str] = "bm25",
+    system: Any = "bm25",
     *,
     fuse: str = "",
     hits: int = DEFAULT_HITS,
     instruction: str = "full",
-    rerank: str | None = None,
+    rerank: Any = None,
     rerank_recipe: str | None = None,
     rerank_kind: str | None = None,
     depth: int | None = None,
@@ -55,6 +55,7 @@ def search_job(
     """Search topics with one system or the fusion of several, and rerank what was found where a reranker is named.
 
     topics       a name or file, or several
+    system       a name, `python:module:factory` or an object with `encode`; several in a list
     fuse         how the runs of several systems become one: `rrf`, `rrf:k=60`, `minmax:0.3,0.7`
     instruction  what the topics' instructions become, see `toolkit.instructions`
     rerank       a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched;
@@ -64,7 +65,7 @@ def search_job(
 
     Raises ToolkitError for what cannot be looked up or made.
     """
-    names = [system] if isinstance(system, str) else list(system)
+    names = list(system) if isinstance(system, list | tuple) else [system]
     models = {name: how.get(name) for name in ("device", "precision", "batch_size")}
     models |= {"trust_remote_code": how.get("trust_remote_code") or None, "systems": how.get("systems", ())}
     of_reranker = {
@@ -87,12 +88,12 @@ def search_job(
     return pipeline_job(step, topics, instruction=instruction, docs=docs, output=output, metadata=metadata, tag=tag)
 
 
-def _retrieval(names: Sequence[str], fuse: str, how: dict[str, Any], reranker: Rerank | None) -> Step:
+def _retrieval(names: Sequence[Any], fuse: str, how: dict[str, Any], reranker: Rerank | None) -> Step:
     """One system, or the fusion of several. Parameters go to each that has them, the precision to every model."""
     if len(names) > 1 and how.get("recipe"):
         raise ToolkitError(f"one recipe for {len(names)} systems", "make a run of each, and `tandem fuse` them")
     if len(names) > 1 and not fuse:
-        raise ToolkitError(f"{len(names)} systems ({', '.join(names)}) make one run", "say how with --fuse rrf")
+        raise ToolkitError(f"{len(names)} systems ({', '.join(map(str, names))}) make one run", "say how with --fuse rrf")
     if fuse and len(names) < 2:
         raise ToolkitError(f"nothing to fuse with {names[0]}", "name a second --system")
     common = {name: how.pop(name, None) for name in RETRIEVE_OPTIONS}
@@ -103,7 +104,7 @@ def _retrieval(names: Sequence[str], fuse: str, how: dict[str, Any], reranker: R
     models = [step.chosen.spec.checkpoint for step in steps] + ([reranker.spec.checkpoint] if reranker else [])
     if precision:
         if not any(models):
-            raise ToolkitError(f"{'+'.join(names)} has no precision", "models have; leave --precision out")
+            raise ToolkitError(f"{'+'.join(map(str, names))} has no precision", "models have; leave --precision out")
         steps = [step.in_precision(precision) for step in steps]
     step: Step = steps[0]
     if len(steps) > 1:

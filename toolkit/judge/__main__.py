@@ -84,7 +84,9 @@ def what_options(made: argparse.ArgumentParser) -> None:
 def asked_options(made: argparse.ArgumentParser) -> None:
     options = made.add_argument_group("the judge")
     options.add_argument(
-        "--judge", metavar="S", help="the judge: of the registry, a folder or a Hugging Face id; random to guess"
+        "--judge",
+        metavar="S",
+        help="the judge: of the registry, a folder, a Hugging Face id, python:MODULE:FACTORY; random to guess",
     )
     recipe_options(options)
     prompt_option(options)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.progress import say
+from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.models.checkpoint_files import WEIGHTS, check_config, count_parameters, read_json, sound
 from toolkit.models.hub import cached_folder, check_access, commits_of, fetch_checkpoint, is_cached
@@ -62,8 +63,12 @@ def check_usable(
     That is: packages that are not installed, a device that is not there, code that is not trusted, a folder that is missing or
     no checkpoint of ours (see `locate`), a gated repository without a token.
     """
+    if spec.checkpoint.startswith(PYTHON):
+        from toolkit.models.own_systems import check_own
+
+        return check_own(spec, device=device)
     if (loader or spec.loader) == "endpoint" or not spec.checkpoint:
-        return
+        return None
     wanted = ("torch", "transformers", *(["sentence_transformers"] if spec.kind in ("multivector", "impact") else []))
     if any(importlib.util.find_spec(module) is None for module in wanted):
         raise missing_extra(spec.name, "dense")
@@ -80,6 +85,7 @@ def check_usable(
     gated = spec.base or spec.checkpoint  # an adapter's terms are those of its base
     if spec.gated and not is_here(gated, spec.base_revision if spec.base else spec.revision):
         check_access(gated)
+    return None
 
 
 def is_here(checkpoint: str, revision: str = "") -> bool:
@@ -127,7 +133,7 @@ def _places(spec: SystemSpec) -> list[tuple[str, str]]:
 
 def _is_local(checkpoint: str) -> bool:
     """Whether it is a folder or a package's, which have no commits."""
-    return checkpoint.startswith(PACKAGE) or Path(checkpoint).expanduser().is_dir()
+    return checkpoint.startswith((PACKAGE, PYTHON)) or Path(checkpoint).expanduser().is_dir()
 
 
 def check_memory(spec: SystemSpec, folder: Path, device: str, precision: str | None = None) -> None:
@@ -173,13 +179,25 @@ def pick_devices(name: str | None) -> list[str]:
     return devices
 
 
+def device_of(spec: SystemSpec, name: str | None) -> str:
+    """The device that a system computes on; empty for an object of Python, which knows it alone."""
+    return "" if spec.checkpoint.startswith(PYTHON) else pick_device(name)
+
+
 def pick_device(name: str | None) -> str:
     """The first device that a name stands for, see `pick_devices`."""
     return pick_devices(name)[0]
 
 
 def pick_precision(spec: SystemSpec, precision: str | None, device: str) -> str:
-    """The dtype to compute in, by name: the given one, else the entry's on a GPU and fp32 on a CPU."""
+    """The dtype to compute in, by name: the given one, else the entry's on a GPU and fp32 on a CPU.
+
+    An object of Python computes in what it likes, and gives fp32.
+    """
+    if spec.checkpoint.startswith(PYTHON):
+        if precision:
+            raise ToolkitError(f"{spec.name} is an object of Python: it has no precision", "leave --precision out")
+        return "fp32"
     precision = precision or (spec.parameters.get("precision", "fp32") if device != "cpu" else "fp32")
     if precision not in PRECISIONS:
         raise ToolkitError(f"no precision {precision!r}", f"known: {', '.join(PRECISIONS)}")
@@ -257,7 +275,7 @@ def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False) ->
 
 def _is_hubs(checkpoint: str) -> bool:
     """Whether a checkpoint is an id of the hub: no package's, no folder, nothing that is written as a folder is."""
-    written = checkpoint.startswith((PACKAGE, ".", "/", "~")) or checkpoint.count("/") > 1
+    written = checkpoint.startswith((PACKAGE, PYTHON, ".", "/", "~")) or checkpoint.count("/") > 1
     return not written and not Path(checkpoint).is_dir()
 
 

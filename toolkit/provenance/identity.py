@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.files import open_input
+from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
 from toolkit.core.topics import Topic
@@ -49,12 +50,16 @@ def model_identity(
     precision  the dtype that it computes with, by its short name
     template   with what is sent: False where the input is the finished prompt
 
-    A checkpoint is its repository and pinned revision; one that lies in a folder is the digest of its files (`files`). The
-    passages' own checkpoint and an adapter's base are parts of it.
+    A checkpoint is its repository and pinned revision; one that lies in a folder is the digest of its files (`files`); an
+    object of Python its module, what makes it (`factory`), and as `revision` the SHA-256 of the module. The passages' own
+    checkpoint and an adapter's base are parts of it.
     """
     if not spec.checkpoint:
         return {"template digest": template_digest(spec)} if template and spec.templates else {}
     facts: dict[str, Any] = {"checkpoint": spec.checkpoint, "revision": spec.revision or "not pinned"}
+    if spec.checkpoint.startswith(PYTHON):
+        module, _, factory = spec.checkpoint.removeprefix(PYTHON).partition(":")
+        facts |= {"module": module, "factory": factory}
     if spec.passage_checkpoint:
         facts["passage checkpoint"] = spec.passage_checkpoint
     if spec.base:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
+import uuid
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
-from toolkit.core.specs import SystemSpec
+from toolkit.core.python_names import PYTHON, digest_of, find_source
+from toolkit.core.specs import ObjectSpec, SystemSpec
 from toolkit.core.templates import without_slots
 from toolkit.registry.loader import HUB_ID, Unread, did_you_mean, entries, read_each, refuse_taken
 from toolkit.registry.system_kinds import check_system
 
 UNLISTED = "a checkpoint that no entry knows"
+OFFERED = ("encode", "score", "rank", "generate")  # the methods of which an object has one that is a system
 PLAIN = "Texts are sent as they are, without the prompts that the checkpoint may name; templates and entries change that."
 
 
@@ -35,7 +40,7 @@ def known_systems(
 
 
 def choose_system(
-    name: str,
+    name: Any,
     *,
     files: Iterable[str | Path] = (),
     recipe: str | None = None,
@@ -50,6 +55,7 @@ def choose_system(
     name    of the registry or of `files`, or a folder or Hugging Face id; an id that one entry has is that entry
     files   the user's own YAML files, in the form of `registry/systems/*.yaml`
     recipe  one of the entry's recipes; without it the model card's
+    name    or an object with one of the methods of `OFFERED`
     kind    what runs a checkpoint that no entry knows (`dense` unless said)
     query_template, plain_template, passage_template, pooling
             instead of the entry's; in a template `\\\\n` stands for a line feed. Of a query template without a plain one,
@@ -60,6 +66,9 @@ def choose_system(
     Raises ToolkitError for an unknown name or recipe, a recipe that was never published, and what the kind does not know.
     """
     known, unread, broken = known_systems(files)
+    if not isinstance(name, str | Path):
+        return _checked(_of_object(name, known, kind), query_template, plain_template, passage_template)
+    name = str(name)
     refuse_taken(name, (*unread, *broken))
     spec = _find(name, known, kind)
     if spec is None:
@@ -75,9 +84,41 @@ def choose_system(
         spec = spec.with_recipe(recipe)
     if pooling is not None:
         spec = replace(spec, parameters={**spec.parameters, "pooling": pooling})
-    spec = replace(spec, templates=_templates(spec.templates, query_template, plain_template, passage_template))
+    if spec.checkpoint.startswith(PYTHON):
+        spec = _of_source(spec)
+    return _checked(spec, query_template, plain_template, passage_template)
+
+
+def _checked(spec: SystemSpec, query: str | None, plain: str | None, passage: str | None) -> SystemSpec:
+    """The system with the user's templates."""
+    spec = replace(spec, templates=_templates(spec.templates, query, plain, passage))
     check_system(spec)
     return spec
+
+
+def _of_source(spec: SystemSpec) -> SystemSpec:
+    """A system of Python with the digest of its module as revision: another file is another system, and makes other vectors."""
+    digest = find_source(spec.checkpoint).sha256
+    if spec.revision not in ("", digest):
+        message = f"{spec.name}: {spec.checkpoint} is another file than its entry says (SHA-256 {digest[:12]})"
+        raise ToolkitError(message, f"it has revision {spec.revision[:12]}: leave that out, or take the file it was")
+    return replace(spec, revision=digest)
+
+
+def _of_object(made: Any, known: Container[str], kind: str | None) -> ObjectSpec:
+    """An object of this process as a system, named by its class. Without an `identity` of its own it is like no other."""
+    module, name = type(made).__module__, type(made).__qualname__
+    if not any(callable(getattr(made, method, None)) for method in OFFERED):
+        hint = f"a system is a name, or an object with one of {', '.join(OFFERED)}"
+        raise ToolkitError(f"{made!r} is no system" if made is None else f"an object of {name} is no system", hint)
+    spec = _unlisted(f"{PYTHON}{module}:{name}", known, kind)
+    try:
+        file = inspect.getsourcefile(type(made))
+    except TypeError:  # of a notebook, or built in
+        file = None
+    source = digest_of(Path(file) if file and Path(file).is_file() else None)
+    identity = str(getattr(made, "identity", "") or uuid.uuid4().hex)
+    return ObjectSpec(**vars(spec) | {"revision": "-".join(filter(None, [source, identity]))}, instance=made)
 
 
 @functools.cache
@@ -91,6 +132,8 @@ def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> Syste
         if kind and kind != known[name].kind:
             raise ToolkitError(f"{name} is of kind {known[name].kind}, not {kind}", "leave --kind out")
         return known[name]
+    if name.startswith(PYTHON):
+        return _unlisted(name, known, kind)
     if Path(name).is_dir():
         return _unlisted(str(Path(name).resolve()), known, kind)
     if HUB_ID.fullmatch(name):
@@ -104,14 +147,16 @@ def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> Syste
 
 def _unlisted(checkpoint: str, known: Container[str], kind: str | None) -> SystemSpec:
     """A checkpoint of which only the place is known, named by its last part: by all of it where a system has that name."""
-    name = _as_name(checkpoint.rpartition("/")[2])
+    own = checkpoint.startswith(PYTHON)
+    name = _as_name(checkpoint.removeprefix(PYTHON) if own else checkpoint.rpartition("/")[2])
     if not name or name in known:
         name = _as_name(checkpoint)
     if not name:
         raise ToolkitError(f"{checkpoint} cannot name a system", "give the folder a name with letters or digits")
     kind = kind or "dense"
-    parameters = {"pooling": "own", "similarity": "cos"} if kind == "dense" else {}
-    return SystemSpec(name=name, description=UNLISTED, kind=kind, checkpoint=checkpoint, parameters=parameters, notes=PLAIN)
+    parameters = {**({} if own else {"pooling": "own"}), "similarity": "cos"} if kind == "dense" else {}
+    said = {"description": "an object of Python"} if own else {"description": UNLISTED, "notes": PLAIN}
+    return SystemSpec(name=name, kind=kind, checkpoint=checkpoint, parameters=parameters, **said)
 
 
 def _as_name(place: str) -> str:

@@ -70,11 +70,10 @@ def parser() -> argparse.ArgumentParser:
 def main(args: argparse.Namespace) -> None:
     from toolkit.jobs.rerank_jobs import rerank_job, rerank_name
     from toolkit.models import jvm
-    from toolkit.registry.choice import choose_system
-    from toolkit.rerank.rerank_step import Rerank, shown_prompt
+    from toolkit.rerank.rerank_step import Rerank, choose_reranker, shown_prompt
 
     jvm.set_debug(args.debug)
-    spec = choose_system(args.system, files=args.systems, recipe=args.recipe, kind=args.kind)
+    spec = choose_reranker(args.system, args.systems, args.recipe, args.kind)
     if args.show_prompt:
         print(shown_prompt(spec, args.prompt))
         return

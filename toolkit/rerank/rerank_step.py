@@ -9,6 +9,7 @@ from typing import Any
 
 from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError, check_counts, three
+from toolkit.core.python_names import PYTHON
 from toolkit.core.runs import Run, join_runs
 from toolkit.core.specs import ENDPOINT, SystemSpec
 from toolkit.models.checkpoints import check_usable
@@ -38,7 +39,8 @@ STAGE = ("depth", "tail", "scores", "run", *SLIDING)  # what says how it is used
 class Rerank(Step):
     """Rerank the best documents of each query.
 
-    system   a name of the registry, a folder, a Hugging Face id, or a system that was looked up; `systems` are YAML files with
+    system   a name of the registry, a folder, a Hugging Face id, `python:module:factory` or an object itself (see
+             `toolkit.models.own_systems`), or a system that was looked up; `systems` are YAML files with
              entries of the user's, `kind` is that of a checkpoint that no entry knows, `recipe` a paper's way of using it
     depth    documents of each query that are read
     tail     `keep` those below behind the others, or `drop` them
@@ -54,14 +56,14 @@ class Rerank(Step):
 
     def __init__(
         self,
-        system: str | SystemSpec,
+        system: Any,
         *,
         systems: Sequence[str | Path] = (),
         recipe: str | None = None,
         kind: str | None = None,
         **given: Any,
     ):
-        spec = system if isinstance(system, SystemSpec) else choose_system(str(system), files=systems, recipe=recipe, kind=kind)
+        spec = choose_reranker(system, systems, recipe, kind)
         if spec.kind not in (*POINTWISE, LISTWISE):
             kinds = ", ".join((*POINTWISE, LISTWISE))
             raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no reranker", f"--kind says what a checkpoint is: {kinds}")
@@ -227,6 +229,19 @@ class Rerank(Step):
             "rank_only": self.scores == "rank",
             **self._report,
         }
+
+
+def choose_reranker(
+    system: Any, systems: Sequence[str | Path] = (), recipe: str | None = None, kind: str | None = None
+) -> SystemSpec:
+    """A system that was looked up, as it is; else the one that is meant, of an object of Python what its methods make it."""
+    if isinstance(system, SystemSpec):
+        return system
+    if not isinstance(system, str | Path) or str(system).startswith(PYTHON):
+        from toolkit.models.own_systems import reranking_kind
+
+        kind = kind or reranking_kind(system)
+    return choose_system(system, files=systems, recipe=recipe, kind=kind)
 
 
 def shown_prompt(spec: SystemSpec, prompt: str | None = None) -> str:

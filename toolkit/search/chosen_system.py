@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from toolkit import registry
@@ -60,15 +61,16 @@ class Chosen:
         return {**facts, **self.parameters}
 
 
-def choose(system: str, given: Mapping[str, Any], precision: str | None, **how: Any) -> Chosen:
+def choose(system: Any, given: Mapping[str, Any], precision: str | None, **how: Any) -> Chosen:
     """The system of a name, as it is to be used. ToolkitError for an unknown one, and for parameters without meaning.
 
+    system     a name, or an object of Python, see `registry.choice.choose_system`
     given      parameters; those that are None are not given
     precision  of a model
     how        what `registry.choice.choose_system` takes: `files`, `recipe`, `query_template`
     """
     plain = _plain(system)
-    if not plain:
+    if plain == "":
         raise ToolkitError(f"{system!r} names no system", "`tandem systems list` has the names")
     spec = choose_system(plain, **how)
     given = {name: value for name, value in given.items() if value is not None}
@@ -81,15 +83,15 @@ def choose(system: str, given: Mapping[str, Any], precision: str | None, **how: 
     used = replace(spec, parameters=complete)
     check_system(used)
     templated = bool(how.get("query_template") or how.get("plain_template"))
-    chosen = Chosen(used, complete, changed, rules=system != plain, templated=templated)
+    chosen = Chosen(used, complete, changed, rules=isinstance(plain, str) and str(system) != plain, templated=templated)
     return chosen.in_precision(precision) if precision else chosen
 
 
-def shared_parameters(systems: Sequence[str], given: Mapping[str, Any], **how: Any) -> list[dict[str, Any]]:
+def shared_parameters(systems: Sequence[Any], given: Mapping[str, Any], **how: Any) -> list[dict[str, Any]]:
     """Of parameters that are given for several systems, those that each of them has; ToolkitError for one that none has."""
     known = [kinds()[choose_system(_plain(system), **how).kind]["parameters"] for system in systems]
     given = {name: value for name, value in given.items() if value is not None}
-    _check_names(" and ".join(systems), given, {name for names in known for name in names})
+    _check_names(" and ".join(map(str, systems)), given, {name for names in known for name in names})
     return [{name: value for name, value in given.items() if name in names} for names in known]
 
 
@@ -99,6 +101,8 @@ def _check_names(system: str, given: Iterable[str], known: Collection[str]) -> N
         raise ToolkitError(f"{system} has no parameter {unknown[0]!r}", hint)
 
 
-def _plain(system: str) -> str:
-    """The name without `+rules`."""
-    return system.removesuffix(RULES) if system not in registry.systems() else system
+def _plain(system: Any) -> Any:
+    """The name without `+rules`; an object as it is."""
+    if not isinstance(system, str | Path):
+        return system
+    return str(system).removesuffix(RULES) if str(system) not in registry.systems() else str(system)

@@ -32,7 +32,7 @@ from toolkit.formats.documents import corpus_from_docs
 from toolkit.formats.indexes import check_made_with, read_index_record
 from toolkit.index import Index, corpus_name, find_index
 from toolkit.index.encoded_index import build_encoded
-from toolkit.models.checkpoints import check_usable, pick_device, pick_precision
+from toolkit.models.checkpoints import check_usable, device_of, pick_precision
 from toolkit.models.encoders import load_encoder
 from toolkit.models.jvm import check_installed
 from toolkit.provenance import command_line
@@ -82,10 +82,10 @@ class Neural:
 
     def facts(self) -> dict[str, Any]:
         """What was loaded from the hub, where and with which dtype it encoded the queries, and how many were truncated."""
-        device = pick_device(self.options.device)
+        device = device_of(self.chosen.spec, self.options.device)
         precision = pick_precision(self.chosen.spec, self.options.precision, device)
-        facts = {"device": device, "precision": precision, "queries cut": self.encoder.truncated["query"]}
-        return {**self.encoder.origin, **facts}
+        where = {"device": device} if device else {}
+        return {**self.encoder.origin, **where, "precision": precision, "queries cut": self.encoder.truncated["query"]}
 
     def _build_own(self, collection: Collection, group: str, folder: Path, threads: int) -> None:
         corpus, spec = corpus_from_docs(corpus_name(collection, group), collection.docs(group)), self.chosen.spec

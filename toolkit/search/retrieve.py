@@ -30,7 +30,8 @@ ROUNDED = ("bm25", "bm25-fields")  # kinds whose runs are rounded as Anserini ro
 class Retrieve(Step):
     """Search topics with one system.
 
-    system        a name of the registry (`NAME+rules`: results filtered by rules behind it), a folder, a Hugging Face id
+    system        a name of the registry (`NAME+rules`: results filtered by rules behind it), a folder, a Hugging Face id,
+                  `python:module:factory`, or an object with `encode`
     index         a folder, a prebuilt index's name, or a benchmark; the topics' own corpora where none is named
     hits          documents a query
     candidates    a run's file, or `candidates` for the benchmark's own: of each topic only these documents may be found
@@ -47,7 +48,7 @@ class Retrieve(Step):
 
     def __init__(
         self,
-        system: str = "bm25",
+        system: Any = "bm25",
         *,
         index: str | None = None,
         hits: int = DEFAULT_HITS,

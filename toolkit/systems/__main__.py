@@ -3,6 +3,7 @@
 examples:
   tandem systems list --kind dense --paper infosearch
   tandem systems show e5-mistral-7b-instruct
+  tandem systems check python:my_model:load
   tandem systems explain bge-large-en-v1.5 --recipe infosearch --topics infosearch-mini --query audience-001-1
 """
 
@@ -45,12 +46,14 @@ def parser() -> argparse.ArgumentParser:
     list_parser.add_argument("--paper", metavar="P", help="only those that a paper reports (infosearch, instructir, ...)")
     table_options(list_parser, numbers=False, tsv=True)
     show_parser = add("show", "show all that is known of one system", show)
+    check_parser = add("check", "try whether an object of your own does what its methods have to", check)
     explain_parser = add("explain", "show exactly what a system is sent for a query: text, token ids, digest", explain)
     for sub in (show_parser, explain_parser):
         sub.add_argument("name", metavar="NAME", help="a system, a folder, or a Hugging Face id")
         recipe_option(sub)
         sub.add_argument("--kind", metavar="K", help="what a folder or id is that no entry knows (default: dense)")
-    for sub in (list_parser, show_parser, explain_parser):
+    check_parser.add_argument("name", metavar="python:MODULE:FACTORY", help="the object, or an entry whose checkpoint it is")
+    for sub in (list_parser, show_parser, check_parser, explain_parser):
         systems_option(sub)
     what = explain_parser.add_argument_group("what is sent")
     topics_option(what, required=True)
@@ -91,6 +94,15 @@ def show(args: argparse.Namespace) -> None:
 
     spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind)
     print("\n".join(overview(spec)))
+
+
+def check(args: argparse.Namespace) -> int:
+    from toolkit.systems.contract import check_system
+
+    checks = check_system(args.name, files=args.systems)
+    for one in checks:
+        print(f"{'FAIL' if one.problem else 'ok'}\t{one.method}\t{one.what}{f': {one.problem}' if one.problem else ''}")
+    return int(any(one.problem for one in checks))
 
 
 def explain(args: argparse.Namespace) -> None:

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import MissingExtra, ToolkitError
+from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import DEFAULTS, Input, doc_input, topic_input, topic_template
 from toolkit.core.topics import Topic
 from toolkit.models.checkpoints import check_usable, is_here
 from toolkit.models.encoders import LOADERS, load_encoder
+from toolkit.models.own_systems import no_tokens
 from toolkit.registry.choice import HUB_ID
 from toolkit.registry.system_kinds import parameters_as
 
@@ -142,6 +144,8 @@ def around(spec: SystemSpec) -> str:
 
 def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
     """Raises ToolkitError where the system has no tokens, or its checkpoint is not on this machine or does not load."""
+    if spec.checkpoint.startswith(PYTHON):
+        raise no_tokens(spec)
     if spec.kind not in NONE:
         _check_here(spec)
         check_usable(spec, trust_remote_code=trust_remote_code)

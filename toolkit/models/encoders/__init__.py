@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints import settle_arithmetic
@@ -64,6 +65,11 @@ def load_encoder(
     """
     if spec.kind not in LOADERS:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, which encodes nothing", f"these do: {', '.join(LOADERS)}")
+    if spec.checkpoint.startswith(PYTHON):
+        from toolkit.models.own_systems import OwnEncoder, check_own
+
+        check_own(spec, device=device, precision=precision)
+        return OwnEncoder(spec, batch_size)
     settle_arithmetic()
     module = importlib.import_module(f"toolkit.models.encoders.{LOADERS[spec.kind]}")
     return module.load(spec, device=device, precision=precision, batch_size=batch_size, trust_remote_code=trust_remote_code)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import check_template
 from toolkit.models.listwise.passages import passage, plain
@@ -16,6 +17,9 @@ from toolkit.models.llm import LLM, Prompt, Request, load_llm, load_prompt
 from toolkit.models.llm.estimate import Estimate, longest_that_fits
 from toolkit.models.llm.messages import Backend
 from toolkit.registry.system_kinds import check_system
+
+if TYPE_CHECKING:
+    from toolkit.models.own_systems import OwnRanker
 
 DEFAULTS = {"length": 4096, "passage_words": 300, "ids": "brackets", "system": "keep", "temperature": 0}
 DEFAULT_PROMPT = "listwise.v1"
@@ -160,13 +164,21 @@ def _settings(spec: SystemSpec) -> dict[str, Any]:
     return {**DEFAULTS, **spec.parameters}
 
 
-def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> ListwiseRanker:
+def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> ListwiseRanker | OwnRanker:
     """The ranker of a system of kind `listwise`.
 
     prompt  a name or a file instead of the entry's (`listwise.v1` where it names none)
     how     goes to `toolkit.models.llm.load_llm`
 
-    Raises ToolkitError for what cannot be looked up or loaded; asks nothing yet.
+    An object of Python with `rank` is asked by that. Raises ToolkitError for what cannot be looked up or loaded; asks nothing
+    yet.
     """
+    if spec.checkpoint.startswith(PYTHON):
+        from toolkit.models.own_systems import OwnRanker, load_own, methods_of
+
+        if "rank" in methods_of(load_own(spec)):
+            if prompt:
+                raise ToolkitError(f"{spec.name} is asked by rank(query, docs): it has no prompt", "leave --prompt out")
+            return OwnRanker(spec)
     chosen = load_prompt(prompt or spec.parameters.get("prompt", DEFAULT_PROMPT), "listwise")
     return ListwiseRanker(spec, load_llm(spec, **how), chosen)

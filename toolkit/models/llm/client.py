@@ -11,6 +11,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
+from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.core.yaml_json import decode_json
 from toolkit.models.llm.endpoint import Endpoint
@@ -174,6 +175,14 @@ def load_llm(
     concurrency, retries, timeout, tolerant   for a server, see `Endpoint`
     device, precision, batch_size, trust_remote_code   for a checkpoint on this machine
     """
+    if spec.checkpoint.startswith(PYTHON):
+        from toolkit.models.own_systems import OwnChatModel, check_own, is_nameless
+
+        if loader:
+            raise ToolkitError(f"{spec.name} is an object of Python, and loaded by nothing else", "leave --loader out")
+        check_own(spec, device=device, precision=precision)
+        stored = None if is_nameless(spec) else AnswerCache(cache or default_cache())
+        return LLM(OwnChatModel(spec), cache=stored, replay=replay)
     loader = loader or spec.loader or "transformers"
     if loader not in LOADERS:
         raise ToolkitError(f"{spec.name} is loaded by {loader}, which cannot write texts here", f"known: {', '.join(LOADERS)}")

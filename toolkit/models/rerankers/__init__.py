@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.models.checkpoints import settle_arithmetic
 from toolkit.models.rerankers.prompts import pointwise_prompt
@@ -41,6 +42,11 @@ def load_reranker(
     cannot be had or does not fit, and weights that are not a reranker's.
     """
     check_reranker(spec, prompt)
+    if spec.checkpoint.startswith(PYTHON):
+        from toolkit.models.own_systems import OwnReranker, check_own
+
+        check_own(spec, device=device, precision=precision)
+        return OwnReranker(spec, batch_size)
     settle_arithmetic()
     try:
         module = importlib.import_module(f"toolkit.models.rerankers.{KINDS[spec.kind]}")
