@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     list_parser.add_argument("--paper", metavar="P", help="only those that a paper reports (infosearch, instructir, ...)")
     table_options(list_parser, numbers=False, tsv=True)
     show_parser = add("show", "show all that is known of one system", show)
-    check_parser = add("check", "try whether an object of your own does what its methods have to", check)
+    check_parser = add("check", "verify that an object of your own does what its methods have to", check)
     explain_parser = add("explain", "show exactly what a system is sent for a query: text, token ids, digest", explain)
     for sub in (show_parser, explain_parser):
         sub.add_argument("name", metavar="NAME", help="a system, a folder, or a Hugging Face id")
