@@ -11,7 +11,9 @@ from toolkit.evaluate import evaluate
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["diff", "evaluate", "report"]
+    from toolkit.gate.decision import Gate
+
+__all__ = ["diff", "evaluate", "gate", "report"]
 
 
 def diff(runs: Sequence[Any], *, benchmark: str | None = None, qrels: Any = None, **how: Any) -> pandas.DataFrame:
@@ -29,6 +31,21 @@ def diff(runs: Sequence[Any], *, benchmark: str | None = None, qrels: Any = None
     from toolkit.diff.diff_output import CHANGES, change_records
 
     return pandas.DataFrame(change_records(compared(runs, benchmark=benchmark, qrels=qrels, **how)), columns=list(CHANGES))
+
+
+def gate(baseline: Any, run: Any, *, benchmark: str | None = None, qrels: Any = None, **how: Any) -> Gate:
+    """Is a run worse than a baseline by more than the smallest difference that matters?
+
+    how  `measures`, `min_effect` (0.02, or by measure: `{"": 0.02, "WISE@20": 0.05}`), `modes`, `depth`, `ids`, `unjudged`,
+         `missing`
+
+    `verdict` of what is returned is `pass`, `warn` (undecided) or `fail`, `passed(strict=True)` whether nothing is undecided,
+    `to_frame()` has a row for each group, measure and mode, `notes` what must be known. Raises ToolkitError, also where corpus
+    or ids turned over.
+    """
+    from toolkit.gate.decision import gate as compared
+
+    return compared(baseline, run, benchmark=benchmark, qrels=qrels, **how)
 
 
 def report(

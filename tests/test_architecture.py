@@ -31,8 +31,7 @@ LEVELS = {
     "pages": 3.5,  # what diff and report show alike
     "jobs": 4,
     **dict.fromkeys(("diff", "analyze"), 5),
-    "report": 6,
-    "regress": 6,
+    **dict.fromkeys(("report", "gate", "regress"), 6),
     "options": 7,
     **dict.fromkeys(("shell", "doctor", "cache"), 8),
 }

@@ -123,6 +123,18 @@ def subcommands(parser: argparse.ArgumentParser) -> Callable[..., argparse.Argum
     return add
 
 
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What goes wrong within it ends with status 2, also where it is no wrong input: for a command whose 1 is an answer."""
+    try:
+        yield
+    except (ToolkitError, OSError, MemoryError) as error:
+        read_as = {OSError: from_os_error, MemoryError: from_memory_error}
+        refused = next((of(error) for kind, of in read_as.items() if isinstance(error, kind)), error)
+        refused.status = 2
+        raise refused from error
+
+
 def note(message: str) -> None:
     """A line on standard error that `--quiet` silences (results alone go to standard output); said once in a command."""
     say(message)

@@ -26,10 +26,11 @@ def aligned(lines: Sequence[Sequence[str]], labels: int) -> list[str]:
     return [text[0], "-" * max(map(len, text)), *text[1:]]
 
 
-def to_json(records: Iterable[Mapping[str, Any]], notes: Sequence[str] = ()) -> str:
-    """`{"schema": 1, "rows": [...], "notes": [...]}`, a record a line, NaN as null."""
+def to_json(records: Iterable[Mapping[str, Any]], notes: Sequence[str] = (), **facts: str) -> str:
+    """`{"schema": 1, "rows": [...], "notes": [...]}`, a record a line, NaN as null; facts  of all rows, before them."""
     lines = ",\n".join("  " + json.dumps(without_nan(row), ensure_ascii=False) for row in records)
-    return f'{{"schema": {SCHEMA}, "rows": [\n{lines}\n], "notes": {json.dumps(list(notes), ensure_ascii=False)}}}\n'
+    named = "".join(f', "{name}": {json.dumps(value, ensure_ascii=False)}' for name, value in facts.items())
+    return f'{{"schema": {SCHEMA}{named}, "rows": [\n{lines}\n], "notes": {json.dumps(list(notes), ensure_ascii=False)}}}\n'
 
 
 def to_html(heads: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:

@@ -6,10 +6,9 @@ import argparse
 import shutil
 import sys
 
-from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.options import judgment_options, significance_options, text_options, topics_option
-from toolkit.shell import command, from_memory_error, from_os_error, guard, note
+from toolkit.shell import command, guard, note, refusals
 
 EPILOG = """\
 examples:
@@ -45,13 +44,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> int:
-    try:
+    with refusals():  # 1 says that runs differ
         pairs = _compared(args)
-    except (ToolkitError, OSError, MemoryError) as error:
-        read_as = {OSError: from_os_error, MemoryError: from_memory_error}
-        refused = next((of(error) for kind, of in read_as.items() if isinstance(error, kind)), error)
-        refused.status = 2  # 1 says that runs differ
-        raise refused from error
     return 0 if args.exit_zero or all(pair.identical for pair in pairs) else 1
 
 

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,15 +14,14 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import Change
 from toolkit.evaluate.judgments import Judgments, Part
-from toolkit.evaluate.scoring import AVERAGE, SCORE, MeasureSet
+from toolkit.evaluate.paired_values import Key, PairedValues, paired_values, with_score
+from toolkit.evaluate.scoring import AVERAGE, MeasureSet
 from toolkit.measures.evaluation import PAIRED
 from toolkit.measures.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
 
 TESTS = ("default", "randomisation", "wilcoxon", "t")
 LEVEL = 0.95  # of the intervals
 FEW = 20  # core queries below which an interval from resampling is too narrow
-
-Key = tuple[str, str]  # measure, mode
 
 
 class Moved(NamedTuple):
@@ -47,21 +46,6 @@ class Comparison:
     changes: tuple[Change, ...]
     moved: tuple[Moved, ...]
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """One measure in one mode of one group: both runs' values of the same queries."""
-
-    query_ids: tuple[str, ...]
-    a: np.ndarray
-    b: np.ndarray
-    cores: np.ndarray  # (n,) int64: which core query each is of
-    core_ids: tuple[str, ...]  # what they are called
-
-    @property
-    def differences(self) -> np.ndarray:
-        return self.b - self.a
 
 
 def compare(
@@ -96,13 +80,13 @@ def compare(
     generator = np.random.default_rng(seed)
     changes: list[Change] = []
     moved: list[Moved] = []
-    tables: list[tuple[Part, dict[Key, _Column], dict[Key, np.ndarray]]] = []
+    tables: list[tuple[Part, dict[Key, PairedValues], dict[Key, np.ndarray]]] = []
     for part in judgments.parts:
-        columns = _columns(a, b, part, chosen)
+        columns = paired_values(a, b, part, chosen)
         if not columns:
             continue
         resampled = _resampled(columns, samples, generator)
-        tables.append((part, *_scored(part, chosen, columns, resampled)))
+        tables.append((part, *with_score(part, chosen, columns, resampled)))
         changes += _adjusted(_changes(part.group, columns, resampled, test, samples, seed))
         moved += _moved(part.group, columns)
     if not changes:
@@ -112,28 +96,7 @@ def compare(
     return Comparison(tuple(changes), tuple(moved), tuple(_notes(tables, judgments)))
 
 
-def _columns(a: Run, b: Run, part: Part, chosen: MeasureSet) -> dict[Key, _Column]:
-    first, second = ({(values.measure, values.mode): values for values in chosen.values(run, part)} for run in (a, b))
-    columns = {}
-    for key in first.keys() & second.keys():
-        place = {query_id: row for row, query_id in enumerate(second[key].query_ids)}
-        rows = [row for row, query_id in enumerate(first[key].query_ids) if query_id in place]
-        shared = tuple(first[key].query_ids[row] for row in rows)
-        core_of = [query_id if part.cores is None else part.cores.get(query_id, query_id) for query_id in shared]
-        core_ids, cores = np.unique(core_of, return_inverse=True)
-        others = [place[query_id] for query_id in shared]
-        columns[key] = _Column(shared, first[key].values[rows], second[key].values[others], cores, tuple(core_ids.tolist()))
-    return {key: columns[key] for key in first if key in columns and columns[key].query_ids}
-
-
-def _scored(part: Part, chosen: MeasureSet, *tables: Mapping[Key, Any]) -> Iterator[dict[Key, Any]]:
-    """For the average over groups that have measures of their own: the group's first also as its score."""
-    for table in tables:
-        first_measure = part.measures[:1] if chosen.per_group else ()
-        yield {**table, **{(SCORE, mode): value for (measure, mode), value in table.items() if measure in first_measure}}
-
-
-def _together(columns: Mapping[Key, _Column], of: str) -> Iterable[list[Key]]:
+def _together(columns: Mapping[Key, PairedValues], of: str) -> Iterable[list[Key]]:
     """Keys that are over the same `query_ids`, which share assignments, or the same `core_ids`, which share resamples."""
     together: dict[tuple[str, ...], list[Key]] = defaultdict(list)
     for key, column in columns.items():
@@ -141,7 +104,7 @@ def _together(columns: Mapping[Key, _Column], of: str) -> Iterable[list[Key]]:
     return together.values()
 
 
-def _resampled(columns: Mapping[Key, _Column], samples: int, generator: np.random.Generator) -> dict[Key, np.ndarray]:
+def _resampled(columns: Mapping[Key, PairedValues], samples: int, generator: np.random.Generator) -> dict[Key, np.ndarray]:
     """key -> (samples,) means of the difference, core queries drawn with replacement."""
     means = {}
     for keys in _together(columns, "core_ids"):
@@ -184,7 +147,7 @@ def _p_values(
 
 
 def _changes(
-    group: str, columns: Mapping[Key, _Column], resampled: Mapping[Key, np.ndarray], test: str, samples: int, seed: int
+    group: str, columns: Mapping[Key, PairedValues], resampled: Mapping[Key, np.ndarray], test: str, samples: int, seed: int
 ) -> list[Change]:
     differences = {key: column.differences for key, column in columns.items()}
     cores = {key: column.cores for key, column in columns.items()}
@@ -255,7 +218,7 @@ def _averages(tables, test: str, samples: int, seed: int) -> list[Change]:
     return rows
 
 
-def _moved(group: str, columns: Mapping[Key, _Column]) -> Iterator[Moved]:
+def _moved(group: str, columns: Mapping[Key, PairedValues]) -> Iterator[Moved]:
     for (measure, mode), column in columns.items():
         for row in np.flatnonzero(column.differences):
             yield Moved(group, column.query_ids[row], mode, measure, float(column.a[row]), float(column.b[row]))

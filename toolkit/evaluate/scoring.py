@@ -10,6 +10,7 @@ import numpy as np
 
 from toolkit import measures as tandem
 from toolkit import registry
+from toolkit.core.modes import Modes
 from toolkit.core.progress import progress
 from toolkit.core.runs import Run
 from toolkit.core.scores import AVERAGE, PAIRED, Score
@@ -57,6 +58,12 @@ class MeasureSet:
             if self.per_group and values.measure in part.measures[:1]:
                 yield row._replace(measure=SCORE)
             yield row
+
+
+def is_ranked(measure: str, mode: str, modes: Modes) -> bool:
+    """Whether somebody can be best: an ideal is no achievement, and reversed instructions want gold documents to fall."""
+    spec = registry.measure(measure)
+    return spec.direction != "none" and (not spec.ranked_in or mode in modes.of(*spec.ranked_in))
 
 
 def score(

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolkit import registry
-from toolkit.evaluate.scoring import INTERVAL
+from toolkit.evaluate.scoring import INTERVAL, is_ranked
 from toolkit.measures.evaluation import PAIRED
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.paper_section import claims_table, published_table
 from toolkit.report.run_facts import headings
-from toolkit.report.significance import by_heading, is_ranked, marks
+from toolkit.report.significance import by_heading, marks
 from toolkit.report.text_table import Block, Cell, Head, Table, figure, score, words
 
 MARKED = "Bold: the best of its kind"

@@ -7,20 +7,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from toolkit import registry
-from toolkit.core.modes import Modes
 from toolkit.core.progress import progress
 from toolkit.evaluate.comparison import compare
+from toolkit.evaluate.scoring import is_ranked
 from toolkit.measures.significance import holm
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.text_table import ALIKE, BEST
 
 SIGNIFICANT = 0.05
-
-
-def is_ranked(measure: str, mode: str, modes: Modes) -> bool:
-    """Whether somebody can be best: an ideal is no achievement, and reversed instructions want gold documents to fall."""
-    spec = registry.measure(measure)
-    return spec.direction != "none" and (not spec.ranked_in or mode in modes.of(*spec.ranked_in))
 
 
 def by_heading(model: ReportModel) -> dict[str, list[RunFacts]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from toolkit import registry
-from toolkit.evaluate.scoring import AVERAGE
+from toolkit.evaluate.scoring import AVERAGE, is_ranked
 from toolkit.report.model import Key, ReportModel
-from toolkit.report.significance import is_ranked
 
 Column = tuple[str, str]  # measure, mode
 

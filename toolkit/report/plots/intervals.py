@@ -9,12 +9,12 @@ import numpy as np
 
 from toolkit.evaluate.comparison import LEVEL
 from toolkit.evaluate.judgments import Judgments
+from toolkit.evaluate.scoring import is_ranked
 from toolkit.measures.significance import resampled_means
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.plots.columns import Column, by_query, keys, over
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY, axis_name, look, name_rows, panels
-from toolkit.report.significance import is_ranked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

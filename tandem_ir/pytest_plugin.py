@@ -1,0 +1,40 @@
+"""The fixture `tandem_gate`, for a conftest.py that says `pytest_plugins = ["tandem_ir.pytest_plugin"]`.
+
+It is no entry point: pytest rewrites every module of a distribution that has one, on each start.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def tandem_gate() -> Callable[..., Any]:
+    """Call it with a baseline, a run and what `tandem_ir.gate` takes: the test fails where the run is worse.
+
+    strict  also where it is undecided, which otherwise is a warning
+
+    Returns the `Gate`, whose `to_frame()` has every number.
+    """
+
+    def compare(baseline: Any, run: Any, *, strict: bool = False, **how: Any):
+        __tracebackhide__ = True
+        from toolkit.core.errors import ToolkitError
+        from toolkit.gate.decision import WARN, gate
+        from toolkit.gate.gate_output import describe, to_text
+
+        try:
+            made = gate(baseline, run, **how)
+        except ToolkitError as error:
+            pytest.fail("\n".join(error.lines()), pytrace=False)
+        if not made.passed(strict=strict):
+            pytest.fail(to_text(made), pytrace=False)
+        for check in made.of(WARN):
+            warnings.warn(describe(check), stacklevel=2)
+        return made
+
+    return compare

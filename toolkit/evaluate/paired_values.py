@@ -1,0 +1,64 @@
+"""Two runs against the same judgments, query by query: what every comparison of them is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from toolkit.core.runs import Run
+from toolkit.evaluate.judgments import Part
+from toolkit.evaluate.scoring import SCORE, MeasureSet
+
+Key = tuple[str, str]  # measure, mode
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class PairedValues:
+    """One measure in one mode of one group: both runs' values of the same queries.
+
+    cores     (n,) int64, which core query each is of
+    core_ids  what they are called
+    """
+
+    query_ids: tuple[str, ...]
+    a: np.ndarray
+    b: np.ndarray
+    cores: np.ndarray
+    core_ids: tuple[str, ...]
+
+    @property
+    def differences(self) -> np.ndarray:
+        """(n,) second minus first."""
+        return self.b - self.a
+
+
+def paired_values(a: Run, b: Run, part: Part, chosen: MeasureSet) -> dict[Key, PairedValues]:
+    """What both runs have a value of."""
+    first, second = ({(values.measure, values.mode): values for values in chosen.values(run, part)} for run in (a, b))
+    columns = {}
+    for key in first.keys() & second.keys():
+        place = {query_id: row for row, query_id in enumerate(second[key].query_ids)}
+        rows = [row for row, query_id in enumerate(first[key].query_ids) if query_id in place]
+        shared = tuple(first[key].query_ids[row] for row in rows)
+        core_ids, cores = core_queries(shared, part)
+        others = [place[query_id] for query_id in shared]
+        columns[key] = PairedValues(shared, first[key].values[rows], second[key].values[others], cores, core_ids)
+    return {key: columns[key] for key in first if key in columns and columns[key].query_ids}
+
+
+def core_queries(query_ids: tuple[str, ...], part: Part) -> tuple[tuple[str, ...], np.ndarray]:
+    """The core queries, and (n,) int64 which of them each query is of; each its own where nobody says."""
+    core_of = [query_id if part.cores is None else part.cores.get(query_id, query_id) for query_id in query_ids]
+    core_ids, cores = np.unique(core_of, return_inverse=True)
+    return tuple(core_ids.tolist()), cores
+
+
+def with_score(part: Part, chosen: MeasureSet, *tables: Mapping[Key, T]) -> Iterator[dict[Key, T]]:
+    """For the average over groups that have measures of their own: the group's first also as its score."""
+    for table in tables:
+        first_measure = part.measures[:1] if chosen.per_group else ()
+        yield {**table, **{(SCORE, mode): value for (measure, mode), value in table.items() if measure in first_measure}}

@@ -1,0 +1,1 @@
+"""May a change go in: is a run worse than a baseline by more than the smallest difference that matters?"""

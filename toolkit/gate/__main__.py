@@ -1,0 +1,80 @@
+"""pass, warn or fail a run compared with a baseline, for continuous integration"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import open_output
+from toolkit.options import judgment_options
+from toolkit.shell import command, guard, refusals
+
+if TYPE_CHECKING:
+    from toolkit.gate.decision import Gate
+
+EPILOG = """\
+examples:
+  tandem gate baseline.trec new.trec --benchmark infosearch-mini
+  tandem gate baseline.trec new.trec --qrels qrels.txt -m nDCG@10 RR@10 --min-effect 0.01
+  tandem gate baseline.trec new.trec -m WISE@20 nDCG@10 --min-effect 0.02 WISE@20=0.05 --strict --junit gate.xml
+
+Exit status: 0 where all numbers pass or some are undecided (with --strict: 1), 1 where one fails, 2 for anything else."""
+
+
+def parser() -> argparse.ArgumentParser:
+    made = command("gate", __doc__, EPILOG)
+    made.add_argument("baseline", metavar="BASELINE", help="the run that is compared with, in any form")
+    made.add_argument("run", metavar="RUN", help="the new run, in any form")
+    judgment_options(made)
+    made.add_argument(
+        "--min-effect",
+        nargs="+",
+        action="extend",
+        type=_effect,
+        metavar="[MEASURE=]X",
+        help="the smallest difference that matters, of all measures or of one (default: 0.02)",
+    )
+    made.add_argument("--strict", action="store_true", help="what is undecided does not pass either")
+    made.add_argument("--junit", metavar="F", help="also write a JUnit report")
+    made.add_argument("--json", metavar="F", help="also write all numbers as JSON")
+    return made
+
+
+def _effect(given: str) -> tuple[str, float]:
+    """`0.02`, `WISE@20=0.05`"""
+    measure, _, effect = given.rpartition("=")
+    try:
+        return measure, float(effect)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{effect!r} is no number: X, or MEASURE=X") from None
+
+
+def main(args: argparse.Namespace) -> int:
+    with refusals():  # 1 says that the run is worse
+        return 0 if _gate(args).passed(strict=args.strict) else 1
+
+
+def _gate(args: argparse.Namespace) -> Gate:
+    from toolkit.gate.decision import MIN_EFFECT, gate
+    from toolkit.gate.gate_output import to_junit, to_records, to_text
+
+    names = ("benchmark", "qrels", "measures", "depth", "ids", "unjudged")
+    given = {name: getattr(args, name) for name in names}
+    effects = {"": MIN_EFFECT, **dict(args.min_effect or ())}
+    how = {"modes": args.modes and dict(args.modes), "missing": args.missing or "worst"}
+    if "-" in (args.junit, args.json):
+        raise ToolkitError("standard output has the table", "name a file")
+    made = gate(args.baseline, args.run, min_effect=effects, **given, **how)
+    for path, content in ((args.junit, to_junit(made, strict=args.strict)), (args.json, to_records(made).encode())):
+        if path:
+            with open_output(path) as file:
+                file.write(content)
+    with open_output("-") as file:
+        file.write(to_text(made).encode())
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))
