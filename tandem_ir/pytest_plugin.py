@@ -23,16 +23,17 @@ def tandem_gate() -> Callable[..., Any]:
 
     def compare(baseline: Any, run: Any, *, strict: bool = False, **how: Any):
         __tracebackhide__ = True
+        from toolkit.core.aligned_table import to_text
         from toolkit.core.errors import ToolkitError
         from toolkit.gate.decision import WARN, gate
-        from toolkit.gate.gate_output import describe, to_text
+        from toolkit.gate.gate_output import describe, to_table
 
         try:
             made = gate(baseline, run, **how)
         except ToolkitError as error:
             pytest.fail("\n".join(error.lines()), pytrace=False)
         if not made.passed(strict=strict):
-            pytest.fail(to_text(made), pytrace=False)
+            pytest.fail(to_text([to_table(made)]), pytrace=False)
         for check in made.of(WARN):
             warnings.warn(describe(check), stacklevel=2)
         return made

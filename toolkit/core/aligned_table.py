@@ -21,6 +21,7 @@ DECIMALS = 4
 NARROWEST = 24  # characters that a column of prose has at least, or it is left out
 SHORTEST = 12  # characters that a label keeps at least
 COLOURS = {"OK": "green", "OKish": "green", "ok": "green", "FAIL": "red", "DIFFERENT": "red", "problem": "red"}
+COLOURS |= {"pass": "green", "warn": "yellow", "fail": "red"}
 COLOURS |= {"MISSING": "yellow", "absent": "yellow", "differs": "yellow"}
 
 

@@ -1,4 +1,4 @@
-"""pass, warn or fail a run compared with a baseline, for continuous integration"""
+"""check that a run is no worse than a baseline by more than matters: pass, warn or fail, for continuous integration"""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.options import judgment_options
-from toolkit.shell import command, guard, refusals
+from toolkit.options import judgment_options, table_options
+from toolkit.shell import command, guard, refusals, write_tables
 
 if TYPE_CHECKING:
     from toolkit.gate.decision import Gate
@@ -39,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--strict", action="store_true", help="what is undecided does not pass either")
     made.add_argument("--junit", metavar="F", help="also write a JUnit report")
     made.add_argument("--json", metavar="F", help="also write all numbers as JSON")
+    table_options(made)
     return made
 
 
@@ -58,21 +59,20 @@ def main(args: argparse.Namespace) -> int:
 
 def _gate(args: argparse.Namespace) -> Gate:
     from toolkit.gate.decision import MIN_EFFECT, gate
-    from toolkit.gate.gate_output import to_junit, to_records, to_text
+    from toolkit.gate.gate_output import to_junit, to_lines, to_records, to_table
 
     names = ("benchmark", "qrels", "measures", "depth", "ids", "unjudged")
     given = {name: getattr(args, name) for name in names}
     effects = {"": MIN_EFFECT, **dict(args.min_effect or ())}
     how = {"modes": args.modes and dict(args.modes), "missing": args.missing or "worst"}
     if "-" in (args.junit, args.json):
-        raise ToolkitError("standard output has the table", "name a file")
+        raise ToolkitError("standard output has the table", "name a file, or --format json")
     made = gate(args.baseline, args.run, min_effect=effects, **given, **how)
     for path, content in ((args.junit, to_junit(made, strict=args.strict)), (args.json, to_records(made).encode())):
         if path:
             with open_output(path) as file:
                 file.write(content)
-    with open_output("-") as file:
-        file.write(to_text(made).encode())
+    write_tables(to_table(made), args, forms={"json": lambda: to_records(made), "csv": lambda: to_lines(made)})
     return made
 
 

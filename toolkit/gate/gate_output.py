@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from typing import Any
 from xml.etree import ElementTree
 
+from toolkit import registry
+from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.scores import AVERAGE, PAIRED
-from toolkit.core.tabular import aligned, to_json
+from toolkit.core.tabular import to_csv, to_json
 from toolkit.core.terminal import visible
 from toolkit.evaluate.score_table import number
+from toolkit.evaluate.scoring import SCORE
 from toolkit.gate.decision import FAIL, PASS, POWER, WARN, Check, Gate
 from toolkit.measures.estimates import LEVEL
 
-HEADS = ("verdict", "group", "measure", "mode", "baseline", "run", "difference", "interval", "core queries", "needed")
+COLUMNS = (
+    Column("verdict", label=True),
+    Column("group", label=True),
+    Column("measure", label=True),
+    Column("mode", label=True),
+    Column("baseline", priority=1),
+    Column("run", priority=1),
+    Column("difference"),
+    Column("low", above="interval"),
+    Column("high", above="interval"),
+    Column("core queries"),
+    Column("needed"),
+)
 
 
-def to_text(gate: Gate) -> str:
-    """The checks that fail or warn, and the average, in a table; then what was decided and the notes."""
+def to_table(gate: Gate) -> Table:
+    """The checks that fail or warn, and the average, below what was decided; the notes."""
     shown = [*gate.of(FAIL), *gate.of(WARN), *(check for check in gate.of(PASS) if check.group in (AVERAGE, "all"))]
-    table = "\n".join(aligned([HEADS, *map(_row, shown)], 4)) + "\n\n" if shown else ""
-    lines = [summary(gate), *_reading(gate), *gate.notes]
-    return f"{gate.baseline} -> {gate.run}\n\n{table}" + "".join(f"{line}\n" for line in lines)
+    notes = [*_reading(gate), *gate.notes]
+    return Table(COLUMNS, [_row(check) for check in shown], notes, f"{gate.baseline} -> {gate.run}, {summary(gate)}")
 
 
 def summary(gate: Gate) -> str:
@@ -46,15 +61,18 @@ def _reading(gate: Gate) -> list[str]:
     return lines
 
 
-def _row(check: Check) -> list[str]:
-    needed = "" if check.verdict != WARN else "-" if check.needed is None else f"{check.needed:,}"
+def _row(check: Check) -> list[Cell]:
+    share = registry.measure(check.measure).unit != "rank" if check.measure != SCORE else True
+    bounds = [Number(_finite(bound), share=share, signed=True) for bound in (check.low, check.high)]
+    values = [Number(value, share=share) for value in (check.baseline, check.run)]
     mode = check.mode.replace(PAIRED, "")
-    values = [number(check.baseline), number(check.run), f"{check.difference:+.4f}", _bounds(check)]
-    return [check.verdict, check.group, check.measure, mode, *values, f"{check.core_queries:,}", needed]
+    difference = Number(check.difference, share=share, signed=True)
+    needed = None if check.verdict != WARN else math.nan if check.needed is None else check.needed
+    return [check.verdict, check.group, check.measure, mode, *values, difference, *bounds, check.core_queries, needed]
 
 
 def _bounds(check: Check) -> str:
-    return f"[{check.low:+.4f}, {check.high:+.4f}]" if math.isfinite(check.low) else "unknown"
+    return f"[{check.low:+.4f}, {check.high:+.4f}]" if math.isfinite(check.low) else "interval unknown"
 
 
 def describe(check: Check) -> str:
@@ -68,8 +86,16 @@ def describe(check: Check) -> str:
 
 def to_records(gate: Gate) -> str:
     """JSON in the form of `evaluate`, a row a check, with the verdict of all before them; an unknown bound is null."""
-    rows = ({**asdict(check), "low": _finite(check.low), "high": _finite(check.high)} for check in gate.checks)
-    return to_json(rows, gate.notes, first=gate.baseline, second=gate.run, verdict=gate.verdict)
+    return to_json(_rows(gate), gate.notes, first=gate.baseline, second=gate.run, verdict=gate.verdict)
+
+
+def to_lines(gate: Gate) -> str:
+    """CSV, a line a check."""
+    return to_csv(list(Check.__dataclass_fields__), _rows(gate))
+
+
+def _rows(gate: Gate) -> list[dict[str, Any]]:
+    return [{**asdict(check), "low": _finite(check.low), "high": _finite(check.high)} for check in gate.checks]
 
 
 def _finite(value: float) -> float:
