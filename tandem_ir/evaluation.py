@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 __all__ = ["diff", "evaluate", "gate", "report"]
 
 
-def diff(runs: Sequence[Any], *, benchmark: str | None = None, qrels: Any = None, **how: Any) -> pandas.DataFrame:
+def diff(
+    runs: Sequence[Any] | Mapping[str, Any], *, benchmark: str | None = None, qrels: Any = None, **how: Any
+) -> pandas.DataFrame:
     """Compare each run with the first: one row a number, with its test, interval and effect size.
 
-    how  `measures`, `modes`, `depth`, `ids`, `unjudged`, `missing`, `test` (`default`, `randomisation`, `wilcoxon`, `t`),
-         `samples`, `seed`
+    runs  a list, or `{name: run}`
+    how   `measures`, `modes`, `depth`, `ids`, `unjudged`, `missing`, `test` (`default`, `randomisation`, `wilcoxon`, `t`),
+          `samples`, `seed`
 
     Columns: first, second, group, mode, measure, a, b, difference, relative, queries, low, high, effect, test, p, holm, up,
-    down, same. Empty where neither a benchmark nor qrels are given. Raises ToolkitError.
+    down, same. Empty where neither a benchmark nor qrels are given, and of runs that are identical. Raises ToolkitError.
     """
     import pandas
 
@@ -49,7 +52,7 @@ def gate(baseline: Any, run: Any, *, benchmark: str | None = None, qrels: Any = 
 
 
 def report(
-    runs: Sequence[Any],
+    runs: Sequence[Any] | Mapping[str, Any],
     benchmark: str | Sequence[str] = (),
     *,
     format: str = "html",
@@ -63,6 +66,7 @@ def report(
 ) -> str:
     """One self-contained HTML page with tables, figures and the queries of runs; or its tables as text.
 
+    runs         as for `evaluate`: one, a list, or `{name: run}`
     format       `html`, `latex`, `markdown`, `csv`
     output       a file to write it to as well
     index, docs  where the texts of documents are; the benchmarks' corpora where nothing is named

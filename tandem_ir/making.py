@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,9 +86,19 @@ def rerank(
 
 
 def fuse(
-    runs: Sequence[Any], method: str = "rrf", *, hits: int = 1000, output: str | Path | None = None, tag: str | None = None
+    runs: Sequence[Any] | Mapping[str, Any],
+    method: str = "rrf",
+    *,
+    hits: int = 1000,
+    output: str | Path | None = None,
+    tag: str | None = None,
 ) -> Run:
-    """Fuse two or more runs: `rrf`, `rrf:k=60`, `minmax`, `minmax:0.3,0.7`; see `toolkit.fuse.fuse`."""
+    """Fuse two or more runs, a list or `{name: run}`.
+
+    method  `rrf`, `rrf:k=60`, `minmax`, `minmax:0.3,0.7`; see `toolkit.fuse.fuse`
+
+    Raises ToolkitError.
+    """
     from toolkit.fuse import Fuse
     from toolkit.jobs import runs_job
 
@@ -144,19 +154,17 @@ def judge(
 ) -> Qrels:
     """Which perspectives the best `depth` documents of each question hold: subtopic qrels (1 holds, 0 does not, -1 unjudged).
 
-    runs    one, or several in a list, whose best documents are judged together
+    runs    one, or several in a list or by name, whose best documents are judged together
     system  a name, or an object with `generate` (see `tandem.ChatModel`)
     topics  questions with perspectives; those that the first run's record names, where none are given
     how     `prompt`, `shots`, `loader`, `concurrency`, `replay`, `device`, `precision`, `batch_size`, `trust_remote_code`
 
     Raises ToolkitError.
     """
-    from toolkit.formats.conversion import is_one
     from toolkit.jobs.judge_jobs import JudgeJob, emit_warnings, judge_of
 
     loaded = judge_of(system, systems=systems, recipe=recipe, **how)
-    several = runs if isinstance(runs, list | tuple) and not is_one(runs) else [runs]
-    job = JudgeJob(several, loaded, topics=topics, index=index, docs=docs, depth=depth, output=output)
+    job = JudgeJob(runs, loaded, topics=topics, index=index, docs=docs, depth=depth, output=output)
     judged = job.make()
     emit_warnings(loaded)
     return judged.qrels

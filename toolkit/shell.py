@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from toolkit.jobs import Job, RunJob
 
 Product = TypeVar("Product")
+INVALID = re.compile(r"argument (?:.*/)?(?P<name>\S+): invalid choice: '(?P<wrong>.*?)' \(choose from (?P<known>.*)\)")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, the user's share of it, what a file may have
 
 
@@ -58,6 +59,11 @@ class _Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> None:
+        if choice := INVALID.fullmatch(message):
+            name, wrong, known = choice["name"], choice["wrong"], re.findall(r"'(.*?)'", choice["known"])
+            near = difflib.get_close_matches(wrong, known, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise ToolkitError(f"{name} is {wrong!r}", f"{hint}Known: {', '.join(known)}")
         wrong = message.removeprefix("unrecognized arguments: ").split()[0] if "unrecognized" in message else ""
         near = difflib.get_close_matches(wrong.partition("=")[0], self.options(), n=1) if wrong.startswith("--") else []
         raise ToolkitError(message, f"did you mean {near[0]}? Or see {self.prog} --help" if near else f"{self.prog} --help")

@@ -2,7 +2,7 @@
 
 A step is looked up and checked when it is made; nothing is loaded before it is applied. Steps are composed with `>>`:
 `Retrieve("bm25") >> Rerank("bge-reranker-v2-m3", depth=50)`. What a user gives them, in any form, is read by `given_topics`
-and `given_run`; `toolkit.jobs` writes what they make.
+and `given_runs`; `toolkit.jobs` writes what they make.
 """
 
 from __future__ import annotations
@@ -286,6 +286,14 @@ def given_run(value: Any) -> Made:
     if isinstance(value, Made):
         return value
     return made_of(recorded_run(value))
+
+
+def given_runs(value: Any) -> list[Made]:
+    """Several runs, as `toolkit.formats.conversion.each_of` takes them; a name is the run's tag."""
+    from toolkit.formats.conversion import each_of
+
+    made = [(name, given_run(each)) for name, each in each_of(value)]
+    return [replace(each, run=replace(each.run, tag=name or each.run.tag)) for name, each in made]
 
 
 def recorded_run(value: Any) -> Recorded:

@@ -88,7 +88,38 @@ def test_frames_runs_and_mappings_by_mode_are_accepted():
     judged = pandas.DataFrame({"query_id": ["a-1"], "doc_id": ["7"], "relevance": [2]})
     assert list(load_qrels(as_sources({"ori": judged}))) == [Qrel("a-1-ori", "7", 2)]
     with pytest.raises(ToolkitError, match="no mode 'orig'"):
-        as_sources({"orig": frame})
+        as_sources({"orig": frame, "ins": frame})
+    with pytest.raises(ToolkitError, match="no mode 'orig'"):
+        load_qrels(as_sources({"orig": judged}))
+
+
+def test_a_mapping_from_names_is_a_run_each(write):
+    one, other = {"a-1": {"7": 1.0}}, {"a-1-ins": {"7": 2.0}}
+    loaded = load_runs(as_sources({"b": {"ori": one, "ins": other}, "a": Run.from_dict(other, tag="x")}))
+    assert [(run.tag, run.query_ids) for run in loaded] == [("a", ("a-1-ins",)), ("b", ("a-1-ins", "a-1-ori"))]
+    files = {"a b": {"ori": write("1", "a-1", "x")}, "c": [write("2", "a-1-ori", "y"), write("3", "a-1-ins", "z")]}
+    assert [(run.tag, run.query_ids) for run in load_runs(as_sources(files))] == [
+        ("a b", ("a-1-ori",)),
+        ("c", ("a-1-ins", "a-1-ori")),
+    ]
+    with pytest.raises(ToolkitError, match="'random' is no name for a run"):
+        as_sources({"random": other})
+
+
+def test_one_run_under_two_names_is_two_runs():
+    run = Run.from_dict({"a-1": {"7": 2.0}}, tag="bm25")
+    assert [each.tag for each in load_runs(as_sources({"a": run, "b": run}))] == ["a", "b"]
+
+
+def test_runs_without_a_name_are_numbered():
+    one, other = {"a": {"7": 1.0}}, {"a": {"8": 1.0}}
+    assert [(run.tag, run.to_dict()) for run in load_runs(as_sources([other, one]))] == [("run1", other), ("run2", one)]
+
+
+@pytest.mark.parametrize("nothing", [{}, []])
+def test_no_run_is_refused(nothing):
+    with pytest.raises(ToolkitError, match="no run is given"):
+        load_runs(as_sources(nothing))
 
 
 def test_qrels_that_judge_the_same_queries_are_refused():

@@ -59,6 +59,20 @@ def test_what_needs_reversed_judgments_has_no_value_without_any():
     assert "mine: 1 query (q) without judgments in a reversed mode: left out of SICR, WISE, WISE_ideal" in scores.notes
 
 
+def test_a_run_may_lack_modes_that_no_measure_reads():
+    qrels = Qrels.from_rows([*QRELS, Qrel("c-1-ori", "x", 1), Qrel("c-1-ins", "x", 0)])
+    lacking = run(" ".join(query_id for query_id in QRELS.query_ids if not query_id.endswith("-rev")))
+    scores = evaluate(lacking, qrels=qrels, measures="pMRR")
+    assert scores["pMRR"] == evaluate(run(FULL), qrels=qrels, measures="pMRR")["pMRR"] == 0.0
+    assert "judged in the modes ori and ins alone, as pMRR reads no other" in scores.notes
+    with pytest.raises(ToolkitError, match="no query in mode rev") as caught:
+        evaluate(lacking, qrels=QRELS)
+    assert "name measures that read ori and ins alone (-m pMRR), or judge one mode" in caught.value.hint
+    for measures in ("pMRR WISE", "pMRR nDCG@10", "WISE_ideal"):
+        with pytest.raises(ToolkitError, match="no query in mode rev"):
+            evaluate(lacking, qrels=QRELS, measures=measures)
+
+
 def test_default_measures_without_modes():
     scores = evaluate(run("1"), qrels=Qrels.from_rows([Qrel("1", "g", 1)]))
     assert [row.measure for row in scores.rows] == ["nDCG@10", "RR@10", "R@100", "AP"]

@@ -113,7 +113,8 @@ def test_a_wrong_line_is_named(tmp_path, line, message):
 def test_the_hint_says_what_a_line_is(tmp_path):
     assert refused(write(tmp_path, "q Q0 d1 1 2\n")) == [
         "error: run.trec, line 1: expected 6 columns, found 5",
-        "hint:  a run line is: query_id Q0 doc_id rank score tag",
+        "hint:  a run line is: query_id Q0 doc_id rank score tag; "
+        "`tandem runs convert --help` lists the other formats that are read",
     ]
 
 

@@ -10,6 +10,7 @@ import cbor2
 import pandas
 import pyarrow
 import pytest
+from command import tandem
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet as pq
@@ -17,7 +18,7 @@ from pyarrow import parquet as pq
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.evaluate.__main__ import main, parser
-from toolkit.formats import FORMS, read_run
+from toolkit.formats import FORMS, read_run, write_run
 from toolkit.formats.runs import form_of
 from toolkit.runs.__main__ import main as runs_main
 from toolkit.runs.__main__ import parser as runs_parser
@@ -87,6 +88,24 @@ def test_the_examples_are_of_every_form():
 
 
 @pytest.mark.parametrize("name", FILES)
+def test_every_form_is_read_by_every_command(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(FILES[name][1])
+    write_run(Run.from_dict(SCORES, tag="t"), "same.trec")
+    Path("qrels").write_text("7 0 007 1\n8 0 d1 1\n")
+    judged = ("--qrels", "qrels", "-m", "RR")
+    for command in (
+        ("diff", "same.trec", name, *judged),
+        ("runs", "verify", name),
+        ("runs", "show", name),
+        ("report", name, *judged, "--format", "csv"),
+        ("fuse", name, "same.trec", "--output", "-"),
+    ):
+        done = tandem(*command)
+        assert (done.returncode, command) == (0, command), done.stderr
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_every_form_is_evaluated_alike(tmp_path, capsys, name):
     (tmp_path / name).write_bytes(FILES[name][1])
     (tmp_path / "qrels").write_text("7 0 007 1\n8 0 d1 1\n")
@@ -130,7 +149,7 @@ def test_convert_takes_the_form_of_an_ambiguous_file(tmp_path, monkeypatch, caps
         assert guard(runs_parser, runs_main, ["convert", "run", "--from", form, "--to", "trec", "--output", form]) == 0
         assert next(iter(read_run(form).to_dict()["q"])) == best
     assert guard(runs_parser, runs_main, ["convert", "run", "--from", "excel", "--to", "trec", "--output", "x"]) == 2
-    assert "error: no form 'excel' of runs\nhint:  known: trec, json, " in capsys.readouterr().err
+    assert "error: --from is 'excel'\nhint:  Known: trec, json, " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -156,6 +175,26 @@ def test_what_is_wrong_is_named(tmp_path, content, message):
         read_run(tmp_path / "run", "msmarco" if message.startswith("two documents") else "")
     assert message in caught.value.message
     assert str(tmp_path / "run") in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "content", [b"PK\3\4\0\0\10 z\n\0", b"\x93NUMPY\1\0v\0{'descr': '<f8'}\n\0\0", "q Q0 d 1 2 t\n".encode("utf-16")]
+)
+def test_a_binary_file_of_no_known_format_is_one_error(tmp_path, content):
+    (tmp_path / "f").write_bytes(content)
+    with pytest.raises(ToolkitError) as caught:
+        read_run(tmp_path / "f")
+    assert caught.value.message.endswith("f is a binary file of no known format")
+    assert "tandem runs convert --help" in caught.value.hint
+    assert caught.value.problems == ()
+
+
+def test_a_record_is_compared_with_the_tag_where_the_form_has_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_run(Run.from_dict({"q": {"d": 1.0}}, tag="mine"), "run.trec")
+    for form in ("json", "parquet"):
+        assert tandem("runs", "convert", "run.trec", "--to", form, "--output", f"run.{form}").returncode == 0
+        assert tandem("runs", "verify", f"run.{form}").returncode == 0
 
 
 def test_verify_says_what_is_wrong_with_any_form(tmp_path, capsys):

@@ -11,7 +11,19 @@ from ir_measures import AP, RR, Qrel, ScoredDoc, alpha_nDCG, nDCG
 
 from toolkit import measures
 from toolkit.core.errors import ToolkitError
-from toolkit.measures import MEASURES, SICR, WISE, GoldRank, MRecall, NegativeRank, PerspectiveP, Robustness, WISE_ideal, pMRR
+from toolkit.measures import (
+    MEASURES,
+    SICR,
+    WISE,
+    GoldRank,
+    MRecall,
+    NegativeRank,
+    PerspectiveP,
+    Robustness,
+    WISE_ideal,
+    parse_all,
+    pMRR,
+)
 
 # q-1: the gold document `a` goes 2, 1, 3 and the negative `b` 1, 2, 1; q-2: `a` is the negative, `b` the gold document
 QRELS = [
@@ -200,3 +212,19 @@ def test_names_of_trec_eval_are_answered_with_ours(written, near):
     with pytest.raises(ToolkitError) as caught:
         measures.parse(written)
     assert caught.value.hint == f"did you mean {near!r}?"
+
+
+def test_one_text_may_name_several_measures():
+    written = "nDCG@10, WISE(variant='release', cutoff=5) p-mrr @ 20"
+    with pytest.raises(ToolkitError):
+        parse_all(written)  # p-MRR has no cutoff
+    assert list(map(str, parse_all("nDCG @ 10, WISE(variant='release', cutoff=5) p-mrr"))) == [
+        "nDCG@10",
+        "WISE(variant='release')@5",
+        "pMRR",
+    ]
+    assert parse_all(["nDCG@10 AP", ir_measures.RR]) == [ir_measures.nDCG @ 10, ir_measures.AP, ir_measures.RR]
+    assert parse_all(ir_measures.RR) == [ir_measures.RR]
+    for wrong in ("", "nDCG( WISE", ["nDCG@10", "WISE x"]):
+        with pytest.raises(ToolkitError):
+            parse_all(wrong)

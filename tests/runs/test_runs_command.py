@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -247,6 +248,8 @@ def test_the_forms_of_the_command_are_those_of_the_package():
     from toolkit.runs import __main__ as command
 
     assert (*(form.name for form in FORMS.values() if form.write), "rank-llm") == command.FORMATS
+    assert tuple(FORMS) == command.READ
+    assert [name for name in FORMS if not re.search(rf"\b{name} ", command.CONVERT_EPILOG.replace(":", " "))] == []
 
 
 def test_help_lists_the_commands(folder):

@@ -91,6 +91,27 @@ def test_evaluate_and_diff_take_and_give_what_notebooks_have():
     assert rows[["measure", "a", "b", "difference"]].values.tolist() == [["RR", 0.5, 1.0, 0.5]]
 
 
+def test_runs_have_the_names_of_a_mapping():
+    better, worse, qrels = {"q": {"d": 2.0, "e": 1.0}}, {"q": {"d": 1.0, "e": 2.0}}, [("q", "d", 1)]
+    scores = tandem.evaluate({"a": worse, "b": better}, qrels=qrels, measures="RR nDCG(cutoff=1), P@1")
+    assert {(row.run, row.measure): row.value for row in scores.rows} == {
+        **{("a", "RR"): 0.5, ("a", "nDCG@1"): 0.0, ("a", "P@1"): 0.0},
+        **{("b", "RR"): 1.0, ("b", "nDCG@1"): 1.0, ("b", "P@1"): 1.0},
+    }
+    rows = tandem.diff({"a": worse, "b": better}, qrels=qrels, measures="RR", samples=100)
+    assert rows[["first", "second", "measure", "difference"]].values.tolist() == [["a", "b", "RR", 0.5]]
+    assert tandem.fuse({"a": worse, "b": better}).tag == "a+b.rrf"
+    assert "b" in tandem.report({"a": worse, "b": better}, qrels=qrels, measures="RR", format="csv")
+
+
+def test_diff_takes_no_unknown_option_and_no_unknown_measure_of_identical_runs():
+    run, qrels = {"q": {"d": 2.0}}, [("q", "d", 1)]
+    with pytest.raises(TypeError, match="measure"):
+        tandem.diff([run, run], qrels=qrels, measure="RR")
+    with pytest.raises(tandem.ToolkitError, match="no measure 'RX'"):
+        tandem.diff([run, run], qrels=qrels, measures="RX")
+
+
 def test_runs_are_fused_without_files():
     runs = [tandem.Run.from_dict({"q": {"d": 2.0, "e": 1.0}}, tag="a"), {"q": {"e": 9.0}}]
     fused = tandem.fuse(runs, "rrf:k=60", tag="both")

@@ -54,7 +54,7 @@ def _compared(args: argparse.Namespace) -> list:
 
     modes = args.modes and dict(args.modes)
     against = {"benchmark": args.benchmark, "qrels": args.qrels, "modes": modes, "ids": args.ids, "unjudged": args.unjudged}
-    given = load(args.runs, depth=args.depth, rankings=args.rankings, **against)
+    given = load(args.runs, measures=args.measures, depth=args.depth, rankings=args.rankings, **against)
     how = {"missing": args.missing or "worst", "test": args.test, "samples": args.samples, "seed": args.seed}
     pairs = diff(given, measures=args.measures, top=args.top, by=args.by, **how)
     where = {"topics": args.topics, "index": args.index, "docs": args.docs}

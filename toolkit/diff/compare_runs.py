@@ -34,61 +34,68 @@ class Given:
     names: tuple[str, ...]
     evaluation: Evaluation | None
 
-    def measures(self, wanted: Sequence[str] | None) -> list[str]:
+    def measures(self, wanted: str | Sequence[str] | None) -> list[str]:
         """As ir_measures writes them; the benchmark's own where none are named."""
-        return [str(tandem.parse(measure)) for measure in wanted or self.evaluation.judgments.measures]
+        return [str(measure) for measure in tandem.parse_all(wanted or self.evaluation.judgments.measures)]
 
 
 def load(
-    runs: Sequence[Any],
+    runs: Sequence[Any] | Mapping[str, Any],
     *,
     benchmark: str | None = None,
     qrels: Any = None,
     modes: Mapping[str, str] | None = None,
+    measures: str | Sequence[str] | None = None,
     depth: int | None = None,
     ids: str = "tandem",
     unjudged: str = "refuse",
     rankings: bool = False,
 ) -> Given:
-    """Read runs (paths, Runs or DataFrames, each one run) and judgments, as `toolkit.evaluate` does.
+    """Read runs (a list, or names with them; each is one run) and judgments, as `toolkit.evaluate` does.
 
+    measures  that are going to be computed, see `prepare`
     rankings  without judgments, also where the records of the runs name a benchmark
 
     Raises ToolkitError for fewer than two runs and for what cannot be read or judged.
     """
-    if len(runs) < 2:
-        raise ToolkitError(f"{len(runs)} run, nothing to compare it with", "tandem diff A B")
+    sources = as_sources(runs)
+    if len(sources) < 2:
+        raise ToolkitError(f"{len(sources)} run, nothing to compare it with", "tandem diff A B")
     if rankings and (benchmark or qrels is not None):
         raise ToolkitError("rankings alone need no judgments", "leave --rankings out, or --benchmark and --qrels")
-    if benchmark or qrels is not None or (not rankings and _has_benchmark(runs)):
-        prepared = prepare(list(runs), benchmark, qrels, depth, ids, unjudged, modes=modes, apart=True)
+    if benchmark or qrels is not None or (not rankings and _has_benchmark(sources)):
+        how = {"modes": modes, "measures": measures, "apart": True}
+        prepared = prepare(sources, benchmark, qrels, depth, ids, unjudged, **how)
         return Given(prepared.runs, _names(prepared.runs), prepared)
     if ids != "tandem":
         raise ToolkitError(f"--ids {ids} needs a benchmark", "name --benchmark")
-    loaded = tuple(to_depth(run, depth) for run in load_each(as_sources(list(runs))))
+    loaded = tuple(to_depth(run, depth) for run in load_each(sources))
     return Given(loaded, _names(loaded), None)
 
 
 def _has_benchmark(runs: Sequence[Any]) -> bool:
     try:
-        return bool(benchmark_of(list(runs)))
+        return bool(benchmark_of(runs))
     except ToolkitError:
         return False
 
 
 def diff(
-    runs: Sequence[Any] | Given,
+    runs: Sequence[Any] | Mapping[str, Any] | Given,
     *,
     benchmark: str | None = None,
     qrels: Any = None,
     modes: Mapping[str, str] | None = None,
-    measures: Sequence[str] | None = None,
+    measures: str | Sequence[str] | None = None,
     depth: int | None = None,
     ids: str = "tandem",
     unjudged: str = "refuse",
+    missing: str = "worst",
+    test: str = "default",
+    samples: int = 10_000,
+    seed: int = 0,
     top: int = 5,
     by: str | None = None,
-    **how: Any,
 ) -> list[Pair]:
     """Compare each run with the first, in the order given.
 
@@ -96,13 +103,13 @@ def diff(
                judgments, rankings alone are compared
     measures   as in `toolkit.evaluate`
     top, by    how many queries that moved most are shown, by which measure
-    how        `missing`, `test`, `samples`, `seed` of `toolkit.evaluate.comparison.compare`
+    missing, test, samples, seed  as in `toolkit.evaluate.comparison.compare`
     """
-    given = (
-        runs
-        if isinstance(runs, Given)
-        else load(runs, benchmark=benchmark, qrels=qrels, modes=modes, depth=depth, ids=ids, unjudged=unjudged)
-    )
+    judging = {"benchmark": benchmark, "qrels": qrels, "modes": modes, "measures": measures}
+    given = runs if isinstance(runs, Given) else load(runs, **judging, depth=depth, ids=ids, unjudged=unjudged)
+    if given.evaluation:
+        given.measures(measures)  # refuses what is no measure, also where nothing is to be computed
+    how = {"missing": missing, "test": test, "samples": samples, "seed": seed}
     others = zip(given.runs[1:], given.names[1:], strict=True)
     return [_pair(given, other, name, measures, top, by, **how) for other, name in others]
 

@@ -20,7 +20,7 @@ def evaluate(
     benchmark: str | None = None,
     qrels: Given | Sequence[Given] | Mapping[str, Given] | None = None,
     modes: Mapping[str, str] | None = None,
-    measures: Sequence[str] | None = None,
+    measures: str | Sequence[str] | None = None,
     by_query: bool = False,
     by_type: bool = False,
     references: bool = False,
@@ -32,18 +32,20 @@ def evaluate(
 ) -> Scores:
     """Score runs against a benchmark, against qrels, or against qrels of a benchmark's queries.
 
-    runs        whatever `toolkit.formats.conversion.as_run` takes, several of them in a list, or a mapping from modes to
-                them; the path "ins=F" is file F of mode ins. Those of one tag with disjoint query ids are parts of one
-                run, otherwise each is a run
+    runs        whatever `toolkit.formats.conversion.as_run` takes, several of them in a list, a mapping from modes to
+                them (`{"ori": run, "ins": run}`), or from names to any of these (`{"bm25": run, "e5": run}`); the path
+                "ins=F" is file F of mode ins. Those of one tag with disjoint query ids are parts of one run, otherwise each
+                is a run
     benchmark   one of ours (`infosearch`, `infosearch-audience`, `infosearch-audience-ins`) or an id of ir_datasets;
                 where neither it nor qrels are named, the one that the records of the runs name
     qrels       given as runs are, as `as_qrels` takes them. Beside a benchmark they take the place of its own judgments
     modes       name -> role (`base`, `instructed`, `reversed`) of the modes that ids of qrels carry, where they are no
                 benchmark's: {"plain": "base", "pos": "instructed", "neg": "reversed"}
-    measures    as ir_measures writes them; without, those of the benchmark's own table
+    measures    as ir_measures writes them, in a list or in one text (`"nDCG@10 WISE@20"`); without, those of the
+                benchmark's own table
     by_query    also a row for each query and measure, after the aggregate rows of its run
     by_type     also a row for each kind of question, over all groups
-    references  also what blind, random, obedient and disobedient orders of the run's own lists would score
+    references  also what blind, random, obedient and reversed orders of the run's own lists would score
                 (`toolkit.evaluate.references`)
     depth       look only at the best so many documents of each query
     missing     a query that the run lacks counts its `worst` value, is left out (`skip`), or is an `error`. Without a
@@ -58,7 +60,9 @@ def evaluate(
     from toolkit.evaluate.baseline import Baseline
     from toolkit.evaluate.evaluation import prepare
 
-    prepared = prepare(runs, benchmark, qrels, depth, ids, unjudged, modes=modes, every_mode=missing != "worst")
+    prepared = prepare(
+        runs, benchmark, qrels, depth, ids, unjudged, modes=modes, measures=measures, every_mode=missing != "worst"
+    )
     first = Baseline(baseline) if isinstance(baseline, str) else baseline
     more = {"by_query": by_query, "by_type": by_type, "references": references}
     return prepared.scores(measures, missing=missing or "worst", baseline=first, **more)

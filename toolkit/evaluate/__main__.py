@@ -73,7 +73,7 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.evaluate.evaluation import prepare
 
     every_mode, args.missing = args.missing != "worst", args.missing or "worst"
-    how = {"modes": args.modes and dict(args.modes), "every_mode": every_mode}
+    how = {"modes": args.modes and dict(args.modes), "measures": args.measures, "every_mode": every_mode}
     prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids, args.unjudged, **how)
     args.benchmark = prepared.benchmark
     on_terminal = args.output == "-" and sys.stdout.isatty()

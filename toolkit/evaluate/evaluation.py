@@ -16,7 +16,7 @@ from toolkit.core.scores import Change, Place, Scores
 from toolkit.evaluate import subtopics
 from toolkit.evaluate.baseline import Baseline, against, untested
 from toolkit.evaluate.explain import to_lines
-from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files, modes_of_benchmark
+from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files, in_modes_read, modes_of_benchmark
 from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.query_types import by_type as types_of
 from toolkit.evaluate.run_inputs import as_sources, load_each, load_runs
@@ -49,7 +49,7 @@ class Evaluation:
 
     def scores(
         self,
-        measures: Sequence[str] | None,
+        measures: str | Sequence[str] | None,
         *,
         by_query: bool = False,
         by_type: bool = False,
@@ -89,13 +89,13 @@ class Evaluation:
             rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
         return Scores(tuple(rows), tuple(notes), changes)
 
-    def measure_set(self, measures: Sequence[str] | None, missing: str) -> MeasureSet:
+    def measure_set(self, measures: str | Sequence[str] | None, missing: str) -> MeasureSet:
         """What is computed: whoever names measures gets those alone, and in every mode."""
         judgments = self.judgments
         if measures:
-            return MeasureSet(tuple(str(tandem.parse(measure)) for measure in measures), missing=missing)
+            return MeasureSet(tuple(map(str, tandem.parse_all(measures))), missing=missing)
         per_group = any(part.measures for part in judgments.parts)
-        return MeasureSet(tuple(str(tandem.parse(each)) for each in judgments.measures), per_group, judgments.shown, missing)
+        return MeasureSet(tuple(map(str, tandem.parse_all(judgments.measures))), per_group, judgments.shown, missing)
 
     def explain(self, query_id: str, width: int | None = None) -> str:
         """What each run does with one query, given with or without its mode, as text of at most `width` characters a line.
@@ -122,6 +122,7 @@ def prepare(
     unjudged: str = "refuse",
     *,
     modes: Mapping[str, str] | None = None,
+    measures: str | Sequence[str] | None = None,
     apart: bool = False,
     every_mode: bool = True,
 ) -> Evaluation:
@@ -130,6 +131,7 @@ def prepare(
     Without benchmark and qrels, the benchmark is the one that the records of the runs name, which a note says.
 
     modes       name -> role, for qrels alone
+    measures    that are going to be computed: a run may lack the modes that none of them reads
     apart       each file is a run by itself, and they stay in the order given
     every_mode  a run that has no query of a mode is refused, unless its record says that it was searched
     """
@@ -148,6 +150,7 @@ def prepare(
     if ids == "published" and not published:
         raise ToolkitError(f"{judgments.name} has no published ids", "--ids published needs one of our benchmarks")
     loaded = (load_each if apart else load_runs)(as_sources(runs, named), published.rename if published else None)
+    judgments, loaded = in_modes_read(judgments, loaded, measures)
     for run in loaded:
         check(run, run.tag, judgments, every_mode=every_mode)
     return Evaluation(tuple(to_depth(run, depth) for run in loaded), judgments, published, benchmark)

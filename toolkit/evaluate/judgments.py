@@ -12,8 +12,10 @@ from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import REVERSED, Modes
 from toolkit.core.qrels import Qrels, join_qrels
+from toolkit.core.scores import PAIRED
 from toolkit.evaluate import subtopics
 from toolkit.evaluate.run_inputs import Source, load_qrels, sorted_by_query
+from toolkit.measures import parse_all
 from toolkit.provenance import Recorded, part, read_record
 
 if TYPE_CHECKING:
@@ -207,6 +209,33 @@ def _benchmark_notes(benchmark: Benchmark, selection: Selection) -> Iterator[str
         yield f"{here} of the {meant} groups of {name} are on this machine: {', '.join(selection.groups)}"
 
 
+def in_modes_read(
+    judgments: Judgments, runs: Sequence[Run], measures: str | Sequence[str] | None
+) -> tuple[Judgments, list[Run]]:
+    """Judgments and runs in the modes that the measures read, where a run has no query in another; else all of them."""
+    split = judgments.modes.split
+    found = [{split(query_id)[1] for query_id in run.query_ids} for run in runs]
+    read = _modes_read(judgments, measures or ())
+    if not read or all(modes.issuperset(judgments.modes) for modes in found):
+        return judgments, list(runs)
+    parts = [replace(part, qrels=part.qrels.select(_in(read, part.qrels, judgments))) for part in judgments.parts]
+    note = f"judged in the modes {' and '.join(read)} alone, as {', '.join(map(str, parse_all(measures)))} reads no other"
+    narrowed = replace(judgments, modes=judgments.modes.only(read), parts=tuple(parts), notes=(*judgments.notes, note))
+    return narrowed, [run.select(_in(read, run, judgments)) for run in runs]
+
+
+def _in(modes: Sequence[str], of: Run | Qrels, judgments: Judgments) -> list[str]:
+    return [query_id for query_id in of.query_ids if judgments.modes.split(query_id)[1] in modes]
+
+
+def _modes_read(judgments: Judgments, measures: str | Sequence[str]) -> tuple[str, ...]:
+    """The modes that measures over several modes read, in order; none where one of them is a measure of each mode."""
+    specs = [registry.measure(measure.NAME) for measure in parse_all(measures)]
+    if not all(spec.over == PAIRED for spec in specs):
+        return ()
+    return judgments.modes.of(*{role for spec in specs for role in (*spec.modes, *spec.needs)})
+
+
 def check(run: Run, name: str, judgments: Judgments, *, every_mode: bool = True) -> None:
     """Raise ToolkitError where a run is of another benchmark, or was not made for any query in one of the modes.
 
@@ -260,7 +289,18 @@ def _check(run_ids: Set[str], name: str, judgments: Judgments, modes: Sequence[s
             )
         if run_ids.isdisjoint(wanted):
             message = f"{name} has no query in mode {mode}: it lacks {three(wanted)}"
-            raise ToolkitError(message, f"give the run of every mode, or {_one_mode(judgments, shared)}")
+            raise ToolkitError(message, f"give the run of every mode, {_less(judgments, shared)}")
+
+
+def _less(judgments: Judgments, query_ids: Set[str]) -> str:
+    """What can be evaluated of these queries: measures that read no other mode, or one mode."""
+    found = {judgments.modes.split(query_id)[1] for query_id in query_ids}
+    read = {measure: _modes_read(judgments, measure) for measure in judgments.measures}
+    enough = [measure for measure, modes in read.items() if modes and found.issuperset(modes)]
+    named = (
+        f"name measures that read {' and '.join(judgments.modes.only(found))} alone (-m {' '.join(enough)}), " if enough else ""
+    )
+    return f"{named}or {_one_mode(judgments, query_ids)}"
 
 
 def _one_mode(judgments: Judgments, query_ids: Set[str]) -> str:

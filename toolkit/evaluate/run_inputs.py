@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,14 +26,16 @@ READERS = 2  # files read at the same time; arrow parses each with all processor
 
 
 class Source(NamedTuple):
-    """A file, a DataFrame or the noun itself, with the mode it was said to hold (empty where nothing was said).
+    """A file, a DataFrame or the noun itself, with the mode that it was given as (empty where it was given as none).
 
     modes  that its query ids may carry; those of all benchmarks where it is empty
+    tag    what the run is called; as its file says where it is empty
     """
 
     mode: str
     given: Given
     modes: Modes = Modes()
+    tag: str = ""
 
     @property
     def name(self) -> str:
@@ -47,21 +50,39 @@ def parse_source(text: str, modes: Modes | None = None) -> Source:
 
 
 def as_sources(given: Given | Source | Sequence | Mapping, modes: Modes | None = None) -> list[Source]:
-    """Accept one thing, several, or a mapping from modes to things.
+    """Accept one thing, several, a mapping from modes to things, or one from tags to any of these.
 
     modes  that may be named, and that query ids may carry; those of all benchmarks where none are given
     """
+    if isinstance(given, Mapping) and not (is_one(given) and not _by_mode(given, modes)):
+        return _named(given, modes)
     if is_one(given):
         return [Source("", given, modes or Modes())]
-    if isinstance(given, Mapping):
-        if unknown := [mode for mode in given if mode not in _known(modes)]:
-            raise ToolkitError(f"no mode {unknown[0]!r}", f"the modes are {', '.join(_known(modes))}")
-        return [Source(mode, thing, modes or Modes()) for mode, thing in given.items()]
     if isinstance(given, Source):
         return [given._replace(modes=modes or given.modes)]
     if isinstance(given, list | tuple):
         return [source for thing in given for source in as_sources(thing, modes)]
     return [parse_source(given, modes) if isinstance(given, str) else Source("", given, modes or Modes())]
+
+
+def _named(given: Mapping[str, Any], modes: Modes | None) -> list[Source]:
+    """The things of a mapping, named by their modes or by their tags."""
+    names = [name for name in given if name not in _known(modes)]
+    if not names:
+        return [Source(mode, thing, modes or Modes()) for mode, thing in given.items()]
+    if len(names) < len(given):
+        hint = f"the modes are {', '.join(_known(modes))}; names of runs do not stand beside them"
+        raise ToolkitError(f"no mode {names[0]!r}", hint)
+    if wrong := [name for name in names if not isinstance(name, str) or not name or is_reference(name)]:
+        raise ToolkitError(
+            f"{wrong[0]!r} is no name for a run", "a name is text, and not that of a reference ranking (random, blind)"
+        )
+    return [source._replace(tag=name) for name, thing in given.items() for source in as_sources(thing, modes)]
+
+
+def _by_mode(given: Mapping[str, Any], modes: Modes | None) -> bool:
+    """Whether it is {name of a run: {mode: file}}, which has the shape of {query_id: {doc_id: score}}."""
+    return any(each and each.keys() <= _known(modes).keys() for each in given.values())
 
 
 def _known(modes: Modes | None) -> Modes:
@@ -74,6 +95,7 @@ def load_runs(sources: Sequence[Source], rename: Rename | None = None) -> list[R
     Files of one tag with disjoint query ids are parts of one run, otherwise each is a run, and is then called by its
     file. rename  turns published query ids of a mode into ours.
     """
+    _refuse_none(sources)
     _refuse_twice(sources)
     by_tag = defaultdict(list)
     for part in _read_all(sources, rename):
@@ -81,12 +103,13 @@ def load_runs(sources: Sequence[Source], rename: Rename | None = None) -> list[R
     runs = [run for tag in sorted(by_tag) for run in _parts_or_runs(by_tag[tag])]
     tags = [run.tag for run in runs]
     if same := [tag for tag in tags if tags.count(tag) > 1]:
-        raise ToolkitError(f"two runs are called {same[0]}", "give each a tag of its own (tag=...)")
+        raise ToolkitError(f"two runs are called {same[0]}", "name them, as in {'a': run, 'b': run}")
     return sorted(runs, key=lambda run: (run.tag, run.source))
 
 
 def load_each(sources: Sequence[Source], rename: Rename | None = None) -> list[Run]:
     """The same, each source a run by itself, in the order given; a file may be named twice, standard input may not."""
+    _refuse_none(sources)
     _refuse_twice([source for source in sources if source.name == "-"])
     return [run for part in _read_all(sources, rename) for run in _parts_or_runs([part])]
 
@@ -102,6 +125,8 @@ def _read_all(sources: Sequence[Source], rename: Rename | None) -> list[Run]:
 
 def load_qrels(sources: Sequence[Source], rename: Rename | None = None) -> Qrels:
     """All sources as one; every query id carries its mode."""
+    if named := [source.tag for source in sources if source.tag]:
+        raise ToolkitError(f"no mode {named[0]!r}", f"the modes are {', '.join(_known(sources[0].modes))}")
     _refuse_twice(sources)
     parts = [_load(source, as_qrels, rename) for source in sources]
     _refuse_shared(parts, "judge the same queries", "name the mode of each file: --qrels ori=F --qrels ins=F --qrels rev=F")
@@ -113,6 +138,8 @@ Rename = Callable[[Iterable[str], str, str], list[str]]
 
 def _load(source: Source, convert: Callable[[Any], Run | Qrels], rename: Rename | None) -> Run | Qrels:
     part = convert(source.given)
+    if source.tag:
+        part = replace(part, tag=source.tag)
     if rename:
         return part.with_query_ids(rename(part.query_ids, source.mode, part.source))
     return _with_mode(part, source.mode, _known(source.modes)) if source.mode else part
@@ -123,13 +150,16 @@ def _with_mode(part: Run | Qrels, mode: str, modes: Modes) -> Run | Qrels:
     others = [join_mode(base, other) for base, other in split if other not in ("", mode)]
     if others:
         raise ToolkitError(
-            f"{part.source} is given as mode {mode} and holds queries of another: {three(others)}",
+            f"{part.source or 'what'} is given as mode {mode} and holds queries of another: {three(others)}",
             "a file of all modes is given without a mode",
         )
     renamed = [join_mode(base, mode) for base, _ in split]
     if len(set(renamed)) < len(renamed):
         twice = sorted({query_id for query_id in renamed if renamed.count(query_id) > 1})
-        raise ToolkitError(f"{part.source} has queries both with and without their mode: {three(twice)}", "use one form")
+        raise ToolkitError(
+            f"{part.source or f'what is given as mode {mode}'} has queries both with and without their mode: {three(twice)}",
+            "use one form",
+        )
     return part.with_query_ids(renamed)
 
 
@@ -137,15 +167,21 @@ def _parts_or_runs(files: list[Run]) -> list[Run]:
     """Files of one tag: one run where no query is in two of them, otherwise each by itself, named by its file."""
     query_ids = [query_id for file in files for query_id in file.query_ids]
     if len(query_ids) > len(set(query_ids)):
-        return [replace(file, tag=file.source) for file in files]
+        unnamed = (f"run{place}" for place in itertools.count(1))
+        return [replace(file, tag=file.source or next(unnamed)) for file in files]
     run = join_runs(sorted(files, key=lambda file: min(file.query_ids, default="")))
     # a run without a tag, or called like a reference, is known by its file
     return [replace(run, tag=run.source or "run") if not run.tag or is_reference(run.tag) else run]
 
 
+def _refuse_none(sources: Sequence[Source]) -> None:
+    if not sources:
+        raise ToolkitError("no run is given", "name one or more")
+
+
 def _refuse_twice(sources: Sequence[Source]) -> None:
     # of what is no file the name says nothing: two runs that were made of the same topics are called alike
-    given = [source.name if isinstance(source.given, str | Path) else id(source.given) for source in sources]
+    given = [(source.tag, source.name if isinstance(source.given, str | Path) else id(source.given)) for source in sources]
     if twice := sorted(source.name for source, each in zip(sources, given, strict=True) if given.count(each) > 1):
         raise ToolkitError(f"{twice[0] or 'a run'} is given twice", "name each file once")
 

@@ -49,10 +49,17 @@ def as_qrels(value: Any) -> Qrels:
 
 def is_one(value: Any) -> bool:
     """Whether a list, tuple or mapping is itself a run or qrels, and not several of them."""
-    if isinstance(value, Mapping):
-        first = next(iter(value.values()), None)
-        return isinstance(first, Mapping) and not isinstance(next(iter(first.values()), None), Mapping)
+    if isinstance(value, Mapping) and value:
+        each = list(value.values())
+        return all(isinstance(docs, Mapping) for docs in each) and not isinstance(next(iter(each[0].values()), None), Mapping)
     return isinstance(value, list | tuple) and bool(value) and _is_row(value[0])
+
+
+def each_of(value: Any) -> list[tuple[str, Any]]:
+    """The runs in a list, or those of a mapping with their names; one run alone is a list of one. Without a name it is ""."""
+    if isinstance(value, Mapping) and not is_one(value):
+        return [(str(name), each) for name, each in value.items()]
+    return [("", each) for each in (value if isinstance(value, list | tuple) and not is_one(value) else [value])]
 
 
 def _columns(value: Any, noun: str, names: tuple[str, ...], hint: str) -> Mapping[str, Any]:

@@ -12,11 +12,13 @@ from toolkit.core.files import is_stream, open_input
 from toolkit.core.runs import Run
 from toolkit.core.yaml_json import json_end
 from toolkit.formats import column_runs, json_runs, pickled
-from toolkit.formats.lines import read_bytes, source_name, without_marks
+from toolkit.formats.lines import first_lines, read_bytes, source_name, without_marks
 from toolkit.formats.problems import codes
 from toolkit.formats.requests import parse_requests
 from toolkit.formats.trec_runs import is_trec, parse_trec, stream_trec, write_run
 
+SEARCHED = 1 << 10  # bytes
+TREC_COLUMNS = 6
 Parse = Callable[[bytes, str], Run]
 
 
@@ -155,11 +157,15 @@ def parse_run(data: bytes, source: str, form: str = "") -> Run:
 def form_of(data: bytes, source: str) -> str:
     """The form that the bytes of a file are in; `trec` where none fits, whose reader says what is wrong with which line.
 
-    Raises ToolkitError where two forms fit: neither is guessed.
+    Raises ToolkitError where two forms fit (neither is guessed), and for binary files of another kind.
     """
     if FORMS["trec"].is_it(data, source):
         return "trec"
     fits = [form for form in FORMS.values() if form.is_it(data, source)]
+    head = next(first_lines(data), b"")
+    if not fits and (b"\0" in head or (b"\0" in data[:SEARCHED] and len(head.split()) != TREC_COLUMNS)):
+        known = "a run is UTF-8 text, or one of the other formats that `tandem runs convert --help` lists"
+        raise ToolkitError(f"{source} is a binary file of no known format", known)
     if len(fits) > 1:
         forms = " or ".join(f"{form.name} ({form.content})" for form in fits)
         raise ToolkitError(f"{source} may be {forms}", f"tandem runs convert F --from {fits[0].name} --to trec --output G")

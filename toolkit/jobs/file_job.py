@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from toolkit.core.runs import Run
 from toolkit.formats import write_run
 from toolkit.formats.ids import check_ids
 from toolkit.provenance import Output
-from toolkit.steps import Executor, LocalExecutor, Made, Results, Step, Tools, given_run
+from toolkit.steps import Executor, LocalExecutor, Made, Results, Step, Tools, given_runs
 from toolkit.store.keyed_cache import KeyedCache
 
 Product = TypeVar("Product")
@@ -162,10 +162,15 @@ class RunJob(Job[tuple[Made, ...]]):
 
 
 def runs_job(
-    step: Step, runs: Sequence[Any], *, output: str | Path | None = None, metadata: str | Path | None = None, tag: str = ""
+    step: Step,
+    runs: Sequence[Any] | Mapping[str, Any],
+    *,
+    output: str | Path | None = None,
+    metadata: str | Path | None = None,
+    tag: str = "",
 ) -> RunJob:
     """Runs, as files or in any form, to runs by a step (`Fuse`, `Pool`, ...). ToolkitError for what cannot be read."""
-    return RunJob(Results(runs=tuple(map(given_run, runs))), step, Output.at(output, metadata), tag or "")
+    return RunJob(Results(runs=tuple(given_runs(runs))), step, Output.at(output, metadata), tag or "")
 
 
 def stem_of(source: str | Path) -> str:

@@ -12,6 +12,7 @@ from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.formats import write_qrels
+from toolkit.formats.conversion import each_of
 from toolkit.jobs.file_job import Job, Product
 from toolkit.judge.judging import Judged, Row, judge_run, pool, rows_of
 from toolkit.judge.stance import Stances, pairs_of, stances, write_stances
@@ -34,7 +35,7 @@ class AskingJob(Job[Product]):
 class JudgeJob(AskingJob[Judged]):
     """Runs to judge: read, looked up and checked; neither texts nor the judge are touched yet.
 
-    sources      files, or runs in any form
+    sources      files, or runs in any form; one, or several in a list or by name
     topics       a name or file, or several; those that the first run's record names, where none are given
     index, docs  where texts come from, see `toolkit.texts`
     depth        documents of each question
@@ -45,7 +46,7 @@ class JudgeJob(AskingJob[Judged]):
 
     def __init__(
         self,
-        sources: Sequence[Any],
+        sources: Any,
         judge: Judge,
         *,
         topics: Any = None,
@@ -55,9 +56,9 @@ class JudgeJob(AskingJob[Judged]):
         output: str | Path | None = None,
         metadata: str | Path | None = None,
     ):
-        if not sources:
+        self.inputs: tuple[Recorded[Run], ...] = tuple(recorded_run(each) for _, each in each_of(sources))
+        if not self.inputs:
             raise ToolkitError("no run to judge", "tandem judge RUN --judge NAME")
-        self.inputs: tuple[Recorded[Run], ...] = tuple(map(recorded_run, sources))
         self.topics = given_topics(topics) if topics is not None else recorded_topics(self.inputs[0])
         self.texts = texts_from(self.topics, index=index, docs=docs)
         self.judge, self.depth, self.output = judge, depth, Output.at(output, metadata)

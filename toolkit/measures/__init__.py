@@ -4,7 +4,7 @@ Importing this package registers the measures of `registry/measures.yaml` with i
 iter_calc know them from then on. Each is also a name of this package: `from toolkit.measures import WISE, pMRR`.
 """
 
-from toolkit.measures.definitions import MEASURES, parse
+from toolkit.measures.definitions import MEASURES, parse, parse_all
 from toolkit.measures.diagnostics import Findings, findings
 from toolkit.measures.evaluation import MeasureValues, evaluate
 from toolkit.measures.explanation import Explanation, explain
@@ -26,6 +26,7 @@ __all__ = [
     "findings",
     "notes",
     "parse",
+    "parse_all",
     "per",
     "positions",
     *MEASURES,

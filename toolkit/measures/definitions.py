@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import ir_measures
@@ -15,6 +16,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import MeasureSpec
 
 NAME = re.compile(r"[^@(]*")
+BETWEEN = re.compile(r"[\s,]+(?![^(]*\))")  # two measures in one text, and not two parameters of one
 TYPES = {"int": int, "str": str}
 
 
@@ -71,6 +73,16 @@ def parse(measure: str | Measure) -> Measure:
     if parsed.params.get("cutoff", 1) < 1:
         raise ToolkitError(f"cannot read measure {str(measure)!r}: its cutoff is below 1", "as in nDCG@10")
     return parsed
+
+
+def parse_all(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+    """The measures of one text (`nDCG@10 WISE@20`, divided by blanks or commas), of one measure, or of several such."""
+    if isinstance(measures, Measure):
+        return [parse(measures)]
+    if isinstance(measures, str):
+        text = re.sub(r"\s*@\s*", "@", measures.strip(" ,\n\t"))
+        return [parse(measure) for measure in BETWEEN.split(text)]
+    return [measure for each in measures for measure in parse_all(each)]
 
 
 def _respelled(text: str) -> str:

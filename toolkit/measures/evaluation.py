@@ -17,7 +17,7 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED
 from toolkit.formats.conversion import as_qrels, as_run
 from toolkit.measures.compute import Joined, PerQuery, compute
-from toolkit.measures.definitions import parse
+from toolkit.measures.definitions import parse_all
 from toolkit.measures.ir_measures_adapter import values_by_ir_measures
 from toolkit.measures.providers import FAST, OURS
 
@@ -43,7 +43,7 @@ class MeasureValues:
 
 
 def evaluate(
-    measures: Iterable[str | Measure],
+    measures: str | Measure | Iterable[str | Measure],
     run: Run,
     qrels: Qrels,
     *,
@@ -59,7 +59,7 @@ def evaluate(
     Raises ToolkitError for an unknown measure, and for absent queries where `missing` is `error`.
     """
     assert missing in MISSING, missing
-    parsed = [parse(measure) for measure in measures]
+    parsed = parse_all(measures)
     joined = Joined(as_run(run), as_qrels(qrels), groups, skip_absent=missing == "skip")
     others = [measure for measure in parsed if not (OURS.supports(measure) or FAST.supports(measure))]
     computed = values_by_ir_measures(others, joined) if others else {}

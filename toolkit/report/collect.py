@@ -29,12 +29,12 @@ X = ("parameters", "seconds", "tokens", "memory")  # what quality is drawn again
 
 
 def collect(
-    runs: Sequence[Any],
+    runs: Sequence[Any] | Mapping[str, Any],
     benchmarks: Sequence[str] = (),
     *,
     qrels: Any = None,
     modes: Mapping[str, str] | None = None,
-    measures: Sequence[str] | None = None,
+    measures: str | Sequence[str] | None = None,
     depth: int | None = None,
     unjudged: str = "refuse",
     missing: str = "worst",
@@ -62,7 +62,9 @@ def collect(
     models = []
     for name, of_benchmark in given:
         # published ids are for reading runs: plots and queries know ours
-        evaluation = replace(prepare(of_benchmark, name, qrels, depth, ids, unjudged, modes=modes), published=None)
+        evaluation = replace(
+            prepare(of_benchmark, name, qrels, depth, ids, unjudged, modes=modes, measures=measures), published=None
+        )
         models.append(_model_of(evaluation, evaluation.benchmark, of_benchmark, measures, missing, x))
     if perspectives or stances:
         if len(models) > 1:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolkit.formats import Problem
 
 FORMATS = ("trec", "json", "parquet", "mteb", "rank-llm")
+READ = ("trec", "json", "jsonl", "parquet", "csv", "msmarco", "tsv", "mteb", "rank-llm", "lz4", "pickle")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,10 +35,10 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument("--fix", metavar="OUT", help="write the one file named, repaired where that is safe, to OUT")
     verify.add_argument("--all", action="store_true", help=f"show all problems of a file, not the first {SHOWN_PROBLEMS}")
     verify.add_argument("--codes", action="store_true", help="show what each code means")
-    to = add("convert", "write a run in another form; the form of F is recognised by its content", run_convert)
+    to = add("convert", "write a run in another format; that of F is recognised by its content", run_convert, CONVERT_EPILOG)
     to.add_argument("run", metavar="F", help="run file in any form; - is standard input")
-    to.add_argument("--from", dest="form", default="", metavar="FORM", help="the form of F, where its content fits two")
-    to.add_argument("--to", required=True, choices=FORMATS, help="form to write")
+    to.add_argument("--from", dest="form", choices=READ, default="", help="the format of F, where its content fits two")
+    to.add_argument("--to", required=True, choices=FORMATS, help="the format to write")
     run_output(to, required=True)
     to.add_argument("--benchmark", metavar="ID", help="for rank-llm and --ids: whose queries and documents they are")
     ids_option(to, None)
@@ -55,6 +56,14 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+CONVERT_EPILOG = """formats that are read, here and by every command that takes a run:
+  trec      query_id Q0 doc_id rank score tag (trec_eval, Anserini, PyTerrier)
+  json      {query_id: {doc_id: score}} (pytrec_eval, ranx, BEIR); mteb: MTEB's predictions of one subset and split
+  jsonl     an object a line, with query_id, doc_id and score
+  parquet   columns query_id, doc_id and score (or qid, docno); csv: the same, divided by commas or tabs
+  msmarco   query_id, doc_id and rank, divided by tabs; tsv: query_id, doc_id and score
+  rank-llm  requests with the texts of candidates; lz4: as ranx saves runs; pickle: a dictionary, never executed
+files ending in .gz and .zst are read and written compressed."""
 VERIFY_EPILOG = """exit status: 0 where there are at most warnings, 1 where there are problems, 2 where a file cannot be read.
 --fix numbers the ranks by score, sorts the lines, drops lines that are there twice, and cleans white space,
 line ends and the byte order mark; scores stay as they are written. With a problem left nothing is written."""

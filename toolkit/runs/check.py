@@ -58,8 +58,9 @@ def against_record(path: str | Path, data: bytes, run: Run | None) -> list[Probl
         compared += [
             ("M003", "number of lines", len(run), recorded.get("lines")),
             ("M004", "number of queries", len(run.query_ids), recorded.get("queries")),
-            ("M005", "tag", run.tag, record.get("tag")),
         ]
+    if run is not None and run.tag:  # some forms have no place for it
+        compared.append(("M005", "tag", run.tag, record.get("tag")))
     problems = [
         Problem(code, None, f"{what} is {actual}, {beside} says {value}")
         for code, what, actual, value in compared
