@@ -145,6 +145,25 @@ def test_an_option_with_one_value_is_not_given_twice():
     assert done.stderr.startswith("error: --id is given twice (a, b)\n")
 
 
+@pytest.mark.parametrize(
+    ("line", "message", "hint"),
+    [
+        ("regress lst", "no command 'tandem regress lst'", "did you mean 'list'? Known: list, show, run, cite, add"),
+        ("report r --format latx", "--format is 'latx'", "did you mean 'latex'? Known: html, latex, markdown, csv"),
+        ("search --topics", "--topics has no value", "tandem search --help"),
+        ("search --topics t --hits x", "--hits is 'x', and not a whole number", "tandem search --help"),
+        ("search --topics t --k1 x", "--k1 is 'x', and not a number", "tandem search --help"),
+        ("evaluate r -m", "--measure has no value", "tandem evaluate --help"),
+        ("benchmarks show", "missing: ID", "tandem benchmarks show --help"),
+        ("fuse a b", "missing: --output", "tandem fuse --help"),
+        ("benchmarks show a b", "one argument too many: b", "tandem benchmarks --help"),
+        ("search --topcs t --topics t", "no option --topcs t", "did you mean --topics? Or see tandem search --help"),
+    ],
+)
+def test_a_usage_error_is_a_sentence(line, message, hint):
+    assert tandem(*line.split()).stderr == f"error: {message}\nhint:  {hint}\n"
+
+
 def test_options_that_may_be_repeated_add_up():
     made = PARSERS["evaluate"].parse_args(
         ["run.trec", "-m", "nDCG@10", "--measure", "WISE", "pMRR", "--qrels", "a", "--qrels", "b"]

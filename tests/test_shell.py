@@ -30,7 +30,7 @@ def fails_with(error):
 
 def test_a_wrong_option_is_one_error_and_one_hint(capsys):
     assert run(lambda args: 0, "--hits", "many") == 2
-    assert capsys.readouterr().err == "error: argument --hits: invalid int value: 'many'\nhint:  tandem example --help\n"
+    assert capsys.readouterr().err == "error: --hits is 'many', and not a whole number\nhint:  tandem example --help\n"
 
 
 def test_statuses(capsys):

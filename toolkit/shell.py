@@ -26,6 +26,16 @@ if TYPE_CHECKING:
     from toolkit.jobs import Job, RunJob
 
 Product = TypeVar("Product")
+# argparse's messages, and what is said instead
+REWORDED = {
+    r"^argument (?:.*/)?(\S+): invalid int value: ('.*')$": r"\1 is \2, and not a whole number",
+    r"^argument (?:.*/)?(\S+): invalid float value: ('.*')$": r"\1 is \2, and not a number",
+    r"^argument (?:.*/)?(\S+): expected (?:one|at least one) argument$": r"\1 has no value",
+    r"^argument (?:.*/)?(\S+): (?!invalid)": r"\1: ",
+    r"^the following arguments are required: ": "missing: ",
+    r"^unrecognized arguments: (?=--)": "no option ",
+    r"^unrecognized arguments: ": "one argument too many: ",
+}
 INVALID = re.compile(r"argument (?:.*/)?(?P<name>\S+): invalid choice: '(?P<wrong>.*?)' \(choose from (?P<known>.*)\)")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, the user's share of it, what a file may have
 
@@ -62,10 +72,12 @@ class _Parser(argparse.ArgumentParser):
         if choice := INVALID.fullmatch(message):
             name, wrong, known = choice["name"], choice["wrong"], re.findall(r"'(.*?)'", choice["known"])
             near = difflib.get_close_matches(wrong, known, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
-            raise ToolkitError(f"{name} is {wrong!r}", f"{hint}Known: {', '.join(known)}")
+            what = f"no command '{self.prog} {wrong}'" if name == "COMMAND" else f"{name} is {wrong!r}"
+            raise ToolkitError(what, f"{f'did you mean {near[0]!r}? ' if near else ''}Known: {', '.join(known)}")
         wrong = message.removeprefix("unrecognized arguments: ").split()[0] if "unrecognized" in message else ""
         near = difflib.get_close_matches(wrong.partition("=")[0], self.options(), n=1) if wrong.startswith("--") else []
+        for pattern, words in REWORDED.items():
+            message = re.sub(pattern, words, message)
         raise ToolkitError(message, f"did you mean {near[0]}? Or see {self.prog} --help" if near else f"{self.prog} --help")
 
     def options(self) -> list[str]:

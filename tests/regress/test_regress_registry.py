@@ -106,6 +106,20 @@ def test_a_citation_has_id_version_and_digest():
     assert line == f"infosearch-mini.ins.bm25.v1, tandem-ir {spec.registered}, sha256:{spec.run['sha256']}"
 
 
+def test_an_id_without_version_is_its_latest_version(home, capsys):
+    folder = home / "registry" / "regressions"
+    folder.mkdir(parents=True)
+    spec = next(spec for spec in SPECS if spec.name == "infosearch-mini.bm25.v1")
+    for version in ("v2", "v10", "v9x"):
+        entry = to_text(replace(spec, name=f"infosearch-mini.bm25.{version}"))
+        (folder / f"infosearch-mini.bm25.{version}.yaml").write_text(entry)
+    assert registry.regression("infosearch-mini.bm25").name == "infosearch-mini.bm25.v10"
+    assert capsys.readouterr().err == "note: infosearch-mini.bm25.v10 is the latest version of infosearch-mini.bm25\n"
+    assert registry.regression("infosearch-mini.bm25.v2").name == "infosearch-mini.bm25.v2"
+    with pytest.raises(ToolkitError, match=r"no regression 'infosearch-mini.bm26'"):
+        registry.regression("infosearch-mini.bm26")
+
+
 def test_published_numbers_are_cited_by_their_paper():
     with pytest.raises(ToolkitError, match="has no run") as error:
         cite(registry.regression("infosearch.bm25.v1"))

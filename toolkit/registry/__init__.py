@@ -112,8 +112,19 @@ def _snapshot() -> dict:
 
 
 def regression(name: str) -> RegressionSpec:
-    """The registered run of this id (`infosearch-mini.ins.bm25.v1`)."""
-    return look_up("regression", name, *_entries("regressions"))
+    """The registered run of this id (`infosearch-mini.ins.bm25.v1`); without a version the latest, which a note says."""
+    known, unread_files = _entries("regressions")
+    versions = {int(known_name[len(name) + 2 :]): known_name for known_name in known if _is_version(known_name, name)}
+    if name in known or not versions:
+        return look_up("regression", name, known, unread_files)
+    warn_unread("regressions")
+    latest = versions[max(versions)]
+    say(f"note: {latest} is the latest version of {name}")
+    return known[latest]
+
+
+def _is_version(name: str, of: str) -> bool:
+    return name.startswith(f"{of}.v") and name[len(of) + 2 :].isdecimal()
 
 
 def regressions() -> dict[str, RegressionSpec]:
