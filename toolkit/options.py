@@ -236,9 +236,9 @@ def ids_option(group: argparse._ActionsContainer, default: str | None) -> None:
     group.add_argument("--ids", choices=("tandem", "published"), default=default, help=text)
 
 
-def mode_option(parser: argparse.ArgumentParser) -> None:
+def mode_option(parser: argparse._ActionsContainer) -> None:
     """`--modes`: as (name, role) pairs."""
-    text = "of --qrels: how query ids end in a mode (q1-NAME), and its role: base, instructed, reversed"
+    text = "how query ids end in a mode (q1-NAME), and its role: base, instructed, reversed"
     parser.add_argument("--modes", nargs="+", action="extend", type=_name_and_role, metavar="NAME=ROLE", help=text)
 
 

@@ -1,4 +1,4 @@
-"""list, show, export, fetch and verify benchmarks"""
+"""list, show, export, fetch and verify benchmarks; write, check and add your own"""
 
 from __future__ import annotations
 
@@ -12,18 +12,24 @@ from toolkit import registry
 from toolkit.benchmarks.group_data import part_name
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import BenchmarkSpec
-from toolkit.options import ids_option, table_options
+from toolkit.options import depth_option, ids_option, mode_option, table_options, text_options, topics_option
 from toolkit.registry.loader import did_you_mean
 from toolkit.shell import command, guard, note, subcommands, write_tables
 
 if TYPE_CHECKING:
-    from toolkit.benchmarks import Selection
+    from toolkit.benchmarks import Selection, TopicSet
+    from toolkit.benchmarks.own.own_new import Content
     from toolkit.benchmarks.statistics import Row
+    from toolkit.core.modes import Modes
 
 EXPORT_NOTE = """\
 Anserini's and Pyserini's own reader of TREC topics keeps only the digits of an id and would merge queries: give them the
 .tsv topics (Anserini: -topicReader TsvString)."""
+NEW_NOTE = """\
+The folder is a benchmark at once: give it to --topics and --benchmark. --modes base=base pos=instructed neg=reversed is what
+modes are called unless you say otherwise; benchmark.yaml says what else may be said."""
+CHECK_NOTE = """\
+Exit status: 0 where nothing is wrong (something may be odd), 1 where something is, 2 where there is no such folder."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -43,6 +49,29 @@ def parser() -> argparse.ArgumentParser:
     fetch_parser = add("fetch", "download a benchmark, or take a local copy in the published layout", fetch)
     fetch_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
     fetch_parser.add_argument("--from", metavar="DIR", type=Path, dest="folder", help="a folder with the published files")
+    new_parser = add(
+        "new", "write a benchmark of your own: a folder with a commented example, or filled from files", new, NEW_NOTE
+    )
+    new_parser.add_argument("folder", metavar="DIR", type=Path, help="folder to write into; made where it is not there")
+    new_parser.add_argument("--name", metavar="NAME", help="the benchmark's name (default: the folder's)")
+    mode_option(new_parser)
+    filled = new_parser.add_mutually_exclusive_group()
+    filled.add_argument(
+        "--from-beir", metavar="DIR", type=Path, help="a folder in BEIR's layout: its corpus, queries and qrels"
+    )
+    runs = "runs to be judged: their topics and the documents that they found first"
+    filled.add_argument("--from-runs", metavar="RUN", nargs="+", help=runs)
+    new_parser.add_argument("--beir-split", metavar="NAME", help="of --from-beir: qrels/NAME.tsv (default: test, dev or train)")
+    of_runs = new_parser.add_argument_group("of --from-runs")
+    depth_option(of_runs, 10)
+    topics_option(of_runs, "as the runs' records say")
+    text_options(of_runs)
+    check_parser = add("check", "check a folder: everything that is wrong in it, and everything that is odd", check, CHECK_NOTE)
+    check_parser.add_argument("folder", metavar="DIR", type=Path, help="a folder with benchmark.yaml")
+    smallest = "a difference of a measure that should be seen; groups that are too small for it are odd (default: 0.1)"
+    check_parser.add_argument("--smallest", metavar="X", type=float, default=0.1, help=smallest)
+    add_parser = add("add", "register the folder of a benchmark: its name is known from then on", add_own)
+    add_parser.add_argument("folder", metavar="DIR", type=Path, help="a folder with benchmark.yaml, which stays where it is")
     verify_parser = add("verify", "check what is on this machine: counts, checksums, files made from sources", verify_all)
     verify_parser.add_argument("id", metavar="ID", help="a benchmark or one of its groups (infosearch-audience)")
     table_options(verify_parser, numbers=False, tsv=True)
@@ -72,7 +101,7 @@ def list_all(args: argparse.Namespace) -> None:
     registry.warn_unread("benchmarks")
     for spec in registry.benchmarks().values():
         try:
-            here = _here(spec)
+            here = _here(spec.name)
         except ToolkitError as error:  # an entry of the user's whose layout or groups no reader knows
             note(f"warning: left out: {error.message}")
             continue
@@ -83,18 +112,19 @@ def list_all(args: argparse.Namespace) -> None:
     write_tables(Table(columns, rows), args)
 
 
-def _here(spec: BenchmarkSpec) -> tuple[str, ...]:
+def _here(name: str) -> tuple[str, ...]:
     from toolkit.benchmarks import load, present_groups
 
-    return tuple(present_groups(load(spec.name)))
+    return tuple(present_groups(load(name)))
 
 
 def show(args: argparse.Namespace) -> None:
+    from toolkit.benchmarks import load
+
     selection = _whole(args.id)
     if args.stats:
         return _show_statistics(selection, args)
-    spec = registry.benchmark(selection.benchmark)
-    here = _here(spec)
+    spec, here = load(selection.benchmark).spec, _here(selection.benchmark)
     print(f"{spec.name}: {spec.description}")
     rows = {"modes": ", ".join(spec.modes), "measures": ", ".join(spec.measures), **spec.source, **spec.counts}
     for key, value in rows.items():
@@ -197,6 +227,67 @@ def published(args: argparse.Namespace) -> None:
         print(render_claims(outcomes(args.id, cells_of(args.id)), args.format), end="")
     else:
         print(render(cells_of(args.id, args.table, args.system), args.format), end="")
+
+
+def new(args: argparse.Namespace) -> None:
+    from toolkit.benchmarks.own.own_new import MODES, example, from_beir, new_folder
+    from toolkit.core.modes import Modes
+
+    modes = MODES if args.modes is None else Modes.declared(dict(args.modes), "--modes")
+    if args.from_runs:
+        content, modes = _from_runs(args)
+    elif args.from_beir:
+        modes = Modes() if args.modes is None else modes
+        content = from_beir(args.from_beir, modes, args.beir_split or "")
+    else:
+        content = example(modes)
+    for path in new_folder(args.folder, content, modes, name=args.name or ""):
+        print(path)
+    filled = "what is filled in" if args.from_runs or args.from_beir else "an example"
+    note(f"{args.folder} holds {filled}; `tandem benchmarks check {args.folder}` says what is left to do")
+
+
+def _from_runs(args: argparse.Namespace) -> tuple[Content, Modes]:
+    from toolkit.benchmarks import resolve_topics
+    from toolkit.benchmarks.own.own_from_runs import from_runs
+    from toolkit.texts import texts_from
+
+    if args.modes is not None:
+        raise ToolkitError("the modes are those of the runs' topics", "leave --modes out")
+
+    def texts(topics: TopicSet):
+        sources = texts_from(topics, index=args.index, docs=args.docs)
+        return lambda group, ids: sources(group).find(ids)
+
+    return from_runs(args.from_runs, texts, topics=resolve_topics(args.topics) if args.topics else None, depth=args.depth)
+
+
+def check(args: argparse.Namespace) -> int:
+    from toolkit.benchmarks.own.own_check import check_folder, lines
+    from toolkit.measures import parse
+
+    if args.smallest <= 0:
+        raise ToolkitError(f"--smallest {args.smallest:g} is no difference", "a number above 0, as in 0.1")
+    checked = check_folder(args.folder, smallest=args.smallest, parse=parse)
+    for line in lines(checked.remarks):
+        print(line)
+    wrong, odd = len(checked.problems), len(checked.remarks) - len(checked.problems)
+    sizes = ", ".join(f"{number:,} {what if number != 1 else _one(what)}" for what, number in checked.counts.items() if number)
+    found = f"{wrong} problem{'s' if wrong != 1 else ''}, {odd} odd" if wrong or odd else "nothing wrong, nothing odd"
+    note(f"{args.folder}: {sizes or 'empty'}: {found}")
+    return int(bool(wrong))
+
+
+def _one(what: str) -> str:
+    return {"core queries": "core query", "queries": "query"}.get(what, what.removesuffix("s"))
+
+
+def add_own(args: argparse.Namespace) -> None:
+    from toolkit.benchmarks.own.own_entry import register
+
+    entry = register(args.folder)
+    print(entry)
+    note(f"{entry.stem} is a name now: --topics {entry.stem}, --benchmark {entry.stem}; the files stay in {args.folder}")
 
 
 def fetch(args: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ from toolkit.benchmarks import local_copies
 from toolkit.benchmarks.benchmark import Benchmark
 from toolkit.benchmarks.export import write_topics_and_qrels
 from toolkit.benchmarks.group_data import Part, counts
+from toolkit.benchmarks.own.own_check import check_folder
 from toolkit.benchmarks.statistics import printed_statistics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.resources import shipped
@@ -28,6 +29,11 @@ def verify(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Finding]:
     """Check those of the groups that are here: stored files against their SHA-256, shipped topics and qrels against the sources
     they were made from, counts against the published ones, what the layout promises (FollowIR's changed instructions only
     take relevance away), and what the paper's table of statistics prints, as far as nothing in the paper contradicts it."""
+    if benchmark.spec.folder:
+        problems = check_folder(benchmark.spec.folder).problems
+        yield Finding(benchmark.spec.name, "files", "; ".join(map(str, problems)))
+        if problems:
+            return
     sound = []
     for name in benchmark.groups:
         if name in groups and benchmark.is_present(name):
@@ -43,7 +49,7 @@ def verify(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Finding]:
 def _files(benchmark: Benchmark, group: str) -> Iterator[Finding]:
     if benchmark.comes_with_tandem:
         yield Finding(group, "topics and qrels", _stale_files(benchmark, group))
-    else:
+    elif not benchmark.spec.folder:
         yield Finding(group, "checksums", _changed_files(local_copies.copy_folder(benchmark.spec, benchmark.spec.group(group))))
 
 

@@ -25,6 +25,7 @@ class Declaration:
 
     groups    in the order of the table, each with its entry; empty where the topics alone name them
     language  of the documents of every group that names none
+    refused   names of modes that cannot be names: what uses them is no problem of its own
     """
 
     name: str = ""
@@ -37,6 +38,7 @@ class Declaration:
     options: Mapping[str, list[str]] = field(default_factory=dict)
     selections: Mapping[str, list[str]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
 
 
 # key -> whether a value is what it has to be, and what that is in words
@@ -69,13 +71,13 @@ def read_declaration(path: Path, remarks: Remarks) -> Declaration:
         content = decode_yaml(text)
     except UnicodeDecodeError as error:
         remarks.wrong(path, error.object.count(b"\n", 0, error.start) + 1, "not UTF-8 text", "save the file as UTF-8")
-        return Declaration()
+        return _assumed(path)
     except Malformed as error:
         remarks.wrong(path, error.line, f"not YAML: {error}", "mend the file")
-        return Declaration()
+        return _assumed(path)
     if not isinstance(content, dict):
         remarks.wrong(path, 0, "no keys with values", "write at least a line `name: NAME`")
-        return Declaration()
+        return _assumed(path)
     values = {}
     for key, value in content.items():
         if key not in FORMS:
@@ -86,12 +88,14 @@ def read_declaration(path: Path, remarks: Remarks) -> Declaration:
         else:
             values[key] = value
     if not content.get("name"):
-        remarks.wrong(path, 0, "the benchmark has no name", f"add a line `name: {_as_name(path.resolve().parent.name)}`")
+        remarks.wrong(path, 1, "the benchmark has no name", f"add a line `name: {_as_name(path.resolve().parent.name)}`")
     elif "name" in values and (not NAME.fullmatch(values["name"]) or "/" in values["name"]):
         name = _as_name(values["name"])
         remarks.wrong(path, line_of(text, "name"), f"{values['name']!r} is no name", f"letters, digits and . _ -: {name}")
         values["name"] = name
-    values["modes"] = _modes(values.get("modes", {}), path, text, remarks)
+    given = values.get("modes", {})
+    values["modes"] = _modes(given, path, text, remarks)
+    values["refused"] = tuple(str(name) for name in given if name not in values["modes"])
     values["groups"] = tuple(_groups(values.get("groups", ()), path, text, remarks))
     values["measures"] = tuple(values.get("measures", ()))
     shown = values.get("options", {}).get("shown", [])
@@ -99,6 +103,13 @@ def read_declaration(path: Path, remarks: Remarks) -> Declaration:
         line, known = line_of(text, "options", mode), ", ".join(values["modes"]) or "none"
         remarks.wrong(path, line, f"shown: there is no mode {mode!r}", f"modes: {known}")
     return Declaration(**values)
+
+
+def _assumed(path: Path) -> Declaration:
+    """In place of what cannot be read: modes as files are named by them, so that the other files can be looked at."""
+    words = (file.name.split(".") for file in sorted(path.parent.glob("qrels.*.*")))
+    names = dict.fromkeys(parts[-2] for parts in words if len(parts) > 2)
+    return Declaration(modes=Modes(zip(names, ROLES, strict=False)), refused=tuple(names))
 
 
 def line_of(text: str, key: object, *within: object) -> int:
@@ -118,7 +129,10 @@ def _as_name(text: str) -> str:
 
 
 def _modes(given: Mapping[Any, Any], path: Path, text: str, remarks: Remarks) -> Modes:
-    """The modes that can be used. A name or role that is none, and a role that comes twice, are problems."""
+    """The modes that can be used. A name or role that is none, and a role that comes twice, are problems.
+
+    A mode of no role gets one that is free, so that what uses its name is no problem of its own.
+    """
     modes: dict[str, str] = {}
     for name, role in given.items():
         line = line_of(text, "modes", name)
@@ -127,14 +141,17 @@ def _modes(given: Mapping[Any, Any], path: Path, text: str, remarks: Remarks) ->
         except ToolkitError:
             if role in ROLES:
                 remarks.wrong(path, line, f"{name!r} is no name of a mode", "letters and digits, without - = / and blanks")
-            else:
-                todo = f"{did_you_mean(str(role), ROLES)}roles: {', '.join(ROLES)}"
-                remarks.wrong(path, line, f"mode {name}: {role!r} is no role", todo)
-            continue
+                continue
+            todo = f"{did_you_mean(str(role), ROLES)}roles: {', '.join(ROLES)}"
+            remarks.wrong(path, line, f"mode {name}: {role!r} is no role", todo)
         if role in modes.values():
             first = next(other for other, known in modes.items() if known == role)
             remarks.wrong(path, line, f"modes {first} and {name} are both {role}", "a role comes once")
-        modes[name] = role
+        free = [one for one in ROLES if one not in {*modes.values(), *given.values()}]
+        if role not in ROLES or role in modes.values():
+            role = free[0] if free else ""
+        if role:
+            modes[name] = role
     return Modes(modes)
 
 

@@ -49,16 +49,17 @@ class Checked:
 
 @dataclass
 class _Documents:
-    """The documents of a file: id -> number of words."""
+    """The documents of a file: id -> number of words; how many lines are none."""
 
     path: Path
     words: dict[str, int] = field(default_factory=dict)
+    lost: float = 0
 
 
 def check_folder(path: str | Path, *, smallest: float = SMALLEST, parse: Callable[[str], object] | None = None) -> Checked:
     """Everything that is wrong or odd with the benchmark in a folder.
 
-    smallest  difference of a measure that should be seen with 80 % power: groups with fewer core queries than that takes are odd
+    smallest  difference of a measure that should be seen with 80 % power: groups with too few core queries for it are odd
     parse     raises ToolkitError for what is no measure; without it names of measures are not looked at
 
     Raises ToolkitError where there is no folder, or no `benchmark.yaml` in it.
@@ -92,6 +93,7 @@ def _read_documents(path: Path, remarks: Remarks) -> _Documents:
     try:
         for entry in (entry for batch in read_corpus(path) for entry in batch.entries()):
             if entry.problem:
+                found.lost += 1
                 remarks.wrong(path, entry.line, entry.problem, 'a document is {"id": "d1", "title": "...", "text": "..."}')
             elif (before := first.setdefault(entry.doc.doc_id, entry.line)) != entry.line:
                 remarks.wrong(path, entry.line, f"document {entry.doc.doc_id} again, first on line {before}", "ids are unique")
@@ -101,6 +103,7 @@ def _read_documents(path: Path, remarks: Remarks) -> _Documents:
                     remarks.odd(path, entry.line, f"document {entry.doc.doc_id} is empty", "nothing can find it: remove it")
     except ToolkitError as error:
         remarks.of_error(path, error)
+        found.lost = math.inf
     if not first and not remarks.problems:
         remarks.wrong(path, 0, "no documents in it", 'a line is {"id": "d1", "title": "...", "text": "..."}')
     return found
@@ -116,7 +119,11 @@ def _check_documents(path: Path, own: OwnFolder, corpora: Mapping[str, _Document
         documents = corpora.get(group_of(query_id) or "")
         return documents is not None and doc_id not in documents.words
 
-    for line, query_id, doc_id in lines_of(path, is_unknown):
+    unknown = lines_of(path, is_unknown)
+    lost = sum(documents.lost for documents in corpora.values() if documents is not None)
+    if len({doc_id for _, _, doc_id in unknown}) <= lost:  # they may be those that could not be read, which was said
+        return
+    for line, query_id, doc_id in unknown:
         documents = corpora[group_of(query_id)]
         near = did_you_mean(doc_id, documents.words).strip() if len(documents.words) <= NEAR_NAMES else ""
         todo = near or "add the document, or remove the line"
@@ -135,7 +142,7 @@ def _check_measures(own: OwnFolder, parse: Callable[[str], object] | None, remar
         except ToolkitError as error:
             remarks.wrong(path, line_of(text, key, name), error.message, error.hint)
             continue
-        if "reversed" in registry.measure(name).needs and own.modes and not own.modes.of(REVERSED):
+        if "reversed" in registry.measure(name).needs and own.modes and not (own.modes.of(REVERSED) or own.declared.refused):
             remarks.odd(path, line_of(text, key, name), f"{name} needs a reversed mode, there is none", "its column will be -")
 
 
@@ -230,7 +237,7 @@ def _say_lengths(group: str, golds: set[str], documents: _Documents, remarks: Re
 
 
 def area_under_curve(positive: np.ndarray, others: np.ndarray) -> tuple[float, float]:
-    """The area under the curve of a number against being positive, ties as half, and how many standard deviations it is from 0.5.
+    """The area under the curve of a number against being positive, ties as half, and its distance from 0.5 in deviations.
 
     positive, others  (n,), (m,) numbers, neither empty
     source            Mann and Whitney 1947, without correction for ties

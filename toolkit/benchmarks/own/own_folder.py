@@ -13,13 +13,14 @@ Each may be compressed (`.gz`, `.zst`). In a file's name a group's `/` is `-`.
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit.benchmarks.group_data import part_name
-from toolkit.benchmarks.own.declaration import FILE, Declaration, read_declaration
+from toolkit.benchmarks.own.declaration import FILE, Declaration, line_of, read_declaration
 from toolkit.benchmarks.own.own_qrels import QrelsFile, read_candidates, read_judgments
 from toolkit.benchmarks.own.own_topics import OwnTopics, from_files, from_rows
 from toolkit.benchmarks.own.remarks import Remarks, refuse
@@ -132,10 +133,10 @@ class OwnFolder:
             other = next(file for file in files if file != rows[0])
             self.remarks.wrong(other.path, 0, f"{rows[0].path.name} has the topics of every mode", "keep one of the two")
         if rows:
-            return from_rows(rows[0].path, modes, self.remarks)
+            return from_rows(rows[0].path, modes, self.remarks, self.declared.refused)
         if not files:
             self.remarks.wrong(self.path, 0, "there are no topics", "write topics.jsonl, or topics.MODE.tsv for every mode")
-            return OwnTopics()
+            return OwnTopics(lost=math.inf)
         divided = [(file.path, *self._divided(file, None)) for file in files]
         return from_files([one for one in divided if one[2] or not modes], modes, self.remarks)
 
@@ -151,8 +152,8 @@ class OwnFolder:
             return words, ""
         if groups is None and not modes:
             return words, ""
-        if words or groups is None:
-            known = [*modes, *(groups or ())]
+        if (words or groups is None) and words.rpartition(".")[2] not in self.declared.refused:
+            known = [*modes, *(groups if groups and len(groups) > 1 else ())]
             kinds = "mode or group" if groups and len(groups) > 1 else "mode"
             what = f"{words!r} is no {kinds}" if words else "of which mode are they?"
             todo = f"{did_you_mean(words, known)}known: {', '.join(known) or 'none'}"
@@ -161,7 +162,10 @@ class OwnFolder:
 
     def _of_modes(self, what: str) -> list[QrelsFile]:
         groups = {part_name(group): group for group in self.topics.topics}
+        known = len(self.remarks)
         files = [(file, self._divided(file, groups)[1]) for file in self._files[what]]
+        if len(self.remarks) > known or self.declared.refused:  # of which mode some are is not known
+            return [QrelsFile(file.path, mode) for file, mode in files if mode]
         if self.modes and len({bool(mode) for _, mode in files}) > 1:
             whole = next(file.path for file, mode in files if not mode)
             self.remarks.wrong(whole, 0, f"there are {what} of every mode beside a file for each", "keep one of the two")
@@ -172,6 +176,9 @@ class OwnFolder:
                 self.remarks.wrong(self.path, 0, f"there are no {what} of mode {mode}", f"write {what}.{mode}.{ending}")
         return [QrelsFile(file.path, mode) for file, mode in files]
 
+    def _line(self, key: str, word: str) -> int:
+        return line_of((self.path / FILE).read_text(encoding="utf-8", errors="replace"), key, word)
+
     def _spec(self) -> BenchmarkSpec:
         """The entry that the registry would have of it."""
         declared, there = self.declared, list(self.topics.topics)
@@ -180,9 +187,10 @@ class OwnFolder:
             place = next(self.topics.places[base] for base, group in self.topics.groups.items() if group == name)
             todo = f"{did_you_mean(name, rows)}groups: {', '.join(rows)}"
             self.remarks.wrong(*place, f"group {name} is not in benchmark.yaml", todo)
-        for name in [name for name in rows if there and name not in there]:
+        strange = any(name not in rows for name in there)  # said above: one of them may be what seems to be missing
+        for name in [name for name in rows if there and name not in there and not strange]:
             todo = f"{did_you_mean(name, there)}groups of topics: {', '.join(there)}"
-            self.remarks.wrong(self.path / FILE, 0, f"group {name} has no topics", todo)
+            self.remarks.wrong(self.path / FILE, self._line("groups", name), f"group {name} has no topics", todo)
         shared = next((name for name, path in self.corpora.items() if NAMED.fullmatch(path.name)[2] is None), None)
         for file in self._files["corpus"]:
             if there and file.path not in self.corpora.values():
@@ -200,7 +208,7 @@ class OwnFolder:
         selections = {key: names for key, names in declared.selections.items() if set(names) <= set(order)}
         for key in [key for key in declared.selections if key not in selections]:
             what = f"selection {key!r} names a group that is not there"
-            self.remarks.wrong(self.path / FILE, 0, what, f"groups: {', '.join(order)}")
+            self.remarks.wrong(self.path / FILE, self._line("selections", key), what, f"groups: {', '.join(order)}")
         return BenchmarkSpec(
             name=declared.name or "unnamed",
             description=declared.description or DESCRIPTION,

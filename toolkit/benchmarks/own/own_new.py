@@ -131,7 +131,7 @@ def from_beir(source: Path, modes: Modes, split: str = "") -> Content:
         else next((f"qrels/{one}" for one in SPLITS if (source / "qrels" / f"{one}.tsv").exists()), "")
     )
     if not table:
-        raise ToolkitError(f"{source} has no qrels/test.tsv", "name the split with --split")
+        raise ToolkitError(f"{source} has no qrels/test.tsv", "name the split with --beir-split")
     judged = judgments(source, table, queries, docs, problems)
     refuse(source, problems)
     chosen = {query_id: query for query_id, query in queries.items() if judged[query_id]}

@@ -35,6 +35,8 @@ def read_judgments(files: Sequence[QrelsFile], topics: OwnTopics, modes: Modes, 
         except ToolkitError as error:
             if not _not_judged(path, remarks):
                 remarks.of_error(path, error)
+                ids = dict.fromkeys(query_id for _, query_id, _ in lines_of(path, lambda *_: True))
+                _names(list(ids), path, mode, topics, modes, remarks)
             continue
         names = _names(qrels.query_ids, path, mode, topics, modes, remarks)
         known = {topic.query_id: topic for each in topics.topics.values() for of_mode in each.values() for topic in of_mode}
@@ -64,7 +66,7 @@ def lines_of(path: Path, wanted: Callable[[str, str], bool]) -> list[tuple[int, 
     """Line, query id and document id of the judgments or candidates for which `wanted` holds."""
     found = []
     for place, row in columns(without_marks(read_bytes(path))):
-        if len(row) >= 3:
+        if len(row) in (3, 4, 6):
             query_id, doc_id = row[0].decode(errors="replace"), row[1 if len(row) == 3 else 2].decode(errors="replace")
             if wanted(query_id, doc_id):
                 found.append((place.number, query_id, doc_id))
@@ -75,7 +77,8 @@ def _not_judged(path: Path, remarks: Remarks) -> bool:
     """Whether a file has lines that wait for a judgment, which is said once."""
     lines = [place.number for place, row in columns(without_marks(read_bytes(path))) if len(row) == 4 and row[3] == UNJUDGED]
     if lines:
-        what = f"{len(lines):,} documents from here on are not judged yet"
+        several = f"{len(lines):,} documents from here on are" if len(lines) > 1 else "a document is"
+        what = f"{several} not judged yet"
         remarks.wrong(path, lines[0], what, "write 1 or 0 in place of each ?")
     return bool(lines)
 
@@ -84,12 +87,13 @@ def _names(
     query_ids: Sequence[str], path: Path, mode: str, topics: OwnTopics, modes: Modes, remarks: Remarks
 ) -> Mapping[str, str]:
     """Query id of a file -> ours, with its mode; ids that are of no query are problems, with their first lines."""
-    names, unknown = {}, {}
+    names, unknown, strange = {}, {}, []
     for query_id in query_ids:
         base, ending = modes.split(query_id)
         if query_id in topics.groups:
             base, ending = query_id, ""
         if base not in topics.groups:
+            strange.append(query_id)
             near = did_you_mean(base, topics.groups).strip()
             unknown[query_id] = (f"there is no query {base} in the topics", near or "add the query, or remove the line")
         elif ending and mode and ending != mode:
@@ -100,6 +104,8 @@ def _names(
             unknown[query_id] = (f"query {query_id} carries no mode", todo)
         else:
             names[query_id] = join_mode(base, ending or mode)
+    if topics.is_theirs({modes.split(query_id)[0] for query_id in strange}):
+        unknown = {query_id: said for query_id, said in unknown.items() if query_id not in strange}
     if unknown:
         first: dict[str, int] = {}
         for line, query_id, _ in lines_of(path, lambda query_id, _: query_id in unknown):

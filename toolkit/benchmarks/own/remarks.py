@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
+from toolkit.formats.problems import Problem, codes
 
 CHECK = "tandem benchmarks check"
 
@@ -28,8 +30,14 @@ class Remark(NamedTuple):
     odd: bool = False
 
     def __str__(self) -> str:
-        place = f"{self.path}, line {self.line}" if self.line else str(self.path)
-        return f"{place}: {self.what}; {self.todo}"
+        return f"{self.place}: {self.what}; {self.todo}"
+
+    @property
+    def place(self) -> str:
+        """File and line; what lies in the working folder without the folders above."""
+        path = os.path.relpath(self.path)
+        shown = str(self.path) if path.startswith(os.pardir) else path
+        return f"{shown}, line {self.line}" if self.line else shown
 
 
 class Remarks(list[Remark]):
@@ -47,10 +55,10 @@ class Remarks(list[Remark]):
         """What a reader refuses a file for: each of its problems, with the lines that they name."""
         problems: Sequence[object] = error.problems or [error.message.removeprefix(str(path)).lstrip(",: ")]
         for problem in problems:
-            line, what = getattr(problem, "line", None), getattr(problem, "message", None)
-            if what is None:
-                line, what = _split(str(problem))
-            self.wrong(path, line or 0, what, error.hint or "mend the file")
+            if isinstance(problem, Problem):
+                self.wrong(path, problem.line or 0, problem.message, codes()[problem.code].hint or error.hint)
+            else:
+                self.wrong(path, *_split(str(problem)), error.hint or "mend the file")
 
     @property
     def problems(self) -> list[Remark]:
@@ -67,8 +75,7 @@ def refuse(folder: Path, problems: Sequence[Remark]) -> None:
     """One ToolkitError for all that is wrong in a folder; nothing where nothing is."""
     if len(problems) == 1:
         only = problems[0]
-        place = f"{only.path}, line {only.line}" if only.line else str(only.path)
-        raise ToolkitError(f"{place}: {only.what}", only.todo)
+        raise ToolkitError(f"{only.place}: {only.what}", only.todo)
     if problems:
         hint = f"`{CHECK} {folder}` says everything that is wrong or odd"
         raise ToolkitError(f"the benchmark in {folder} has {len(problems)} problems", hint, problems=problems)

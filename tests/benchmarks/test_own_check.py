@@ -1,0 +1,125 @@
+"""What is wrong with a folder: every defect a line with its place, all of a folder together; and what is odd."""
+
+import json
+
+import numpy as np
+import pytest
+from command import tandem
+from own_folders import BAD, bad, good
+
+from toolkit.benchmarks.own.own_check import area_under_curve, check_folder, smallest_difference
+
+
+def check(folder, *options):
+    return tandem("benchmarks", "check", folder.name, *options, cwd=folder.parent)
+
+
+def odd(folder):
+    return [line for line in check(folder).stdout.splitlines() if line.startswith("odd: ")]
+
+
+def test_there_are_defects_of_every_kind():
+    assert len(BAD) >= 50
+
+
+@pytest.mark.parametrize("fixture", BAD, ids=lambda path: path.stem)
+def test_every_defect_is_one_line_with_its_place(fixture, tmp_path):
+    problems = bad(fixture, tmp_path / fixture.stem)
+    ended = check(tmp_path / fixture.stem)
+    expected = [
+        line.replace("FOLDER", fixture.stem) if line.startswith("FOLDER") else f"{fixture.stem}/{line}" for line in problems
+    ]
+    assert ended.stdout.splitlines() == expected
+    assert ended.returncode == 1
+    assert f"{len(problems)} problem" in ended.stderr
+
+
+def test_a_defect_has_a_line_number_unless_a_file_is_missing_or_called_wrongly(tmp_path):
+    of_whole_files = ("missing", "of-no", "beside", "twice", "two-files", "as-csv")
+    for fixture in BAD:
+        problems = bad(fixture, tmp_path / fixture.stem)
+        if not any(word in fixture.stem for word in of_whole_files):
+            assert all(", line " in problem.partition(": ")[0] for problem in problems), fixture.stem
+
+
+def test_a_folder_with_problems_is_refused_with_all_of_them_before_anything_is_searched(tmp_path):
+    fixture = next(path for path in BAD if path.stem == "everything-at-once")
+    problems = bad(fixture, tmp_path / "mine")
+    ended = tandem("evaluate", "run.trec", "--benchmark", "mine", cwd=tmp_path)
+    assert ended.returncode == 2
+    # the documents are read when they are searched
+    assert [line.strip() for line in ended.stderr.splitlines()[1:-1]] == [
+        f"mine/{problem}" for problem in problems if not problem.startswith(("corpus", "qrels"))
+    ]
+
+
+def test_a_sound_folder_says_its_sizes_and_what_is_odd(tmp_path):
+    ended = check(good(tmp_path / "mine"), "--smallest", "1")
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert (
+        ended.stderr
+        == "mine: 1 group, 3 modes, 1 core query, 2 queries, 3 documents, 9 judgments: nothing wrong, nothing odd\n"
+    )
+
+
+def test_no_folder_and_no_declaration_are_unreadable(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for name, what in (("empty", "empty has no benchmark.yaml"), ("nowhere", "no folder nowhere")):
+        ended = tandem("benchmarks", "check", name, cwd=tmp_path)
+        assert (ended.returncode, ended.stderr.splitlines()[0]) == (2, f"error: {what}")
+
+
+def test_a_core_query_without_gold_document_is_odd(tmp_path):
+    folder = good(tmp_path / "mine")
+    (folder / "qrels.pos.txt").write_text("q1 0 d3 1\nq2 0 d2 1\n")
+    assert (
+        "odd: mine/topics.jsonl, line 1: core query q1 has no gold document (relevant in base and instructed mode); label one"
+        in odd(folder)
+    )
+
+
+def test_an_instruction_that_changes_no_label_is_odd(tmp_path):
+    folder = good(tmp_path / "mine")
+    (folder / "qrels.neg.txt").write_text("q1 0 d1 1\nq1 0 d2 1\nq2 0 d1 1\n")
+    line = "odd: mine/topics.jsonl, line 1: the instruction of query q1 in mode neg changes no label"
+    assert any(each.startswith(line) for each in odd(folder))
+
+
+def test_gold_documents_that_are_longer_than_the_others_are_odd(tmp_path):
+    folder = good(tmp_path / "mine")
+    docs = [{"id": f"d{n}", "text": "word " * (30 if n <= 6 else 5 + n % 3)} for n in range(1, 31)]
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    for mode in ("base", "pos", "neg"):
+        (folder / f"qrels.{mode}.txt").write_text("".join(f"q1 0 d{n} 1\nq2 0 d{n} 1\n" for n in range(1, 7)))
+    assert any(
+        "gold documents are longer than the others (area under the curve of length 1.00)" in line for line in odd(folder)
+    )
+
+
+def test_a_group_says_how_many_core_queries_the_smallest_difference_takes(tmp_path):
+    folder = good(tmp_path / "mine")
+    assert odd(folder) == ["odd: mine: group all has 1 core query: a difference below 0.84 is hardly seen; 0.1 takes 71"]
+    assert smallest_difference(71) <= 0.1 < smallest_difference(70)
+
+
+def test_queries_without_judgments_and_measures_without_their_mode_are_odd(tmp_path):
+    folder = good(tmp_path / "mine")
+    (folder / "qrels.neg.txt").unlink()
+    (folder / "benchmark.yaml").write_text("name: mine\nmodes: {base: base, pos: instructed}\nmeasures: [WISE@20]\n")
+    (folder / "topics.jsonl").write_text('{"id": "q1", "query": "x", "instructions": {"pos": "y"}}\n' * 1)
+    (folder / "qrels.base.txt").write_text("q1 0 d1 1\n")
+    (folder / "qrels.pos.txt").write_text("# none\nq1 0 d2 1\n")
+    assert any("benchmark.yaml, line 3: WISE@20 needs a reversed mode" in line for line in odd(folder))
+
+
+def test_an_area_under_the_curve_counts_pairs_and_ties_as_half():
+    # 4 > 1, 4 > 3, 2 > 1, 2 < 3: three of four pairs
+    assert area_under_curve(np.array([2, 4]), np.array([1, 3]))[0] == 0.75
+    assert area_under_curve(np.array([1, 1]), np.array([1, 1, 1]))[0] == 0.5
+
+
+def test_a_folder_that_was_mended_is_read_again(tmp_path):
+    folder = good(tmp_path / "mine")
+    assert check_folder(folder).problems == []
+    (folder / "topics.jsonl").write_text('{"id": "q1"}\n')
+    assert len(check_folder(folder).problems) > 0
