@@ -10,9 +10,9 @@ from endpoint import Script, completion, serving
 from toolkit.benchmarks import load
 from toolkit.core.errors import ToolkitError
 from toolkit.models.llm import LLM, AnswerCache, Endpoint, Request
-from toolkit.models.llm import endpoint as module
-from toolkit.models.llm.endpoint import pause, server_of
 from toolkit.models.llm.estimate import estimate_tokens
+from toolkit.models.servers import client as module
+from toolkit.models.servers.client import pause, server_of
 
 KEY = "sk-not-for-any-file-0123456789"
 
@@ -371,7 +371,7 @@ def test_a_key_alone_leads_to_openai_and_nothing_leads_nowhere(monkeypatch):
         Endpoint("m").check()
     assert "OPENAI_BASE_URL" in caught.value.hint
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert Endpoint("m").address() == "https://api.openai.com/v1"
+    assert Endpoint("m").check() == "https://api.openai.com/v1"
 
 
 @pytest.mark.parametrize(

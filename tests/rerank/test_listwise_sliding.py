@@ -307,7 +307,7 @@ def test_replay_gives_the_same_run_and_asks_nothing(asked):
 
 
 def test_slow_and_failing_answers_come_in_the_end(asked, monkeypatch):
-    monkeypatch.setattr("toolkit.models.llm.endpoint.BACKOFF", 0.001)
+    monkeypatch.setattr("toolkit.models.servers.client.BACKOFF", 0.001)
     with serving(Script(oracle, delay=0.02, faults=[429, 500, "close"])) as script:
         run, report = asked(script)
     assert ranking(run)[:10] == BEST[:10]

@@ -93,6 +93,23 @@ class BenchmarkSpec:
         return self.group(group).get("corpus", group)
 
 
+class ServerSpec(TypedDict, total=False):
+    """How the server of a system is reached: no part of what it computes.
+
+    api       the form of its requests and answers, a name of `registry/apis.yaml` (`http` where none is named)
+    base_url  its address; OPENAI_BASE_URL, or the api's own, where none is named
+    key       the environment variable that holds its key
+    texts     the most texts of a request
+    tokens    about the most tokens of a request
+    """
+
+    api: str
+    base_url: str
+    key: str
+    texts: int
+    tokens: int
+
+
 @dataclass(frozen=True)
 class SystemSpec:
     """A retrieval, reranking or judging system, as an entry of `registry/systems/*.yaml` describes it.
@@ -109,6 +126,7 @@ class SystemSpec:
     remote_code         it computes something else without the repository's own code: refused unless the user trusts that
     loader              what loads it: `anserini`, `sentence-transformers`, `transformers`, `peft`, `rerankers`, `endpoint`;
                         `own` for what is computed here
+    server              of loader `endpoint`: see `ServerSpec`
     parameters          what the class takes, with defaults; what a user changes enters the run's name
     templates           what is sent, see `toolkit.core.templates`
     recipes             name -> `source`, and what differs: `kind` (with all of its parameters), `loader`, `parameters`,
@@ -135,6 +153,7 @@ class SystemSpec:
     gated: bool = False
     remote_code: bool = False
     loader: str = ""
+    server: ServerSpec = field(default_factory=lambda: ServerSpec())
     parameters: dict[str, Any] = field(default_factory=dict)
     templates: dict[str, str] = field(default_factory=dict)
     recipes: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -17,11 +17,10 @@ from toolkit.core.yaml_json import decode_json
 from toolkit.models.llm.endpoint import Endpoint
 from toolkit.models.llm.estimate import Estimate
 from toolkit.models.llm.messages import Answer, Backend, Request, Usage
+from toolkit.models.servers.client import check_requests
 from toolkit.store.keyed_cache import KeyedCache
 
 LOADERS = ("endpoint", "transformers", "peft")
-MOST_RETRIES, LONGEST = 1000, 7 * 24 * 3600  # seconds
-MOST_REQUESTS = 1024  # requests at the same time: each has a thread and a connection
 
 COLUMNS = ("text", "finish", "model", "server", "prompt_tokens", "completion_tokens")
 
@@ -186,16 +185,13 @@ def load_llm(
     loader = loader or spec.loader or "transformers"
     if loader not in LOADERS:
         raise ToolkitError(f"{spec.name} is loaded by {loader}, which cannot write texts here", f"known: {', '.join(LOADERS)}")
-    if not 1 <= concurrency <= MOST_REQUESTS:
-        raise ToolkitError(f"concurrency is {concurrency}", f"a whole number from 1 to {MOST_REQUESTS}")
-    if not (0 <= retries <= MOST_RETRIES and 0 < timeout <= LONGEST):
-        hint = f"from 0 to {MOST_RETRIES}, and more than 0 and no more than a week"
-        raise ToolkitError(f"retries is {retries}, timeout is {timeout:g} seconds", hint)
+    asking = {"concurrency": concurrency, "retries": retries, "timeout": timeout}
+    check_requests(**asking)
     if loader == "endpoint":
         model = spec.parameters.get("model") or spec.checkpoint
         if not model:
             raise ToolkitError(f"{spec.name} does not say what a server calls it", "add `model` to the parameters of its entry")
-        backend = Endpoint(model, concurrency=concurrency, retries=retries, timeout=timeout, tolerant=tolerant)
+        backend = Endpoint(model, server=spec.server, tolerant=tolerant, **asking)
     else:
         from toolkit.models.llm.local import LocalModel
 
