@@ -1,6 +1,7 @@
-"""A scripted OpenAI-compatible server on a free local port, as good or as bad as a test wants it."""
+"""A scripted server of chat, embeddings and reranking on a free local port, as good or as bad as a test wants it."""
 
 import contextlib
+import hashlib
 import json
 import re
 import threading
@@ -30,12 +31,13 @@ class Script:
              each 50 ms, or as many as fit, for ever), `headers` and `continue` (headers, or `100 Continue`, for ever), or bytes
              sent with status 200
     always   the same for every request, after the faults
-    bodies   the requests as they came; `headers` theirs; `most` how many there were at the same time
+    bodies   the requests as they came; `headers` and `paths` theirs; `most` how many there were at the same time
+    answered texts and (query, document) pairs that were answered well, as often as they were
     """
 
     def __init__(self, answer=lambda messages: "fine", *, delay=0.0, faults=(), always=None):
         self.answer, self.delay, self.faults, self.always = answer, delay, list(faults), always
-        self.bodies, self.headers, self.most, self.now = [], [], 0, 0
+        self.bodies, self.headers, self.paths, self.answered, self.most, self.now = [], [], [], [], 0, 0
         self.lock, self.done = threading.Lock(), threading.Event()
         self.base = ""
 
@@ -60,6 +62,50 @@ def completion(text, *, finish="stop"):
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     return {"object": "chat.completion", "model": "scripted-2026", "choices": [choice], "usage": usage}
+
+
+def vector(text, dimension=8):
+    """A vector of small whole numbers that only the text decides."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return [float(byte % 16 - 8) for byte in digest[:dimension]]
+
+
+def worth(query, document):
+    """A score that only the pair decides."""
+    return hashlib.sha256(f"{query}|{document}".encode()).digest()[0] / 256
+
+
+def asked(body):
+    """The texts of a request for vectors, or the (query, document) pairs of one for scores."""
+    texts = next(body[name] for name in ("input", "texts", "documents") if name in body)
+    texts = [text["text"] if isinstance(text, dict) else text for text in texts]
+    return [(body["query"], text) for text in texts] if "query" in body else texts
+
+
+def embeddings(body):
+    """The body of an answer of `/embeddings`, its rows in another order than the texts."""
+    length = body.get("dimensions") or body.get("output_dimension") or 8
+    rows = [{"object": "embedding", "index": n, "embedding": vector(text, length)} for n, text in enumerate(asked(body))]
+    return {"object": "list", "model": "scripted-2026", "data": rows[::-1], "usage": {"prompt_tokens": 7, "total_tokens": 7}}
+
+
+def cohere_embeddings(body):
+    """The same of Cohere's `/embed`."""
+    rows = [vector(text, body.get("output_dimension", 8)) for text in asked(body)]
+    return {"id": "x", "embeddings": {"float": rows}, "meta": {"billed_units": {"input_tokens": 7}}}
+
+
+def scores(body):
+    """The body of an answer of `/rerank`, best first: TEI's for `texts`, Voyage's for `truncation`, else vLLM's."""
+    value = "score" if "texts" in body else "relevance_score"
+    rows = [{"index": n, value: worth(*pair)} for n, pair in enumerate(asked(body))]
+    rows.sort(key=lambda row: -row[value])
+    if "texts" in body:
+        return rows
+    return {"model": "scripted-2026", "data" if "truncation" in body else "results": rows, "usage": {"total_tokens": 9}}
+
+
+FORMS = {"/embeddings": embeddings, "/embed": cohere_embeddings, "/rerank": scores}
 
 
 def shown(messages):
@@ -88,15 +134,28 @@ def _handler(script):
             with script.lock:
                 script.bodies.append(body)
                 script.headers.append(dict(self.headers))
+                script.paths.append(self.path)
                 script.now += 1
                 script.most = max(script.most, script.now)
                 fault = script.faults.pop(0) if script.faults else script.always
             time.sleep(script.delay)
             with script.lock:
                 script.now -= 1
-            if self.path != "/v1/chat/completions":
-                fault = 404
-            self._fail(fault) if fault else self._answer(script.answer(body["messages"]))
+            if self.path == "/v1/chat/completions":
+                return self._fail(fault) if fault else self._answer(script.answer(body["messages"]))
+            if not (form := next((form for end, form in FORMS.items() if self.path.endswith(end)), None)):
+                return self._fail(404)
+            if isinstance(fault, dict):
+                answer = form(body) | fault
+            elif callable(fault):
+                answer = fault(form(body))
+            elif fault:
+                return self._fail(fault)
+            else:
+                answer = form(body)
+                with script.lock:
+                    script.answered += asked(body)
+            self._send(200, json.dumps(answer).encode())
 
         def _answer(self, answer):
             if isinstance(answer, tuple):

@@ -75,7 +75,7 @@ def _with_default(text: str, default: object) -> str:
 
 def system_option(group: argparse._ActionsContainer, default: str = "", **how: Any) -> None:
     """`--system`: what searches, encodes or reranks."""
-    text = "a system of the registry, a folder, a Hugging Face id, or python:MODULE:FACTORY"
+    text = "a system of the registry, a folder, a Hugging Face id, http:MODEL on a server, or python:MODULE:FACTORY"
     group.add_argument("--system", metavar="S", help=_with_default(text, default), **how)
 
 
@@ -132,8 +132,8 @@ def remote_code_option(group: argparse._ActionsContainer) -> None:
 
 
 def endpoint_options(parser: argparse.ArgumentParser) -> None:
-    """How a language model that writes is reached: `core.specs.ENDPOINT`, each None where it is not given."""
-    group = parser.add_argument_group("a language model that answers in words")
+    """How a model on a server is reached: `core.specs.ENDPOINT`, each None where it is not given."""
+    group = parser.add_argument_group("a model on a server")
     group.add_argument("--loader", choices=("endpoint", "transformers"), help="a server (OPENAI_BASE_URL), or this machine")
     group.add_argument("--concurrency", type=int, metavar="N", help="requests to a server at the same time (default: 16)")
     group.add_argument("--retries", type=int, metavar="N", help="how often a failed request is repeated (default: 6)")

@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.options import dry_run_option, model_options, recipe_options, system_option, topics_option
+from toolkit.core.specs import ENDPOINT
+from toolkit.options import dry_run_option, endpoint_options, model_options, recipe_options, system_option, topics_option
 from toolkit.shell import command, guard, note, report
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
@@ -34,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     system_option(how)
     recipe_options(how)
     model_options(how)
+    endpoint_options(parser)
     out = parser.add_argument_group("output")
     out.add_argument("--output", metavar="DIR", help="the folder; partial vectors in it are resumed")
     out.add_argument("--shard-size", type=int, metavar="N", help="documents a shard (default: 16384)")
@@ -52,7 +54,7 @@ def main(args: argparse.Namespace) -> int:
         raise ToolkitError("no folder for the vectors", "name one with --output")
     from toolkit.jobs.encode_jobs import MODEL, EncodeJob
 
-    given = {name: getattr(args, name) for name in ("topics", "systems", "recipe", "shard_size", *MODEL)}
+    given = {name: getattr(args, name) for name in ("topics", "systems", "recipe", "shard_size", *MODEL, *ENDPOINT)}
     job = EncodeJob(args.what[0] if args.what else None, args.system, args.output, **given)
     if args.dry_run:
         print("\n".join(job.describe()))

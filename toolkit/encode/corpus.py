@@ -70,7 +70,7 @@ def encode_corpus(
         if not counts.documents:
             raise ToolkitError(f"{corpus.name} has no documents to encode", "see `tandem index --help` for the forms it reads")
         if not store.complete:
-            store.finish({"corpus": corpus.facts(), "empty": counts.empty, "implementation": implementation()})
+            store.finish({"corpus": corpus.facts(), "empty": counts.empty, "implementation": implementation(encoder)})
     note_truncated(store.shards, "passage")
     return counts
 
@@ -87,9 +87,10 @@ def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, A
     return {**identity, **encoder.origin, **system_facts(spec), "side": side, "dimension": encoder.dimension}
 
 
-def implementation() -> dict[str, Any]:
-    """Command and versions, for the record; nothing is compared with them."""
-    return {"command": command_line(), "tandem-ir": __version__, **versions(LIBRARIES)}
+def implementation(encoder: Encoder) -> dict[str, Any]:
+    """Command and versions, and the server that computed, for the record; nothing is compared with them."""
+    server = {"server": encoder.facts()} if hasattr(encoder, "facts") else {}
+    return {"command": command_line(), "tandem-ir": __version__, **versions(LIBRARIES), **server}
 
 
 def encode_in_steps(

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.store import shown
+
+if TYPE_CHECKING:
+    from toolkit.core.templates import Input
+    from toolkit.models.encoders.served import ServedEncoder
 
 FLOAT32 = 4  # bytes
 
@@ -32,6 +39,15 @@ def estimate(spec: SystemSpec, count: int, precision: str) -> list[str]:
     if dimension is None:
         return lines
     return [*lines, f"vectors: {count:,} x {dimension} float32, {shown(count * dimension * FLOAT32)} on disk"]
+
+
+def asked_of(encoder: ServedEncoder, parts: Iterable[Sequence[Input]], side: str) -> str:
+    """What a server would be asked for these inputs, part by part; asks nothing."""
+    total: Counter[str] = Counter()
+    for inputs in parts:
+        total.update(encoder.plan(inputs, side))
+    asked = f"{total['requests']:,} requests of about {total['tokens']:,} tokens (estimate) to {encoder.served.place}"
+    return f"{total['different']:,} different, {total['cached']:,} cached; {asked}"
 
 
 def vector_size(folder: Path) -> int | None:

@@ -51,6 +51,6 @@ def write_topics_vectors(
             ids, vectors = encode_topics(topics, encoder, spec)
             store.add(ids, vectors, facts["topics"]["sha256"], cut=encoder.truncated["query"] - cut, lost=encoder.lost - lost)
         if not store.complete:
-            store.finish({"implementation": implementation()})
+            store.finish({"implementation": implementation(encoder)})
     note_truncated(store.shards, "query")
     return len(topics)

@@ -24,8 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import ENDPOINT
 from toolkit.options import (
     dry_run_option,
+    endpoint_options,
     language_option,
     model_options,
     pooling_option,
@@ -82,6 +84,7 @@ def parser() -> argparse.ArgumentParser:
     model.add_argument("--tuning", default="", metavar="T", help="how it is searched: nprobe=32 (IVF), efSearch=256 (HNSW)")
     model.add_argument("--keep-vectors", action="store_true", help="leave the encoded vectors in DIR.vectors (faiss)")
     model_options(model)
+    endpoint_options(parser)
     dry_run_option(parser)
     table_options(parser, numbers=False, output=False, tsv=True)
     return parser
@@ -107,7 +110,9 @@ def _build(name: str, args: argparse.Namespace) -> int:
     if not args.output:
         raise ToolkitError("no folder for the index", "name one with --output")
     named = ("type", "system", "systems", "recipe", "pooling", "language", "split", "per_question", "skip_invalid")
-    given = {option: getattr(args, option) for option in (*named, "factory", "tuning", "keep_vectors", "threads", *MODEL)}
+    given = {
+        option: getattr(args, option) for option in (*named, "factory", "tuning", "keep_vectors", "threads", *MODEL, *ENDPOINT)
+    }
     job = IndexJob(name, args.output, **given)
     if args.dry_run:
         print("\n".join(job.describe()))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.progress import say
-from toolkit.core.specs import SystemSpec
+from toolkit.core.specs import ENDPOINT, SystemSpec
+from toolkit.core.templates import doc_input, topic_input
 from toolkit.encode import SHARD, encode_corpus, write_topics_vectors
-from toolkit.encode.estimate import estimate
+from toolkit.encode.corpus import shards
+from toolkit.encode.estimate import asked_of, estimate
 from toolkit.formats.documents import Corpus, Counts, is_empty
 from toolkit.formats.passages import split_corpus
 from toolkit.formats.vectors import read_vectors_record
@@ -28,6 +30,7 @@ from toolkit.models.encoders import load_encoder
 from toolkit.models.jvm import check_installed
 from toolkit.provenance import Output, command_line
 from toolkit.registry import choose_system
+from toolkit.registry.system_kinds import loaded_by
 from toolkit.steps import Tools, given_topics
 
 MODEL = ("device", "precision", "batch_size", "trust_remote_code")
@@ -48,7 +51,7 @@ class FolderJob(Job[Any]):
 class EncodeJob(FolderJob):
     """Encode a corpus (a file, a folder, a benchmark's, an id of ir_datasets), or topics in its place.
 
-    how  of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`
+    how  of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`; of one on a server `core.specs.ENDPOINT`
 
     Raises ToolkitError for a system that is not dense, and for numbers below 1.
     """
@@ -70,10 +73,11 @@ class EncodeJob(FolderJob):
         if topics is not None and shard_size is not None:
             raise ToolkitError("topics have one shard", "leave --shard-size out")
         check_counts(batch_size=how.get("batch_size"), shard_size=shard_size)
-        spec = choose_system(system, files=systems, recipe=recipe)
+        spec = loaded_by(choose_system(system, files=systems, recipe=recipe), how.pop("loader", None))
         if spec.kind != "dense":
             raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "`tandem systems list` names the dense ones")
         check_usable(spec, device=how.get("device"), trust_remote_code=bool(how.get("trust_remote_code")))
+        check_asked(spec, how)
         self.spec, self.output = spec, Output(Path(output))
         self.what = named_corpus(corpus)[0] if corpus is not None else given_topics(topics)
         self.shard_size = SHARD if shard_size is None else shard_size
@@ -81,6 +85,8 @@ class EncodeJob(FolderJob):
 
     def plan(self) -> list[str]:
         """How much is encoded, and what that takes; nothing is loaded."""
+        if self.spec.loader == "endpoint":
+            return self._plan_asked()
         from toolkit.models.checkpoints import device_of, pick_precision
 
         if isinstance(self.what, TopicSet):
@@ -93,9 +99,22 @@ class EncodeJob(FolderJob):
         precision = pick_precision(self.spec, self.how.get("precision"), device_of(self.spec, self.how.get("device")))
         return [line, f"system {self.spec.name}{recipe}", *estimate(self.spec, count, precision)]
 
+    def _plan_asked(self) -> list[str]:
+        """The same of a server: how much it would be asked."""
+        encoder = load_encoder(self.spec, **self.how)
+        if isinstance(self.what, TopicSet):
+            parts, side = [[topic_input(self.spec.templates, topic) for topic in self.what.topics]], "query"
+        else:
+            docs, side = shards(self.what, SHARD, Counts()), "passage"
+            parts = ([doc_input(self.spec.templates, doc) for doc in shard] for shard in docs)
+        what = "topics" if side == "query" else "documents"
+        return [f"encode the {what} of {self.what.name} with {self.spec.name}", asked_of(encoder, parts, side)]
+
     def work(self, tools: Tools) -> tuple[Counts, int]:
         """How many were encoded, and the dimension of their vectors."""
         encoder = load_encoder(self.spec, **self.how)
+        if self.spec.loader == "endpoint":
+            encoder.check()
         if isinstance(self.what, TopicSet):
             queries = write_topics_vectors(self.what.name, self.what.topics, encoder, self.spec, self.output.path)
             return Counts(documents=queries), encoder.dimension
@@ -111,7 +130,7 @@ class IndexJob(FolderJob):
     per_question  an index for each question that the documents name; where they name one, unless said otherwise
     factory, tuning  of FAISS, see `toolkit.models.vectors`
     keep_vectors  leave the encoded vectors in DIR.vectors
-    how           of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`
+    how           of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`; on a server `core.specs.ENDPOINT`
 
     Raises ToolkitError for what does not fit together.
     """
@@ -140,7 +159,12 @@ class IndexJob(FolderJob):
         self.output = Output(Path(output))
         check_output(self.output.path)
         self.vectors = Path(corpus) if holds_vectors(Path(corpus)) else None
-        self.spec = choose_system(system, files=systems, recipe=recipe, pooling=pooling) if system else None
+        spec, loader = (
+            choose_system(system, files=systems, recipe=recipe, pooling=pooling) if system else None,
+            how.pop("loader", None),
+        )
+        self.spec = loaded_by(spec, loader) if spec else None
+        check_asked(self.spec, {**how, **({} if spec else {"loader": loader})})
         self.kind = _kind(type, self.spec, of_lucene=bool(language or skip_invalid), vectors=corpus if self.vectors else None)
         self.threads = (os.cpu_count() or 1) if threads is None else threads
         self.factory, self.tuning, self.keep_vectors = factory, tuning, keep_vectors
@@ -159,12 +183,18 @@ class IndexJob(FolderJob):
         self.per_question = _per_question(self.corpus, per_question)
 
     def plan(self) -> list[str]:
-        """One line."""
-        return [self._plan()]
+        """One line, and what a server would be asked."""
+        return [self._plan(), *self._plan_asked()]
 
     def describe(self) -> list[str]:
         """See `Job`."""
-        return [f"{self._plan()} into {self.output.path}"]
+        return [f"{self._plan()} into {self.output.path}", *self._plan_asked()]
+
+    def _plan_asked(self) -> list[str]:
+        if self.vectors or self.spec is None or self.spec.loader != "endpoint":
+            return []
+        docs = ([doc_input(self.spec.templates, doc) for doc in shard] for shard in shards(self.corpus, SHARD, Counts()))
+        return [asked_of(load_encoder(self.spec, **self.how), docs, "passage")]
 
     def _plan(self) -> str:
         if self.vectors:
@@ -198,6 +228,8 @@ class IndexJob(FolderJob):
         vectors = output.with_name(f"{output.name}.vectors")  # where an interrupted command resumes
         complete = self.kind == FAISS and holds_vectors(vectors) and read_vectors_record(vectors)["complete"]
         encoder = load_encoder(self.spec, **self.how)
+        if self.spec.loader == "endpoint":
+            encoder.check()
         how = {"factory": self.factory, "tuning": self.tuning, "threads": self.threads, "command": command}
         if not self.per_question:
             keep = self.keep_vectors or complete
@@ -212,6 +244,13 @@ class IndexJob(FolderJob):
         if vectors.exists() and not self.keep_vectors:
             shutil.rmtree(vectors)
         return counts
+
+
+def check_asked(spec: SystemSpec | None, how: Mapping[str, Any]) -> None:
+    """Raise ToolkitError where what only a server has is given for a system that is on none."""
+    given = [name for name in ENDPOINT if how.get(name) is not None]
+    if given and (spec is None or spec.loader != "endpoint"):
+        raise ToolkitError(f"{spec.name if spec else 'an index of words'} has no {', '.join(given)}", "models on a server have")
 
 
 def _kind(given: str | None, spec: SystemSpec | None, *, of_lucene: bool, vectors: str | None) -> str:

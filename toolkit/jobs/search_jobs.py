@@ -13,7 +13,7 @@ from toolkit.core.specs import ENDPOINT
 from toolkit.index import corpus_name
 from toolkit.jobs.file_job import RunJob
 from toolkit.provenance import Output
-from toolkit.search.chosen_system import shared_parameters
+from toolkit.search.chosen_system import on_servers, shared_parameters
 from toolkit.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.steps import Pipeline, Step, results_of
 
@@ -61,7 +61,7 @@ def search_job(
     rerank       a reranker for the best `depth` documents of each query, with the texts of `docs` or of the corpus searched;
                  `rerank_kind` says what a checkpoint is that no entry knows
     output       None writes nothing; `metadata` is the record's file where it is not to stand beside the run
-    how          as for `Retrieve`; of a reranker that answers in words ENDPOINT
+    how          as for `Retrieve`; ENDPOINT goes to each model that is on a server, `loader` to the reranker where one is named
 
     Raises ToolkitError for what cannot be looked up or made.
     """
@@ -72,24 +72,39 @@ def search_job(
         "recipe": rerank_recipe,
         "kind": rerank_kind,
         "depth": depth,
-        **{name: how.pop(name, None) for name in ENDPOINT},
     }
+    asking = {name: value for name in ENDPOINT if (value := how.pop(name, None)) is not None}
+    loader = asking.pop("loader", None)
+    of_systems = None if rerank is not None else loader
+    served = on_servers(names, of_systems, files=how.get("systems", ()), recipe=how.get("recipe"))
     reranker = None
     if rerank is not None:
         from toolkit.rerank import Rerank
 
-        reranker = Rerank(rerank, **models, **of_reranker)
+        reranker = Rerank(rerank, **models, **of_reranker, loader=loader)
+        if asking and (reranker.is_asked or not any(served)):
+            reranker = Rerank(rerank, **models, **of_reranker, loader=loader, **asking)
     elif given := [name for name, value in of_reranker.items() if value is not None]:
         raise ToolkitError(f"{' and '.join(given)} of a reranker, and none is named", "name one with --rerank")
-    step = _retrieval(names, fuse, {**how, "index": index, "hits": hits}, reranker)
+    elif asking and not any(served):
+        raise ToolkitError(
+            f"{', '.join(asking)} of a model on a server, and none is named", "name one: http:MODEL, or --rerank"
+        )
+    by_system = [{"loader": of_systems, **asking} if on_server else {} for on_server in served]
+    step = _retrieval(names, fuse, {**how, "index": index, "hits": hits}, reranker, by_system)
     step = step >> reranker if reranker else step
     if docs is not None and not step.reads_texts:
         raise ToolkitError("texts of documents without anything that reads them", "--docs is for --rerank and for +rules")
     return pipeline_job(step, topics, instruction=instruction, docs=docs, output=output, metadata=metadata, tag=tag)
 
 
-def _retrieval(names: Sequence[Any], fuse: str, how: dict[str, Any], reranker: Rerank | None) -> Step:
-    """One system, or the fusion of several. Parameters go to each that has them, the precision to every model."""
+def _retrieval(
+    names: Sequence[Any], fuse: str, how: dict[str, Any], reranker: Rerank | None, own: Sequence[dict[str, Any]]
+) -> Step:
+    """One system, or the fusion of several. Parameters go to each that has them, the precision to every model.
+
+    own  what each system alone takes
+    """
     if len(names) > 1 and how.get("recipe"):
         raise ToolkitError(f"one recipe for {len(names)} systems", "make a run of each, and `tandem fuse` them")
     if len(names) > 1 and not fuse:
@@ -100,6 +115,7 @@ def _retrieval(names: Sequence[Any], fuse: str, how: dict[str, Any], reranker: R
     precision = common.pop("precision")
     common = {name: value for name, value in common.items() if value is not None}
     by_system = shared_parameters(names, how, files=common.get("systems", ()), recipe=common.get("recipe"))
+    by_system = [{**parameters, **given} for parameters, given in zip(by_system, own, strict=True)]
     steps = [Retrieve(name, **common, **parameters) for name, parameters in zip(names, by_system, strict=True)]
     models = [step.chosen.spec.checkpoint for step in steps] + ([reranker.spec.checkpoint] if reranker else [])
     if precision:

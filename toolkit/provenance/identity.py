@@ -55,7 +55,8 @@ def model_identity(
     checkpoint and an adapter's base are parts of it.
     """
     if not spec.checkpoint:
-        return {"template digest": template_digest(spec)} if template and spec.templates else {}
+        facts = {"model": spec.parameters["model"]} if "model" in spec.parameters else {}
+        return facts | ({"template digest": template_digest(spec)} if template and spec.templates else {})
     facts: dict[str, Any] = {"checkpoint": spec.checkpoint, "revision": spec.revision or "not pinned"}
     if spec.checkpoint.startswith(PYTHON):
         module, _, factory = spec.checkpoint.removeprefix(PYTHON).partition(":")

@@ -16,11 +16,15 @@ from toolkit.core.progress import say
 from toolkit.core.python_names import PYTHON, digest_of, find_source
 from toolkit.core.specs import ObjectSpec, SystemSpec
 from toolkit.core.templates import without_slots
+from toolkit.core.terminal import without_keys
+from toolkit.registry.apis import apis
 from toolkit.registry.loader import HUB_ID, Unread, did_you_mean, entries, read_each, refuse_taken
 from toolkit.registry.system_kinds import check_system
 
+SHORT = re.compile(r"(?P<api>[a-z]+):(?P<model>(?!//).+?)(?:@(?P<base_url>https?://.+))?", re.DOTALL)  # API:MODEL[@ADDRESS]
 UNLISTED = "a checkpoint that no entry knows"
 OFFERED = ("encode", "score", "rank", "generate")  # the methods of which an object has one that is a system
+SERVED = "a model on a server that no entry knows"
 PLAIN = "Texts are sent as they are, without the prompts that the checkpoint may name; templates and entries change that."
 
 
@@ -49,6 +53,7 @@ def choose_system(
     plain_template: str | None = None,
     passage_template: str | None = None,
     pooling: str | None = None,
+    of_server: str = "dense",
 ) -> SystemSpec:
     """The system of this name, as it is to be used.
 
@@ -63,6 +68,8 @@ def choose_system(
 
     A file that is no entry is a warning where the name is found elsewhere.
 
+    of_server  the kind of a model on a server, `API:MODEL` or `API:MODEL@ADDRESS`, where none is said: see `registry.apis`
+
     Raises ToolkitError for an unknown name or recipe, a recipe that was never published, and what the kind does not know.
     """
     known, unread, broken = known_systems(files)
@@ -70,10 +77,11 @@ def choose_system(
         return _checked(_of_object(name, known, kind), query_template, plain_template, passage_template)
     name = str(name)
     refuse_taken(name, (*unread, *broken))
-    spec = _find(name, known, kind)
+    spec = _find(name, known, kind) or _on_server(name, known, kind or of_server)
     if spec is None:
         hint = (
-            "it may also be a folder, a Hugging Face id, or an entry of a file (--systems); `tandem systems list` has the names"
+            "it may also be a folder, a Hugging Face id, an entry of a file (--systems), or http:MODEL on a server; "
+            "`tandem systems list` has the names"
         )
         missing = ToolkitError(f"no system {name!r}", did_you_mean(name, known) + hint, problems=list(map(str, unread)))
         raise broken[0].error if broken else missing
@@ -157,6 +165,23 @@ def _unlisted(checkpoint: str, known: Container[str], kind: str | None) -> Syste
     parameters = {**({} if own else {"pooling": "own"}), "similarity": "cos"} if kind == "dense" else {}
     said = {"description": "an object of Python"} if own else {"description": UNLISTED, "notes": PLAIN}
     return SystemSpec(name=name, kind=kind, checkpoint=checkpoint, parameters=parameters, **said)
+
+
+def _on_server(name: str, known: Container[str], kind: str) -> SystemSpec | None:
+    """A model that a server has; None for a name that is none of that kind."""
+    short = SHORT.fullmatch(name)
+    if name.startswith(("http://", "https://")):
+        raise ToolkitError(f"{without_keys(name)} is an address", f"name the model, too: http:MODEL@{without_keys(name)}")
+    if not short or short["api"] not in apis():
+        return None
+    model, server = short["model"], {"api": short["api"]} | ({"base_url": short["base_url"]} if short["base_url"] else {})
+    called = _as_name(model.rpartition("/")[2])
+    if not called or called in known:
+        called = _as_name(f"{short['api']}-{called}")
+    parameters = {"model": model} | ({"similarity": "cos"} if kind == "dense" else {})
+    return SystemSpec(
+        name=called, description=SERVED, kind=kind, loader="endpoint", server=server, parameters=parameters, notes=PLAIN
+    )
 
 
 def _as_name(place: str) -> str:

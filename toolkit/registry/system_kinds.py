@@ -6,13 +6,14 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import SystemSpec
+from toolkit.core.specs import ServerSpec, SystemSpec
 from toolkit.core.templates import DOC_SLOTS, SLOT, check_template
 from toolkit.core.yaml_json import read_yaml
+from toolkit.registry.apis import DEFAULT, apis
 from toolkit.registry.loader import FOLDER, did_you_mean, shown
 
 # what `of` may be but a list of values: whether a value is one, and what that is called
@@ -22,6 +23,7 @@ TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "float": (lambda value: type(value) in (int, float) and -math.inf < value < math.inf, "a number"),
     "bool": (lambda value: type(value) is bool, "true or false"),
     "str": (lambda value: type(value) is str, "text"),
+    "mapping": (lambda value: type(value) is dict and all(type(key) is str for key in value), "a mapping of names to values"),
     "list": (lambda value: type(value) is list and all(type(each) in (str, int) for each in value), "a list"),
 }
 # template -> the slots of which it needs one
@@ -30,6 +32,9 @@ Settings = TypeVar("Settings")
 NAME = re.compile(r"\w[\w.+-]*")  # of systems and recipes: they become parts of a run's file name
 SIGNS = "(letters, digits and . _ + -)"
 LOADERS = ("anserini", "own", "sentence-transformers", "transformers", "peft", "rerankers", "endpoint")
+SERVED = {"dense": "embeddings", "cross-encoder": "rerank"}  # kinds that a server computes -> what it is asked for
+ANSWERING = ("listwise", "judge", "expander")  # language models, which a server may run whatever the entry says
+KEY = re.compile(r"[A-Z][A-Z0-9_]*_(API_KEY|TOKEN)")  # variables that an entry may name: of keys, and of nothing else
 VERIFIED = ("run", "tiny checkpoint", "facts only")
 RECIPE = {**dict.fromkeys(("source", "kind", "loader", "notes", "unknown"), str), "parameters": dict, "templates": dict}
 
@@ -51,9 +56,21 @@ def check_system(spec: SystemSpec) -> None:
         if len(problems) == 1:
             raise ToolkitError(f"system {spec.name}: {problems[0]}", known)
         raise ToolkitError(f"system {spec.name} has {len(problems)} problems", known, problems=problems)
-    parameters = kinds()[spec.kind]["parameters"]
-    if "precision" in parameters and "model" not in parameters and not spec.checkpoint:  # a model, and none behind a server
+    is_model = "precision" in kinds()[spec.kind]["parameters"]
+    if is_model and not spec.checkpoint and spec.loader != "endpoint" and spec.kind not in ANSWERING:
         raise ToolkitError(f"system {spec.name} names no checkpoint", "a folder, a Hugging Face id, or package:MODULE/FOLDER")
+
+
+def loaded_by(spec: SystemSpec, loader: str | None) -> SystemSpec:
+    """The system as this loader loads it, as its own where none is named: a checkpoint may be served, and the other way round.
+
+    Raises ToolkitError as `check_system`.
+    """
+    if loader is None or (loader == "endpoint") == (spec.loader == "endpoint"):
+        return spec
+    changed = replace(spec, loader=loader, server=spec.server if loader == "endpoint" else ServerSpec())
+    check_system(changed)
+    return changed
 
 
 def parameters_as(settings: type[Settings], spec: SystemSpec) -> Settings:
@@ -113,8 +130,37 @@ def _facts(spec: SystemSpec) -> Iterator[str]:
         yield f"{spec.name!r} is no name of a system {SIGNS}"
     if spec.loader and spec.loader not in LOADERS:
         yield f"loader is {shown(spec.loader)}, not {values(LOADERS)}"
+    if spec.loader == "endpoint":
+        yield from _server(spec)
+    elif spec.server:
+        yield "it has `server`, and its loader is not endpoint"
     if spec.verified not in VERIFIED:
         yield f"verified is {shown(spec.verified)}, not {values(VERIFIED)}"
+
+
+def _server(spec: SystemSpec) -> Iterator[str]:
+    """What is wrong with how a system's server is reached."""
+    server, known = spec.server, ServerSpec.__annotations__
+    if spec.kind not in (*SERVED, *ANSWERING):
+        yield f"no server computes what is of kind {spec.kind}: those of {', '.join((*SERVED, *ANSWERING))} can be on one"
+    elif spec.kind in SERVED and not (spec.parameters.get("model") or spec.checkpoint):
+        yield "`model` of its parameters does not say what the server calls it"
+    yield from (
+        f"server has no key {shown(name)} {did_you_mean(str(name), known)}".rstrip() for name in server if name not in known
+    )
+    if (name := server.get("api", DEFAULT)) not in apis():
+        yield f"server: api is {shown(name)}, not {values(list(apis()))}"
+    elif spec.kind in SERVED and getattr(apis()[name], SERVED[spec.kind]) is None:
+        yield f"server: api {name} has no {SERVED[spec.kind]}"
+    if "@" in server.get("base_url", ""):
+        yield "server: base_url holds a password: name the variable of a key (key: NAME_API_KEY), or set OPENAI_BASE_URL"
+    if "key" in server and not KEY.fullmatch(server["key"]):
+        yield f"server: key is {shown(server['key'])}, not the name of a variable that ends in _API_KEY or _TOKEN"
+    yield from (
+        f"server: {name} is {server[name]}, not a whole number from 1 on"
+        for name in ("texts", "tokens")
+        if server.get(name, 1) < 1
+    )
 
 
 def _fits(value: Any, of: str | Sequence[str]) -> bool:

@@ -73,6 +73,14 @@ def rerank_parts(
     ]
 
 
+def plan_pairs(parts: Sequence[Part], reranker: Reranker, depth: int) -> dict[str, int]:
+    """What a server would be asked: `different` pairs, how many of these are `cached`, `requests` and their `tokens`."""
+    places: dict[Pair, int] = {}
+    for part in parts:
+        _positions(read_candidates(part, depth), part.texts, reranker, places)
+    return reranker.plan(list(places))
+
+
 def _positions(
     lists: Sequence[Candidates], texts: Mapping[str, Doc], reranker: Reranker, places: dict[Pair, int]
 ) -> np.ndarray:

@@ -21,16 +21,17 @@ from toolkit.models.rerankers import check_reranker, load_reranker
 from toolkit.models.rerankers.reranker_settings import PROMPTED
 from toolkit.provenance import model_identity
 from toolkit.registry.choice import choose_system
-from toolkit.registry.system_kinds import parameters_as
+from toolkit.registry.system_kinds import loaded_by, parameters_as
 from toolkit.rerank.candidates import Part, check_queries, check_repeats, count_tied, wanted_ids
 from toolkit.rerank.listwise import plan_listwise, rerank_listwise
-from toolkit.rerank.pointwise import rerank_parts
+from toolkit.rerank.pointwise import plan_pairs, rerank_parts
 from toolkit.steps import Results, Step, Tools
 from toolkit.store.keyed_cache import key_of
 from toolkit.texts import Texts, check_texts, downloads
 
 DEFAULT_DEPTH = 100
 LISTWISE = "listwise"
+ON_SERVER = "cross-encoder"  # the kind of a model on a server that no entry knows
 SLIDING = ("window", "step", "passes", "shuffle")
 ASKING = (*ENDPOINT, "cache")
 STAGE = ("depth", "tail", "scores", "run", *SLIDING)  # what says how it is used, not how the model is loaded
@@ -45,8 +46,9 @@ class Rerank(Step):
     depth    documents of each query that are read
     tail     `keep` those below behind the others, or `drop` them
     scores   `own`: the model's; `rank`: 1 / rank; `candidates`: those of the run at the same ranks
-    given    how the model is loaded (`device`, `precision`, `batch_size`, `trust_remote_code`, `prompt`; of listwise ones
-             `core.specs.ENDPOINT` and `cache`), and how the window slides (`window`, `step`, `passes`, `shuffle`)
+    given    how the model is loaded (`device`, `precision`, `batch_size`, `trust_remote_code`, `prompt`; of listwise ones and
+             those on a server `core.specs.ENDPOINT` and `cache`), and how the window slides (`window`, `step`, `passes`,
+             `shuffle`)
 
     What is not given (None) is the entry's or the recipe's, else the default. Raises ToolkitError for an unknown system, one
     that is no reranker, and for what a reranker of its kind has no meaning for.
@@ -69,13 +71,16 @@ class Rerank(Step):
             raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no reranker", f"--kind says what a checkpoint is: {kinds}")
         given = {name: value for name, value in given.items() if value is not None}
         known, listwise = {**spec.parameters, **given}, spec.kind == LISTWISE
-        if not listwise and (unknown := [name for name in (*SLIDING, *ASKING) if name in given]):
+        if not listwise:
+            spec = loaded_by(spec, given.pop("loader", None))
+        asked = listwise or spec.loader == "endpoint"
+        if unknown := [name for name in (*(() if listwise else SLIDING), *(() if asked else ASKING)) if name in given]:
             message = f"{spec.name} is of kind {spec.kind}: it has no {', '.join(unknown)}"
-            raise ToolkitError(message, "only listwise rerankers have")
+            raise ToolkitError(message, "only listwise rerankers have" if unknown[0] in SLIDING else "models on a server have")
         if not listwise:
             check_reranker(spec, given.get("prompt"))
         check_counts(depth=known.get("depth"), batch_size=known.get("batch_size"))
-        self.spec = spec
+        self.spec, self.is_asked = spec, asked
         self.depth: int = known.get("depth", DEFAULT_DEPTH)
         self.tail: str = known.get("tail", "keep")
         self.scores: str = known.get("scores", "rank" if listwise else "own")
@@ -102,8 +107,8 @@ class Rerank(Step):
 
     @property
     def is_cached(self) -> bool:
-        """Answers of a language model that orders lists are."""
-        return self.spec.kind == LISTWISE
+        """Answers of a language model that orders lists are, and scores of a server."""
+        return self.is_asked
 
     def prepare(self, results: Results) -> None:
         """Refuse what loading will refuse, see `checkpoints.check_usable`."""
@@ -186,10 +191,13 @@ class Rerank(Step):
 
     def _pointwise(self, parts: list[Part], tools: Tools) -> tuple[list[Run], dict[str, Any]]:
         reranker = load_reranker(self.spec, **self.loading)
-        cache = tools.cache(key_of({**self.identity(), **reranker.facts}).hex()) if tools.cache else None
+        if self.is_asked:
+            reranker.check()
+        resumed = tools.cache and not self.is_asked  # what a server computes is cached in TANDEM_HOME
+        cache = tools.cache(key_of({**self.identity(), **reranker.facts}).hex()) if resumed else None
         how = {"depth": self.depth, "tail": self.tail, "scores": self.scores}
         runs = rerank_parts(parts, reranker, **how, cache=cache, executor=tools.executor)
-        return runs, {**reranker.facts, "inputs cut": reranker.truncated}
+        return runs, {**reranker.facts, **({} if self.is_asked else {"inputs cut": reranker.truncated})}
 
     def _listwise(self, parts: list[Part], tools: Tools) -> tuple[list[Run], dict[str, Any]]:
         ranker = load_ranker(self.spec, **self.loading)
@@ -200,7 +208,8 @@ class Rerank(Step):
     def _requests(self, parts: list[Part]) -> dict[str, int]:
         """What would be asked of the model: pairs; of a listwise one requests, how many of them are cached, and tokens."""
         if self.spec.kind != LISTWISE:
-            return {"pairs": sum(int(run.lengths.clip(max=self.depth).sum()) for run, *_ in parts)}
+            pairs = {"pairs": sum(int(run.lengths.clip(max=self.depth).sum()) for run, *_ in parts)}
+            return pairs | (plan_pairs(parts, load_reranker(self.spec, **self.loading), self.depth) if self.is_asked else {})
         ranker = load_ranker(self.spec, **self.loading)
         plans = [
             plan_listwise(part.run, part.topics, part.texts, self.spec, ranker, depth=self.depth, **self.sliding)
@@ -241,7 +250,7 @@ def choose_reranker(
         from toolkit.models.own_systems import reranking_kind
 
         kind = kind or reranking_kind(system)
-    return choose_system(system, files=systems, recipe=recipe, kind=kind)
+    return choose_system(system, files=systems, recipe=recipe, kind=kind, of_server=ON_SERVER)
 
 
 def shown_prompt(spec: SystemSpec, prompt: str | None = None) -> str:

@@ -14,7 +14,7 @@ from toolkit.core.templates import template_digest
 from toolkit.provenance import model_identity
 from toolkit.registry.choice import choose_system
 from toolkit.registry.loader import did_you_mean
-from toolkit.registry.system_kinds import check_system, kinds
+from toolkit.registry.system_kinds import check_system, kinds, loaded_by
 
 RULES = "+rules"
 
@@ -61,18 +61,19 @@ class Chosen:
         return {**facts, **self.parameters}
 
 
-def choose(system: Any, given: Mapping[str, Any], precision: str | None, **how: Any) -> Chosen:
+def choose(system: Any, given: Mapping[str, Any], precision: str | None, *, loader: str | None = None, **how: Any) -> Chosen:
     """The system of a name, as it is to be used. ToolkitError for an unknown one, and for parameters without meaning.
 
     system     a name, or an object of Python, see `registry.choice.choose_system`
     given      parameters; those that are None are not given
     precision  of a model
+    loader     `endpoint` for a server, in place of the entry's
     how        what `registry.choice.choose_system` takes: `files`, `recipe`, `query_template`
     """
     plain = _plain(system)
     if plain == "":
         raise ToolkitError(f"{system!r} names no system", "`tandem systems list` has the names")
-    spec = choose_system(plain, **how)
+    spec = loaded_by(choose_system(plain, **how), loader)
     given = {name: value for name, value in given.items() if value is not None}
     known = kinds()[spec.kind]["parameters"]
     _check_names(spec.name, given, known)
@@ -93,6 +94,11 @@ def shared_parameters(systems: Sequence[Any], given: Mapping[str, Any], **how: A
     given = {name: value for name, value in given.items() if value is not None}
     _check_names(" and ".join(map(str, systems)), given, {name for names in known for name in names})
     return [{name: value for name, value in given.items() if name in names} for names in known]
+
+
+def on_servers(systems: Sequence[str], loader: str | None, **how: Any) -> list[bool]:
+    """Which of some systems a server computes; `loader` in place of their own, `how` as of `choose`."""
+    return [loaded_by(choose_system(_plain(system), **how), loader).loader == "endpoint" for system in systems]
 
 
 def _check_names(system: str, given: Iterable[str], known: Collection[str]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,6 +28,7 @@ class SearchOptions:
     device, precision, batch_size
                         of models; None where they are to choose
     trust_remote_code   whether a checkpoint may bring code that is run
+    asking              how a model on a server is asked: `concurrency`, `retries`, `timeout`, `replay`
     candidates          the only documents that each query may find; None where all may be found
 
     Raises ToolkitError for a number below 1.
@@ -40,6 +41,7 @@ class SearchOptions:
     precision: str | None = None
     batch_size: int | None = None
     trust_remote_code: bool = False
+    asking: Mapping[str, Any] = field(default_factory=dict)
     candidates: CandidateSets | None = None
 
     def __post_init__(self):
@@ -52,7 +54,7 @@ class SearchOptions:
     def model(self) -> dict[str, Any]:
         """What the loaders of models take."""
         how = {"device": self.device, "precision": self.precision, "trust_remote_code": self.trust_remote_code}
-        return how | ({"batch_size": self.batch_size} if self.batch_size else {})
+        return how | ({"batch_size": self.batch_size} if self.batch_size else {}) | dict(self.asking)
 
 
 class Engine(Protocol):
@@ -72,6 +74,9 @@ class Engine(Protocol):
 
     def facts(self) -> dict[str, Any]:
         """What a run's record says of how it was searched, known since it was."""
+
+    def plan(self, topics: TopicSet) -> list[str]:
+        """What of it a dry run should say beside its sources: what would be asked of a server."""
 
 
 NEURAL = ("dense", "multivector", "impact")

@@ -41,6 +41,10 @@ class Lexical:
         """Nothing."""
         return {}
 
+    def plan(self, topics: TopicSet) -> list[str]:
+        """Nothing is asked of a server."""
+        return []
+
 
 class Lucene(Lexical):
     """BM25 over a Lucene index."""

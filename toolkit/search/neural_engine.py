@@ -28,6 +28,7 @@ from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input, template_digest, topic_input
 from toolkit.core.topics import Topic, topics_by_id
+from toolkit.encode.estimate import asked_of
 from toolkit.formats.documents import corpus_from_docs
 from toolkit.formats.indexes import check_made_with, read_index_record
 from toolkit.index import Index, corpus_name, find_index
@@ -65,8 +66,22 @@ class Neural:
         """The model, on its device."""
         return load_encoder(self.chosen.spec, **self.options.model())
 
+    @property
+    def is_served(self) -> bool:
+        """Whether a server encodes."""
+        return self.chosen.spec.loader == "endpoint"
+
+    def plan(self, topics: TopicSet) -> list[str]:
+        """What a server would be asked for the queries; what its index asks for, `tandem index --dry-run` says."""
+        if not self.is_served:
+            return []
+        inputs = [topic_input(self.chosen.spec.templates, topic) for topic in topics.topics]
+        return [f"{len(inputs):,} queries: {asked_of(self.encoder, [inputs], 'query')}"]
+
     def open(self) -> list[Index]:
         """Every index; one of the benchmark's own corpora is encoded first where it is not there yet."""
+        if self.is_served:
+            self.encoder.check()
         opened = [source.open(self.options.threads) for source in self.sources]
         check_per_query((part.topics, index.folder) for part, index in zip(self._parts, opened, strict=True))
         return opened
@@ -74,14 +89,19 @@ class Neural:
     def search(self, topics: Sequence[Topic], index: Index) -> Run:
         """The run of one part of the topics; queries in another precision than the index's vectors are said."""
         spec, theirs = self.chosen.spec, (index.record or {}).get("precision")
-        if theirs and theirs != self.encoder.precision:
+        if theirs and self.encoder.precision and theirs != self.encoder.precision:
             say(f"note: {index.name} holds vectors in {theirs}, queries are in {self.encoder.precision}")
         how = {**self.options.search(), "threads": self.options.threads, "tag": self.chosen.tag}
         ask = partial(SEARCHES[spec.kind], spec=spec, encoder=self.encoder, **how)
         return search_per_query(topics, index.folder, ask, self.chosen.tag)
 
     def facts(self) -> dict[str, Any]:
-        """What was loaded from the hub, where and with which dtype it encoded the queries, and how many were truncated."""
+        """What was loaded from the hub, where and with which dtype it encoded the queries, and how many were truncated.
+
+        Of a server: which, and what it was asked.
+        """
+        if self.is_served:
+            return self.encoder.facts()
         device = device_of(self.chosen.spec, self.options.device)
         precision = pick_precision(self.chosen.spec, self.options.precision, device)
         where = {"device": device} if device else {}

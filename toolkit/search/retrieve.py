@@ -41,6 +41,7 @@ class Retrieve(Step):
     language      of an index that does not record its own
     verify        compare the files of every index with what was built or fetched, first
     device, precision, batch_size, trust_remote_code   of models; None where they are to choose
+    loader, concurrency, retries, timeout, replay      of models on a server, see `core.specs.ENDPOINT`
     parameters    of the system where they are not to be its own (`k1=1.2`, `rm3=True`)
 
     Raises ToolkitError for an unknown system and for parameters that it does not have or that have no meaning.
@@ -64,12 +65,21 @@ class Retrieve(Step):
         precision: str | None = None,
         batch_size: int | None = None,
         trust_remote_code: bool = False,
+        loader: str | None = None,
+        concurrency: int | None = None,
+        retries: int | None = None,
+        timeout: float | None = None,
+        replay: bool | None = None,
         **parameters: Any,
     ):
         how = {"files": systems, "recipe": recipe, "query_template": query_template, "plain_template": plain_template}
-        self.chosen = choose(system, parameters, precision, **how)
+        self.chosen = choose(system, parameters, precision, loader=loader, **how)
+        asking = {"concurrency": concurrency, "retries": retries, "timeout": timeout, "replay": replay}
+        asking = {name: value for name, value in asking.items() if value is not None}
+        if asking and self.chosen.spec.loader != "endpoint":
+            raise ToolkitError(f"{self.tag} has no {', '.join(asking)}", "models on a server have")
         threads = (os.cpu_count() or 1) if threads is None else threads
-        self.options = SearchOptions(hits, threads, language, device, precision, batch_size, trust_remote_code)
+        self.options = SearchOptions(hits, threads, language, device, precision, batch_size, trust_remote_code, asking)
         self.index, self.candidates, self.verify = index, candidates, verify
         self.topics: TopicSet | None = None  # those that it was prepared for
         self._found: dict[str, Any] = {}  # of the engine, once it has searched
@@ -150,6 +160,7 @@ class Retrieve(Step):
         ]
         given = ", ".join(f"{name} {value}" for name, value in self.chosen.parameters.items())
         lines.append(f"system {self.tag} ({given}), {self.options.hits} hits, {self.options.threads} threads")
+        lines += self.engine.plan(results.sent)
         return lines + ([self.candidate_sets.plan] if self.candidates is not None else [])
 
     def open(self, results: Results) -> list[Index]:

@@ -16,6 +16,7 @@ from toolkit.models.checkpoints import settle_arithmetic
 
 SIDES = ("query", "passage")
 # kind of a system -> the module whose `load` loads what encodes for it, with torch only when it is asked for
+SERVED = "served"  # the module for what a server computes (loader `endpoint`)
 LOADERS = {"dense": "loading", "multivector": "multivector", "impact": "sparse"}
 
 
@@ -52,27 +53,36 @@ def load_encoder(
     *,
     device: str | None = None,
     precision: str | None = None,
-    batch_size: int = 32,
+    batch_size: int | None = None,
     trust_remote_code: bool = False,
+    **asking: Any,
 ) -> Any:
     """What encodes for a system: an `Encoder` for one of kind `dense`, a `MultiVectorEncoder`, a `SparseEncoder`.
 
     device      `cpu`, `cuda`, `cuda:0,cuda:1`; None for the first GPU, the CPU where there is none
     precision   `fp32`, `bf16`, `fp16`; None for the entry's on a GPU, fp32 on a CPU
-    batch_size  in texts of 128 tokens
+    batch_size  in texts of 128 tokens (32); of a server, texts of a request
+    asking      of a server alone, see `toolkit.models.servers.numbers.ServedModel`
     Raises ToolkitError for a system of another kind, and where the checkpoint cannot be had or would be loaded wrongly, see
     `toolkit.models.checkpoints`.
     """
     if spec.kind not in LOADERS:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, which encodes nothing", f"these do: {', '.join(LOADERS)}")
+    if spec.loader == "endpoint":
+        served = importlib.import_module(f"toolkit.models.encoders.{SERVED}")
+        return served.load(spec, batch_size=batch_size, **asking)
+    if asking:
+        raise ToolkitError(f"{spec.name} is loaded here: it has no {', '.join(asking)}", "models on a server have")
     if spec.checkpoint.startswith(PYTHON):
         from toolkit.models.own_systems import OwnEncoder, check_own
 
         check_own(spec, device=device, precision=precision)
-        return OwnEncoder(spec, batch_size)
+        return OwnEncoder(spec, batch_size or 32)
     settle_arithmetic()
     module = importlib.import_module(f"toolkit.models.encoders.{LOADERS[spec.kind]}")
-    return module.load(spec, device=device, precision=precision, batch_size=batch_size, trust_remote_code=trust_remote_code)
+    return module.load(
+        spec, device=device, precision=precision, batch_size=batch_size or 32, trust_remote_code=trust_remote_code
+    )
 
 
 def check_finite(texts: Sequence[str], vectors: Sequence[np.ndarray], precision: str) -> None:

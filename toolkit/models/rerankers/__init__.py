@@ -6,7 +6,7 @@ Each kind is a class of its own, loaded with torch only when it is asked for.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.python_names import PYTHON
@@ -28,25 +28,33 @@ def load_reranker(
     *,
     device: str | None = None,
     precision: str | None = None,
-    batch_size: int = 32,
+    batch_size: int | None = None,
     trust_remote_code: bool = False,
     prompt: str | None = None,
+    **asking: Any,
 ) -> Reranker:
     """The reranker that a system's entry describes, ready to score pairs.
 
     device, precision  as `toolkit.models.checkpoints` understands them; the entry's own where they are None
-    batch_size         see `toolkit.models.batches`
+    batch_size         see `toolkit.models.batches` (32); of a server, documents of a request
     prompt             the name or file of a prompt in place of the entry's (kinds `yes-no` and `monot5`)
+    asking             of a server alone, see `toolkit.models.servers.numbers.ServedModel`
 
     Raises ToolkitError for a kind that is no pointwise reranker, a parameter that the kind has not, a checkpoint that
     cannot be had or does not fit, and weights that are not a reranker's.
     """
     check_reranker(spec, prompt)
+    if spec.loader == "endpoint":
+        from toolkit.models.rerankers.served import ServedReranker
+
+        return ServedReranker(spec, batch_size=batch_size, **asking)
+    if asking:
+        raise ToolkitError(f"{spec.name} is loaded here: it has no {', '.join(asking)}", "models on a server have")
     if spec.checkpoint.startswith(PYTHON):
         from toolkit.models.own_systems import OwnReranker, check_own
 
         check_own(spec, device=device, precision=precision)
-        return OwnReranker(spec, batch_size)
+        return OwnReranker(spec, batch_size or 32)
     settle_arithmetic()
     try:
         module = importlib.import_module(f"toolkit.models.rerankers.{KINDS[spec.kind]}")
@@ -56,7 +64,7 @@ def load_reranker(
         raise
     given = {"prompt": prompt} if prompt is not None else {}
     return module.load(
-        spec, device=device, precision=precision, batch_size=batch_size, trust_remote_code=trust_remote_code, **given
+        spec, device=device, precision=precision, batch_size=batch_size or 32, trust_remote_code=trust_remote_code, **given
     )
 
 

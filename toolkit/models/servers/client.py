@@ -1,4 +1,4 @@
-"""Requests to a model's server: where it is, the key, retries, timeouts, how many at the same time. Nothing it sends is trusted."""
+"""Requests to a model's server: its address and key, retries, timeouts, how many at once. Nothing that it sends is trusted."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ class Client:
         return request
 
     def _without_secrets(self, text: str, url: str) -> str:
-        """The text without what the server was sent to trust us; a short key (`x`, `EMPTY`) is not looked for within words."""
+        """The text without what the server was sent to trust us; short keys (`x`) are not looked for within words."""
         for secret in filter(None, (self._key(),) if self._key() else _password(url) or ()):
             text = re.sub(rf"(?<![^\W_]){re.escape(secret)}(?![^\W_])", "***", text)
         return text
