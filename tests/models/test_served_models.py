@@ -279,7 +279,7 @@ def test_short_names_say_api_model_and_address():
     made = choose_system("tei:BAAI/bge-m3@http://localhost:8080")
     assert (made.name, made.kind, made.parameters["model"]) == ("tei-bge-m3", "dense", "BAAI/bge-m3")
     assert made.server == {"api": "tei", "base_url": "http://localhost:8080"}
-    assert choose_system("http:nomic-embed-text:v1.5").name == "nomic-embed-text-v1.5"
+    assert choose_system("http:nomic-embed-text:latest").name == "nomic-embed-text-latest"
     assert choose_system("voyage:rerank-2.5", of_server="cross-encoder").kind == "cross-encoder"
     assert choose_system("http:me/my-model").name == "my-model"  # the registry has a system bge-m3, whose name stays its own
     with pytest.raises(ToolkitError, match="localhost:8080 is an address") as caught:

@@ -206,7 +206,7 @@ class Client:
         raise unanswered(url, f"no answer in {tried + 1} attempts: {why}", hint)
 
     def clean(self, text: str, url: str) -> str:
-        """A text that any file can hold: half a surrogate pair fits into none, and a key that is sent back belongs into none."""
+        """The text without what the server was sent to trust us; a short key (`x`) is not looked for in words."""
         return self._without_secrets(text.encode("utf-8", "replace").decode(), url)
 
     def warn_of_secrets(self, text: str, url: str) -> None:
@@ -241,7 +241,7 @@ class Client:
         return request
 
     def _without_secrets(self, text: str, url: str) -> str:
-        """The text without what the server was sent to trust us; short keys (`x`) are not looked for within words."""
+        """The text without what the server was sent to trust us; a short key (`x`) is not looked for in words."""
         for secret in filter(None, (self._key(),) if self._key() else _password(url) or ()):
             text = re.sub(rf"(?<![^\W_]){re.escape(secret)}(?![^\W_])", "***", text)
         return text
