@@ -68,34 +68,34 @@ def search_job(
     names = list(system) if isinstance(system, list | tuple) else [system]
     models = {name: how.get(name) for name in ("device", "precision", "batch_size")}
     models |= {"trust_remote_code": how.get("trust_remote_code") or None, "systems": how.get("systems", ())}
-    of_reranker = {
-        "recipe": rerank_recipe,
-        "kind": rerank_kind,
-        "depth": depth,
-    }
+    of_reranker = {"recipe": rerank_recipe, "kind": rerank_kind, "depth": depth}
     asking = {name: value for name in ENDPOINT if (value := how.pop(name, None)) is not None}
     loader = asking.pop("loader", None)
     of_systems = None if rerank is not None else loader
     served = on_servers(names, of_systems, files=how.get("systems", ()), recipe=how.get("recipe"))
-    reranker = None
     if rerank is not None:
-        from toolkit.rerank import Rerank
-
-        reranker = Rerank(rerank, **models, **of_reranker, loader=loader)
-        if asking and (reranker.is_asked or not any(served)):
-            reranker = Rerank(rerank, **models, **of_reranker, loader=loader, **asking)
+        reranker = _reranker(rerank, models | of_reranker | {"loader": loader}, asking, needed=not any(served))
     elif given := [name for name, value in of_reranker.items() if value is not None]:
         raise ToolkitError(f"{' and '.join(given)} of a reranker, and none is named", "name one with --rerank")
     elif asking and not any(served):
-        raise ToolkitError(
-            f"{', '.join(asking)} of a model on a server, and none is named", "name one: http:MODEL, or --rerank"
-        )
+        message = f"{', '.join(asking)} of a model on a server, and none is named"
+        raise ToolkitError(message, "name one: --system http:MODEL, or --rerank")
+    else:
+        reranker = None
     by_system = [{"loader": of_systems, **asking} if on_server else {} for on_server in served]
     step = _retrieval(names, fuse, {**how, "index": index, "hits": hits}, reranker, by_system)
     step = step >> reranker if reranker else step
     if docs is not None and not step.reads_texts:
         raise ToolkitError("texts of documents without anything that reads them", "--docs is for --rerank and for +rules")
     return pipeline_job(step, topics, instruction=instruction, docs=docs, output=output, metadata=metadata, tag=tag)
+
+
+def _reranker(rerank: Any, how: dict[str, Any], asking: dict[str, Any], *, needed: bool) -> Rerank:
+    """The reranker, with how a server is asked where it is on one; `needed`: where it is on none that is an error."""
+    from toolkit.rerank import Rerank
+
+    reranker = Rerank(rerank, **how)
+    return Rerank(rerank, **how, **asking) if asking and (reranker.is_asked or needed) else reranker
 
 
 def _retrieval(

@@ -17,7 +17,6 @@ from toolkit.core.python_names import PYTHON, digest_of, find_source
 from toolkit.core.specs import ObjectSpec, SystemSpec
 from toolkit.core.templates import without_slots
 from toolkit.core.terminal import without_keys
-from toolkit.registry.apis import apis
 from toolkit.registry.loader import HUB_ID, Unread, did_you_mean, entries, read_each, refuse_taken
 from toolkit.registry.system_kinds import check_system
 
@@ -169,6 +168,8 @@ def _unlisted(checkpoint: str, known: Container[str], kind: str | None) -> Syste
 
 def _on_server(name: str, known: Container[str], kind: str) -> SystemSpec | None:
     """A model that a server has; None for a name that is none of that kind."""
+    from toolkit.registry.apis import apis
+
     short = SHORT.fullmatch(name)
     if name.startswith(("http://", "https://")):
         raise ToolkitError(f"{without_keys(name)} is an address", f"name the model, too: http:MODEL@{without_keys(name)}")

@@ -13,7 +13,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ServerSpec, SystemSpec
 from toolkit.core.templates import DOC_SLOTS, SLOT, check_template
 from toolkit.core.yaml_json import read_yaml
-from toolkit.registry.apis import DEFAULT, apis
 from toolkit.registry.loader import FOLDER, did_you_mean, shown
 
 # what `of` may be but a list of values: whether a value is one, and what that is called
@@ -140,6 +139,8 @@ def _facts(spec: SystemSpec) -> Iterator[str]:
 
 def _server(spec: SystemSpec) -> Iterator[str]:
     """What is wrong with how a system's server is reached."""
+    from toolkit.registry.apis import DEFAULT, apis  # most commands have nothing to do with servers
+
     server, known = spec.server, ServerSpec.__annotations__
     if spec.kind not in (*SERVED, *ANSWERING):
         yield f"no server computes what is of kind {spec.kind}: those of {', '.join((*SERVED, *ANSWERING))} can be on one"

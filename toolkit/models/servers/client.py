@@ -206,7 +206,7 @@ class Client:
         raise unanswered(url, f"no answer in {tried + 1} attempts: {why}", hint)
 
     def clean(self, text: str, url: str) -> str:
-        """The text without what the server was sent to trust us; a short key (`x`) is not looked for in words."""
+        """A text that any file can hold: half a surrogate pair fits into none, a key that is sent back belongs into none."""
         return self._without_secrets(text.encode("utf-8", "replace").decode(), url)
 
     def warn_of_secrets(self, text: str, url: str) -> None:
