@@ -14,6 +14,7 @@ from toolkit.core.runs import Run
 from toolkit.core.specs import MeasureSpec
 from toolkit.evaluate import evaluate
 from toolkit.measures import definitions, paired, perspectives
+from toolkit.measures.compute import function_of
 from toolkit.report.model import Key
 from toolkit.report.significance import best
 
@@ -46,8 +47,7 @@ def best_of(measure, values):
 
 def test_every_row_names_a_function_and_measures_that_exist():
     for spec in registry.measures().values():
-        module, _, name = spec.function.partition(".")
-        assert callable(getattr(getattr(measures, module), name)), spec.name
+        assert callable(function_of(spec)), spec.name
         for other in spec.related:
             assert other in registry.measures() or other in known_to_ir_measures, spec.name
         assert spec.over == "aggregate" or (spec.name in measures.__all__ and str(getattr(measures, spec.name)) == spec.name)

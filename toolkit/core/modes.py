@@ -27,10 +27,13 @@ class Modes(Mapping[str, str]):
 
     @classmethod
     def declared(cls, given: Mapping[Any, Any], place: str) -> Modes:
-        """Modes as a user or an entry of the registry writes them; ToolkitError, which names the place, where that is wrong."""
+        """Modes as a user or an entry of the registry writes them; ToolkitError, which names the place, where that is wrong.
+
+        Several may be instructed (levels of an instruction, facets of a paper); base and reversed are one each.
+        """
         wrong = [f"{name!r} is no name" for name in given if not isinstance(name, str) or not _NAME.fullmatch(name)]
         wrong += [f"{role!r} is no role" for role in given.values() if role not in ROLES]
-        wrong += [f"several are {role}" for role in ROLES if list(given.values()).count(role) > 1]
+        wrong += [f"several are {role}" for role in (BASE, REVERSED) if list(given.values()).count(role) > 1]
         if wrong:
             raise ToolkitError(f"{place}: modes: {'; '.join(wrong)}", HINT)
         return cls(given)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -43,6 +43,8 @@ class Qrels:
     subtopics   (n,) int32, code of each line's iteration
     source      what to call these qrels in a message
     modes       that the query ids carry; None where nobody says (`registry.modes_of` looks)
+    weights     (query id, iteration) -> how much a subtopic of a query counts among them, also one that no line names; all
+                count the same where it is empty
     """
 
     query_ids: tuple[str, ...]
@@ -54,6 +56,7 @@ class Qrels:
     subtopics: np.ndarray
     source: str = ""
     modes: Modes | None = None
+    weights: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     @classmethod
     def from_columns(
@@ -114,7 +117,9 @@ class Qrels:
         """The same judgments under other query ids, given in the order of `query_ids` and all different."""
         renamed = tuple(query_ids)
         assert len(renamed) == len(set(renamed)) == len(self.query_ids)
-        return replace(self, query_ids=renamed)
+        names = dict(zip(self.query_ids, renamed, strict=True))
+        weights = {(names[query_id], name): weight for (query_id, name), weight in self.weights.items() if query_id in names}
+        return replace(self, query_ids=renamed, weights=weights)
 
     def select(self, query_ids: Iterable[str]) -> Qrels:
         """The judgments of these queries only, in their order."""
@@ -138,4 +143,5 @@ def join_qrels(qrels: Iterable[Qrels], source: str = "") -> Qrels:
     source = source or ", ".join(part.source for part in qrels)
     modes = qrels[0].modes if all(part.modes == qrels[0].modes for part in qrels) else None
     codes = (tuple(query_ids.to_pylist()), queries, doc_ids, docs, relevance, tuple(iterations.to_pylist()), subtopics)
-    return Qrels(*codes, source, modes)
+    weights = {key: weight for part in qrels for key, weight in part.weights.items()}
+    return Qrels(*codes, source, modes, weights)

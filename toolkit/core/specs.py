@@ -22,10 +22,14 @@ class GroupSpec(Named, total=False):
     """A group of a benchmark, in its entry; a layout may need more than the name.
 
     repository, revision  of the hub; `former` are names that the repository had
-    subset                the group's part of a repository of several languages
+    subset                the group's part of a repository of several languages or data sets
+    table                 the file that it is read from, without its ending
+    levels                whether its instructions have levels (IFIR)
     corpus                the group whose documents it shares
     measures              its own, beside the benchmark's
     counts                as published: `cores`, `queries`, `documents`
+    totals                as MTEB's descriptive statistics count over all modes: `queries`, `documents`, `qrels` (labels other
+                          than 0)
     candidates            how many a query has, as published
     """
 
@@ -33,12 +37,15 @@ class GroupSpec(Named, total=False):
     revision: str
     former: list[str]
     subset: str
+    table: str
+    levels: bool
     language: str
     corpus: str
     aliases: list[str]
     conditions: list[str]
     measures: list[str]
     counts: dict[str, int]
+    totals: dict[str, int]
     candidates: int
 
 
@@ -204,12 +211,12 @@ class MeasureSpec:
 
     function    `module.name` in `toolkit.measures`. It gives (queries,) float64, NaN where the measure leaves a query out, from
                 `Pairs` where documents are followed (`needs` gold or negatives), one role after the other if `over` is `mode`;
-                else from `Positions`; for `aggregate` one number from the means of the `related` measures. `parameters` are its
-                keyword arguments
+                else from `Positions` (and the codes of queries in base and instructed mode, where it `needs` phrasings); for
+                `aggregate` one number from the means of the `related` measures. `parameters` are its keyword arguments
     over        what one value is about: `paired` a query over all its modes, `mode` a query in one mode, `group` the minimum
                 over a core query in one mode, `aggregate` a whole run
     needs       what it is computed from: `gold` documents, instruction `negatives`, a `reversed` mode, `scores` beside ranks,
-                `subtopics`, `groups` of instructions of one core query
+                `subtopics`, `groups` of instructions of one core query, a query in two `phrasings`
     modes       roles in which the run must have the query, else the query is absent
     worst       what an absent query counts; None where it is left out
     direction   `higher` or `lower` is better; `none` for what is no achievement

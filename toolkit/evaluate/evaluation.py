@@ -93,9 +93,10 @@ class Evaluation:
         """What is computed: whoever names measures gets those alone, and in every mode."""
         judgments = self.judgments
         if measures:
-            return MeasureSet(tuple(map(str, tandem.parse_all(measures))), missing=missing)
+            return MeasureSet(tuple(map(str, tandem.parse_all(measures))), missing=missing, together=judgments.together)
         per_group = any(part.measures for part in judgments.parts)
-        return MeasureSet(tuple(map(str, tandem.parse_all(judgments.measures))), per_group, judgments.shown, missing)
+        named = tuple(map(str, tandem.parse_all(judgments.measures)))
+        return MeasureSet(named, per_group, judgments.shown, missing, judgments.together)
 
     def explain(self, query_id: str, width: int | None = None) -> str:
         """What each run does with one query, given with or without its mode, as text of at most `width` characters a line.

@@ -54,6 +54,7 @@ class Judgments:
     shown      the modes in which they are then; all where it is empty (a measure of several modes is always shown)
     published  the benchmark's published ids; None where there are only files
     notes      what a reader of the scores must know about this benchmark
+    together   modes whose queries have a mean over all of them too, as the benchmark's table has it
     """
 
     name: str
@@ -63,6 +64,7 @@ class Judgments:
     published: PublishedIds | None = None
     notes: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
 
     @property
     def qrels(self) -> Qrels:
@@ -129,16 +131,20 @@ def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
     benchmark, given = benchmarks.load(selection.benchmark), load_qrels(sources) if sources else None
     modes = selection.modes or ("",)
     topics = {group: [t for mode in modes for t in benchmark.topics(group, mode)] for group in selection.groups}
+    asked = {topic.mode for of_group in topics.values() for topic in of_group}  # a copy may lack a whole mode
+    known = tuple(mode for mode in selection.modes if mode in asked)
+    together = tuple(mode for mode in benchmark.spec.options.get("together", ()) if mode in known)
     parts = tuple(_part(benchmark, group, selection, topics[group], given) for group in selection.groups)
     notes = tuple(_benchmark_notes(benchmark, selection))
     return Judgments(
         selection.name,
-        benchmark.spec.modes.only(selection.modes),
+        benchmark.spec.modes.only(known),
         tuple(part for part in parts if part.qrels.query_ids),
         benchmark.spec.measures or _default_measures(benchmark.spec.modes, join_qrels(part.qrels for part in parts)),
         benchmarks.PublishedIds.of(topic for group in selection.groups for topic in topics[group]),
         notes if given is None else (*notes, *_given_notes(selection.name, given, topics), *_wording_notes(sources)),
         tuple(mode for mode in benchmark.spec.options.get("shown", ()) if mode in selection.modes),
+        together if len(together) > 1 else (),
     )
 
 
@@ -151,11 +157,14 @@ def modes_of_benchmark(name: str | None) -> Modes | None:
 
 
 def _part(benchmark: Benchmark, group: str, selection: Selection, topics: Sequence[Topic], given: Qrels | None) -> Part:
+    modes = selection.modes or ("",)
     if given is None:
-        qrels = join_qrels(benchmark.qrels(group, mode) for mode in selection.modes or ("",))
+        qrels = join_qrels(benchmark.qrels(group, mode) for mode in modes)
     else:
         own = given.select(topic.query_id for topic in topics)
-        qrels = replace(subtopics.with_all_perspectives(own, topics), modes=benchmark.spec.modes)
+        of_modes = [benchmark.qrels(group, mode).weights for mode in modes] if benchmark.has_qrels(group) else []
+        weights = {key: weight for each in of_modes for key, weight in each.items()}
+        qrels = replace(subtopics.with_all_perspectives(own, topics), modes=benchmark.spec.modes, weights=weights)
     row = next(row for row in benchmark.spec.groups if row["name"] == group)
     return Part(
         group if len(selection.groups) > 1 else "all",

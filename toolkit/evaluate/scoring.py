@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from toolkit.evaluate.references import RANDOM, reference_runs
 from toolkit.measures.compute import function_of
 
 SCORE = "Score"  # each group's own first measure, where groups have measures of their own
+TOGETHER = "all"  # the mode of a mean over the queries of several modes
 INTERVAL = (2.5, 97.5)  # percent of the permutations below each bound
 
 
@@ -30,12 +32,14 @@ class MeasureSet:
     per_group  also those of each group alone, and their average, `Score`
     shown      the modes of measures of one mode; all where it is empty
     missing    what a query counts that the run lacks
+    together   modes whose queries have a mean over all of them, beside each mode's own; none where it is empty
     """
 
     measures: tuple[str, ...]
     per_group: bool = False
     shown: tuple[str, ...] = ()
     missing: str = "worst"
+    together: tuple[str, ...] = ()
 
     def every(self, judgments: Judgments) -> list[str]:
         """All measures that some part is asked for."""
@@ -53,11 +57,16 @@ class MeasureSet:
 
     def rows(self, name: str, part: Part, values_of_measures: Sequence[tandem.MeasureValues]) -> Iterator[Score]:
         """The aggregate rows, the group's score before the measures that it has alone."""
-        for values in values_of_measures:
-            row = Score(name, part.group, values.mode, values.measure, values.aggregate, len(values.query_ids))
-            if self.per_group and values.measure in part.measures[:1]:
-                yield row._replace(measure=SCORE)
-            yield row
+        for measure, of_modes in itertools.groupby(values_of_measures, lambda values: values.measure):
+            pooled: list[float] = []
+            for values in of_modes:
+                row = Score(name, part.group, values.mode, measure, values.aggregate, len(values.query_ids))
+                if self.per_group and measure in part.measures[:1]:
+                    yield row._replace(measure=SCORE)
+                yield row
+                pooled += values.values.tolist() if values.mode in self.together else []
+            if pooled:
+                yield Score(name, part.group, TOGETHER, measure, math.fsum(pooled) / len(pooled), len(pooled))
 
 
 def is_ranked(measure: str, mode: str, modes: Modes) -> bool:

@@ -20,7 +20,7 @@ from toolkit.core.runs import Run
 from toolkit.core.specs import MeasureSpec
 from toolkit.measures import fast
 from toolkit.measures.join import Positions, positions
-from toolkit.measures.pairs import REVERSED, ROLES, Pairs, pairs
+from toolkit.measures.pairs import BASE, CHANGED, REVERSED, ROLES, Pairs, judged_modes, pairs
 
 
 class PerQuery(NamedTuple):
@@ -101,6 +101,8 @@ def compute(joined: Joined, measure: Measure) -> PerQuery:
         pairs = joined.pairs(measure["ties"])
         return _paired(pairs, spec, function) if spec.over == "paired" else _in_each_mode(pairs, function)
     positions = (joined.positions if "subtopics" in spec.needs else joined.documents)(measure["ties"])
+    if spec.over == "paired":
+        return _of_phrasings(joined, positions, spec, function)
     values = PerQuery(positions.query_ids, function(positions), positions.absent)
     return _minimum_of_groups(joined, values) if spec.over == "group" else values
 
@@ -119,6 +121,18 @@ def _paired(pairs: Pairs, spec: MeasureSpec, function: Callable[[Pairs], np.ndar
     absent = pairs.absent(*(ROLE_NAMES.index(role) for role in spec.modes))
     worst = np.nan if spec.worst is None else spec.worst
     return PerQuery(pairs.query_ids, np.where(absent & ~np.isnan(values), worst, values), absent)
+
+
+def _of_phrasings(
+    joined: Joined, positions: Positions, spec: MeasureSpec, function: Callable[[Positions, np.ndarray, np.ndarray], np.ndarray]
+) -> PerQuery:
+    """A measure of each query's base and instructed mode, of all that is judged in them."""
+    judged = judged_modes(positions.query_ids, joined.modes)
+    bases = tuple(base for base, modes in judged.items() if modes[BASE] and modes[CHANGED])
+    code = {query_id: code for code, query_id in enumerate(positions.query_ids)}
+    codes = [np.array([code[join_mode(base, judged[base][role])] for base in bases], np.int64) for role in (BASE, CHANGED)]
+    absent = positions.absent[codes[0]] | positions.absent[codes[1]]
+    return PerQuery(bases, np.where(absent, spec.worst, function(positions, *codes)), absent)
 
 
 def _in_each_mode(pairs: Pairs, function: Callable[[Pairs, int], np.ndarray]) -> PerQuery:

@@ -17,7 +17,7 @@ from toolkit.core.specs import MeasureSpec
 
 NAME = re.compile(r"[^@(]*")
 BETWEEN = re.compile(r"[\s,]+(?![^(]*\))")  # two measures in one text, and not two parameters of one
-TYPES = {"int": int, "str": str}
+TYPES = {"int": int, "float": float, "str": str}
 
 
 class Repeated(float):

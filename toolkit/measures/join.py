@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -88,6 +88,7 @@ class Positions:
     subtopics  (n,) int64, code of the judgment's second column
     relevance  (n,) int64
     ranks, scores, missing, lengths  as in `Located`; lengths is parallel to query_ids
+    iterations, weights  of the qrels: the names of the subtopics, and how much each counts
     """
 
     query_ids: tuple[str, ...]
@@ -99,6 +100,8 @@ class Positions:
     scores: np.ndarray
     missing: np.ndarray
     lengths: np.ndarray
+    iterations: tuple[str, ...] = ()
+    weights: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     @property
     def absent(self) -> np.ndarray:
@@ -114,6 +117,23 @@ class Positions:
     def total(self, weights: np.ndarray) -> np.ndarray:
         """(queries,) float64: the sum of a value a row over each query's rows."""
         return np.bincount(self.queries, weights, minlength=len(self.query_ids))
+
+    def shares(self) -> np.ndarray:
+        """(n,) float64: the share that each row's subtopic has of its query's weights.
+
+        The shares of a query's subtopics sum to 1, those that only the weights name among them. A subtopic without a weight
+        weighs 1.
+        """
+        pairs, row_pairs = np.unique(np.stack([self.queries, self.subtopics]), axis=1, return_inverse=True)
+        named = [(self.query_ids[query], self.iterations[subtopic]) for query, subtopic in pairs.T.tolist()]
+        weights = np.array([self.weights.get(pair, 1.0) for pair in named], np.float64)
+        totals = np.bincount(pairs[0], weights, minlength=len(self.query_ids))
+        codes = {query_id: code for code, query_id in enumerate(self.query_ids)}
+        for query_id, name in self.weights.keys() - set(named):
+            if query_id in codes:
+                totals[codes[query_id]] += self.weights[query_id, name]
+        shares = np.divide(weights, totals[pairs[0]], out=np.zeros(len(weights)), where=totals[pairs[0]] > 0)
+        return shares[row_pairs.reshape(-1)]
 
     def _rows(self, rows: np.ndarray) -> Positions:
         columns = ("queries", "docs", "subtopics", "relevance", "ranks", "scores", "missing")
@@ -133,6 +153,8 @@ def positions(run: Run, qrels: Qrels, ties: str = "trec") -> Positions:
         qrels.subtopics.astype(np.int64),
         qrels.relevance,
         *located,
+        qrels.iterations,
+        qrels.weights,
     )
     # sums over rows do not depend on the order of the qrels' lines in their last digit
     by_id = text_order(qrels.doc_ids)[rows.docs]

@@ -68,19 +68,25 @@ class Pairs:
 def judged_modes(query_ids: Sequence[str], modes: Modes) -> dict[str, list[str]]:
     """Base query id -> its mode in each role (base, changed, reversed), empty where it is not judged.
 
-    Ids without a mode are not in it. Raises ToolkitError where two modes of a query play the same role.
+    Ids without a mode are not in it. Of several instructed modes it is the first, where nothing is judged in a base mode that
+    they could be compared with. Raises ToolkitError where two modes of a query play the same role otherwise.
     """
     judged: dict[str, list[str]] = {}
+    again: list[tuple[str, str, str]] = []
     for query_id in query_ids:
         base, mode = modes.split(query_id)
         if mode:
             roles, role = judged.setdefault(base, ["", "", ""]), ROLE_NAMES.index(modes[mode])
             if roles[role]:
-                raise ToolkitError(
-                    f"query {base} is judged as {join_mode(base, roles[role])} and as {query_id}",
-                    f"a query has one mode of each role: both are {modes[mode]}",
-                )
-            roles[role] = mode
+                again.append((base, mode, roles[role]))
+            else:
+                roles[role] = mode
+    for base, mode, first in again:
+        if modes[mode] != ROLE_NAMES[CHANGED] or judged[base][BASE]:
+            raise ToolkitError(
+                f"query {base} is judged as {join_mode(base, first)} and as {join_mode(base, mode)}",
+                f"a query has one mode of each role: both are {modes[mode]}",
+            )
     return judged
 
 
