@@ -1,7 +1,9 @@
-"""Tables of a data repository: JSONL, TSV with a header, or Parquet, found by the name of their configuration."""
+"""Tables of a data repository: JSON lines, JSON, TSV or CSV with a header, Parquet; found by their configuration's name."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import zlib
 from collections.abc import Iterator, Mapping
@@ -11,13 +13,14 @@ from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import RATIO, SAFE, open_input
-from toolkit.core.yaml_json import Malformed, decode_json, decode_yaml
+from toolkit.core.yaml_json import Malformed, decode_json, decode_yaml, read_json
 
 # a folder may hold the same table in two places or forms: the first of these counts
 PLACES = ("{name}{form}", "{name}/*{form}", "{name}-*{form}", "data/{name}-*{form}")
-FORMATS = (".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz", ".parquet")
+FORMATS = (".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz", ".parquet", ".json", ".csv")
 LONGEST = 1 << 26  # bytes of a line
 ROWS = 256  # of a Parquet file at once
+SNIFFED = 1 << 16  # bytes that tell JSON from JSON lines
 SHARD = re.compile(r"-\d{5}-of-(\d{5})\.")
 
 
@@ -35,8 +38,7 @@ def read_table(folder: Path, configuration: str) -> Iterator[Record]:
     """
     paths, empty = table_files(folder, configuration), True
     for path in paths:
-        read = _parquet if path.suffix == ".parquet" else _tsv if ".tsv" in path.suffixes else _jsonl
-        for record in read(path):
+        for record in READERS[path.suffixes[-2 if path.suffix == ".gz" else -1]](path):
             empty = False
             yield record
     if empty:
@@ -100,7 +102,12 @@ def _declared(folder: Path, configuration: str) -> list[str]:
         return []
     try:
         configs = decode_yaml(text[4:].partition("\n---")[0])["configs"]
-        files = next(config["data_files"] for config in configs if config["config_name"] == configuration)
+        declared = {config["config_name"]: config["data_files"] for config in configs}
+        name, _, split = configuration.partition("/")
+        if configuration in declared or not split:
+            files = declared[configuration]
+        else:  # `documents/biology` is the split `biology` of `documents`
+            files = [entry for entry in declared[name] if entry["split"] == split]
         return [pattern for pattern in _patterns(files) if not pattern.startswith("/") and ".." not in pattern]
     except (Malformed, StopIteration, TypeError, KeyError, AttributeError):
         return []
@@ -133,6 +140,46 @@ def _tsv(path: Path) -> Iterator[Record]:
             raise ToolkitError(f"{place}: expected {len(header)} columns, found {len(columns)}", "columns are divided by tabs")
         else:
             yield Record(place, dict(zip(header, columns, strict=True)))
+
+
+def _json(path: Path) -> Iterator[Record]:
+    """A list of objects; a mapping of objects, whose keys become `_id`; a list of texts, whose places, from 0, become `_id`."""
+    with open_input(path) as file:
+        start = file.read(SNIFFED).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start[:1] == b"{" and start.partition(b"\n")[0].rstrip().endswith(b"}") and b"\n" in start.rstrip():
+        yield from _jsonl(path)  # JSON lines under another name
+        return
+    content = read_json(path, most=SAFE, finite=False)
+    if not isinstance(content, dict | list):
+        raise ToolkitError(f"{path}: expected a list or a mapping, found {str(content)[:40]}", "get the file again")
+    rows = content.items() if isinstance(content, dict) else enumerate(content)
+    for key, value in rows:
+        place = f"{path}, entry {key + 1 if isinstance(key, int) else repr(key)}"
+        if isinstance(value, str):
+            yield Record(place, {"_id": str(key), "text": value})
+        elif isinstance(value, dict):
+            yield Record(place, value if isinstance(content, list) else {"_id": key, **value})
+        else:
+            raise ToolkitError(f"{place}: expected a JSON object, found {str(value)[:40]}", "every entry is one object")
+
+
+def _csv(path: Path) -> Iterator[Record]:
+    number, header = 0, []
+    csv.field_size_limit(LONGEST)
+    try:
+        with open_input(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+            for number, values in enumerate(csv.reader(text, strict=True), 1):
+                if not header:
+                    header = values
+                elif len(values) == len(header):
+                    yield Record(f"{path}, row {number - 1}", dict(zip(header, values, strict=True)))
+                elif values:
+                    message = f"{path}, row {number - 1}: expected {len(header)} columns, found {len(values)}"
+                    raise ToolkitError(message, "a value with a comma or a line break wants quotes")
+    except UnicodeDecodeError as error:
+        raise ToolkitError(f"{path}: no UTF-8 after row {number - 1}", "save the file as UTF-8") from error
+    except (csv.Error, EOFError, OSError, zlib.error) as error:
+        raise ToolkitError(f"{path}: damaged after row {max(number - 1, 0)} ({error})", "get the file again") from error
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
@@ -172,3 +219,6 @@ def _parquet(path: Path) -> Iterator[Record]:
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         hint = "get the file again (a clone without Git LFS holds pointers only)"
         raise ToolkitError(f"{path} is no Parquet file", hint) from error
+
+
+READERS = {".jsonl": _jsonl, ".tsv": _tsv, ".parquet": _parquet, ".json": _json, ".csv": _csv}

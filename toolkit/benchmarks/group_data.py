@@ -108,7 +108,18 @@ def as_candidates(lists: Mapping[str, Sequence[str]], tag: str) -> Run:
 
 
 def counts(part: Part) -> dict[str, int]:
-    """Core queries, queries a mode, and documents where the part has its own."""
-    topics = next(iter(part.topics.values()))
+    """Core queries, queries of the first mode that has some, and documents where the part has its own."""
+    topics = next(filter(None, part.topics.values()), ())
     numbers = {"cores": len({topic.group_id for topic in topics}), "queries": len(topics)}
+    return numbers if part.docs is None else numbers | {"documents": len(part.docs)}
+
+
+def totals(part: Part) -> dict[str, int]:
+    """Queries and judgments with a label other than 0 over all modes, and documents where the part has its own.
+
+    What modes share under one published id counts once: a base mode that judges the same query again is no other query.
+    """
+    published = {topic.query_id: topic.original_id for topics in part.topics.values() for topic in topics}
+    judged = {(published.get(row.query_id), row.doc_id) for qrels in part.qrels.values() for row in qrels if row.relevance}
+    numbers = {"queries": len(set(published.values())), "qrels": len(judged)}
     return numbers if part.docs is None else numbers | {"documents": len(part.docs)}

@@ -69,10 +69,10 @@ def id_list(record: Record, name: str, docs: Known, problems: list[str]) -> list
 
 
 def documents(folder: Path, table: str, problems: list[str]) -> dict[str, Doc]:
-    """A corpus (`_id` or `id`, `title`, `text`) by document id; ids that come twice go to `problems`."""
+    """A corpus (`_id` or `id`, `title`, `text` or `content`) by document id; ids that come twice go to `problems`."""
     docs: dict[str, Doc] = {}
     for record in read_table(folder, table):
-        doc = Doc(identifier(record, "_id", "id"), optional(record, "title"), text(record, "text"))
+        doc = Doc(identifier(record, "_id", "id"), optional(record, "title"), text(record, "text", "content"))
         if doc.doc_id in docs:
             problems.append(f"{record.place}: document {doc.doc_id} for the second time")
         docs[doc.doc_id] = doc

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from toolkit.benchmarks import local_copies
 from toolkit.benchmarks.benchmark import Benchmark
 from toolkit.benchmarks.export import write_topics_and_qrels
-from toolkit.benchmarks.group_data import Part, counts
+from toolkit.benchmarks.group_data import Part, counts, totals
 from toolkit.benchmarks.own.own_check import check_folder
 from toolkit.benchmarks.statistics import printed_statistics
 from toolkit.core.errors import ToolkitError
@@ -41,7 +41,10 @@ def verify(benchmark: Benchmark, groups: Sequence[str]) -> Iterator[Finding]:
             yield from findings
             if not any(finding.problem for finding in findings) or benchmark.comes_with_tandem:
                 sound.append(name)  # what is damaged need not be readable
-                yield Finding(name, "counts", other_counts(benchmark.part(name), benchmark.spec.group(name)))
+                part, row = benchmark.part(name), benchmark.spec.group(name)
+                yield Finding(name, "counts", other_counts(part, row))
+                if "totals" in row:
+                    yield Finding(name, "totals over all modes", _differences(totals(part), row["totals"]))
                 yield from (Finding(name, check, problem) for check, problem in benchmark.checks(name))
     yield from _table(benchmark, sound)
 
@@ -66,7 +69,10 @@ def other_counts(part: Part, group: Mapping[str, Any]) -> str:
 
     What the group does not hold (documents that are not on this machine) cannot be counted, and is not.
     """
-    counted, wanted = counts(part), group.get("counts", {})
+    return _differences(counts(part), group.get("counts", {}))
+
+
+def _differences(counted: Mapping[str, int], wanted: Mapping[str, int]) -> str:
     return "; ".join(
         f"{number} {what} expected, {counted[what]} found"
         for what, number in wanted.items()

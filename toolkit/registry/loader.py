@@ -28,6 +28,7 @@ HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 PATH_PARTS = {
     "repository": (HUB_ID, "no id of a repository (owner/name)"),
     "revision": (re.compile(r"\w[\w.-]*"), "no revision (letters, digits and . _ -)"),
+    "table": (re.compile(r"\w[\w &-]*(/\w[\w &-]*)*"), "no name of a table (letters, digits, blanks and & _ - /)"),
     "subset": (re.compile(r"\w[\w.-]*"), "no name of a subset (letters, digits and . _ -)"),
 }
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
