@@ -26,7 +26,19 @@ from types import ModuleType
 from toolkit.benchmarks.minis import MINIS
 from toolkit.core.errors import ToolkitError
 
-LAYOUTS = ("berds", "folder", "followir", "infosearch", "instructir", "nevir")
+LAYOUTS = (
+    "berds",
+    "bright_pro",
+    "csfcube",
+    "excluir",
+    "folder",
+    "followir",
+    "ifir",
+    "infosearch",
+    "instructir",
+    "multiconir",
+    "nevir",
+)
 
 
 def layout_of(layout: str, name: str = "") -> ModuleType:
