@@ -33,7 +33,7 @@ LEVELS = {
     **dict.fromkeys(("diff", "analyze"), 5),
     **dict.fromkeys(("report", "gate", "regress"), 6),
     "options": 7,
-    **dict.fromkeys(("shell", "doctor", "cache"), 8),
+    **dict.fromkeys(("shell", "doctor", "cache", "completion"), 8),
 }
 BESIDE = {"encode": {"index"}, "benchmarks": {"measures", "texts"}}  # commands that need a part of their own level
 HEAVY = {"torch", "faiss", "transformers", "sentence_transformers", "ir_datasets", "ir_measures", "jnius", "pyserini", "pandas"}
@@ -200,6 +200,7 @@ def test_environment_variables_are_the_documented_ones():
         "HF_HUB_OFFLINE",
         "JAVA_HOME",
         *("NO_COLOR", "TERM"),  # of every terminal
+        *("_ARGCOMPLETE", "COMP_LINE", "COMP_POINT"),  # of a shell that asks what completes a line
     }
     asked = {(part_of(path), name) for path in SOURCES for name in environment_variables(path)}
     assert {(part, name) for part, name in asked if name not in known} == {

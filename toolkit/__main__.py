@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -28,6 +29,10 @@ def main(argv: list[str] | None = None) -> int:
         print(f"tandem-ir {__version__}")
         return 0
     known = commands()
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks what completes its line
+        from toolkit.completion.complete import answer
+
+        answer(known, os.environ["COMP_LINE"], int(os.environ["COMP_POINT"]))
     if argv[:1] == ["help"]:
         argv = [*argv[1:], "--help"]
     if not argv or argv[0] in ("-h", "--help"):

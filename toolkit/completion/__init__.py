@@ -1,0 +1,1 @@
+"""Completion of commands in a shell: commands, options, and the names that they take."""
