@@ -9,8 +9,8 @@ Searches a benchmark in all its modes (as it is, instructed, reversed), scores h
     print(scores["WISE@20"])
 
 Calls are the commands of the same name, with the same options: `search`, `rerank`, `fuse`, `diversify`, `expand`, `judge`,
-`index`, `encode` make something; `evaluate`, `diff`, `gate`, `report` say what it is worth; `load`, `read_run`, `read_qrels`,
-`read_topics` read.
+`index`, `encode` make something; `evaluate`, `diff`, `gate`, `report` say what it is worth; `experiment` does all of it for
+several systems; `load`, `read_run`, `read_qrels`, `read_topics` read.
 Steps (`Retrieve`, `Rerank`, `Fuse`, ...) compose, and take topics as a name, a file, a DataFrame or a list:
 
     steps = tandem.Retrieve("bm25") >> tandem.Rerank("bge-reranker-v2-m3", depth=50)
@@ -30,7 +30,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tandem_ir.evaluation import diff, evaluate, gate, report
+from tandem_ir.evaluation import diff, evaluate, experiment, gate, report
 from tandem_ir.making import check_system, diversify, encode, expand, fuse, index, judge, rerank, search
 from tandem_ir.reading import load, read_qrels, read_run, read_topics
 from toolkit import __version__
@@ -91,6 +91,7 @@ __all__ = [
     "encode",
     "evaluate",
     "expand",
+    "experiment",
     "fuse",
     "gate",
     "index",

@@ -11,9 +11,10 @@ from toolkit.evaluate import evaluate
 if TYPE_CHECKING:
     import pandas
 
+    from toolkit.experiment import Results
     from toolkit.gate.decision import Gate
 
-__all__ = ["diff", "evaluate", "gate", "report"]
+__all__ = ["diff", "evaluate", "experiment", "gate", "report"]
 
 
 def diff(
@@ -34,6 +35,31 @@ def diff(
     from toolkit.diff.diff_output import CHANGES, change_records
 
     return pandas.DataFrame(change_records(compared(runs, benchmark=benchmark, qrels=qrels, **how)), columns=list(CHANGES))
+
+
+def experiment(
+    names: str | Sequence[str],
+    benchmarks: str | Sequence[str],
+    *,
+    output: str | Path,
+    rerank: str | Sequence[str] = (),
+    **how: Any,
+) -> Results:
+    """Search, rerank, evaluate and report several systems on several benchmarks; what is in `output` and up to date stays.
+
+    names   of systems: of the registry, folders, Hugging Face ids
+    rerank  rerankers, each of which reranks the run of every system
+    output  a folder: a folder for each benchmark with its runs, their records and `scores.json`; `report.html`
+    how     `hits`, `depth`, `measures`, `missing`, `recipe`, `systems`, `threads`, `device`, `precision`, `batch_size`,
+            `trust_remote_code`; `reranking`, a mapping, has what rerankers alone take
+
+    Its `scores` are by benchmark, `runs` the files, `failures` what could not be made. Raises ToolkitError, with everything
+    that is wrong, before anything is made.
+    """
+    from toolkit.experiment import Experiment
+
+    names, benchmarks, rerank = ([each] if isinstance(each, str) else list(each) for each in (names, benchmarks, rerank))
+    return Experiment(names, benchmarks, output=output, rerank=rerank, **how).make()
 
 
 def gate(baseline: Any, run: Any, *, benchmark: str | None = None, qrels: Any = None, **how: Any) -> Gate:

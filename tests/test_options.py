@@ -34,7 +34,7 @@ OTHER = {
     "--judge": {"analyze dimensions": "asked where rules give nothing"},
     "--kind": {"systems list": "a filter", "rerank": "rerankers alone"},
     "--output": {
-        **dict.fromkeys(("encode", "index"), "a folder"),
+        **dict.fromkeys(("encode", "experiment", "index"), "a folder"),
         **dict.fromkeys(("expand topics", "judge"), "topics, qrels"),
         **dict.fromkeys(("diversify", "search", "rerank", "fuse", "expand merge", "expand run"), "a run"),
         **dict.fromkeys(("runs convert", "runs pool"), "a run"),
@@ -44,6 +44,7 @@ OTHER = {
     "--published": {"evaluate": "may name a system"},
     "--qrels": {"diversify": "of --tune", "runs verify": "is itself verified"},
     "--query": {"systems explain": "an id"},
+    "--rerank": {"experiment": "several"},
     "--run": {"evaluate": "several"},
     "--seed": {"judge": "none, unless given"},
     "--system": {"benchmarks published": "of a paper's table", "search": "several with --fuse"},

@@ -207,8 +207,13 @@ def judgment_options(parser: argparse.ArgumentParser, *, benchmarks: bool = Fals
     unjudged = "pairs with a perspective that were asked and not answered (label -1): an error (default), or not holding"
     parser.add_argument("--unjudged", choices=("refuse", "negative"), default="refuse", help=unjudged)
     ids_option(parser, "tandem")
-    missing = "queries that a run lacks: their worst value, left out, or an error (default: worst)"
-    parser.add_argument("--missing", choices=("worst", "skip", "error"), help=missing)
+    missing_option(parser)
+
+
+def missing_option(group: argparse._ActionsContainer) -> None:
+    """`--missing`: None where it is not given."""
+    text = "queries that a run lacks: their worst value, left out, or an error (default: worst)"
+    group.add_argument("--missing", choices=("worst", "skip", "error"), help=text)
 
 
 def benchmark_option(group: argparse._ActionsContainer, default: str | None = None, **how: Any) -> None:

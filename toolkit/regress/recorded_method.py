@@ -10,7 +10,7 @@ from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.jobs import RunJob
-from toolkit.jobs.search_jobs import rerankers, retrievals
+from toolkit.jobs.up_to_date import differing_steps
 from toolkit.provenance import record_path
 from toolkit.registry.system_kinds import kinds
 
@@ -52,14 +52,9 @@ def check_again(job: RunJob, record: Mapping[str, Any], path: Path) -> None:
 
     That is so for a query template, for a list of systems that only its user has, and for an entry that has changed since.
     """
-    planned = [*(step.chosen.facts() for step in retrievals(job.step)), *(step.facts() for step in rerankers(job.step))]
-    done = [*record["method"]["retrieval"], *record["method"].get("reranking", ())]
-    for now, then in zip(planned, done, strict=True):
-        for key in ("templates", *now):
-            # how exactly it was computed says the run, not the entry
-            if key != "precision" and then.get(key) != now.get(key):
-                message = f"{path} was made by {then['name']} with {key} {then.get(key)!r}, its entry has {now.get(key)!r}"
-                raise ToolkitError(message, "what an entry of the registry does not say nobody else would send")
+    for step, key, then, now in differing_steps(job, record):
+        message = f"{path} was made by {step} with {key} {then!r}, its entry has {now!r}"
+        raise ToolkitError(message, "what an entry of the registry does not say nobody else would send")
 
 
 def call_of(system: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,83 @@
+"""Whether a run that is there is the one that a job would make: its record says what made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolkit import __version__
+from toolkit.formats.documents import ContentDigest
+from toolkit.index import corpus_name
+from toolkit.jobs.file_job import RunJob
+from toolkit.jobs.search_jobs import rerankers, retrievals
+from toolkit.provenance import file_digest, part, read_record
+
+
+class Differing(NamedTuple):
+    """What of a step the record of a run says (`then`) and a job that is planned now (`now`)."""
+
+    step: str
+    key: str
+    then: Any
+    now: Any
+
+
+def differing_steps(job: RunJob, record: Mapping[str, Any]) -> Iterator[Differing]:
+    """Where the steps of a job are not those of a record, which has those of a search before a reranking, too.
+
+    How exactly something was computed, its precision, says the run and not the entry of a system.
+    """
+    planned = [*(step.facts() for step in retrievals(job.step)), *(step.facts() for step in rerankers(job.step))]
+    done = [*_steps(record, "retrieval"), *_steps(record, "reranking")]
+    for now, then in zip(planned, done[len(done) - len(planned) :], strict=False):
+        for key in dict.fromkeys(("templates", *now)):
+            if key != "precision" and then.get(key) != now.get(key):
+                yield Differing(then.get("name", ""), key, then.get(key), now.get(key))
+    if len(planned) > len(done):
+        yield Differing(planned[-1]["name"], "steps", len(done), len(planned))
+
+
+def why_outdated(job: RunJob, path: Path) -> str:
+    """Why the run in a file is not what a job would make, in words: its file or record, Tandem's version, a step, topics,
+    documents, or the run that is reranked; empty where it is."""
+    record = read_record(path) if path.exists() else None
+    if record is None:
+        return "no record beside it" if path.exists() else "not there yet"
+    if part(record, "data", "run").get("sha256") != file_digest(path):
+        return "the file is not the one of its record"
+    if tandem_version(record) != __version__:
+        return f"made by tandem-ir {tandem_version(record)}"
+    if differing := next(differing_steps(job, record), None):
+        step, key, then, now = differing
+        is_plain = all(isinstance(value, str | int | float) for value in (then, now))
+        return f"{step}: {key} was {then}, is {now}" if is_plain else f"{step} has other {key}"
+    if part(record, "method").get("instruction", "full") != job.inputs.instruction:
+        return "made with other instructions"
+    if part(record, "data", "topics").get("sha256") != job.inputs.topics_facts()["sha256"]:
+        return "made of other topics"
+    searched = {index["name"]: part(index, "corpus").get("content") for index in part(record, "data").get("indexes", ())}
+    if any(searched.get(name, content) not in (content, None) for name, content in _corpora(job)):
+        return "the documents are others now"
+    reranked = [made.facts.get("sha256") for made in job.inputs.runs]
+    if reranked and reranked != [part(record, "data", "candidates").get("sha256")]:
+        return "the run that it reranks is another one now"
+    return ""
+
+
+def tandem_version(record: Mapping[str, Any]) -> Any:
+    """That of the toolkit that made a file; None where its record does not say."""
+    return part(record, "implementation", "source").get("version")
+
+
+def _steps(record: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    steps = part(record, "method").get(kind)
+    return [step for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
+
+
+def _corpora(job: RunJob) -> Iterator[tuple[str, str]]:
+    """Name and digest of the documents that a benchmark's own topics are searched in; those of ir_datasets do not change."""
+    topics = job.inputs.topics
+    if topics.benchmark and topics.benchmark.spec.layout != "ir_datasets" and retrievals(job.step):
+        for group in dict.fromkeys(topics.benchmark.spec.corpus(topic_part.group) for topic_part in topics.parts):
+            yield corpus_name(topics.benchmark, group), ContentDigest(topics.benchmark.docs(group)).hexdigest()
