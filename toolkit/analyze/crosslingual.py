@@ -29,7 +29,7 @@ def both_settings(benchmark: str) -> tuple[Judgments, Judgments]:
         selection = find(name)
         if selection is None:
             raise ToolkitError(f"{benchmark} is not searched across languages: there is no {name}", "mfollowir is")
-        judged, groups = from_benchmark(selection.name), [group.removeprefix(f"{CROSS}/") for group in selection.groups]
+        judged, groups = from_benchmark(selection.reference), [group.removeprefix(f"{CROSS}/") for group in selection.groups]
         parts = tuple(replace(part, group=group) for part, group in zip(judged.parts, groups, strict=True))
         settings.append(replace(judged, parts=parts))
     shared = {part.group for part in settings[0].parts} & {part.group for part in settings[1].parts}

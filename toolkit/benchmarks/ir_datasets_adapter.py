@@ -41,6 +41,9 @@ class IrDataset:
         self._name, self._dataset = name, dataset
         self.spec = BenchmarkSpec(name, f"ir_datasets: {name}", "ir_datasets", {}, ({"name": ALL},), (), {})
 
+    def __str__(self) -> str:
+        return self._name
+
     def topics(self, group: str = ALL, mode: str = "") -> list[Topic]:
         """The queries, each with the text that ir_datasets names as its default."""
         rows = self._all("queries", lambda: list(self._dataset.queries_iter()))

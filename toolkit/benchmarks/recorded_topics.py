@@ -24,7 +24,7 @@ def recorded_topics(recorded: Recorded[Any]) -> TopicSet:
     if "name" not in known:
         raise ToolkitError(f"nothing says which topics {source} was made with", HINT)
     try:
-        topics = resolve_topics(_references(known))
+        topics = resolve_topics(references(known))
     except ToolkitError as error:
         message = f"{source} was made with topics {known['name']}, which are not found by that name"
         raise ToolkitError(message, HINT) from error
@@ -33,7 +33,7 @@ def recorded_topics(recorded: Recorded[Any]) -> TopicSet:
     return topics
 
 
-def _references(known: Mapping[str, Any]) -> list[str]:
+def references(known: Mapping[str, Any]) -> list[str]:
     """What `find` knows the topics by that a record names: parts of the folder that it names too, where that is still there."""
     name, folder = known["name"], known.get("folder", "")
     if not folder or not is_benchmark_folder(folder):
@@ -54,7 +54,7 @@ def recorded_benchmark(sources: Sequence[str]) -> str:
         raise ToolkitError("the runs are no files", NAME_IT)
     if unnamed := [source for source, name in named.items() if not name]:
         raise ToolkitError(f"nothing says which benchmark {unnamed[0]} is of", NAME_IT)
-    names = list(dict.fromkeys(name for known in records.values() for name in _references(known)))
+    names = list(dict.fromkeys(name for known in records.values() for name in references(known)))
     selections = [find(name) for name in names]
     if len(names) > 1 and all(selections):
         wholes = {selection.whole for selection in selections}

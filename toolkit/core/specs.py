@@ -270,8 +270,9 @@ class IndexSpec:
 
 
 class RegisteredBenchmark(Named, total=False):
-    """What is searched for and judged. topics, qrels: SHA-256."""
+    """What is searched for and judged. topics, qrels: SHA-256; folder: of a benchmark that has no name in the registry."""
 
+    folder: str
     queries: int
     topics: str
     qrels: str
@@ -316,7 +317,7 @@ class RegressionSpec:
     name        the id that is cited: `<benchmark>[.<mode>].<system>.v<number>`
     commands    what makes the run and scores it, from nothing
     measures    as ir_measures writes them
-    index       the prebuilt index that is searched; empty for the benchmark's own corpora
+    index       the prebuilt index or the folder of one that is searched; empty for the benchmark's own corpora
     indexes     what was searched
     run         empty where only published numbers are compared
     tolerance   how far a number may be off and be OK

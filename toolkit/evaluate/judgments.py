@@ -49,6 +49,7 @@ class Judgments:
     """All that is judged, group by group.
 
     name       the benchmark, or the files
+    reference  what the benchmark is found by: its name, or a folder and the part of it; empty for files
     modes      that are judged, in the order in which they are shown; empty where query ids carry none
     measures   shown where nobody asks for others
     shown      the modes in which they are then; all where it is empty (a measure of several modes is always shown)
@@ -65,6 +66,7 @@ class Judgments:
     notes: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
+    reference: str = ""
 
     @property
     def qrels(self) -> Qrels:
@@ -145,6 +147,7 @@ def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
         notes if given is None else (*notes, *_given_notes(selection.name, given, topics), *_wording_notes(sources)),
         tuple(mode for mode in benchmark.spec.options.get("shown", ()) if mode in selection.modes),
         together if len(together) > 1 else (),
+        selection.reference,
     )
 
 

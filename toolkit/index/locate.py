@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ class Index:
     language  its analyzer's; None where nobody has recorded it, and where there is none
     record  what `tandem.yaml` says; None for an index made elsewhere
     kind      one of `toolkit.index.index_types.KINDS`
+    place     its path, where a user has named it by that
     """
 
     name: str
@@ -54,11 +55,16 @@ class Index:
     language: str | None
     record: dict[str, Any] | None
     kind: str = LUCENE
+    place: str = ""
 
     def facts(self) -> dict[str, Any]:
         """What a run's record says of it."""
         known = self.record or {}
-        return {"name": self.name} | {name: known[name] for name in FACTS if name in known}
+        return (
+            {"name": self.name}
+            | ({"folder": self.place} if self.place else {})
+            | {name: known[name] for name in FACTS if name in known}
+        )
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,8 @@ def in_folder(folder: Path, system: SystemSpec | None = None) -> Source:
     """The index in a folder."""
     kind, name = kind_for(system), folder.resolve().name
     check_kind(folder, system)
-    return Source(name, f"the index in {folder}", lambda threads: _index(name, folder, kind, system))
+    place = str(folder.absolute())
+    return Source(name, f"the index in {folder}", lambda threads: replace(_index(name, folder, kind, system), place=place))
 
 
 def prebuilt(spec: IndexSpec, system: SystemSpec | None = None) -> Source:

@@ -157,4 +157,4 @@ def own_corpus(topics: TopicSet) -> str:
     if topics.benchmark is None or len(topics.parts) != 1:
         what = "names no corpus to search" if topics.benchmark is None else "is several groups"
         raise ToolkitError(f"{topics.name} {what}", "name what to search with --index")
-    return f"{topics.benchmark.spec.name}/{topics.parts[0].group}"
+    return f"{topics.benchmark}/{topics.parts[0].group}"

@@ -7,7 +7,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.benchmarks import is_benchmark_folder
+from toolkit.benchmarks import find, is_benchmark_folder
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT
 from toolkit.index import corpus_name
@@ -162,6 +162,8 @@ def search_name(job: SearchJob) -> str:
 def _searched_name(step: Retrieve) -> str:
     """What a step searches, as file names have it: a folder by its name."""
     name = step.index_name
+    if selection := find(name):
+        return selection.name
     return Path(name).resolve().name if Path(name).is_dir() else name.replace("/", "-")
 
 

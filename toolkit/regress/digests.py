@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks import Selection, find, load, resolve_topics
+from toolkit.benchmarks.recorded_topics import references
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.lines import read_bytes
 from toolkit.provenance import topics_digest
 
 
-def selection_of(name: str) -> Selection:
-    """The part of a benchmark of ours that a name means; ToolkitError where it means none."""
-    selection = find(name)
+def selection_of(reference: str) -> Selection:
+    """The part of a benchmark that a name or a folder means; ToolkitError where it means none."""
+    selection = find(reference)
     if selection is None:
-        hint = "a regression needs topics and judgments that anybody has"
-        raise ToolkitError(f"{name} is no benchmark of the registry", hint)
+        hint = "a regression needs topics and judgments: `tandem benchmarks new` makes a folder of yours a benchmark"
+        raise ToolkitError(f"{reference} is no benchmark", hint)
     return selection
 
 
-def benchmark_facts(name: str) -> dict[str, Any]:
-    """Name, number of queries, digests of topics and judgments: what an entry says of its benchmark."""
-    topics = resolve_topics(name).topics
-    return {"name": name, "queries": len(topics), "topics": topics_digest(topics), "qrels": qrels_digest(selection_of(name))}
+def benchmark_facts(reference: str) -> dict[str, Any]:
+    """Name, number of queries, digests of topics and judgments: what an entry says of its benchmark; of one that is not
+    registered its folder as well."""
+    topics, selection = resolve_topics(reference).topics, selection_of(reference)
+    folder = {"folder": selection.benchmark} if os.path.isabs(selection.benchmark) else {}
+    digests = {"topics": topics_digest(topics), "qrels": qrels_digest(selection)}
+    return {"name": selection.name, **folder, "queries": len(topics), **digests}
+
+
+def reference_of(benchmark: Mapping[str, Any]) -> str:
+    """What finds the benchmark of an entry again: its name, or its folder and the part of it."""
+    [reference] = references(benchmark)
+    return reference
 
 
 def qrels_digest(selection: Selection) -> str:
@@ -38,6 +49,11 @@ def qrels_digest(selection: Selection) -> str:
         for row in benchmark.qrels(group, mode)
     )
     return hashlib.sha256("".join(rows).encode()).hexdigest()
+
+
+def corpus_digest(corpus: Mapping[str, Any]) -> str:
+    """Of what an index was made of, as its record says: of its documents, or of the files that they stood in."""
+    return corpus.get("content") or corpus["sha256"]
 
 
 def run_lines(path: Path, modes: Sequence[str] = ()) -> bytes:

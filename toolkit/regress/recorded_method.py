@@ -12,6 +12,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.jobs import RunJob
 from toolkit.jobs.up_to_date import differing_steps
 from toolkit.provenance import record_path
+from toolkit.registry.choice import choose_system
 from toolkit.registry.system_kinds import kinds
 
 DETERMINISTIC = ("bm25", "bm25-fields")  # kinds of systems whose runs are the same bytes on every machine
@@ -40,7 +41,8 @@ def system_of(record: Mapping[str, Any], path: Path) -> dict[str, Any]:
         parameters |= {"rerank_recipe": step["recipe"]} if "recipe" in step else {}
     precisions = {step["precision"] for step in steps if "precision" in step}
     parameters |= {"precision": precisions.pop()} if len(precisions) == 1 else {}
-    names, name = [step["name"] for step in method["retrieval"]], _name(method)
+    name = _name(method)
+    names = [_named_by(step, path) for step in method["retrieval"]]
     facts = {"name": name, **({"systems": names} if names != [name] else {})}
     digests = [step["template digest"] for step in steps if "template digest" in step]
     facts |= {"templates": digests} if digests else {}
@@ -79,11 +81,22 @@ def _name(method: Mapping[str, Any]) -> str:
 
 
 def _entry(step: Mapping[str, Any], path: Path) -> SystemSpec:
-    """The system of a step as everybody has it."""
+    """The system of a step, from the registry, or from the folder that its checkpoint lies in."""
     try:
         return registry.system(step["name"].removesuffix("+rules"))
     except ToolkitError as error:
-        raise ToolkitError(f"{path} was made by {step['name']}, which is no system of the registry", MAKE_IT) from error
+        if Path(step.get("checkpoint", "")).is_absolute() and Path(step["checkpoint"]).is_dir():
+            return choose_system(step["checkpoint"], kind=step["method"])
+        hint = "an entry in TANDEM_HOME/registry/systems, or a folder named by its whole path"
+        raise ToolkitError(
+            f"{path} was made by {step['name']}, which is no system of the registry and no folder", hint
+        ) from error
+
+
+def _named_by(step: Mapping[str, Any], path: Path) -> str:
+    """What chooses the system of a step again: its name, or the folder of its checkpoint."""
+    known = step["name"].removesuffix("+rules") in registry.systems()
+    return step["name"] if known or not _entry(step, path).checkpoint else step["checkpoint"]
 
 
 def _own(step: Mapping[str, Any], path: Path) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from toolkit.formats.runs import form_of, parse_run
 from toolkit.index import corpus_name
 from toolkit.jobs import search_job
 from toolkit.provenance import read_record, record_path, write_record
-from toolkit.regress.digests import benchmark_facts, run_lines, selection_of, sha256
+from toolkit.regress.digests import benchmark_facts, corpus_digest, reference_of, run_lines, selection_of, sha256
 from toolkit.regress.numbers import asked_for, nested
-from toolkit.regress.paths import RegressionPaths, to_text
+from toolkit.regress.paths import RegressionPaths, ours, to_text
 from toolkit.regress.recorded_method import MAKE_IT, call_of, check_again, is_deterministic, system_of
 
 
@@ -36,7 +36,9 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
     """
     record, selection = checked_record(path)
     system, index = system_of(record, path), _index(record, selection)
-    check_again(search_job(selection.name, index or None, **call_of(system)), record, path)
+    if paths == ours():
+        _refuse_own(record, selection)
+    check_again(search_job(selection.reference, index or None, **call_of(system)), record, path)
     name = name or f"{selection.name}.{system['name']}.v1"
     if not name.startswith(f"{selection.name}."):
         raise ToolkitError(f"{name} is no id for a run of {selection.name}", f"{selection.name}.{system['name']}.v1 is one")
@@ -66,8 +68,8 @@ def checked_record(path: Path) -> tuple[dict[str, Any], Selection]:
         raise ToolkitError(f"{path} has no record beside it ({record_path(path).name})", MAKE_IT)
     try:
         topics, recorded, indexes = record["data"]["topics"], record["data"]["run"]["sha256"], record["data"]["indexes"]
-        digests = {index["name"]: index["corpus"]["content"] for index in indexes if "corpus" in index}
-        selection, queries = selection_of(topics["name"]), topics["sha256"]
+        digests = {index["name"]: corpus_digest(index["corpus"]) for index in indexes if "corpus" in index}
+        selection, queries = selection_of(reference_of(topics)), topics["sha256"]
     except (KeyError, TypeError) as error:
         raise ToolkitError(f"{record_path(path)} lacks {error}", MAKE_IT) from error
     lines = run_lines(path)
@@ -75,7 +77,7 @@ def checked_record(path: Path) -> tuple[dict[str, Any], Selection]:
         raise ToolkitError(f"{path} is a run as {form}: runs are registered as TREC run files, line by line", MAKE_IT)
     if (digest := sha256(lines)) != recorded:
         raise ToolkitError(f"{path} has SHA-256 {digest}, its record says {recorded}", MAKE_IT)
-    if benchmark_facts(selection.name)["topics"] != queries:
+    if benchmark_facts(selection.reference)["topics"] != queries:
         raise ToolkitError(f"{path} was made with other topics than {selection.name} has now", MAKE_IT)
     for name, documents in _own_documents(selection, digests).items():
         if documents != digests[name]:
@@ -99,7 +101,7 @@ def _entry(
     system: dict[str, Any],
     selection: Selection,
 ) -> RegressionSpec:
-    benchmark = "-".join([selection.name, *modes])
+    benchmark = "-".join([selection.reference, *modes])
     lines = run_lines(path, modes)
     scores = evaluate(parse_run(lines, str(path)), benchmark=benchmark)
     measures, index = asked_for(scores.rows), _index(record, selection)
@@ -107,7 +109,7 @@ def _entry(
     digest = {"sha256": sha256(lines), "lines": lines.count(b"\n"), "tag": record["tag"]}
     return RegressionSpec(
         name=name,
-        description=_description(system["name"], benchmark, selection),
+        description=_description(system["name"], "-".join([selection.name, *modes]), selection),
         benchmark=benchmark_facts(benchmark),
         system=system,
         commands=commands(name, benchmark, index, system, measures),
@@ -127,22 +129,35 @@ def _description(system: str, benchmark: str, selection: Selection) -> str:
 
 
 def _index(record: Mapping[str, Any], selection: Selection) -> str:
-    """The name of the index that was searched; empty for the benchmark's own. ToolkitError where nobody else could find it."""
+    """The name or folder of the index that was searched; empty for the benchmark's own. ToolkitError where it is not found."""
     names = list(dict.fromkeys(index["name"] for index in record["data"]["indexes"]))
     benchmark = load(selection.benchmark)
     if names == list(dict.fromkeys(corpus_name(benchmark, group) for group in selection.groups)):
         return ""
     if len(names) == 1 and names[0] in registry.indexes():
         return names[0]
+    folders = list(dict.fromkeys(index.get("folder", "") for index in record["data"]["indexes"]))
+    if len(folders) == 1 and folders[0] and Path(folders[0]).is_dir():
+        return folders[0]
     raise ToolkitError(
-        f"the run was made over {', '.join(names)}, which nobody else has",
-        "search the benchmark's own corpora, or a prebuilt index",
+        f"the run was made over {', '.join(names)}, which is not found",
+        "search the benchmark's own corpora, a prebuilt index or one folder",
     )
+
+
+def _refuse_own(record: Mapping[str, Any], selection: Selection) -> None:
+    """Raise ToolkitError for a run over what only this machine has: it is for the user's own regressions."""
+    indexes = [f"index {index['name']}" for index in record["data"]["indexes"] if "folder" in index]
+    own = [f"benchmark {selection.name}"] if load(selection.benchmark).spec.folder else []
+    if own or indexes:
+        raise ToolkitError(f"nobody else has {', '.join([*own, *indexes])}", "leave --ours out")
 
 
 def _index_facts(index: Mapping[str, Any]) -> dict[str, Any]:
     facts = {"name": index["name"]}
-    return {**facts, "documents": index["documents"], "content": index["corpus"]["content"]} if "corpus" in index else facts
+    if "corpus" not in index:
+        return facts
+    return {**facts, "documents": index["documents"], "content": corpus_digest(index["corpus"])}
 
 
 def _refuse_taken(names: Sequence[str], paths: RegressionPaths, replace: bool) -> None:

@@ -24,7 +24,7 @@ from toolkit.formats import read_run
 from toolkit.index import verify_index
 from toolkit.jobs import RunJob, search_job
 from toolkit.jobs.search_jobs import retrievals
-from toolkit.regress.digests import benchmark_facts, run_lines, sha256
+from toolkit.regress.digests import benchmark_facts, corpus_digest, reference_of, run_lines, sha256
 from toolkit.regress.numbers import flat, published_numbers
 from toolkit.regress.paths import RegressionPaths, paths_of, to_text
 from toolkit.regress.recorded_method import call_of
@@ -85,12 +85,13 @@ def replay(specs: Iterable[RegressionSpec], paths: RegressionPaths | None = None
 
 
 def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: Path) -> tuple[list[Check], list[str]]:
-    if spec.needs and (missing := _missing(spec.needs)):
+    if (spec.needs and (missing := _missing(spec.needs))) or (missing := _moved(spec)):
         return [missing], []
+    reference = reference_of(spec.benchmark)
     checks = [] if spec.published else _registered(spec, paths)
     with _fresh_home(fresh):
         job = search_job(
-            spec.benchmark["name"],
+            reference,
             spec.index or None,
             output=output,
             tag=spec.run.get("tag"),
@@ -100,7 +101,7 @@ def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: P
         if any(check.what.endswith(" files") and check.outcome == FAIL for check in checks):
             return checks, []  # what a damaged index finds says nothing
         job.run()
-        scores = evaluate(output, benchmark=spec.benchmark["name"], measures=spec.measures)
+        scores = evaluate(output, benchmark=reference, measures=spec.measures)
     checks += _run(spec, output)
     checks += _numbers(spec, scores)
     return checks, _run_diff(spec, paths, output) if spec.run and worst(checks) == FAIL else []
@@ -135,6 +136,16 @@ def _missing(name: str) -> Check | None:
     return Check(f"data of {name}", f"{len(benchmark.groups)} groups", f"not here: {', '.join(absent)} ({hint})", MISSING)
 
 
+def _moved(spec: RegressionSpec) -> Check | None:
+    """Which folder of the user's is not there any more: of the benchmark, or of the index."""
+    named = [
+        ("the benchmark", spec.benchmark.get("folder", "")),
+        ("the index", spec.index if os.path.isabs(spec.index) else ""),
+    ]
+    gone = [(what, folder) for what, folder in named if folder and not Path(folder).is_dir()]
+    return Check(*gone[0], "no such folder", MISSING) if gone else None
+
+
 def _registered(spec: RegressionSpec, paths: RegressionPaths) -> list[Check]:
     """Whether the entry, its baseline, and the benchmark are what they were."""
     written = paths.entry(spec.name).read_text(encoding="utf-8")
@@ -143,7 +154,7 @@ def _registered(spec: RegressionSpec, paths: RegressionPaths) -> list[Check]:
         same("entry", "as registered", "as registered" if written == to_text(spec) else "edited by hand"),
         same("baseline sha256", spec.run["sha256"], sha256(baseline)),
     ]
-    facts = benchmark_facts(spec.benchmark["name"])
+    facts = benchmark_facts(reference_of(spec.benchmark))
     return checks + [same(f"benchmark {fact}", spec.benchmark[fact], facts[fact]) for fact in ("queries", "topics", "qrels")]
 
 
@@ -160,7 +171,7 @@ def _indexes(spec: RegressionSpec, job: RunJob) -> list[Check]:
             continue
         facts, expected = index.facts(), registered.get(index.name, {})
         checks.append(same(f"index {index.name} documents", expected.get("documents"), facts["documents"]))
-        checks.append(same(f"index {index.name} content", expected.get("content"), facts["corpus"]["content"]))
+        checks.append(same(f"index {index.name} content", expected.get("content"), corpus_digest(facts["corpus"])))
     return checks
 
 

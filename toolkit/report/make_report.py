@@ -68,7 +68,7 @@ def _browse(model: ReportModel, index: str | None, docs: str | None, missing: st
     problems: dict[str, None] = {}
     find = None
     if model.topics:
-        topics = resolve_topics(model.name)
+        topics = resolve_topics(model.judgments.reference or model.name)
         wanted = finder(model.judgments, topics, texts_from(topics, index=index, docs=docs))
 
         def find(group: str, doc_ids: Sequence[str]) -> Mapping[str, Doc]:

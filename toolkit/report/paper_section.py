@@ -86,7 +86,7 @@ def _paper(model: ReportModel) -> tuple[str, tuple[str, ...]]:
 
 
 def _benchmark(model: ReportModel) -> str | None:
-    return model.name if model.benchmark else None
+    return model.judgments.reference or model.name if model.benchmark else None
 
 
 def _scores(model: ReportModel, paper: str, missing: str) -> tuple[Score, ...]:

@@ -19,9 +19,10 @@ def benchmark_texts(name: str, run: Run) -> tuple[list[Topic], dict[str, str]]:
 
     Raises ToolkitError where none of its queries is in the run, and where a document id has two texts.
     """
-    from toolkit.benchmarks import load
+    from toolkit.benchmarks import find, load
 
-    benchmark = load(name)
+    selection = find(name)
+    benchmark = load(selection.benchmark if selection else name)
     wanted, needed = set(run.query_ids), set(run.doc_ids.to_pylist())
     topics, contents = [], {}
     for group in benchmark.groups:

@@ -139,7 +139,7 @@ class Retrieve(Step):
             return self.index
         if self.topics.benchmark is None:
             raise ToolkitError(f"{self.topics.name} names no corpus to search", "name one with --index")
-        return self.topics.benchmark.spec.name
+        return str(self.topics.benchmark)
 
     def prepare(self, results: Results) -> None:
         """Look up what searching these topics needs: index, candidates; nothing is opened."""
