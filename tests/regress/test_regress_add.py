@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import yaml
+from own_folders import good
 from tiny import tiny_bert
 
 import tandem_ir
@@ -12,7 +13,7 @@ from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.formats.json_runs import write_json
 from toolkit.provenance import read_record, write_record
 from toolkit.provenance.identity import file_digest
-from toolkit.regress import RegressionPaths, add, replay
+from toolkit.regress import RegressionPaths, add, register, replay
 
 pytestmark = pytest.mark.lucene
 
@@ -108,8 +109,8 @@ def test_a_run_without_a_record_is_refused(run, places):
             lambda data: data["indexes"][0]["corpus"].update(content="0" * 64),
             "was made over other documents than infosearch-mini-language has now",
         ),
-        (lambda data: data["indexes"][0].update(name="elsewhere"), "was made over elsewhere, which nobody else has"),
-        (lambda data: data["topics"].update(name="topics.mine"), "topics.mine is no benchmark of the registry"),
+        (lambda data: data["indexes"][0].update(name="elsewhere"), "was made over elsewhere, which is not found"),
+        (lambda data: data["topics"].update(name="topics.mine"), "topics.mine is no benchmark"),
         (lambda data: data.pop("topics"), "lacks 'topics'"),
     ],
 )
@@ -208,11 +209,32 @@ def test_a_query_template_is_no_part_of_an_entry(tmp_path, places):
     refused(tmp_path / "run.trec", places, "was made by bm25 with templates")
 
 
-def test_a_model_that_nobody_else_has_is_refused_behind_the_search_too(tmp_path, places):
+def test_a_model_in_a_folder_is_registered_behind_the_search_too_and_not_among_ours(tmp_path, places, monkeypatch):
     cross = tiny_bert(tmp_path / "mine", "BertForSequenceClassification", num_labels=1)
     how = {"rerank": str(cross), "rerank_kind": "cross-encoder", "depth": 2, "output": tmp_path / "run.trec"}
     tandem_ir.search("infosearch-mini-language", **how)
-    refused(tmp_path / "run.trec", places, "was made by mine, which is no system of the registry")
+    with monkeypatch.context() as context:
+        context.setattr(register, "ours", lambda: places)
+        refused(tmp_path / "run.trec", places, "nobody else has system mine")
+    add(tmp_path / "run.trec", places)
+    [spec] = places.load()
+    assert spec.system["parameters"]["rerank"] == str(cross)
+    assert outcomes(places) == {spec.name: "OK"}
+
+
+def test_a_run_over_folders_of_ones_own_is_made_again_until_they_are_gone(tmp_path, places):
+    folder = good(tmp_path / "mine")
+    tandem_ir.index(folder / "corpus.jsonl", tmp_path / "index")
+    tandem_ir.search(folder, str(tmp_path / "index"), output=tmp_path / "run.trec")
+    add(tmp_path / "run.trec", places)
+    [spec] = places.load()
+    assert (spec.name, spec.benchmark["folder"], spec.index) == ("good.bm25.v1", str(folder), str(tmp_path / "index"))
+    assert spec.commands[0].startswith(f"tandem search --topics {folder} --index {tmp_path / 'index'} --system bm25")
+    assert outcomes(places) == {"good.bm25.v1": "OK"}
+    (folder / "qrels.pos.txt").write_text("q1 0 d1 1\n")
+    assert outcomes(places) == {"good.bm25.v1": "FAIL"}
+    folder.rename(tmp_path / "elsewhere")
+    assert outcomes(places) == {"good.bm25.v1": "MISSING"}
 
 
 def test_a_search_of_the_benchmarks_candidates_is_made_again_and_one_of_a_files_is_refused(tmp_path, places):

@@ -36,8 +36,9 @@ def system_of(record: Mapping[str, Any], path: Path) -> dict[str, Any]:
             raise ToolkitError(f"{path} was searched among the documents of {candidates.get('file')}", MAKE_IT)
         parameters |= {"candidates": "candidates"}
     for step in method.get("reranking", ()):
-        _entry(step, path)
-        parameters |= {"rerank": step["name"], "depth": step["depth"]}
+        named = _named_by(step, path)
+        parameters |= {"rerank": named, "depth": step["depth"]}
+        parameters |= {"rerank_kind": step["method"]} if named != step["name"] else {}
         parameters |= {"rerank_recipe": step["recipe"]} if "recipe" in step else {}
     precisions = {step["precision"] for step in steps if "precision" in step}
     parameters |= {"precision": precisions.pop()} if len(precisions) == 1 else {}

@@ -37,7 +37,7 @@ def add(path: Path, paths: RegressionPaths, *, name: str = "", each_mode: bool =
     record, selection = checked_record(path)
     system, index = system_of(record, path), _index(record, selection)
     if paths == ours():
-        _refuse_own(record, selection)
+        _refuse_own(record, selection, system)
     check_again(search_job(selection.reference, index or None, **call_of(system)), record, path)
     name = name or f"{selection.name}.{system['name']}.v1"
     if not name.startswith(f"{selection.name}."):
@@ -145,12 +145,14 @@ def _index(record: Mapping[str, Any], selection: Selection) -> str:
     )
 
 
-def _refuse_own(record: Mapping[str, Any], selection: Selection) -> None:
+def _refuse_own(record: Mapping[str, Any], selection: Selection, system: Mapping[str, Any]) -> None:
     """Raise ToolkitError for a run over what only this machine has: it is for the user's own regressions."""
     indexes = [f"index {index['name']}" for index in record["data"]["indexes"] if "folder" in index]
     own = [f"benchmark {selection.name}"] if load(selection.benchmark).spec.folder else []
-    if own or indexes:
-        raise ToolkitError(f"nobody else has {', '.join([*own, *indexes])}", "leave --ours out")
+    named = [*system.get("systems", ()), str(system["parameters"].get("rerank", ""))]
+    systems = [f"system {Path(name).name}" for name in named if Path(name).is_absolute()]
+    if found := [*own, *indexes, *systems]:
+        raise ToolkitError(f"nobody else has {', '.join(found)}", "leave --ours out")
 
 
 def _index_facts(index: Mapping[str, Any]) -> dict[str, Any]:
