@@ -14,13 +14,18 @@ def sibling(name, data):
     )
 
 
-def hub_files(folder, group):
-    """The answers for a group's repository at its revision, from a folder with its files."""
-    repository, revision = group["repository"], group["revision"]
+def hub_files(folder, group, commit=""):
+    """The answers for a group's repository at its revision, from a folder with its files.
+
+    commit  the full id of a revision that is a short one
+    """
+    repository, revision = group["repository"], commit or group["revision"]
     content, siblings = {}, []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = str(path.relative_to(folder))
         content[f"/datasets/{repository}/resolve/{revision}/{name}"] = path.read_bytes()
         siblings.append(sibling(name, path.read_bytes()))
-    content[f"/api/datasets/{repository}/revision/{revision}"] = json.dumps({"sha": revision, "siblings": siblings}).encode()
+    content[f"/api/datasets/{repository}/revision/{group['revision']}"] = json.dumps(
+        {"sha": revision, "siblings": siblings}
+    ).encode()
     return Files(content)

@@ -1,8 +1,12 @@
 """BRIGHT-Pro from the authors' mirror and the hub's configurations; aspects as weighted subtopics."""
 
 import json
+import os
 
 import pytest
+from command import process
+from hub_layout import hub_files
+from serving import serving
 
 from toolkit import benchmarks, registry
 from toolkit.benchmarks.group_data import counts, totals
@@ -61,6 +65,23 @@ def test_the_hubs_configurations_are_read_by_their_splits(tmp_path):
         lines += [f"- config_name: {name}", "  data_files:", "  - split: earth_science", f"    path: files/{name}.parquet"]
     (tmp_path / "README.md").write_text("\n".join([*lines, "---", ""]))
     assert totals(read(tmp_path)) == {"queries": 2, "qrels": 4, "documents": 5}
+
+
+@pytest.mark.process
+def test_the_hub_gives_one_task_without_the_others(home, tmp_path):
+    group, hub = registry.benchmark("bright-pro").group("earth-science"), tmp_path / "hub"
+    for name, rows in tables().items():
+        for task in ("earth_science", "biology"):
+            path = hub / name / f"{task}-00000-of-00001.jsonl"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with serving(hub_files(hub, group)) as files:
+        env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
+        done = process("benchmarks", "fetch", "bright-pro-earth-science", env=env)
+        got = [path for path, _ in files.requests]
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "bright-pro-earth-science: 2 cores, 2 queries, 5 documents\n"
+    assert not any("biology" in path for path in got)
 
 
 def test_gold_without_aspect_counts_for_ndcg_alone_and_is_said(tmp_path):

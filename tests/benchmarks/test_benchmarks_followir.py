@@ -20,7 +20,7 @@ from hub_layout import hub_files
 from serving import serving
 
 from toolkit import benchmarks, registry
-from toolkit.benchmarks.group_data import counts
+from toolkit.benchmarks.group_data import counts, totals
 from toolkit.benchmarks.layouts import followir
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel
@@ -366,3 +366,9 @@ def test_verify_tells_what_is_wrong_of_a_kept_copy(home, tmp_path):
         "candidates",
         "4 queries: not 1000 candidates (news21-310-og, news21-325-og, news21-310-changed, ...)",
     ] in (rows)
+
+
+def test_totals_count_both_modes_as_mteb_does(tmp_path):
+    part = read(write_tables(tmp_path / "core17", tables()))
+    # two queries in two modes; 4 relevant documents with the original instructions, 2 with the changed ones
+    assert totals(part) == {"queries": 4, "qrels": 6, "documents": 5}

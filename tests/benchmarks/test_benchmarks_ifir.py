@@ -1,8 +1,12 @@
 """IFIR in MTEB's layout, the authors' and that of their BEIR scripts; levels as modes of one query."""
 
 import json
+import os
 
 import pytest
+from command import process
+from hub_layout import hub_files
+from serving import serving
 
 from toolkit import benchmarks, registry
 from toolkit.benchmarks.group_data import counts, totals
@@ -165,6 +169,26 @@ def test_the_table_has_the_levels_and_all_of_them_together(home, tmp_path):
     assert found == {"level1": (1, 2), "level2": (0, 2), "level3": (1, 1), "all": (3 / 5, 5)}
     alone = evaluate(run, benchmark="ifir-aila-level2", measures=["P@1"])
     assert {row.mode for row in alone.rows} == {"level2"}
+
+
+def test_another_commit_than_a_short_revision_is_refused(home, tmp_path, monkeypatch):
+    group = registry.benchmark("ifir").group("aila")
+    with serving(hub_files(mteb(tmp_path / "hub"), group, "0" * 40)) as files:
+        monkeypatch.setenv("HF_ENDPOINT", files.base)
+        monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+        with pytest.raises(ToolkitError, match=f"it has commit {'0' * 40} in its place"):
+            benchmarks.load("ifir").part("aila")
+
+
+@pytest.mark.process
+def test_the_hub_gives_mtebs_copy_of_a_set_at_its_short_revision(home, tmp_path):
+    group = registry.benchmark("ifir").group("aila")
+    with serving(hub_files(mteb(tmp_path / "hub"), group, "1cb8772" + "0" * 33)) as files:
+        hub = {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
+        done = process("benchmarks", "fetch", "ifir-aila", env=os.environ | hub)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "ifir-aila: 2 cores, 2 queries, 3 documents\n"
+    assert (home / "benchmarks" / "ifir" / "aila.1cb8772").is_dir()
 
 
 def test_verify_compares_the_totals_with_mtebs(home, tmp_path):

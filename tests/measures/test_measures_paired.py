@@ -1,12 +1,14 @@
 """The worked examples of the papers, and every branch and boundary of WISE, SICR and p-MRR."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from toolkit import measures
 from toolkit.core.errors import ToolkitError
+from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.measures.paired import (
@@ -207,6 +209,33 @@ def test_a_query_in_two_kinds_of_modes_is_refused():
     judged = Qrels.from_rows([Qrel("a-ori", "g", 1), Qrel("a-og", "g", 1)])
     with pytest.raises(ToolkitError, match="query a is judged as a-ori and as a-og"):
         measures.evaluate(["WISE"], ABSENT, judged)
+
+
+LEVELS = Modes({"plain": "base", "level1": "instructed", "level2": "instructed"})
+
+
+def test_several_instructed_modes_are_no_matter_where_no_base_mode_is_judged():
+    judged = replace(Qrels.from_rows([Qrel("a-level1", "g", 1), Qrel("a-level2", "g", 1)]), modes=LEVELS)
+    run = Run.from_dict({"a-level1": {"g": 1.0}, "a-level2": {"x": 2.0, "g": 1.0}})
+    assert [(found.mode, found.aggregate) for found in measures.evaluate(["RR"], run, judged)] == [
+        ("level1", 1),
+        ("level2", 0.5),
+    ]
+    assert not measures.findings(run, judged).without_gold
+
+
+def test_several_instructed_modes_beside_a_base_mode_are_refused():
+    judged = replace(Qrels.from_rows([Qrel(f"a-{mode}", "g", 1) for mode in LEVELS]), modes=LEVELS)
+    with pytest.raises(ToolkitError, match="query a is judged as a-level1 and as a-level2"):
+        measures.evaluate(["pMRR"], ABSENT, judged)
+
+
+def test_levels_of_a_query_with_ids_of_their_own_are_compared_with_its_base_mode():
+    labels = {"a_1-plain": {"g": 1, "n": 1}, "a_1-level1": {"g": 1, "n": 0}, "a_2-plain": {"g": 1}, "a_2-level2": {"g": 1}}
+    rows = [Qrel(query, doc, label) for query, docs in labels.items() for doc, label in docs.items()]
+    run = Run.from_dict({query: {"n": 2.0, "g": 1.0} for query in labels} | {"a_1-level1": {"g": 2.0, "n": 1.0}})
+    (found,) = measures.evaluate(["pMRR"], run, replace(Qrels.from_rows(rows), modes=LEVELS))
+    assert dict(zip(found.query_ids, found.values.tolist(), strict=True)) == {"a_1": 0.5}  # n falls from 1 to 2; a_2 has none
 
 
 def test_nothing_to_measure_is_not_a_number():

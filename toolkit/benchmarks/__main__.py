@@ -135,9 +135,16 @@ def show(args: argparse.Namespace) -> None:
     for group in (group for group in spec.groups if group["name"] in selection.groups):
         facts = {key: value for key, value in group.items() if key != "name" and value} | group.get("counts", {})
         facts.pop("counts", None)
-        text = "; ".join(f"{key} {', '.join(value) if isinstance(value, list) else value}" for key, value in facts.items())
+        text = "; ".join(f"{key} {_shown(value)}" for key, value in facts.items())
         state = "on this machine" if group["name"] in here else "not fetched"
         print(f"  {part_name(spec.name, group['name'])} ({state}){': ' if text else ''}{text}")
+
+
+def _shown(value: object) -> str:
+    """A value of a group's entry: a list by its members, counts as `40 queries, 19899 documents`."""
+    if isinstance(value, dict):
+        return ", ".join(f"{number} {what}" for what, number in value.items())
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def _show_statistics(selection: Selection, args: argparse.Namespace) -> None:

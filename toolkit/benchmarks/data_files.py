@@ -177,7 +177,7 @@ def _csv(path: Path) -> Iterator[Record]:
                     message = f"{path}, row {number - 1}: expected {len(header)} columns, found {len(values)}"
                     raise ToolkitError(message, "a value with a comma or a line break wants quotes")
     except UnicodeDecodeError as error:
-        raise ToolkitError(f"{path}: no UTF-8 after row {number - 1}", "save the file as UTF-8") from error
+        raise ToolkitError(f"{path}: no UTF-8 after row {max(number - 1, 0)}", "save the file as UTF-8") from error
     except (csv.Error, EOFError, OSError, zlib.error) as error:
         raise ToolkitError(f"{path}: damaged after row {max(number - 1, 0)} ({error})", "get the file again") from error
 

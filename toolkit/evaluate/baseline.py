@@ -12,7 +12,7 @@ from toolkit.core.scores import Change, Place, Score
 from toolkit.evaluate.comparison import LEVEL, compare
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.score_table import SIGNIFICANT
-from toolkit.evaluate.scoring import AVERAGE, SCORE, MeasureSet
+from toolkit.evaluate.scoring import AVERAGE, SCORE, TOGETHER, MeasureSet
 
 NAMES = {"randomisation": "Fisher's randomisation", "wilcoxon": "Wilcoxon's signed ranks", "t": "paired t"}
 
@@ -91,4 +91,6 @@ def untested(rows: Iterable[Score], changes: Mapping[Place, Change]) -> list[str
     others, tested = {place[0] for place in changes}, {place[3] for place in changes}
     values = {row.measure for row in rows if row.run in others and not row.query_id and not math.isnan(row.value)}
     left = sorted(values - tested)
-    return [f"not tested, as it is no mean over queries: {', '.join(left)}"] if left else []
+    notes = [f"not tested, as it is no mean over queries: {', '.join(left)}"] if left else []
+    together = any(row.mode == TOGETHER for row in rows if row.run in others)
+    return [*notes, f"not tested: {TOGETHER}, the mean over the queries of several modes"] if together else notes

@@ -20,6 +20,7 @@ from toolkit.store.bounded_http import Deadline, reason, without_secrets
 from toolkit.store.download import TIMEOUT, Checksum, Refused, Wanted, connections, fetch
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
+PINNED = re.compile(r"[0-9a-f]{7,40}")  # a commit, or its first digits
 SHA256 = re.compile(r"[0-9a-f]{64}")
 LISTED = 60.0  # seconds that a listing may take
 LONGEST = 1 << 26  # bytes of a listing
@@ -77,7 +78,7 @@ def list_files(kind: str, repository: str, revision: str = "") -> Listing:
         raise HubError("its list of files is none") from None
     if not (isinstance(commit, str) and COMMIT.fullmatch(commit)):
         raise HubError(f"it names {str(commit)[:60]!r} as the commit, which is none")
-    if COMMIT.fullmatch(revision) and commit != revision:
+    if PINNED.fullmatch(revision) and not commit.startswith(revision):
         raise HubError(f"it has commit {commit} in its place")
     if len(listed) > MOST_FILES:
         raise HubError(f"it lists {len(listed)} files, more than {MOST_FILES}")
