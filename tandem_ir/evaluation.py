@@ -11,10 +11,29 @@ from toolkit.evaluate import evaluate
 if TYPE_CHECKING:
     import pandas
 
+    from toolkit.cite import Citations
     from toolkit.experiment import Results
     from toolkit.gate.decision import Gate
 
-__all__ = ["diff", "evaluate", "experiment", "gate", "report"]
+__all__ = ["cite", "diff", "evaluate", "experiment", "gate", "report"]
+
+
+def cite(
+    runs: str | Path | Sequence[str | Path] = (),
+    *,
+    benchmarks: str | Sequence[str] = (),
+    measures: Any | Sequence[Any] = (),
+    systems: str | Sequence[str] = (),
+) -> Citations:
+    """BibTeX of runs (files, as their records say), benchmarks, measures and systems; `text` has all of it, Tandem first.
+
+    `entries` are by key, `unverified` says what has no citation that was verified. Raises ToolkitError.
+    """
+    from toolkit.cite import cite as cited
+
+    runs = [runs] if isinstance(runs, str | Path) else runs
+    benchmarks, measures, systems = ([each] if isinstance(each, str) else each for each in (benchmarks, measures, systems))
+    return cited(runs, benchmarks=benchmarks, measures=measures, systems=systems)
 
 
 def diff(

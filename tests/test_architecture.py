@@ -32,6 +32,7 @@ LEVELS = {
     "jobs": 4,
     **dict.fromkeys(("diff", "analyze"), 5),
     **dict.fromkeys(("report", "gate", "regress"), 6),
+    "cite": 5.5,
     "experiment": 6.5,
     "options": 7,
     **dict.fromkeys(("shell", "doctor", "cache", "completion"), 8),

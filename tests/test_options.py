@@ -18,7 +18,7 @@ ANALYSES = ("order", "paraphrase", "overlap", "diversity", "dimensions", "covera
 OTHER = {
     "--all": {"regress run": "runs", "runs verify": "problems"},
     "--benchmark": {
-        **dict.fromkeys(("report", "analyze dimensions"), "takes several"),
+        **dict.fromkeys(("report", "analyze dimensions", "cite"), "takes several"),
         **dict.fromkeys(("runs verify", "runs convert"), "what a file is compared with or translated by"),
     },
     "--fix": {"runs verify": "names a file", "cache verify": "removes what is left over"},
@@ -47,7 +47,7 @@ OTHER = {
     "--rerank": {"experiment": "several"},
     "--run": {"evaluate": "several"},
     "--seed": {"judge": "none, unless given"},
-    "--system": {"benchmarks published": "of a paper's table", "search": "several with --fuse"},
+    "--system": {"benchmarks published": "of a paper's table", "search": "several with --fuse", "cite": "several"},
     "--to": {"benchmarks export": "a folder", "runs convert": "a form"},
 }
 # what stands for a default in brackets is the command's own, and so may be the default

@@ -8,13 +8,14 @@ import pytest
 from command import script
 
 from toolkit import registry
+from toolkit.cite import cite_registered
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import RegressionSpec
 from toolkit.core.yaml_json import read_yaml
 from toolkit.formats import lint_run
 from toolkit.provenance import read_record
 from toolkit.registry.loader import to_spec
-from toolkit.regress import cite, ours, page
+from toolkit.regress import ours, page
 from toolkit.regress.digests import run_lines
 from toolkit.regress.paths import to_text
 
@@ -99,7 +100,7 @@ def test_the_pages_are_what_the_registry_says():
 
 def test_a_citation_has_id_version_and_digest():
     spec = registry.regression("infosearch-mini.ins.bm25.v1")
-    *bibtex, blank, line = cite(spec).splitlines()
+    *bibtex, blank, line = cite_registered(spec).splitlines()
     assert bibtex[0] == "@misc{infosearch-mini.ins.bm25.v1,"
     assert bibtex[-1] == "}"
     assert blank == ""
@@ -122,7 +123,7 @@ def test_an_id_without_version_is_its_latest_version(home, capsys):
 
 def test_published_numbers_are_cited_by_their_paper():
     with pytest.raises(ToolkitError, match="has no run") as error:
-        cite(registry.regression("infosearch.bm25.v1"))
+        cite_registered(registry.regression("infosearch.bm25.v1"))
     assert "arXiv 2410.23841" in error.value.hint
 
 

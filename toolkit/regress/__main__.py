@@ -60,9 +60,9 @@ def run_show(args: argparse.Namespace) -> None:
 
 def run_cite(args: argparse.Namespace) -> None:
     from toolkit import registry
-    from toolkit.regress import cite
+    from toolkit.cite import cite_registered
 
-    print(cite(registry.regression(args.id)), end="")
+    print(cite_registered(registry.regression(args.id)), end="")
 
 
 def run_add(args: argparse.Namespace) -> None:

@@ -1,38 +1,17 @@
-"""What is registered, as a page for people, and as something to cite."""
+"""What is registered, as a page for people."""
 
 from __future__ import annotations
 
-from toolkit import registry
-from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Scores
 from toolkit.core.specs import RegressionSpec
 from toolkit.evaluate.score_table import lay_out, to_text
 from toolkit.regress.numbers import registered_scores
-
-BIBTEX = """\
-@misc{{{name},
-  title        = {{{{{title}}}}},
-  author       = {{{{The Tandem developers}}}},
-  howpublished = {{tandem-ir {version}, registered run {name}}},
-  note         = {{SHA-256 of the run: {digest}}}
-}}
-"""
 
 
 def page(spec: RegressionSpec) -> str:
     """The page of an entry, in Markdown."""
     parts = [f"# {spec.name}", f"{spec.description}.", _commands(spec), _facts(spec), _numbers(spec)]
     return "\n\n".join(parts) + "\n"
-
-
-def cite(spec: RegressionSpec) -> str:
-    """BibTeX, and one line with id, version and digest. ToolkitError for an entry that holds no run."""
-    if not spec.run:
-        paper = registry.benchmark(spec.needs).source["paper"]
-        raise ToolkitError(f"{spec.name} has no run: its numbers are published ones", f"cite their paper: {paper}")
-    digest, version = spec.run["sha256"], spec.registered
-    entry = BIBTEX.format(name=spec.name, title=spec.description.partition(";")[0], version=version, digest=digest)
-    return f"{entry}\n{spec.name}, tandem-ir {version}, sha256:{digest}\n"
 
 
 def _commands(spec: RegressionSpec) -> str:
