@@ -75,13 +75,11 @@ def search_job(
     served = on_servers(names, of_systems, files=how.get("systems", ()), recipe=how.get("recipe"))
     if rerank is not None:
         reranker = _reranker(rerank, models | of_reranker | {"loader": loader}, asking, needed=not any(served))
-    elif given := [name for name, value in of_reranker.items() if value is not None]:
-        raise ToolkitError(f"{' and '.join(given)} of a reranker, and none is named", "name one with --rerank")
-    elif asking and not any(served):
-        message = f"{', '.join(asking)} of a model on a server, and none is named"
-        raise ToolkitError(message, "name one: --system http:MODEL, or --rerank")
     else:
-        reranker = None
+        reranker, asked = None, {} if any(served) else asking
+        if given := [name for name, value in (of_reranker | asked).items() if value is not None]:
+            hint = f"name one with --rerank{', or a system on a server (http:MODEL)' if asked else ''}"
+            raise ToolkitError(f"{' and '.join(given)} of a reranker, and none is named", hint)
     by_system = [{"loader": of_systems, **asking} if on_server else {} for on_server in served]
     step = _retrieval(names, fuse, {**how, "index": index, "hits": hits}, reranker, by_system)
     step = step >> reranker if reranker else step

@@ -68,6 +68,7 @@ class RerankForm:
 class ApiSpec:
     """One kind of server.
 
+    rerankers      its type in the rerankers library
     home           its address, where there is one for all; else OPENAI_BASE_URL says it
     key            the environment variable of its key
     authorization  the header that holds the key, and what stands before it
@@ -78,6 +79,7 @@ class ApiSpec:
     name: str
     is_: str
     source: str
+    rerankers: str = ""
     home: str = ""
     key: str = "OPENAI_API_KEY"
     authorization: tuple[str, ...] = ("Authorization", "Bearer ")

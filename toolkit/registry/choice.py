@@ -21,6 +21,8 @@ from toolkit.registry.loader import HUB_ID, Unread, did_you_mean, entries, read_
 from toolkit.registry.system_kinds import check_system
 
 SHORT = re.compile(r"(?P<api>[a-z]+):(?P<model>(?!//).+?)(?:@(?P<base_url>https?://.+))?", re.DOTALL)  # API:MODEL[@ADDRESS]
+LIBRARY = re.compile(r"rerankers:(?P<type>[^:/]+):(?P<model>.+)", re.DOTALL)
+OF_LIBRARY = "a model of the rerankers library that no entry knows"
 UNLISTED = "a checkpoint that no entry knows"
 OFFERED = ("encode", "score", "rank", "generate")  # the methods of which an object has one that is a system
 SERVED = "a model on a server that no entry knows"
@@ -76,7 +78,7 @@ def choose_system(
         return _checked(_of_object(name, known, kind), query_template, plain_template, passage_template)
     name = str(name)
     refuse_taken(name, (*unread, *broken))
-    spec = _find(name, known, kind) or _on_server(name, known, kind or of_server)
+    spec = _find(name, known, kind) or _of_library(name, known) or _on_server(name, known, kind or of_server)
     if spec is None:
         hint = (
             "it may also be a folder, a Hugging Face id, an entry of a file (--systems), or http:MODEL on a server; "
@@ -87,6 +89,7 @@ def choose_system(
     for one in broken:
         _warn_once(f"warning: left out: {one}")
     check_system(spec)  # with all of its recipes, before one of them is followed
+    spec = _on_its_server(spec) if spec.kind == "rerankers" else spec
     if recipe:
         spec = spec.with_recipe(recipe)
     if pooling is not None:
@@ -183,6 +186,28 @@ def _on_server(name: str, known: Container[str], kind: str) -> SystemSpec | None
     return SystemSpec(
         name=called, description=SERVED, kind=kind, loader="endpoint", server=server, parameters=parameters, notes=PLAIN
     )
+
+
+def _of_library(name: str, known: Container[str]) -> SystemSpec | None:
+    """A model of the rerankers library; None for a name that is none of that kind."""
+    if not (short := LIBRARY.fullmatch(name)):
+        return None
+    called = _as_name(short["model"].rstrip("/").rpartition("/")[2])
+    called = _as_name(f"{short['type']}-{called}") if not called or called in known else called
+    parameters = {"type": short["type"], "model": short["model"]}
+    return SystemSpec(name=called, description=OF_LIBRARY, kind="rerankers", parameters=parameters, notes=PLAIN)
+
+
+def _on_its_server(spec: SystemSpec) -> SystemSpec:
+    """Of the library's types those that are servers are asked as all servers are: cached, retried, checked."""
+    from toolkit.registry.apis import apis
+
+    type_name, key = spec.parameters["type"], spec.parameters.get("key")
+    if not (api := next((api for api in apis().values() if api.rerankers == type_name), None)):
+        return spec
+    parameters = {name: value for name, value in spec.parameters.items() if name not in ("type", "key")}
+    server = {"api": api.name} | ({"key": key} if key else {})
+    return replace(spec, kind="cross-encoder", loader="endpoint", server=server, parameters=parameters)
 
 
 def _as_name(place: str) -> str:

@@ -133,6 +133,10 @@ def _facts(spec: SystemSpec) -> Iterator[str]:
         yield from _server(spec)
     elif spec.server:
         yield "it has `server`, and its loader is not endpoint"
+    if spec.kind == "rerankers":
+        yield from (f"`{name}` of its parameters is missing" for name in ("type", "model") if not spec.parameters.get(name))
+        if not KEY.fullmatch(key := spec.parameters.get("key", "X_API_KEY")):
+            yield f"key is {shown(key)}, not the name of a variable that ends in _API_KEY or _TOKEN"
     if spec.verified not in VERIFIED:
         yield f"verified is {shown(spec.verified)}, not {values(VERIFIED)}"
 

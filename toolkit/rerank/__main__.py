@@ -31,7 +31,7 @@ from toolkit.options import (
 from toolkit.shell import command, guard, make_runs
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
-KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise")
+KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise", "rerankers")
 OPTIONS = (
     *("depth", "tail", "scores", "device", "precision", "batch_size", "prompt"),
     *("window", "step", "passes", "shuffle", *ENDPOINT),

@@ -18,6 +18,7 @@ from toolkit.models.listwise.ranker import DEFAULT_PROMPT
 from toolkit.models.llm import load_prompt
 from toolkit.models.rerankers import KINDS as POINTWISE
 from toolkit.models.rerankers import check_reranker, load_reranker
+from toolkit.models.rerankers.library import is_rank_only
 from toolkit.models.rerankers.reranker_settings import PROMPTED
 from toolkit.provenance import model_identity
 from toolkit.registry.choice import choose_system
@@ -30,7 +31,7 @@ from toolkit.store.keyed_cache import key_of
 from toolkit.texts import Texts, check_texts, downloads
 
 DEFAULT_DEPTH = 100
-LISTWISE = "listwise"
+LISTWISE, LIBRARY = "listwise", "rerankers"
 ON_SERVER = "cross-encoder"  # the kind of a model on a server that no entry knows
 SLIDING = ("window", "step", "passes", "shuffle")
 ASKING = (*ENDPOINT, "cache")
@@ -70,17 +71,17 @@ class Rerank(Step):
             kinds = ", ".join((*POINTWISE, LISTWISE))
             raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no reranker", f"--kind says what a checkpoint is: {kinds}")
         given = {name: value for name, value in given.items() if value is not None}
-        known, listwise = {**spec.parameters, **given}, spec.kind == LISTWISE
+        known, listwise = {**spec.parameters, **given}, spec.kind == LISTWISE or is_rank_only(spec)
         if not listwise:
             spec = loaded_by(spec, given.pop("loader", None))
-        asked = listwise or spec.loader == "endpoint"
+        asked = spec.kind == LISTWISE or spec.loader == "endpoint"
         if unknown := [name for name in (*(() if listwise else SLIDING), *(() if asked else ASKING)) if name in given]:
             message = f"{spec.name} is of kind {spec.kind}: it has no {', '.join(unknown)}"
             raise ToolkitError(message, "only listwise rerankers have" if unknown[0] in SLIDING else "models on a server have")
         if not listwise:
             check_reranker(spec, given.get("prompt"))
         check_counts(depth=known.get("depth"), batch_size=known.get("batch_size"))
-        self.spec, self.is_asked = spec, asked
+        self.spec, self.is_asked, self.is_listwise = spec, asked, listwise
         self.depth: int = known.get("depth", DEFAULT_DEPTH)
         self.tail: str = known.get("tail", "keep")
         self.scores: str = known.get("scores", "rank" if listwise else "own")
@@ -104,6 +105,14 @@ class Rerank(Step):
         if prompt := self.loading.get("prompt"):
             changed.append(f"prompt-{Path(prompt).name.removesuffix('.yaml')}")
         return ".".join([self.tag, *filter(None, [self.spec.recipe]), *changed])
+
+    @property
+    def _windows(self) -> dict[str, Any]:
+        """How the window slides: the library of rerankers is given the whole list at once, unless it is said otherwise."""
+        if self.spec.kind != LIBRARY:
+            return self.sliding
+        window = self.sliding.get("window", max(self.depth, 2))
+        return {"window": window, "step": window, **self.sliding}
 
     @property
     def is_cached(self) -> bool:
@@ -158,7 +167,7 @@ class Rerank(Step):
         """Rerank the run; topics that it has not stay without lines. What is missing is refused before the model is loaded."""
         made = results.one
         parts = self._parts(made.run, results.sent, results.texts)
-        runs, self._report = (self._listwise if self.spec.kind == LISTWISE else self._pointwise)(parts, tools)
+        runs, self._report = (self._listwise if self.is_listwise else self._pointwise)(parts, tools)
         joined = join_runs(runs, source=made.run.source)
         if self.scores == "candidates":
             self._report["tied"] = count_tied(joined, self.depth)
@@ -197,22 +206,25 @@ class Rerank(Step):
         cache = tools.cache(key_of({**self.identity(), **reranker.facts}).hex()) if resumed else None
         how = {"depth": self.depth, "tail": self.tail, "scores": self.scores}
         runs = rerank_parts(parts, reranker, **how, cache=cache, executor=tools.executor)
-        return runs, {**reranker.facts, **({} if self.is_asked else {"inputs cut": reranker.truncated})}
+        return runs, {
+            **reranker.facts,
+            **({} if self.is_asked or self.spec.kind == LIBRARY else {"inputs cut": reranker.truncated}),
+        }
 
     def _listwise(self, parts: list[Part], tools: Tools) -> tuple[list[Run], dict[str, Any]]:
         ranker = load_ranker(self.spec, **self.loading)
-        how = {"depth": self.depth, "tail": self.tail, "scores": self.scores, **self.sliding, "executor": tools.executor}
+        how = {"depth": self.depth, "tail": self.tail, "scores": self.scores, **self._windows, "executor": tools.executor}
         done = [rerank_listwise(part.run, part.topics, part.texts, self.spec, ranker, **how) for part in parts]
         return [run for run, _ in done], done[-1][1]
 
     def _requests(self, parts: list[Part]) -> dict[str, int]:
         """What would be asked of the model: pairs; of a listwise one requests, how many of them are cached, and tokens."""
-        if self.spec.kind != LISTWISE:
+        if not self.is_listwise:
             pairs = {"pairs": sum(int(run.lengths.clip(max=self.depth).sum()) for run, *_ in parts)}
             return pairs | (plan_pairs(parts, load_reranker(self.spec, **self.loading), self.depth) if self.is_asked else {})
         ranker = load_ranker(self.spec, **self.loading)
         plans = [
-            plan_listwise(part.run, part.topics, part.texts, self.spec, ranker, depth=self.depth, **self.sliding)
+            plan_listwise(part.run, part.topics, part.texts, self.spec, ranker, depth=self.depth, **self._windows)
             for part in parts
         ]
         return {name: sum(plan[name] for plan in plans) for name in plans[0]}

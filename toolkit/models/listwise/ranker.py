@@ -20,6 +20,7 @@ from toolkit.registry.system_kinds import check_system
 
 if TYPE_CHECKING:
     from toolkit.models.own_systems import OwnRanker
+    from toolkit.models.rerankers.library import LibraryRanker
 
 DEFAULTS = {"length": 4096, "passage_words": 300, "ids": "brackets", "system": "keep", "temperature": 0}
 DEFAULT_PROMPT = "listwise.v1"
@@ -164,7 +165,7 @@ def _settings(spec: SystemSpec) -> dict[str, Any]:
     return {**DEFAULTS, **spec.parameters}
 
 
-def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> ListwiseRanker | OwnRanker:
+def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> ListwiseRanker | OwnRanker | LibraryRanker:
     """The ranker of a system of kind `listwise`.
 
     prompt  a name or a file instead of the entry's (`listwise.v1` where it names none)
@@ -180,5 +181,9 @@ def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> L
             if prompt:
                 raise ToolkitError(f"{spec.name} is asked by rank(query, docs): it has no prompt", "leave --prompt out")
             return OwnRanker(spec)
+    if spec.kind == "rerankers":
+        from toolkit.models.rerankers.library import LibraryRanker
+
+        return LibraryRanker(spec, **how)
     chosen = load_prompt(prompt or spec.parameters.get("prompt", DEFAULT_PROMPT), "listwise")
     return ListwiseRanker(spec, load_llm(spec, **how), chosen)

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from toolkit.models.rerankers.base import Reranker
 
 # kind -> the module whose `load` makes it
-KINDS = {"cross-encoder": "cross", "monot5": "token_logits", "yes-no": "token_logits", "multivector": "late"}
+KINDS = {
+    "cross-encoder": "cross",
+    "monot5": "token_logits",
+    "yes-no": "token_logits",
+    "multivector": "late",
+    "rerankers": "library",
+}
 
 
 def load_reranker(
@@ -55,6 +61,11 @@ def load_reranker(
 
         check_own(spec, device=device, precision=precision)
         return OwnReranker(spec, batch_size or 32)
+    if spec.kind == "rerankers":
+        from toolkit.models.rerankers.library import LibraryReranker
+
+        how = {"device": device, "precision": precision, "batch_size": batch_size}
+        return LibraryReranker(spec, trust_remote_code=trust_remote_code, **how)
     settle_arithmetic()
     try:
         module = importlib.import_module(f"toolkit.models.rerankers.{KINDS[spec.kind]}")
