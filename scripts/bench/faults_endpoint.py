@@ -1,11 +1,17 @@
-"""Servers of language models that misbehave: `judge` ends in time, in a line, without the key, and leaves nothing partial."""
+"""Servers of models that misbehave. Chat, embeddings and reranking each end in time, in a line, without the key, and leave
+nothing partial. With a server that fails now and then, and a process that is killed, all is there in the end, and nothing that
+was answered is asked again but the requests under way when it was killed.
+"""
 
 import contextlib
 import json
 import os
 import random
 import shutil
+import signal
 import socketserver
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench_faults import KEY, Outcome, command
-from endpoint import completion
+from endpoint import Script, completion
+from endpoint import serving as scripted
 
 TIMEOUT = 3  # seconds, as --timeout
 PATIENCE = 4 * TIMEOUT  # of the whole command
@@ -29,6 +36,16 @@ templates: {passage: "{text}"}
 WHAT = ("run.trec", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--judge", "scripted", "--systems", "mine.yaml")
 OPTIONS = ("--retries", "0", "--timeout", TIMEOUT, "--concurrency", "2", "--output", "out.txt")
 FINE = json.dumps(completion("Yes")).encode()
+SERVED = ("--topics", "topics.jsonl", "--docs", "docs.jsonl", "--timeout", TIMEOUT, "--concurrency", "2")
+# what asks a server, and the file that it must not leave behind half
+ASKING = {
+    "chat": (("judge", *WHAT, *OPTIONS), "out.txt"),
+    "embeddings": (("encode", "docs.jsonl", "--system", "http:m", *OPTIONS[:-1], "out.txt"), "out.txt/tandem.yaml"),
+    "reranking": (
+        ("rerank", "--run", "run.trec", "--system", "http:m", *SERVED, "--retries", "0", "--output", "out.txt"),
+        "out.txt",
+    ),
+}
 
 
 class Server(socketserver.ThreadingTCPServer):
@@ -176,36 +193,155 @@ BEHAVIOURS: dict[str, tuple[Callable, tuple[int, ...]]] = {
 }
 
 
+# answers of a server of vectors that are none, sent to both commands; then answers of a server of scores
+ROWS = b'{"data": [%s], "results": [%s]}'
+NUMBERS = {
+    "NaN": ROWS % (b'{"index": 0, "embedding": [NaN, 1]}', b'{"index": 0, "relevance_score": NaN}'),
+    "infinity": ROWS % (b'{"index": 0, "embedding": [1e999, 1]}', b'{"index": 0, "relevance_score": -Infinity}'),
+    "numbers as text": ROWS % (b'{"index": 0, "embedding": ["1", "2"]}', b'{"index": 0, "relevance_score": "1"}'),
+    "an index out of range": ROWS % (b'{"index": 9, "embedding": [1, 2]}', b'{"index": 9, "relevance_score": 1}'),
+    "an index below zero": ROWS % (b'{"index": -1, "embedding": [1, 2]}', b'{"index": -1, "relevance_score": 1}'),
+    "no numbers": ROWS % (b'{"index": 0, "embedding": []}', b'{"index": 0}'),
+    "a row too many": ROWS % (b'{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1]}', b'{"index": 0}, {"index": 1}'),
+    "other names": b'{"vectors": [[1, 2]], "scores": [1]}',
+}
+BAD = {("chat", name): found for name, found in BEHAVIOURS.items()}
+BAD |= {
+    (asked, name): (behave, (1,))
+    for asked in ("embeddings", "reranking")
+    for name, behave in {
+        **{name: one for name, (one, _) in BEHAVIOURS.items()},
+        **{n: says(b) for n, b in NUMBERS.items()},
+    }.items()
+}
+
+
 def tries(folder: Path, seed: int, numbers: range) -> Iterator[Outcome]:
-    """One behaviour each, in an order of the seed."""
-    names = list(BEHAVIOURS)
+    """One behaviour each, in an order of the seed; every third try is a server that fails now and then."""
+    names = list(BAD)
     random.Random(seed).shuffle(names)
     for number in numbers:
-        yield outcome(number, names[number % len(names)], folder / "endpoint")
+        if number % 3 == 2:
+            yield flaky(number, random.Random(f"{seed} {number}"), folder / "flaky")
+        else:
+            yield outcome(number, names[(number - number // 3) % len(names)], folder / "endpoint")
 
 
-def outcome(number: int, name: str, folder: Path) -> Outcome:
+TEXTS = 300
+FAULTS = (
+    *(500, 503, (429, {"Retry-After": "1"}), "close", "silence", b"<html>busy</html>", b'{"data": [', b"[]"),
+    lambda body: spoilt(body, embedding=[1.0] * 5, relevance_score=float("nan")),
+    lambda body: spoilt(body, embedding=[float("nan")] * 8, relevance_score="0.5"),
+    lambda body: spoilt(body, index=0),
+)
+
+
+def spoilt(body: dict, **changes: object) -> dict:
+    """An answer whose last row is not what it should be."""
+    rows = body["data"] if "data" in body else body["results"]
+    rows[-1] |= {name: value for name, value in changes.items() if name in rows[-1]}
+    return body if len(rows) > 1 or "index" not in changes else body | {"data": None, "results": None}
+
+
+class Flaky(Script):
+    """Fails in one of ten requests, each time in one of `FAULTS`."""
+
+    def __init__(self, chance: random.Random):
+        super().__init__()
+        self._chance = chance
+
+    @property
+    def always(self) -> object:
+        return self._chance.choice(FAULTS) if self._chance.random() < 0.1 else None
+
+    @always.setter
+    def always(self, value: object) -> None:
+        """Set by `Script`."""
+
+
+def flaky(number: int, chance: random.Random, folder: Path) -> Outcome:
+    """`encode` or `rerank` with such a server, killed once in the middle and begun again: all is there, nothing asked twice."""
+    shutil.rmtree(folder, ignore_errors=True)
+    asked, name = ("embeddings", "encode") if number % 2 else ("reranking", "rerank")
+    words = flaky_inputs(folder, name)
+    with scripted(Flaky(chance)) as script:
+        env = {**os.environ, "TANDEM_HOME": str(folder / "home"), "OPENAI_BASE_URL": script.base}
+        first = subprocess.Popen(
+            [sys.executable, "-m", "toolkit", *map(str, words)], cwd=folder, env=env, stderr=subprocess.DEVNULL
+        )
+        enough = chance.randrange(1, 2 * TEXTS // 3)
+        while first.poll() is None and len(script.answered) < enough:
+            time.sleep(0.005)
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+        before = len(script.answered)
+        done, problems = command(*words, cwd=folder, env=env)
+    rows = made(folder, name)
+    problems += [f"status {done.returncode}"] if done.returncode else []
+    problems += [f"{rows} of {TEXTS} results"] if rows != TEXTS else []
+    again = len(script.answered) - len(set(script.answered))
+    # what was under way when the process was killed, two requests of twenty, was answered to nobody
+    problems += [f"{again} inputs were answered twice"] if again > 2 * 20 or (before in (0, TEXTS) and again) else []
+    held = [path.name for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    problems += [f"the key is in {held[0]}"] if held else []
+    problems += ["no key was sent"] if not any(KEY in str(headers) for headers in script.headers) else []
+    detail = f"killed after {before}: {'; '.join(problems)} [{done.stderr.decode(errors='replace').strip()[-300:]}]"
+    return Outcome(
+        number,
+        f"flaky {asked}, killed once",
+        "; ".join(problems) or "complete; only the 2 requests under way are asked again",
+        not problems,
+        detail,
+    )
+
+
+def flaky_inputs(folder: Path, name: str) -> tuple:
+    """300 documents and a run of one query over them; the command."""
+    (folder / "home").mkdir(parents=True)
+    numbers = range(TEXTS)
+    (folder / "docs.jsonl").write_text("".join(json.dumps({"id": f"d{n}", "text": f"about {n}"}) + "\n" for n in numbers))
+    (folder / "topics.tsv").write_text("q1\tcats\n")
+    (folder / "run.trec").write_text("".join(f"q1 Q0 d{n} {n + 1} {TEXTS - n} first\n" for n in numbers))
+    asking = ("--system", "http:m", "--batch-size", 20, "--concurrency", 2, "--timeout", 1, "--retries", 9, "--output", "out")
+    if name == "encode":
+        return ("encode", "docs.jsonl", *asking)
+    return ("rerank", "--run", "run.trec", "--topics", "topics.tsv", "--docs", "docs.jsonl", "--depth", TEXTS, *asking)
+
+
+def made(folder: Path, name: str) -> int:
+    """How many results there are in the end."""
+    if name == "rerank":
+        return sum(1 for _ in (folder / "out").open()) if (folder / "out").exists() else 0
+    from toolkit.formats.vectors import read_vectors_record
+
+    record = read_vectors_record(folder / "out")
+    return record["rows"] if record["complete"] else 0
+
+
+def outcome(number: int, what: tuple[str, str], folder: Path) -> Outcome:
+    """A command, a server that behaves in one way."""
     shutil.rmtree(folder, ignore_errors=True)
     prepare(folder)
-    behave, statuses = BEHAVIOURS[name]
+    (behave, statuses), (asked, name) = BAD[what], what
+    words, result = ASKING[asked]
     with serving(behave) as server:
         base = f"http://127.0.0.1:{server.server_address[1]}/v1"
         env = {**os.environ, "TANDEM_HOME": str(folder / "home"), "OPENAI_BASE_URL": base}
         start = time.monotonic()
-        done, problems = command("judge", *WHAT, *OPTIONS, cwd=folder, env=env)
+        done, problems = command(*words, cwd=folder, env=env)
         seconds = time.monotonic() - start
     problems += [f"status {done.returncode}"] if done.returncode not in statuses and not problems else []
     problems += [f"it took {seconds:.0f} s"] if seconds > PATIENCE else []
     problems += ["no error: line"] if done.returncode in (1, 2) and b"error: " not in done.stderr else []
-    problems += ["qrels of a failure"] if done.returncode and (folder / "out.txt").exists() else []
+    problems += ["results of a failure"] if done.returncode and (folder / result).exists() else []
     problems += ["nothing was asked"] if not server.requests else []
     held = [path.name for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     problems += [f"the key is in {held[0]}"] if held else []
     left = [path.name for path in folder.iterdir() if path.name.endswith((".part", ".partial"))]
     problems += [f"left behind: {left[0]}"] if left else []
     ending = "answers all the same" if done.returncode == 0 else "a line in time"
-    detail = f"{name}: {'; '.join(problems)} [{done.stderr.decode(errors='replace').strip()[-300:]}]"
-    return Outcome(number, "endpoint misbehaviours", "; ".join(problems) or ending, not problems, detail)
+    detail = f"{asked}, {name}: {'; '.join(problems)} [{done.stderr.decode(errors='replace').strip()[-300:]}]"
+    return Outcome(number, f"{asked} misbehaviours", "; ".join(problems) or ending, not problems, detail)
 
 
 def prepare(folder: Path) -> None:
