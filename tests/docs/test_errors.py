@@ -21,6 +21,7 @@ FENCE = re.compile(r"^```(sh|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
 ENTRIES = {title: FENCE.findall(text) for title, text in ENTRY.findall(PAGE)}
 RESOLVE = socket.getaddrinfo
+OF_SERVERS = ("The server answers with something else", "The server wants a key, and none is named")
 NOWHERE = "http://127.0.0.1:9"  # nobody listens there
 WITHOUT = {"Java, Lucene or BM25 is missing": "lucene", "A model needs packages": "dense"}
 
@@ -88,6 +89,21 @@ def test_a_refused_key_is_on_the_page(folder, home):
     )
 
 
+@pytest.mark.parametrize("title", OF_SERVERS)
+def test_what_a_server_of_vectors_may_say_is_on_the_page(folder, home, title):
+    (folder / "documents.jsonl").write_text('{"id": "d1", "text": "a"}\n')
+    wrong = lambda body: body | {"data": []}  # noqa: E731
+    script = Script(faults=[None, None], always=wrong) if title.startswith("The server answers") else Script(always=401)
+    with serving(script):
+        env = {**os.environ, "OPENAI_BASE_URL": script.base, "OPENAI_API_KEY": "k"}
+        system = "http:m" if title.startswith("The server answers") else f"http:m@{script.base}"
+        words = ("encode", "documents.jsonl", "--system", system, "--retries", "0", "--output", "v")
+        done = tandem(*words, cwd=folder, env=env)
+    assert done.returncode == 1
+    server = script.base.removesuffix("/v1")
+    assert [line.replace(server, "http://127.0.0.1") for line in done.stderr.splitlines()[-2:]] == shown(title)
+
+
 def test_a_gated_checkpoint_is_on_the_page(monkeypatch):
     from toolkit.models import hub
 
@@ -127,5 +143,5 @@ def caught(failing):
 
 
 def test_every_entry_of_the_page_is_provoked():
-    others = {"The key is missing or refused", "A checkpoint is gated", "Out of memory", "The disk is full"}
+    others = {"The key is missing or refused", "A checkpoint is gated", "Out of memory", "The disk is full", *OF_SERVERS}
     assert set(ENTRIES) == set(commands()) | others

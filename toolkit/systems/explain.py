@@ -16,7 +16,7 @@ from toolkit.models.checkpoints import check_usable, is_here
 from toolkit.models.encoders import LOADERS, load_encoder
 from toolkit.models.own_systems import no_tokens
 from toolkit.registry.choice import HUB_ID
-from toolkit.registry.system_kinds import parameters_as
+from toolkit.registry.system_kinds import SERVED, parameters_as
 
 FIELDS = "title and text are searched as two fields"
 PAIR = "two texts of one input, which the tokenizer divides with marks of its own"
@@ -27,6 +27,7 @@ NONE = {
     "bm25": WORDS,
     "bm25-fields": WORDS,
     "okapi": WORDS,
+    "rerankers": "they are the library's",
     "listwise": "they are those of a window of several passages",
     "judge": "a judge is sent a perspective and a document",
     "expander": "an expander is sent a question, as words",
@@ -146,6 +147,8 @@ def token_reader(spec: SystemSpec, trust_remote_code: bool) -> TokenReader:
     """Raises ToolkitError where the system has no tokens, or its checkpoint is not on this machine or does not load."""
     if spec.checkpoint.startswith(PYTHON):
         raise no_tokens(spec)
+    if spec.kind in SERVED and spec.loader == "endpoint":
+        raise ToolkitError("they are the server's")
     if spec.kind not in NONE:
         _check_here(spec)
         check_usable(spec, trust_remote_code=trust_remote_code)

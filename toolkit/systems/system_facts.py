@@ -85,6 +85,7 @@ def _facts(spec: SystemSpec) -> dict[str, str]:
         "access": "gated: wants HF_TOKEN, and its terms accepted on the hub" if spec.gated else "",
         "code": "wrong without the repository's own code: loaded with --trust-remote-code alone" if spec.remote_code else "",
         "loader": spec.loader,
+        "server": ", ".join(f"{name} {value}" for name, value in spec.server.items()),
         "papers": ", ".join(spec.papers),
         "printed": "; ".join(f"{paper}: {_printed(row)}" for paper, row in spec.printed.items()),
         "verified": VERIFIED[spec.verified],
