@@ -45,8 +45,9 @@ def diff(
     how   `measures`, `modes`, `depth`, `ids`, `unjudged`, `missing`, `test` (`default`, `randomisation`, `wilcoxon`, `t`),
           `samples`, `seed`
 
-    Columns: first, second, group, mode, measure, a, b, difference, relative, queries, low, high, effect, test, p, holm, up,
-    down, same. Empty where neither a benchmark nor qrels are given, and of runs that are identical. Raises ToolkitError.
+    Columns: first, second, group, mode, measure, a, b, difference, relative, queries, low, high, detectable, effect, test, p,
+    holm, up, down, same. Empty where neither a benchmark nor qrels are given, and of runs that are identical. Raises
+    ToolkitError.
     """
     import pandas
 

@@ -45,7 +45,7 @@ OTHER = {
     "--qrels": {"diversify": "of --tune", "runs verify": "is itself verified"},
     "--query": {"systems explain": "an id"},
     "--rerank": {"experiment": "several"},
-    "--run": {"evaluate": "several"},
+    "--run": {"evaluate": "several", "analyze power": "several, whose differences are drawn"},
     "--seed": {"judge": "none, unless given"},
     "--system": {"benchmarks published": "of a paper's table", "search": "several with --fuse", "cite": "several"},
     "--to": {"benchmarks export": "a folder", "runs convert": "a form"},

@@ -260,9 +260,14 @@ def significance_options(group: argparse._ArgumentGroup) -> None:
         default="default",
         help="default: Wilcoxon for measures over pairs of modes, randomisation for the others",
     )
-    samples = "draws of randomisation and bootstrap (default: 10000)"
-    group.add_argument("--samples", type=int, default=10_000, metavar="N", help=samples)
+    samples_option(group, 10_000)
     seed_option(group)
+
+
+def samples_option(group: argparse._ActionsContainer, default: int) -> None:
+    """`--samples`."""
+    text = f"draws of randomisation and bootstrap (default: {default})"
+    group.add_argument("--samples", type=int, default=default, metavar="N", help=text)
 
 
 def seed_option(group: argparse._ActionsContainer) -> None:

@@ -57,6 +57,24 @@ def test_the_best_is_marked_and_what_does_not_differ_significantly_from_it(compa
     assert marks == {"a": (1.0, BEST), "b": (0.5, ""), "c": (0.975, ALIKE)}
 
 
+def test_systems_that_cannot_be_told_apart_share_their_ranks(compared):
+    table = next(table for table in report(compared).tables if table.name.endswith(".ranks"))
+    (block,) = [block for block in table.blocks if block.heading == "RR"]
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in block.rows}
+    # of 20 core queries c has the gold document second in one: mean 0.025, t (2.0930 + 0.8610), standard error 0.025
+    assert rows["a"][:4] == ["1-2", rows["a"][1], "1.0000", "-"]
+    assert rows["c"] == ["1-2", rows["c"][1], "0.9750", "0.0250 <", "0.0738"]
+    assert rows["b"] == ["3", "0.000", "0.5000", "0.5000", "-"]  # every query differs alike: any difference would show
+    # a core query is in no resample with a probability of 0.95 ** 20 = 0.36, and then both are best
+    assert float(rows["a"][1]) == pytest.approx(0.64 + 0.36 / 2, abs=0.03)
+    assert float(rows["a"][1]) + float(rows["c"][1]) == pytest.approx(1, abs=0.001)
+
+
+def test_one_run_has_no_ranks():
+    made = report(collect([ranked("a")], qrels=QRELS, measures=["RR"]))
+    assert not any(table.name.endswith(".ranks") for table in made.tables)
+
+
 def test_nobody_is_best_where_all_are_equal(compared):
     (table, *_) = report(compared).tables
     assert {its["P@2"].mark for its in cells(table).values()} == {""}

@@ -1,10 +1,11 @@
-"""measure what order, wording and overlap do to runs, and what instructions are made of"""
+"""measure what order, wording and overlap do to runs, what instructions are made of, and what differences show"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
@@ -17,11 +18,13 @@ from toolkit.options import (
     measure_option,
     mode_option,
     qrels_option,
+    samples_option,
     seed_option,
     systems_option,
+    table_options,
     topics_option,
 )
-from toolkit.shell import command, guard, note, subcommands
+from toolkit.shell import command, guard, note, subcommands, write_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
         stance_options,
         crosslingual_options,
         measures_options,
+        power_options,
     ):
         options(add)
     return made
@@ -324,6 +328,50 @@ def run_measures(args: argparse.Namespace) -> None:
             note(line)
     with open_output(args.output) as file:
         file.write(render(rows, notes, args.format).encode())
+
+
+def power_options(add: Add) -> None:
+    sub = add("power", "find the smallest difference that a benchmark shows, and how many core queries others need", run_power)
+    judged_by(sub, None)
+    sub.add_argument(
+        "--run",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="RUN",
+        help="run files of systems like yours, two or more: differences between them are drawn (default: the registered runs)",
+    )
+    measure_option(sub)
+    sub.add_argument(
+        "--difference",
+        nargs="+",
+        action="extend",
+        type=float,
+        default=[],
+        metavar="X",
+        help="differences of a measure whose number of core queries is wanted (default: 0.01 0.02 0.05)",
+    )
+    share = "in which share of samples a difference is to be shown (default: 0.8)"
+    sub.add_argument("--power", type=float, default=0.8, metavar="P", help=share)
+    samples_option(sub, 1000)
+    seed_option(sub)
+    table_options(sub)
+
+
+def run_power(args: argparse.Namespace) -> None:
+    from toolkit.analyze.power import DIFFERENCES, power, registered_runs, to_table
+    from toolkit.evaluate.evaluation import prepare
+
+    if args.qrels and not args.run:
+        raise ToolkitError("no run is named", "--run RUN RUN: registered runs are of benchmarks")
+    files = args.run or registered_runs(args.benchmark)
+    modes = args.modes and dict(args.modes)
+    prepared = prepare(files, args.benchmark, args.qrels, None, "tandem", modes=modes, apart=True)
+    how = {"differences": args.difference or DIFFERENCES, "share": args.power, "samples": args.samples, "seed": args.seed}
+    rows = power(prepared, measures=args.measures, **how)
+    names = [run.tag for run in named_apart(list(prepared.runs))] if args.run else [Path(file).name for file in files]
+    notes = [f"runs: {', '.join(names)}", *prepared.judgments.notes]
+    write_tables(to_table(rows, len(files), args.power, notes), args)
 
 
 def stance_options(add: Add) -> None:

@@ -48,6 +48,7 @@ class Change:
     relative    (b - a) / |a|: positive where b is larger, below 0 too; NaN where a is 0
     queries     how many were compared
     low, high   the 95 % interval of the difference, by bootstrap over core queries
+    detectable  the smallest true difference that so many core queries show in 80 % of all samples; NaN where nothing differs
     effect      Cohen's d of the paired differences
     test        which test gave p: `randomisation`, `wilcoxon`, `t`
     holm        p adjusted for all numbers of the same group
@@ -64,6 +65,7 @@ class Change:
     queries: int
     low: float
     high: float
+    detectable: float
     effect: float
     test: str
     p: float

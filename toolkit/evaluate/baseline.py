@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run
-from toolkit.core.scores import Change, Place, Score
+from toolkit.core.scores import PAIRED, Change, Place, Score
 from toolkit.evaluate.comparison import LEVEL, compare
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.score_table import SIGNIFICANT
 from toolkit.evaluate.scoring import AVERAGE, SCORE, TOGETHER, MeasureSet
+from toolkit.measures.estimates import POWER
 
 NAMES = {"randomisation": "Fisher's randomisation", "wilcoxon": "Wilcoxon's signed ranks", "t": "paired t"}
 
@@ -61,7 +62,7 @@ def against(
         changes |= {(run.tag, change.group, change.mode, change.measure): change for change in compared}
         changes |= _scores_of_groups(run.tag, compared, judgments, chosen)
         notes |= dict.fromkeys(compared_runs.notes)
-    return changes, [*_notes(first.tag, changes.values(), baseline.samples), *notes]
+    return changes, [*_notes(first.tag, list(changes.values()), baseline.samples), *notes]
 
 
 def _scores_of_groups(tag: str, changes: Iterable[Change], judgments: Judgments, chosen: MeasureSet) -> dict[Place, Change]:
@@ -74,7 +75,7 @@ def _scores_of_groups(tag: str, changes: Iterable[Change], judgments: Judgments,
     }
 
 
-def _notes(name: str, changes: Iterable[Change], samples: int) -> Iterator[str]:
+def _notes(name: str, changes: Sequence[Change], samples: int) -> Iterator[str]:
     tested: dict[str, dict[str, None]] = {}
     for change in changes:
         tested.setdefault(change.test, {})[change.measure] = None
@@ -83,7 +84,23 @@ def _notes(name: str, changes: Iterable[Change], samples: int) -> Iterator[str]:
         f"against {name}: * where p is below {SIGNIFICANT} after Holm's correction over the numbers of a group in one run; "
         f"two-sided, over core queries: {tests}"
     )
+    yield from _small(changes)
     yield f"[low, high]: {100 * LEVEL:g} % interval of the difference from {name}, from {samples:,} resamples of core queries"
+
+
+def _small(changes: Iterable[Change]) -> Iterator[str]:
+    """The differences that are smaller than what the core queries show reliably, significant or not."""
+    small = [change for change in changes if 0 < abs(change.difference) < change.detectable]
+    if small:
+        named = (
+            " ".join(filter(None, (change.group, change.measure, change.mode.replace(PAIRED, ""))))
+            + f" {change.difference:+.4f} (detectable {change.detectable:.4f})"
+            for change in sorted(small, key=lambda change: change.group != AVERAGE)
+        )
+        yield (
+            f"below the smallest difference that the core queries show with {100 * POWER:g} % power: {three(named)}; "
+            "tandem analyze power says how many core queries would"
+        )
 
 
 def untested(rows: Iterable[Score], changes: Mapping[Place, Change]) -> list[str]:

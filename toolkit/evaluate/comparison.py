@@ -16,6 +16,7 @@ from toolkit.core.scores import Change
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.paired_values import Key, PairedValues, paired_values, with_score
 from toolkit.evaluate.scoring import AVERAGE, MeasureSet
+from toolkit.measures.estimates import Estimate, average, of_core_queries
 from toolkit.measures.evaluation import PAIRED
 from toolkit.measures.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
 
@@ -153,7 +154,17 @@ def _changes(
     cores = {key: column.cores for key, column in columns.items()}
     p = _p_values(differences, cores, _together(columns, "query_ids"), test, samples, seed)
     return [
-        _change(group, key, _mean(column.a), _mean(column.b), differences[key], resampled[key], _test_of(*key, test), p[key])
+        _change(
+            group,
+            key,
+            _mean(column.a),
+            _mean(column.b),
+            differences[key],
+            resampled[key],
+            of_core_queries(differences[key], cores[key]),
+            _test_of(*key, test),
+            p[key],
+        )
         for key, column in columns.items()
     ]
 
@@ -163,7 +174,15 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _change(
-    group: str, key: Key, a: float, b: float, differences: np.ndarray, resampled: np.ndarray, test: str, p: float
+    group: str,
+    key: Key,
+    a: float,
+    b: float,
+    differences: np.ndarray,
+    resampled: np.ndarray,
+    estimate: Estimate,
+    test: str,
+    p: float,
 ) -> Change:
     low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     up, down = int((differences > 0).sum()), int((differences < 0).sum())
@@ -178,6 +197,7 @@ def _change(
         queries=len(differences),
         low=float(low),
         high=float(high),
+        detectable=estimate.detectable(),
         effect=effect_size(differences),
         test=test,
         p=p,
@@ -214,7 +234,8 @@ def _averages(tables, test: str, samples: int, seed: int) -> list[Change]:
     for key, groups in parts.items():
         a, b = (math.fsum(_mean(getattr(column, name)) for column, _ in groups) / len(groups) for name in ("a", "b"))
         resampled = np.mean([means for _, means in groups], axis=0)
-        rows.append(_change(AVERAGE, key, a, b, weighted[key], resampled, _test_of(*key, test), p[key]))
+        estimate = average([of_core_queries(column.differences, column.cores) for column, _ in groups])
+        rows.append(_change(AVERAGE, key, a, b, weighted[key], resampled, estimate, _test_of(*key, test), p[key]))
     return rows
 
 

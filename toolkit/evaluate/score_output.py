@@ -10,7 +10,7 @@ from toolkit.core.tabular import to_csv, to_json
 from toolkit.evaluate.score_table import PAIRED, lay_out, to_latex, to_text
 
 COLUMNS = ("run", "group", "mode", "measure", "value", "queries")
-CHANGES = ("difference", "low", "high", "p", "holm")  # from a baseline
+CHANGES = ("difference", "low", "high", "detectable", "p", "holm")  # from a baseline
 
 
 def render(scores: Scores, format: str, *, by_query: bool = False, width: int | None = None) -> str:

@@ -31,12 +31,17 @@ def randomisation(differences: np.ndarray, *, samples: int = 10_000, seed: int =
     tolerance = TOLERANCE * max(len(differences), 1)
     exact = len(moved) <= EXACT
     extreme, total = np.zeros(differences.shape[1]), 0
-    for signs in _all_signs(len(moved)) if exact else _drawn_signs(len(moved), samples, np.random.default_rng(seed)):
+    for signs in assignments(len(moved), samples, np.random.default_rng(seed)):
         # a flipped query takes its difference away twice
         sums = moved.sum(axis=0) - 2 * (signs @ moved)
         extreme += np.count_nonzero(np.abs(sums) >= observed - tolerance, axis=0)
         total += len(signs)
     return extreme / total if exact else (1 + extreme) / (1 + total)
+
+
+def assignments(n: int, samples: int, generator: np.random.Generator) -> Iterator[np.ndarray]:
+    """(rows, n) float64 of 0 and 1, which of n differences are flipped: every assignment up to 16, else `samples` drawn."""
+    return _all_signs(n) if n <= EXACT else _drawn_signs(n, samples, generator)
 
 
 def _all_signs(n: int) -> Iterator[np.ndarray]:

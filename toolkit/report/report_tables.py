@@ -11,6 +11,7 @@ from toolkit.evaluate.scoring import INTERVAL, is_ranked
 from toolkit.measures.evaluation import PAIRED
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.paper_section import claims_table, published_table
+from toolkit.report.rank_table import ranked
 from toolkit.report.run_facts import headings
 from toolkit.report.significance import by_heading, marks
 from toolkit.report.text_table import Block, Cell, Head, Table, figure, score, words
@@ -20,6 +21,13 @@ TESTED = (
     f"{MARKED}; underlined: not significantly different from it (p of 0.05 or more: Wilcoxon for measures over pairs of modes, "
     "randomisation for others, over core queries, Holm's correction over the systems of the kind; what is no mean over the "
     "queries of every group is not tested). Scores are fractions."
+)
+
+RANKS = (
+    "Rank: those that tests over core queries do not rule out (95 % interval, one system at a time; its comparisons with all "
+    "others are corrected by steps); systems that share ranks are tied, as far as these core queries show. Won: the share of "
+    "2,000 resamples of core queries in which the system is best. Behind: the best score minus its own; < where that is less "
+    "than detectable, the smallest difference that so many core queries show with 80 % power."
 )
 
 
@@ -43,6 +51,7 @@ def section(model: ReportModel, *, missing: str = "worst", published: bool = Fal
     """All tables of a benchmark's runs; published, claims  also those of `toolkit.report.paper_section`."""
     more = [published_table(model, missing=missing)] if published else []
     more += [claims_table(model, missing=missing)] if claims else []
+    more += [ranks(model)] if len(model.runs) > 1 else []
     more += [cost(model), coverage(model)]
     others = [references(model)] if any(facts.references for facts in model.runs) else []
     main = main_table(model, missing=missing)
@@ -113,6 +122,28 @@ def _reference_rows(facts: RunFacts, group: str, columns: Sequence[tuple[str, st
 def _row(name: str, rows: Iterable, group: str, columns: Sequence[tuple[str, str]]) -> tuple[Cell, ...]:
     values = {(row.measure, row.mode): row.value for row in rows if row.group == group}
     return (words(name), *(score(values.get(column)) for column in columns))
+
+
+def ranks(model: ReportModel) -> Table:
+    """The systems in the order of their scores, with the ranks that each may have, measure by measure."""
+    columns = [Head("", "rank", False), Head("", "won"), Head("", "score"), Head("", "behind"), Head("", "detectable")]
+    blocks = []
+    for key, systems in ranked(model).items():
+        rows = (
+            (
+                words(each.name),
+                words(str(each.rank)),
+                figure(each.rank.won, "{:.3f}"),
+                score(each.score),
+                figure(each.behind, "{:.4f} <" if each.below else "{:.4f}"),
+                score(each.detectable),
+            )
+            for each in systems
+        )
+        blocks.append(Block(" ".join(filter(None, (key.measure, key.mode.replace(PAIRED, "")))), tuple(rows)))
+    head_row = (Head("", "system", False), *columns)
+    title = f"{model.name}: ranks"
+    return Table(f"{model.name}.ranks", title, RANKS, head_row, tuple(blocks), warning(model))
 
 
 def headline(model: ReportModel) -> list[tuple[str, str]]:

@@ -56,7 +56,7 @@ def marks(model: ReportModel, group: str, *, missing: str = "worst", tested: boo
 
 def _alike(model: ReportModel, pairs: Mapping[tuple[str, str], list[Key]], missing: str) -> dict[tuple[str, Key], str]:
     """(run, number) -> `alike` for those whose difference from the best may be chance."""
-    tested = _of_every_group(model)
+    tested = tested_measures(model)
     runs = {facts.name: facts.run for facts in model.runs}
     p: dict[tuple[str, Key], dict[str, float]] = defaultdict(dict)  # (best, number) -> run -> p
     wanted = {pair: [key for key in keys if key.measure in tested] for pair, keys in pairs.items()}
@@ -77,7 +77,7 @@ def _alike(model: ReportModel, pairs: Mapping[tuple[str, str], list[Key]], missi
     return alike
 
 
-def _of_every_group(model: ReportModel) -> set[str]:
+def tested_measures(model: ReportModel) -> set[str]:
     """The measures that every group has values of, query by query: only means of these can be tested."""
     parts = [part.group for part in model.judgments.parts]
     keys = {key for facts in model.runs for key in facts.values}
