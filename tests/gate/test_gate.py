@@ -138,7 +138,7 @@ def test_exit_status_and_files(tmp_path):
     ("words", "message"),
     [
         (["nothing.trec"], "no file nothing.trec"),
-        ([BM25, "--min-effect", "x"], "argument --min-effect: 'x' is no number: X, or MEASURE=X"),
+        ([BM25, "--min-effect", "x"], "--min-effect: 'x' is no number: X, or MEASURE=X"),
         ([BM25, "--min-effect", "-1"], "the smallest effect is -1.0"),
         ([BM25, "--min-effect", "nan"], "the smallest effect is nan"),
         ([BM25, "--min-effect", "AP=0.1"], "AP is not compared"),
