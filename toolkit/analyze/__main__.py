@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
@@ -333,24 +332,12 @@ def run_measures(args: argparse.Namespace) -> None:
 def power_options(add: Add) -> None:
     sub = add("power", "find the smallest difference that a benchmark shows, and how many core queries others need", run_power)
     judged_by(sub, None)
-    sub.add_argument(
-        "--run",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="RUN",
-        help="run files of systems like yours, two or more: differences between them are drawn (default: the registered runs)",
-    )
+    several = {"nargs": "+", "action": "extend", "default": []}
+    runs = "run files of systems like yours, two or more: differences between them are drawn (default: the registered runs)"
+    sub.add_argument("--run", metavar="RUN", help=runs, **several)
     measure_option(sub)
-    sub.add_argument(
-        "--difference",
-        nargs="+",
-        action="extend",
-        type=float,
-        default=[],
-        metavar="X",
-        help="differences of a measure whose number of core queries is wanted (default: 0.01 0.02 0.05)",
-    )
+    wanted = "differences of a measure whose number of core queries is wanted (default: 0.01 0.02 0.05)"
+    sub.add_argument("--difference", type=float, metavar="X", help=wanted, **several)
     share = "in which share of samples a difference is to be shown (default: 0.8)"
     sub.add_argument("--power", type=float, default=0.8, metavar="P", help=share)
     samples_option(sub, 1000)
@@ -359,19 +346,12 @@ def power_options(add: Add) -> None:
 
 
 def run_power(args: argparse.Namespace) -> None:
-    from toolkit.analyze.power import DIFFERENCES, power, registered_runs, to_table
-    from toolkit.evaluate.evaluation import prepare
+    from toolkit.analyze.power import DIFFERENCES, power_table
 
-    if args.qrels and not args.run:
-        raise ToolkitError("no run is named", "--run RUN RUN: registered runs are of benchmarks")
-    files = args.run or registered_runs(args.benchmark)
+    how = {"measures": args.measures, "share": args.power, "samples": args.samples, "seed": args.seed}
     modes = args.modes and dict(args.modes)
-    prepared = prepare(files, args.benchmark, args.qrels, None, "tandem", modes=modes, apart=True)
-    how = {"differences": args.difference or DIFFERENCES, "share": args.power, "samples": args.samples, "seed": args.seed}
-    rows = power(prepared, measures=args.measures, **how)
-    names = [run.tag for run in named_apart(list(prepared.runs))] if args.run else [Path(file).name for file in files]
-    notes = [f"runs: {', '.join(names)}", *prepared.judgments.notes]
-    write_tables(to_table(rows, len(files), args.power, notes), args)
+    differences = args.difference or DIFFERENCES
+    write_tables(power_table(args.run, args.benchmark, args.qrels, modes, differences=differences, **how), args)
 
 
 def stance_options(add: Add) -> None:

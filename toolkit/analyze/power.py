@@ -12,7 +12,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.resources import shipped
 from toolkit.core.runs import Run
 from toolkit.core.scores import AVERAGE, PAIRED
-from toolkit.evaluate.evaluation import Evaluation
+from toolkit.evaluate.evaluation import Evaluation, prepare
 from toolkit.evaluate.paired_values import Key, paired_values
 from toolkit.evaluate.scoring import is_ranked
 from toolkit.measures.estimates import LEVEL, MOST, POWER, Estimate, average, of_core_queries
@@ -162,6 +164,27 @@ class Resampled:
 def _median(numbers: Sequence[int | None]) -> int | None:
     found = median([math.inf if number is None else number for number in numbers]) if numbers else math.inf
     return math.ceil(found) if math.isfinite(found) else None
+
+
+def power_table(
+    runs: Sequence[str],
+    benchmark: str | None,
+    qrels: Sequence[str] | None = None,
+    modes: Mapping[str, str] | None = None,
+    *,
+    share: float = POWER,
+    **how: Any,
+) -> Table:
+    """The same for run files (the registered ones where none are named) and what judges them, as `evaluate` takes it.
+
+    how  as of `power`
+    """
+    if qrels and not runs:
+        raise ToolkitError("no run is named", "--run RUN RUN: registered runs are of benchmarks")
+    files = runs or registered_runs(benchmark)
+    prepared = prepare(files, benchmark, qrels, None, "tandem", modes=modes, apart=True)
+    notes = [f"runs: {', '.join(Path(file).name for file in files)}", *prepared.judgments.notes]
+    return to_table(power(prepared, share=share, **how), len(files), share, notes)
 
 
 def to_table(rows: Sequence[Power], runs: int, share: float, notes: Sequence[str] = ()) -> Table:
