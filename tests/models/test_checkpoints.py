@@ -137,14 +137,14 @@ def test_an_adapter_wants_a_base_and_a_base_an_adapter(bert, tmp_path):
         locate(tiny.tiny_spec(pickled, base=str(bert)))
 
 
-def test_pickled_weights_are_refused(bert, tmp_path):
+def test_a_folder_without_weights_is_refused(bert, tmp_path):
     folder = shutil.copytree(bert, tmp_path / "pickled")
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    (folder / "model.safetensors").rename(folder / "weights.pt")
     with pytest.raises(ToolkitError) as caught:
         locate(tiny.tiny_spec(folder))
     assert caught.value.lines() == [
-        f"error: {folder} has pickled weights only (pytorch_model.bin)",
-        "hint:  pickles can run code and are not loaded: convert them to safetensors",
+        f"error: {folder} has no safetensors, and no pytorch_model.bin or GGUF file in their place",
+        "hint:  is it complete?",
     ]
 
 
@@ -339,16 +339,30 @@ def test_sharded_weights_come_with_their_list(home, tmp_path):
     assert count_parameters(kept) == count_parameters(whole)
 
 
-def test_repositories_that_have_pickles_only_or_do_not_fit_are_refused_before_a_download(home, bert, tmp_path):
+def test_pickles_are_taken_and_converted_at_a_pinned_revision_alone(home, bert, tmp_path):
+    import torch
+    from safetensors.torch import load_file
+
     folder = shutil.copytree(bert, tmp_path / "pickled")
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
     with serving(hub_files(folder)) as files:
-        out, _ = located(files.base, COMMIT)
+        out, _ = located(files.base, "")
         assert out == [
-            f"error: org/tiny at {COMMIT[:12]} has pickled weights only (pytorch_model.bin)",
-            "hint:  pickles can run code and are not loaded: convert them, and name the folder as the system",
+            f"error: org/tiny at {COMMIT[:12]} has pickled weights (pytorch_model.bin), and no revision is pinned",
+            "hint:  say `revision` in an entry of your own (--systems): a pickle is read, as tensors alone, at a pinned one",
         ]
         assert not any("resolve" in path for path, _ in files.requests)
+        out, _ = located(files.base, COMMIT)
+    made = home / "models" / "org--tiny" / COMMIT
+    assert out == [str(made)]
+    assert {path.suffix for path in made.iterdir() if path.suffix in (".bin", ".safetensors")} == {".safetensors"}
+    expected = load_file(bert / "model.safetensors")
+    assert all(torch.equal(value, expected[name]) for name, value in load_file(made / "model.safetensors").items())
+    assert "pytorch_model.bin" in (made / "pickled.sha256").read_text()
+
+
+def test_repositories_that_do_not_fit_are_refused_before_a_download(home, bert):
     huge = [{"rfilename": "config.json", "size": 10}, {"rfilename": "model.safetensors", "size": 10**18}]
     with serving(hub_files(bert, siblings=huge)) as files:
         out, _ = located(files.base, COMMIT)

@@ -327,20 +327,11 @@ def test_what_was_loaded_from_the_hub_is_known_by_its_commit(home, bert):
 
 
 def test_what_sentence_transformers_would_load_without_a_word_is_refused(bert, tmp_path):
-    import torch
-    from safetensors.torch import load_file
-
     short = tiny.sentence_modules(shutil.copytree(bert, tmp_path / "short"), "max")
     told = json.loads((short / "config.json").read_text())
     tiny.write_json(short / "config.json", told | {"num_hidden_layers": 3})
     with pytest.raises(ToolkitError, match="lacks 16 weights of BertModel"):
         encoder_of(short, pooling="own")
-    pickled = tiny.sentence_modules(shutil.copytree(bert, tmp_path / "pickled"), "max", dense=8)
-    weights = pickled / "2_Dense" / "model.safetensors"
-    torch.save(load_file(weights), weights.with_name("pytorch_model.bin"))
-    weights.unlink()
-    with pytest.raises(ToolkitError, match="2_Dense has pickled weights only"):
-        encoder_of(pickled, pooling="own")
 
 
 def test_a_projection_that_does_not_fit_is_one_line(bert, tmp_path):
@@ -352,10 +343,9 @@ def test_a_projection_that_does_not_fit_is_one_line(bert, tmp_path):
     assert "\n" not in caught.value.message
 
 
-def test_a_projection_with_pickled_weights_is_refused(bert, tmp_path):
+def test_a_projection_without_weights_is_refused(bert, tmp_path):
     folder = tiny.sentence_modules(shutil.copytree(bert, tmp_path / "dense"), dense=8)
-    weights = folder / "2_Dense" / "model.safetensors"
-    weights.rename(weights.with_name("pytorch_model.bin"))
+    (folder / "2_Dense" / "model.safetensors").unlink()
     with pytest.raises(ToolkitError, match="2_Dense has no model"):
         encoder_of(folder)
 

@@ -13,6 +13,7 @@ EXTRAS = {
     "rerank": ("rerankers",),
     "web": ("html2text", "readability"),
     "ray": ("ray",),
+    "gguf": ("gguf",),
 }
 
 

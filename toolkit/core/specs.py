@@ -145,6 +145,8 @@ class SystemSpec:
                         name apart
     source, notes       where the facts were read, and what a user should know
     verified            how far it was checked: `run`, `tiny checkpoint` or `facts only`
+    like                of a user's entry: the entry that it has all from but what it says itself, see `registry.loader`
+    override            of a user's entry: it stands in the place of one of ours that has its name
     """
 
     name: str
@@ -170,6 +172,8 @@ class SystemSpec:
     source: str = ""
     notes: str = ""
     verified: str = "facts only"
+    like: str = ""
+    override: bool = False
 
     def __post_init__(self):
         for paper, row in self.printed.items():
@@ -179,6 +183,16 @@ class SystemSpec:
                     f"system {self.name}: how {paper} prints it is not understood",
                     "printed: {PAPER: {name: N, kind: K, mode: M}}",
                 )
+
+    @property
+    def entry_facts(self) -> dict[str, Any]:
+        """What records say of a user's entry beside its name: what it is like, and that it stands in place of one of ours."""
+        return {**({"like": self.like} if self.like else {}), **({"override": True} if self.override else {})}
+
+    def recipe_of(self, kind: str) -> str:
+        """The one recipe that makes it a system of another kind; empty where none does, or several do."""
+        found = [name for name, recipe in self.recipes.items() if recipe.get("kind") == kind]
+        return found[0] if len(found) == 1 else ""
 
     def with_recipe(self, name: str) -> SystemSpec:
         """The same system as another recipe sends it. ToolkitError for one that is not known or not published."""

@@ -89,7 +89,14 @@ class Expander:
     def facts(self) -> dict[str, Any]:
         """For the record: system, model, prompt, and what was asked."""
         spec, usage = self.spec, self.llm.usage.facts()
-        return {"name": spec.name, "method": spec.kind, **self.llm.facts(), **self.prompt.facts(spec), "usage": usage}
+        return {
+            "name": spec.name,
+            **spec.entry_facts,
+            "method": spec.kind,
+            **self.llm.facts(),
+            **self.prompt.facts(spec),
+            "usage": usage,
+        }
 
 
 def load_expander(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> Expander:

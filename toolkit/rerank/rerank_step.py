@@ -238,6 +238,7 @@ class Rerank(Step):
         spec = self.spec
         return {
             "name": spec.name,
+            **spec.entry_facts,
             "method": spec.kind,
             **model_identity(spec),
             **({"recipe": spec.recipe} if spec.recipe else {}),

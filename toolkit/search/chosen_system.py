@@ -54,7 +54,7 @@ class Chosen:
 
     def facts(self) -> dict[str, Any]:
         """What a run's record says of it before it has searched."""
-        spec, facts = self.spec, {"name": self.tag, "method": self.spec.kind}
+        spec, facts = self.spec, {"name": self.tag, **self.spec.entry_facts, "method": self.spec.kind}
         facts |= model_identity(spec)
         facts |= {"templates": dict(spec.templates)} if spec.checkpoint or spec.templates else {}
         facts |= {"recipe": spec.recipe} if spec.recipe else {}

@@ -3,6 +3,8 @@
 examples:
   tandem systems list --kind dense --paper infosearch
   tandem systems show e5-mistral-7b-instruct
+  tandem systems fetch smollm2-135m-instruct
+  tandem systems convert contriever --to contriever-safetensors
   tandem systems check python:my_model:load
   tandem systems explain bge-large-en-v1.5 --recipe infosearch --topics infosearch-mini --query audience-001-1
 """
@@ -47,13 +49,17 @@ def parser() -> argparse.ArgumentParser:
     table_options(list_parser, numbers=False, tsv=True)
     show_parser = add("show", "show all that is known of one system", show)
     check_parser = add("check", "verify that an object of your own does what its methods have to", check)
+    fetch_parser = add("fetch", "download a system's checkpoint, as its first use would", fetch)
+    convert_parser = add("convert", "write a checkpoint as safetensors that keep the entry", convert)
+    convert_parser.add_argument("--to", required=True, metavar="DIR", help="a new folder, which is a system itself")
     explain_parser = add("explain", "show exactly what a system is sent for a query: text, token ids, digest", explain)
-    for sub in (show_parser, explain_parser):
+    for sub in (show_parser, explain_parser, fetch_parser, convert_parser):
         sub.add_argument("name", metavar="NAME", help="a system, a folder, or a Hugging Face id")
-        recipe_option(sub)
+        if sub in (show_parser, explain_parser):
+            recipe_option(sub)
         sub.add_argument("--kind", metavar="K", help="what a folder or id is that no entry knows (default: dense)")
     check_parser.add_argument("name", metavar="python:MODULE:FACTORY", help="the object, or an entry whose checkpoint it is")
-    for sub in (list_parser, show_parser, check_parser, explain_parser):
+    for sub in (list_parser, show_parser, check_parser, explain_parser, fetch_parser, convert_parser):
         systems_option(sub)
     what = explain_parser.add_argument_group("what is sent")
     topics_option(what, required=True)
@@ -64,6 +70,7 @@ def parser() -> argparse.ArgumentParser:
     passage = "what is sent of a document, with {contents}, {title} or {text} (default: the system's)"
     what.add_argument("--passage-template", metavar="T", help=passage)
     remote_code_option(what)
+    remote_code_option(fetch_parser)
     return result
 
 
@@ -103,6 +110,21 @@ def check(args: argparse.Namespace) -> int:
     for one in checks:
         print(f"{'FAIL' if one.problem else 'ok'}\t{one.method}\t{one.what}{f': {one.problem}' if one.problem else ''}")
     return int(any(one.problem for one in checks))
+
+
+def fetch(args: argparse.Namespace) -> None:
+    from toolkit.systems.checkpoint_files import fetch_checkpoint
+
+    spec = registry.choose_system(args.name, files=args.systems, kind=args.kind)
+    for folder in fetch_checkpoint(spec, trust_remote_code=args.trust_remote_code):
+        print(folder)
+
+
+def convert(args: argparse.Namespace) -> None:
+    from toolkit.systems.checkpoint_files import convert_checkpoint
+
+    spec = registry.choose_system(args.name, files=args.systems, kind=args.kind)
+    print(convert_checkpoint(spec, args.to))
 
 
 def explain(args: argparse.Namespace) -> None:

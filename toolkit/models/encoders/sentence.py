@@ -50,7 +50,7 @@ def load_model(
         places = [inside(folder, entry["path"]) for entry in read_json(folder / "modules.json", [])] or [folder]
     for place in places:
         if (place / "pytorch_model.bin").exists() and not any(place.glob(WEIGHTS)):
-            raise ToolkitError(f"{place} has pickled weights only", "they are not loaded: convert them to safetensors")
+            raise ToolkitError(f"{place} has pickled weights only", "`tandem systems convert` writes safetensors")
     import_transformers()
     try:
         import sentence_transformers

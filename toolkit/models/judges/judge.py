@@ -134,7 +134,14 @@ class Judge:
         prompt = self.prompt.facts(self.spec) if self.prompt else {}
         counts = dict(vars(self.counts))
         counts["shortened"] += getattr(self.llm.backend, "truncated", 0)  # a model that reads tokens truncates them itself
-        return {**self.llm.facts(), **prompt, **settings, "judgments": counts, "usage": self.llm.usage.facts()}
+        return {
+            **self.spec.entry_facts,
+            **self.llm.facts(),
+            **prompt,
+            **settings,
+            "judgments": counts,
+            "usage": self.llm.usage.facts(),
+        }
 
     def remark(self) -> str:
         """What is to be said before its judgments are set beside published ones; empty where nothing is."""

@@ -1,0 +1,217 @@
+"""Pickled weights are read as tensors alone and converted; what could run code is refused by torch itself."""
+
+import os
+import pickle
+import shutil
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tiny
+from command import tandem
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import Input
+from toolkit.core.yaml_json import read_yaml
+from toolkit.models.checkpoints import check_usable, locate
+from toolkit.models.conversion import PICKLES, pickles_of, read_pickled
+from toolkit.models.encoders import load_encoder
+from toolkit.registry import choose_system
+
+pytestmark = pytest.mark.model
+
+INPUTS = [Input("", text) for text in tiny.TEXTS]
+
+
+class Malicious:
+    """Runs a command as soon as it is unpickled, as the pickles of attackers do."""
+
+    def __init__(self, command):
+        self.command = command
+
+    def __reduce__(self):
+        return os.system, (self.command,)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return tiny.tiny_bert(tmp_path_factory.mktemp("bert") / "bert")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("TANDEM_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def pickled_copy(folder, target, shards=1):
+    """A checkpoint with its weights in PyTorch's form instead, in one file or several."""
+    import torch
+    from safetensors.torch import load_file
+
+    shutil.copytree(folder, target)
+    weights = load_file(target / "model.safetensors")
+    (target / "model.safetensors").unlink()
+    names = sorted(weights)
+    for number in range(shards):
+        part = {name: weights[name] for name in names[number::shards]}
+        name = "pytorch_model.bin" if shards == 1 else f"pytorch_model-{number + 1:05}-of-{shards:05}.bin"
+        torch.save(part, target / name)
+    return target
+
+
+def vectors(folder, **how):
+    parameters = {"pooling": "mean", "similarity": "cos", **how}
+    return load_encoder(tiny.tiny_spec(folder, parameters=parameters)).encode(INPUTS, "query")
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_pickled_weights_give_the_vectors_of_the_same_weights_as_safetensors(home, bert, tmp_path, shards):
+    folder = pickled_copy(bert, tmp_path / "pickled", shards)
+    before = sorted(folder.rglob("*"))
+    assert np.array_equal(vectors(folder), vectors(bert))
+    assert sorted(folder.rglob("*")) == before  # nothing is written into a user's folder
+    made = locate(tiny.tiny_spec(folder))
+    assert made.parent == home / "converted"
+    assert len(list(made.glob("*.safetensors"))) == shards
+    assert not list(made.glob("*.bin"))
+    assert len((made / PICKLES).read_text().splitlines()) == shards
+
+
+def test_pickles_of_modules_and_tied_and_sliced_tensors_are_converted(home, bert, tmp_path):
+    import torch
+    from safetensors.torch import load_file
+
+    folder = tiny.sentence_modules(shutil.copytree(bert, tmp_path / "dense"), dense=8)
+    expected = vectors(folder, pooling="own")
+    weights = folder / "2_Dense" / "model.safetensors"
+    torch.save(load_file(weights), weights.with_name("pytorch_model.bin"))
+    weights.unlink()
+    assert np.array_equal(vectors(folder, pooling="own"), expected)
+    whole = torch.arange(12.0).reshape(3, 4)
+    torch.save({"a": whole, "b": whole, "c": whole.T, "d": whole[1]}, tmp_path / "tied.bin")
+    assert {name: value.tolist() for name, value in read_pickled(tmp_path / "tied.bin").items()}["c"] == whole.T.tolist()
+
+
+def test_a_malicious_pickle_is_refused_by_torch_in_one_line_and_runs_nothing(home, bert, tmp_path):
+    import torch
+
+    ran = tmp_path / "ran"
+    for number, write in enumerate(
+        (lambda value, path: torch.save(value, path), lambda value, path: path.write_bytes(pickle.dumps(value, 2)))
+    ):
+        folder = shutil.copytree(bert, tmp_path / f"bad-{number}")
+        (folder / "model.safetensors").unlink()
+        write({"weight": Malicious(f"touch {ran}")}, folder / "pytorch_model.bin")
+        with pytest.raises(ToolkitError) as caught:
+            locate(tiny.tiny_spec(folder))
+        message, hint = caught.value.lines()
+        assert message.startswith(f"error: {folder / 'pytorch_model.bin'}: torch refuses it as weights (")
+        assert "GLOBAL posix.system" in message
+        assert hint == "hint:  a pickle may hold nothing but tensors: other objects could run code"
+        assert caught.value.status == 1
+    assert not ran.exists()
+    assert not list((home / "converted").glob("*"))
+    # the same bytes do run where pickle itself reads them: the test would see it
+    with zipfile.ZipFile(tmp_path / "bad-0" / "pytorch_model.bin") as packed:
+        [name] = [name for name in packed.namelist() if name.endswith("data.pkl")]
+        pickle.loads(packed.read(name))
+    assert ran.exists()
+
+
+def test_torch_is_asked_for_weights_alone_whatever_the_environment_says(bert, tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+    torch.save({"weight": Malicious(f"touch {tmp_path / 'ran'}")}, tmp_path / "bad.bin")
+    with pytest.raises(ToolkitError, match="torch refuses it"):
+        read_pickled(tmp_path / "bad.bin")
+    assert not (tmp_path / "ran").exists()
+    monkeypatch.setattr(torch, "__version__", "2.5.1+cpu")
+    with pytest.raises(ToolkitError, match=r"torch 2\.5\.1\+cpu does not read .* safely"):
+        read_pickled(tmp_path / "bad.bin")
+
+
+@pytest.mark.parametrize("content", [[1, 2], {}, {"state_dict": {"a": 1}}, {"weight": 3}])
+def test_a_pickle_of_something_else_is_no_checkpoint(tmp_path, content):
+    import torch
+
+    torch.save(content, tmp_path / "x.bin")
+    with pytest.raises(ToolkitError, match="holds no mapping of names to tensors"):
+        read_pickled(tmp_path / "x.bin")
+
+
+def test_a_damaged_pickle_is_one_line(tmp_path):
+    for content in (b"", b"PK\x03\x04 cut", b"\x80\x02}q\x00."):
+        (tmp_path / "x.bin").write_bytes(content)
+        with pytest.raises(ToolkitError) as caught:
+            read_pickled(tmp_path / "x.bin")
+        assert len(caught.value.lines()) == 2
+
+
+def test_checking_converts_nothing(home, bert, tmp_path):
+    check_usable(tiny.tiny_spec(pickled_copy(bert, tmp_path / "pickled")))
+    assert not (home / "converted").exists()
+
+
+def test_only_weights_are_taken_for_pickles():
+    names = [
+        "pytorch_model.bin",
+        "training_args.bin",
+        "optimizer.pt",
+        "2_Dense/pytorch_model.bin",
+        "heads.pt",
+        "onnx/pytorch_model.bin",
+    ]
+    assert pickles_of(names) == ["2_Dense/pytorch_model.bin", "pytorch_model.bin"]
+    assert pickles_of([*names, "model.safetensors"]) == ["2_Dense/pytorch_model.bin"]
+
+
+def test_convert_writes_a_folder_that_is_the_system_with_its_templates_and_recipes(home, bert, tmp_path):
+    folder = pickled_copy(bert, tmp_path / "pickled")
+    entry = tmp_path / "mine.yaml"
+    entry.write_text(
+        f"name: mine\ndescription: x\nkind: dense\ncheckpoint: {folder}\nlicence: mit\n"
+        "parameters: {pooling: cls, similarity: dot}\n"
+        'templates: {query: "query: {query}", passage: "passage: {contents}"}\n'
+        'recipes: {paper: {source: me, templates: {query: "{query}!"}}}\n',
+        encoding="utf-8",
+    )
+    made = tmp_path / "made"
+    done = tandem("systems", "convert", "mine", "--systems", entry, "--to", made)
+    assert (done.returncode, done.stdout) == (0, f"{made}\n"), done.stderr
+    assert sorted(path.name for path in made.iterdir() if path.suffix in (".bin", ".safetensors")) == ["model.safetensors"]
+    moved = made.rename(tmp_path / "moved")
+    old, new = choose_system("mine", files=[entry]), choose_system(str(moved))
+    assert new.name == "mine-safetensors"
+    assert new.checkpoint == str(moved)
+    for name in ("kind", "parameters", "templates", "recipes", "licence"):
+        assert getattr(new, name) == getattr(old, name)
+    assert np.array_equal(load_encoder(new).encode(INPUTS, "passage"), load_encoder(old).encode(INPUTS, "passage"))
+    assert choose_system(str(moved), recipe="paper").templates["query"] == "{query}!"
+    assert read_yaml(moved / "system.yaml")["checkpoint"] == str(made)
+    again = tandem("systems", "convert", "mine", "--systems", entry, "--to", moved)
+    assert (again.returncode, again.stderr.splitlines()[0]) == (2, f"error: {moved} is there already")
+
+
+def test_what_has_no_checkpoint_is_not_fetched_or_converted(tmp_path):
+    for words in (("fetch", "bm25"), ("convert", "bm25", "--to", tmp_path / "x")):
+        done = tandem("systems", *words)
+        assert (done.returncode, done.stderr.splitlines()[0]) == (2, "error: bm25 has no checkpoint to fetch")
+
+
+def test_the_two_towers_of_an_entry_are_both_converted(home, bert, tmp_path):
+    question, passage = (
+        pickled_copy(bert, tmp_path / "q"),
+        pickled_copy(tiny.tiny_bert(tmp_path / "other", seed=1), tmp_path / "p"),
+    )
+    spec = replace(tiny.tiny_spec(question, parameters={"pooling": "cls"}), passage_checkpoint=str(passage))
+    from toolkit.systems.checkpoint_files import convert_checkpoint
+
+    made = convert_checkpoint(spec, tmp_path / "made")
+    new = choose_system(str(made))
+    assert isinstance(new, SystemSpec)
+    for side in ("query", "passage"):
+        assert np.array_equal(load_encoder(new).encode(INPUTS, side), load_encoder(spec).encode(INPUTS, side))
