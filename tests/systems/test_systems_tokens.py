@@ -74,4 +74,4 @@ def test_a_checkpoint_that_does_not_load_costs_the_ids_alone(tmp_path):
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     [explained] = explain(choose_system(str(tmp_path)), [TOPIC])
     assert explained.sent[0].input.whole == "wind power For experts."
-    assert explained.without == f"{tmp_path} has no safetensors"
+    assert explained.without == f"{tmp_path} has no safetensors, and no pytorch_model.bin or GGUF file in their place"
