@@ -28,7 +28,7 @@ COMMANDS = {
 REFUSED = {
     "coded": ({"checkpoint": "org/coded", "remote_code": True}, "coded is not loaded: org/coded computes something else"),
     "gone": ({"checkpoint": "./gone"}, "no folder ./gone"),
-    "empty": ({"checkpoint": "./empty"}, "empty has no safetensors"),
+    "empty": ({"checkpoint": "./empty"}, "empty has no safetensors, and no pytorch_model.bin or GGUF file in their place"),
     "gated": ({"checkpoint": "org/gated", "gated": True}, "org/gated is gated and HF_TOKEN is not set"),
     "base": ({"checkpoint": "org/a", "base": "org/base", "gated": True}, "org/base is gated and HF_TOKEN is not set"),
     "lone": ({"checkpoint": "./lone"}, "lone is an adapter, and no base is named that it belongs to"),
