@@ -187,6 +187,7 @@ def index(corpus: str, output: str | Path, *, system: Any = None, **how: Any) ->
     system  what encodes the documents; without one, Lucene indexes their words
     how     `type`, `systems`, `recipe`, `pooling`, `language`, `split`, `per_question`, `skip_invalid`, `factory`, `tuning`,
             `keep_vectors`, `threads`, and of the encoder `device`, `precision`, `batch_size`, `trust_remote_code`
+            on a server (`http:MODEL`) `concurrency`, `retries`, `timeout`, `replay`, `loader`
 
     Raises ToolkitError.
     """
@@ -200,6 +201,7 @@ def encode(corpus: str | None, system: Any, output: str | Path, *, topics: Any =
     """Encode a corpus, or topics in its place, into a folder of vectors; an interrupted encoding resumes.
 
     how  `systems`, `recipe`, `shard_size`, `device`, `precision`, `batch_size`, `trust_remote_code`
+         on a server (`http:MODEL`) `concurrency`, `retries`, `timeout`, `replay`, `loader`
 
     Raises ToolkitError.
     """

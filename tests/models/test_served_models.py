@@ -10,6 +10,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.encoders import load_encoder
+from toolkit.models.llm import Request
+from toolkit.models.llm.client import load_llm
 from toolkit.models.rerankers import load_reranker
 from toolkit.models.servers import client
 from toolkit.registry import choose_system
@@ -207,6 +209,16 @@ def test_the_key_goes_to_no_address_that_an_entry_names(monkeypatch):
         with pytest.raises(ToolkitError, match=r"it wants a key \(status 401\), and none is named") as caught:
             encode(load_encoder(spec(server={"base_url": script.base}, dimension=8)), ["newer"])
     assert "OPENAI_API_KEY goes to OPENAI_BASE_URL alone" in caught.value.hint
+
+
+def test_a_language_model_has_an_address_and_a_key_of_its_own(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("THEIR_API_KEY", "sk-theirs-0123456789")
+    with serving(Script()) as script:
+        llm = load_llm(spec("judge", server={"base_url": script.base, "key": "THEIR_API_KEY"}), retries=0)
+        [answer] = llm.complete([Request([{"role": "user", "content": "hello"}], {"max_tokens": 5})])
+    assert (answer.text, answer.server) == ("fine", script.base.removesuffix("/v1"))
+    assert script.headers[0]["Authorization"] == "Bearer sk-theirs-0123456789"
 
 
 def test_a_key_that_an_entry_names_has_to_be_set(monkeypatch):

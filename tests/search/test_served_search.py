@@ -167,6 +167,15 @@ def test_from_python_a_server_encodes_and_reranks(folder, monkeypatch):
     assert {body["model"] for body in script.bodies} == {"m", "r"}
 
 
+def test_vectors_of_a_server_diversify_a_run(folder):
+    words = ("diversify", "first.trec", "--lam", "0.5", "--topics", "topics.tsv", "--docs", "docs.jsonl", "--system", "http:m")
+    with serving(Script()) as script:
+        done = run(folder, script, *words, "--output", "mmr.trec")
+    assert done.returncode == 0, done.stderr
+    assert len(set(script.answered)) == len(script.answered) >= 30
+    assert held_key(folder) == []
+
+
 @pytest.mark.process
 @pytest.mark.parametrize("what", ["encode", "rerank"])
 def test_a_killed_command_resumes_and_asks_for_nothing_twice(folder, what):

@@ -76,6 +76,8 @@ class SystemVectors:
 
     def check(self) -> None:
         """ToolkitError for what loading the model will refuse."""
+        if self.spec.loader == "endpoint":
+            self.encoder.check()
         check_usable(self.spec, device=self.how.get("device"), trust_remote_code=self.how.get("trust_remote_code", False))
 
     @cached_property
@@ -87,7 +89,9 @@ class SystemVectors:
 
     @cached_property
     def precision(self) -> str:
-        """The numbers it computes with."""
+        """The numbers it computes with; empty where only a server knows."""
+        if self.spec.loader == "endpoint":
+            return ""
         from toolkit.models.checkpoints import device_of, pick_precision
 
         return pick_precision(self.spec, self.how.get("precision"), device_of(self.spec, self.how.get("device")))

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from toolkit import __version__, registry, store
 from toolkit.benchmarks import Benchmark
 from toolkit.core.errors import MissingExtra, ToolkitError
+from toolkit.registry.apis import apis
 from toolkit.registry.loader import Unread
 from toolkit.registry.system_kinds import check_system
 
@@ -134,7 +135,8 @@ def _network() -> Finding:
 def _settings() -> Finding:
     """Which settings and keys there are: the values of settings, of keys only that they are set."""
     settings = [f"{name}={store.without_secrets(os.environ[name])}" for name in SETTINGS if os.environ.get(name)]
-    settings += [f"{name} is set" for name in KEYS if os.environ.get(name)]
+    keys = dict.fromkeys((*KEYS, *(api.key for api in apis().values())))
+    settings += [f"{name} is set" for name in keys if os.environ.get(name)]
     return Finding("environment", "ok", ", ".join(settings) or "no settings, no keys")
 
 

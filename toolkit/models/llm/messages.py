@@ -55,8 +55,16 @@ class Answer:
     error: str = ""
 
 
+class Counted:
+    """Counts that a record may have."""
+
+    def facts(self) -> dict[str, Any]:
+        """Plain numbers and mappings."""
+        return {name: dict(value) if isinstance(value, Counter) else value for name, value in vars(self).items()}
+
+
 @dataclass
-class Usage:
+class Usage(Counted):
     """What was asked and what it took, over all calls.
 
     requests           how many answers were wanted
@@ -79,10 +87,6 @@ class Usage:
     completion_tokens: int = 0
     models: Counter[str] = field(default_factory=Counter)
     servers: Counter[str] = field(default_factory=Counter)
-
-    def facts(self) -> dict[str, Any]:
-        """For records: plain numbers and mappings."""
-        return {name: dict(value) if isinstance(value, Counter) else value for name, value in vars(self).items()}
 
 
 class Backend(Protocol):

@@ -19,6 +19,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.yaml_json import decode_json
 from toolkit.models.batches import within_budget
 from toolkit.models.llm.estimate import estimate_tokens
+from toolkit.models.llm.messages import Counted
 from toolkit.models.servers.client import Client, TooLarge, count_of, server_of
 from toolkit.registry.apis import DEFAULT, ApiSpec, EmbeddingForm, RerankForm, api
 from toolkit.store.keyed_cache import KeyedCache, key_of
@@ -38,7 +39,7 @@ class Numbers(NamedTuple):
 
 
 @dataclass
-class Usage:
+class Usage(Counted):
     """What was asked and what it took.
 
     inputs    how many results were wanted; `cached` of these were in the cache
@@ -54,10 +55,6 @@ class Usage:
     tokens: int = 0
     models: Counter[str] = field(default_factory=Counter)
     servers: Counter[str] = field(default_factory=Counter)
-
-    def facts(self) -> dict[str, Any]:
-        """For records: plain numbers and mappings."""
-        return {name: dict(value) if isinstance(value, Counter) else value for name, value in vars(self).items()}
 
 
 class ServedModel:
