@@ -1,13 +1,9 @@
 import json
 import math
 
-from toolkit.core.tabular import aligned, to_csv, to_json
+from toolkit.core.tabular import to_csv, to_json
 
 RECORDS = [{"name": "é, x", "value": 0.5}, {"name": "y", "value": math.nan}]
-
-
-def test_labels_stand_left_and_numbers_right():
-    assert aligned([["name", "n"], ["a", "1"], ["bc", "23"]], 1) == ["name   n", "--------", "a      1", "bc    23"]
 
 
 def test_nan_is_null_in_json_and_nothing_in_csv():

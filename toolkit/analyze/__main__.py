@@ -23,11 +23,12 @@ from toolkit.options import (
     table_options,
     topics_option,
 )
-from toolkit.shell import command, guard, note, subcommands, write_tables
+from toolkit.shell import command, guard, subcommands, write_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from toolkit.core.aligned_table import Table
     from toolkit.core.runs import Run
     from toolkit.core.scores import Scores
     from toolkit.evaluate.judgments import Judgments
@@ -66,14 +67,6 @@ def judged_by(sub: argparse.ArgumentParser, benchmark: str | None = BENCHMARK) -
     benchmark_option(against, benchmark)
     qrels_option(against)
     mode_option(sub)
-
-
-def output(sub: argparse.ArgumentParser) -> None:
-    """`--format` and `--output`."""
-    sub.add_argument(
-        "--format", choices=("table", "json", "csv"), default="table", help="how results are written (default: table)"
-    )
-    sub.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
 
 
 def cutoff_option(sub: argparse.ArgumentParser, default: int) -> None:
@@ -123,19 +116,16 @@ def named_apart(runs: list[Run]) -> list[Run]:
     return [run if run.tag and tags.count(run.tag) == 1 else replace(run, tag=run.source) for run in runs]
 
 
-def write(scores: Scores, args: argparse.Namespace, *, by_query: bool = False, below: str = "") -> None:
-    """Scores as `--format` asks, to `--output`; notes that the format has no place for go to standard error.
+def write(scores: Scores, args: argparse.Namespace, *, by_query: bool = False, below: Sequence[Table] = ()) -> None:
+    """Scores as the options for tables say.
 
-    below  what a table has under it
+    below  other tables that stand under it
     """
-    from toolkit.analyze.analysis_output import render
-    from toolkit.core.files import open_output
+    from toolkit.analyze.analysis_output import lay_out
+    from toolkit.evaluate.score_output import long_forms
 
-    if args.format == "csv":
-        for line in scores.notes:
-            note(line)
-    with open_output(args.output) as file:
-        file.write((render(scores, args.format, by_query=by_query) + below).encode())
+    forms = {name: form for name, form in long_forms(scores, by_query=by_query).items() if name != "trec"}
+    write_tables([lay_out(scores), *below], args, forms=forms)
 
 
 def order_options(add: Add) -> None:
@@ -145,7 +135,7 @@ def order_options(add: Add) -> None:
     judged_by(sub)
     numbers(sub)
     by_query_option(sub)
-    output(sub)
+    table_options(sub)
 
 
 def run_order(args: argparse.Namespace) -> None:
@@ -167,7 +157,7 @@ def paraphrase_options(add: Add) -> None:
     )
     numbers(sub)
     by_query_option(sub)
-    output(sub)
+    table_options(sub)
 
 
 def run_paraphrase(args: argparse.Namespace) -> None:
@@ -191,7 +181,7 @@ def overlap_options(add: Add) -> None:
     sub.add_argument("--filter-depth", type=int, default=10, metavar="N", help="how deep it is looked into (default: 10)")
     judged_by(sub)
     numbers(sub)
-    output(sub)
+    table_options(sub)
 
 
 def run_overlap(args: argparse.Namespace) -> None:
@@ -211,7 +201,7 @@ def diversity_options(add: Add) -> None:
     benchmark_option(given, BENCHMARK)
     topics_option(given)
     by_query_option(sub)
-    output(sub)
+    table_options(sub)
 
 
 def run_diversity(args: argparse.Namespace) -> None:
@@ -220,10 +210,10 @@ def run_diversity(args: argparse.Namespace) -> None:
 
     topics = resolve_topics(args.topics or args.benchmark)
     scores = diversity(topics.name, instruction_groups(topics.topics), by_query=args.by_query)
-    if args.format == "table":
-        write(without_histogram(scores), args, by_query=args.by_query, below=f"\n{histogram(scores)}")
-    else:
+    if args.format in ("json", "csv"):
         write(scores, args, by_query=args.by_query)
+    else:
+        write(without_histogram(scores), args, by_query=args.by_query, below=[histogram(scores)])
 
 
 def perspectives_judged_by(sub: argparse.ArgumentParser) -> None:
@@ -255,7 +245,7 @@ def dimensions_options(add: Add) -> None:
     systems_option(sub)
     endpoint_options(sub)
     by_query_option(sub)
-    output(sub)
+    table_options(sub)
 
 
 def run_dimensions(args: argparse.Namespace) -> None:
@@ -279,7 +269,7 @@ def coverage_options(add: Add) -> None:
     perspectives_judged_by(sub)
     depth_option(sub, 100)
     by_query_option(sub)
-    output(sub)
+    table_options(sub)
 
 
 def run_coverage(args: argparse.Namespace) -> None:
@@ -295,7 +285,7 @@ def crosslingual_options(add: Add) -> None:
     sub.add_argument("multi", metavar="MULTI", help="run of the queries in the documents' language")
     sub.add_argument("cross", metavar="CROSS", help="run of the English queries")
     benchmark_option(sub, "mfollowir")
-    output(sub)
+    table_options(sub)
 
 
 def run_crosslingual(args: argparse.Namespace) -> None:
@@ -312,21 +302,16 @@ def measures_options(add: Add) -> None:
     sub.add_argument("runs", nargs="+", metavar="RUN", help="runs, two at least")
     judged_by(sub, None)
     measure_option(sub)
-    output(sub)
+    table_options(sub)
 
 
 def run_measures(args: argparse.Namespace) -> None:
     from toolkit.analyze.measures import measures
-    from toolkit.core.files import open_output
-    from toolkit.measures.agreement import render
+    from toolkit.measures.agreement import lay_out, long_forms
 
     judged = judgments_of(args)
     rows, notes = measures(named_apart(read_runs(args.runs, judged)), judged, args.measures)
-    if args.format == "csv":
-        for line in notes:
-            note(line)
-    with open_output(args.output) as file:
-        file.write(render(rows, notes, args.format).encode())
+    write_tables(lay_out(rows, notes), args, forms=long_forms(rows, notes))
 
 
 def power_options(add: Add) -> None:
@@ -370,7 +355,7 @@ def stance_options(add: Add) -> None:
     )
     cutoff_option(sub, 5)
     by_query_option(sub)
-    output(sub)
+    table_options(sub)
 
 
 def run_stance(args: argparse.Namespace) -> None:

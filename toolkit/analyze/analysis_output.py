@@ -1,31 +1,27 @@
-"""Analyses as text: a table with a row for each run and measure, or `evaluate`'s long format for programs."""
+"""Analyses as a table with a row for each run and measure; `evaluate`'s long format is for programs."""
 
 from __future__ import annotations
 
+from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.scores import Score, Scores
-from toolkit.core.tabular import aligned
-from toolkit.evaluate.score_output import render as long_table
-from toolkit.evaluate.score_table import number
+from toolkit.evaluate.score_table import is_share
 
 HEADS = ("run", "group", "query", "measure")
+LABELS = "labels"  # of `analyze dimensions`: how many an instruction has on average
 
 
-def render(scores: Scores, format: str, *, by_query: bool = False) -> str:
-    """Scores as `table`, `json` or `csv`; counts, which are whole numbers in them, are shown without decimals."""
-    if format != "table":
-        return long_table(scores, format, by_query=by_query)
-    notes = "".join(f"{note}\n" for note in scores.notes)
-    return "\n".join(_table(scores.rows)) + "\n" + (f"\n{notes}" if notes else "")
+def lay_out(scores: Scores) -> Table:
+    """A row for each run, group, query and measure (what varies of them), a column for each mode."""
+    modes = list(dict.fromkeys(row.mode for row in scores.rows))
+    lines: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for row in scores.rows:
+        lines.setdefault((row.run, row.group, row.query_id or "all", row.measure), {})[row.mode] = _cell(row)
+    shown = [part for part in range(4) if part == 3 or len({key[part] for key in lines}) > 1 or part == 0]
+    columns = [Column(HEADS[part], label=True) for part in shown] + [Column(mode) for mode in modes]
+    rows = [[*(key[part] for part in shown), *(cells.get(mode) for mode in modes)] for key, cells in lines.items()]
+    return Table(columns, rows, scores.notes)
 
 
-def _table(rows: tuple[Score, ...]) -> list[str]:
-    """A line for each run, group, query and measure (what varies of them), a column for each mode."""
-    modes = list(dict.fromkeys(row.mode for row in rows))
-    lines: dict[tuple[str, ...], dict[str, str]] = {}
-    for row in rows:
-        cell = f"{row.value:,}" if isinstance(row.value, int) else number(row.value)
-        lines.setdefault((row.run, row.group, row.query_id or "all", row.measure), {})[row.mode] = cell
-    shown = [column for column in range(4) if column == 3 or len({key[column] for key in lines}) > 1 or column == 0]
-    table = [[HEADS[column] for column in shown] + modes]
-    table += [[key[column] for column in shown] + [cells.get(mode, "") for mode in modes] for key, cells in lines.items()]
-    return aligned(table, len(shown))
+def _cell(row: Score) -> Cell:
+    """Counts are whole numbers."""
+    return row.value if isinstance(row.value, int) else Number(row.value, share=is_share(row.measure) and row.mode != LABELS)

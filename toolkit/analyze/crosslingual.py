@@ -9,10 +9,9 @@ from toolkit.benchmarks import find
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE
 from toolkit.core.runs import Run
-from toolkit.core.scores import Score, Scores
+from toolkit.core.scores import PAIRED, Score, Scores
 from toolkit.evaluate.evaluation import Evaluation
 from toolkit.evaluate.judgments import Judgments, check, from_benchmark
-from toolkit.evaluate.score_table import PAIRED
 
 MULTI, CROSS = SETTINGS = ("multilingual", "cross-lingual")
 DIFFERENCE = "difference"

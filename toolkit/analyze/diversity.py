@@ -10,6 +10,7 @@ import numpy as np
 
 from toolkit.analyze.instances import mean
 from toolkit.analyze.words import rouge_l, tokens, unread
+from toolkit.core.aligned_table import Column, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import join_mode
 from toolkit.core.scores import Score, Scores
@@ -73,13 +74,13 @@ def without_histogram(scores: Scores) -> Scores:
     return replace(scores, rows=tuple(row for row in scores.rows if row.measure != COUNTED))
 
 
-def histogram(scores: Scores) -> str:
-    """The distribution as text, a line for each twentieth that lies between the smallest and the largest value."""
+def histogram(scores: Scores) -> Table:
+    """The distribution, a row for each twentieth that lies between the smallest and the largest value."""
     rows = [row for row in scores.rows if row.measure == COUNTED]
     filled = [place for place, row in enumerate(rows) if row.value]
     most = max(row.value for row in rows)
-    lines = []
-    for row in rows[filled[0] : filled[-1] + 1]:
-        bar = "#" * round(WIDEST * row.value / most)
-        lines.append(f"{row.mode[5:]}  {int(row.value):>9,}  {bar}".rstrip())
-    return "\n".join([f"{'from':<4}  {'pairs':>9}", *lines]) + "\n"
+    cells = [
+        (row.mode.removeprefix("from "), int(row.value), "#" * round(WIDEST * row.value / most))
+        for row in rows[filled[0] : filled[-1] + 1]
+    ]
+    return Table((Column("from", label=True), Column("pairs"), Column("histogram")), cells)

@@ -86,9 +86,7 @@ def parser() -> argparse.ArgumentParser:
     instead = published_parser.add_mutually_exclusive_group()
     instead.add_argument("--agreement", action="store_true", help=agreement_help)
     instead.add_argument("--claims", action="store_true", help="also what the benchmark's paper claims, and whether it holds")
-    published_parser.add_argument(
-        "--format", choices=("table", "csv", "json"), default="table", help="how results are written (default: table)"
-    )
+    table_options(published_parser, numbers=False)
     return result
 
 
@@ -213,7 +211,7 @@ def _whole(name: str) -> Selection:
 def published(args: argparse.Namespace) -> None:
     from toolkit.published import outcomes
     from toolkit.published.paper_tables import cells_of, graded
-    from toolkit.published.tables_as_text import render, render_claims
+    from toolkit.published.tables_as_text import claim_forms, lay_out, lay_out_claims, long_forms
 
     paper = registry.benchmark(args.id)
     if paper.mini:
@@ -229,11 +227,13 @@ def published(args: argparse.Namespace) -> None:
 
         systems = [agreement.Graded(*row) for row in graded(args.id, args.table)]
         rows = agreement.agreement(agreement.orders(systems, paper.modes))
-        print(agreement.render(rows, format=args.format), end="")
+        write_tables(agreement.lay_out(rows), args, forms=agreement.long_forms(rows))
     elif args.claims:
-        print(render_claims(outcomes(args.id, cells_of(args.id)), args.format), end="")
+        found = outcomes(args.id, cells_of(args.id))
+        write_tables(lay_out_claims(found), args, forms=claim_forms(found))
     else:
-        print(render(cells_of(args.id, args.table, args.system), args.format), end="")
+        cells = cells_of(args.id, args.table, args.system)
+        write_tables(lay_out(cells), args, forms=long_forms(cells))
 
 
 def new(args: argparse.Namespace) -> None:

@@ -17,7 +17,6 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.terminal import length, painted, visible, wrapped
 
 GAP = "  "
-DECIMALS = 4
 NARROWEST = 24  # characters that a column of prose has at least, or it is left out
 SHORTEST = 12  # characters that a label keeps at least
 COLOURS = {"OK": "green", "OKish": "green", "ok": "green", "FAIL": "red", "DIFFERENT": "red", "problem": "red"}
@@ -57,6 +56,7 @@ class Number:
     signed    whether + is written
     mark      what stands behind it: `*`
     p         whether it is a p value: always 4 decimals, `<0.0001` below that
+    decimals  without `--decimals`; two fewer in per cent
     text      what is shown whatever the options (`1.8 GB`); it is sorted by `value`, which JSON and CSV have
     """
 
@@ -65,6 +65,7 @@ class Number:
     signed: bool = False
     mark: str = ""
     p: bool = False
+    decimals: int = 4
     text: str = ""
 
 
@@ -75,9 +76,10 @@ Cell = str | int | float | Number | None  # a whole number gets thousands separa
 class Table:
     """Rows of cells below columns.
 
-    title  a line above
-    notes  lines below, which `--quiet` leaves out
-    below  which rows belong to the row above them: set in, and sorted together with it
+    title    what stands above, in lines
+    notes    lines below, which `--quiet` leaves out
+    below    which rows belong to the row above them: set in, and sorted together with it
+    details  which of those are left out on a terminal, without `--all`, and what they are called in the note that says so
     """
 
     columns: Sequence[Column]
@@ -85,6 +87,8 @@ class Table:
     notes: Sequence[str] = ()
     title: str = ""
     below: frozenset[int] = frozenset()
+    details: frozenset[int] = frozenset()
+    details_name: str = ""
 
 
 class TableStyle(NamedTuple):
@@ -93,7 +97,7 @@ class TableStyle(NamedTuple):
     width     of the terminal, in characters; None for a pipe or file: every column, no line wrapped
     every     every column on a terminal, too
     percent   fractions times 100
-    decimals  of numbers; None for 4, of percentages 2
+    decimals  of all numbers; None for each one's own
     sort      the title of the column by which rows are sorted
     colour    whether heads and outcomes are coloured
     """
@@ -123,7 +127,7 @@ def to_text(tables: Sequence[Table], style: TableStyle = PLAIN, *, terse: bool =
         left |= dict.fromkeys(out)
         if number == len(tables) - 1 and left and not terse:
             fresh.append(f"left out, as the terminal is too narrow: {', '.join(left)}; --all shows all")
-        title = [*wrapped(visible(table.title), style.width)] if table.title else []
+        title = [line for each in table.title.splitlines() for line in wrapped(visible(each), style.width)]
         notes = [line for note in fresh for line in wrapped(visible(note) if style.width else note, style.width)]
         blocks.append("\n".join([*title, *lines, *([""] if notes and lines else []), *notes]) + "\n")
     return "\n".join(blocks)
@@ -172,8 +176,15 @@ def _sorted(table: Table, place: int) -> Table:
     numbers.sort(key=lambda block: values[block[0]] * (1 if table.columns[place].lower else -1))
     words.sort(key=lambda block: values[block[0]])
     order = [row for block in [*numbers, *words, *(b for b in blocks if values[b[0]] is None)] for row in block]
-    below = frozenset(number for number, row in enumerate(order) if row in table.below)
-    return replace(table, rows=[table.rows[row] for row in order], below=below)
+    return _picked(table, order)
+
+
+def _picked(table: Table, order: Sequence[int]) -> Table:
+    """The table with these of its rows, in this order."""
+    below, details = (
+        frozenset(number for number, row in enumerate(order) if row in some) for some in (table.below, table.details)
+    )
+    return replace(table, rows=[table.rows[row] for row in order], below=below, details=details)
 
 
 def _place(columns: Sequence[Column], name: str) -> int | None:
@@ -211,7 +222,7 @@ def shown(cell: Cell, style: TableStyle = PLAIN) -> str:
     if number.p:
         return "<0.0001" if number.value < 0.0001 else f"{number.value:.4f}"
     percent = number.share and style.percent
-    decimals = style.decimals if style.decimals is not None else DECIMALS - 2 * percent
+    decimals = style.decimals if style.decimals is not None else max(number.decimals - 2 * percent, 0)
     return f"{number.value * (100 if percent else 1):{'+' if number.signed else ''}.{decimals}f}{number.mark}"
 
 
@@ -232,6 +243,10 @@ def cells_of(table: Table, style: TableStyle) -> tuple[list[list[str]], list[boo
 
 def _lines(table: Table, style: TableStyle) -> tuple[list[str], list[str]]:
     """The lines of a table, and what was left out of it."""
+    fitted = style.width is not None and not style.every
+    if fitted and table.details:
+        lines, left = _lines(_picked(table, [row for row in range(len(table.rows)) if row not in table.details]), style)
+        return lines, [*left, table.details_name]
     cells, right = cells_of(table, style)
     for row in table.below:
         cells[row][0] = GAP + cells[row][0]
@@ -240,7 +255,7 @@ def _lines(table: Table, style: TableStyle) -> tuple[list[str], list[str]]:
     heads = [column.name for column in table.columns]
     widths = [max(map(length, column)) for column in zip(heads, *cells, strict=True)]
     places, left = list(range(len(widths))), []
-    if style.width is not None and not style.every:
+    if fitted:
         places, widths, left = _fitted(table.columns, widths, style.width)
     columns = [table.columns[place] for place in places]
     over = []

@@ -1,4 +1,4 @@
-"""Rows as text: aligned columns for eyes, JSON and CSV for programs."""
+"""Rows as text for programs, JSON and CSV, and for notebooks; `aligned_table` is what people read."""
 
 from __future__ import annotations
 
@@ -10,20 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 SCHEMA = 1
-GAP = "  "
-
-
-def aligned(lines: Sequence[Sequence[str]], labels: int) -> list[str]:
-    """Rows of text in columns, the first a head with a rule below it; so many columns are labels, the others stand right."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = [
-        GAP.join(
-            cell.ljust(width) if number < labels else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-    return [text[0], "-" * max(map(len, text)), *text[1:]]
 
 
 def to_json(records: Iterable[Mapping[str, Any]], notes: Sequence[str] = (), **facts: str) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 
 from toolkit.core.files import open_output
-from toolkit.options import judgment_options, significance_options, text_options, topics_option
-from toolkit.shell import command, guard, note, refusals
+from toolkit.options import judgment_options, significance_options, table_options, text_options, topics_option
+from toolkit.shell import command, guard, note, refusals, write_tables
 
 EPILOG = """\
 examples:
@@ -35,10 +34,7 @@ def parser() -> argparse.ArgumentParser:
     page.add_argument("--html", metavar="F", help="write one self-contained page: queries, rankings side by side, texts")
     topics_option(page, "the benchmark's")
     text_options(page)
-    made.add_argument(
-        "--format", choices=("table", "json", "csv"), default="table", help="how results are written (default: table)"
-    )
-    made.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
+    table_options(made)
     made.add_argument("--exit-zero", action="store_true", help="exit with 0 where runs differ, too")
     return made
 
@@ -68,15 +64,10 @@ def _compared(args: argparse.Namespace) -> list:
 
 
 def _write(pairs: list, args: argparse.Namespace) -> None:
-    from toolkit.diff.diff_output import to_csv, to_json, to_table
+    from toolkit.diff.diff_output import lay_out, to_csv, to_json
 
-    width = shutil.get_terminal_size().columns if args.output == "-" and sys.stdout.isatty() else None
-    if args.format == "table":
-        text = "\n".join(to_table(pair, relative=args.relative, width=width) for pair in pairs)
-    else:
-        text = (to_json if args.format == "json" else to_csv)(pairs)
-    with open_output(args.output) as file:
-        file.write(text.encode())
+    tables = [table for pair in pairs for table in lay_out(pair, relative=args.relative)]
+    write_tables(tables, args, forms={"json": lambda: to_json(pairs), "csv": lambda: to_csv(pairs)})
 
 
 if __name__ == "__main__":

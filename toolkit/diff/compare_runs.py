@@ -10,10 +10,11 @@ from typing import Any
 from toolkit import measures as tandem
 from toolkit import registry
 from toolkit.benchmarks import resolve_topics
+from toolkit.core.aligned_table import Table
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run
 from toolkit.diff.diff_output import Pair
-from toolkit.diff.moved_queries import most_moved, to_lines
+from toolkit.diff.moved_queries import lay_out, most_moved
 from toolkit.diff.rankings import identical, likeness
 from toolkit.evaluate.comparison import Comparison, compare
 from toolkit.evaluate.evaluation import Evaluation, benchmark_of, prepare, to_depth
@@ -158,11 +159,12 @@ def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:
         yield f"lists differ in depth ({shown}): overlap is over the longer one; --depth {min(depths)} cuts all"
 
 
-def _moved(comparison: Comparison, a: Run, b: Run, judgments: Judgments, top: int, by: str | None) -> list[str]:
+def _moved(comparison: Comparison, a: Run, b: Run, judgments: Judgments, top: int, by: str | None) -> list[Table]:
     measure = str(tandem.parse(by)) if by else None
     if measure and all(change.measure != measure for change in comparison.changes):
         raise ToolkitError(f"{measure} was not compared", "name it with -m too")
-    return list(to_lines(most_moved(comparison, top, measure), a, b, judgments))
+    rows = most_moved(comparison, top, measure)
+    return [lay_out(rows, a, b, judgments)] if rows else []
 
 
 def page(

@@ -6,15 +6,17 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 
 import numpy as np
 
 from toolkit.core import tabular
+from toolkit.core.aligned_table import Column, Number, Table
 from toolkit.core.modes import Modes
-from toolkit.core.scores import Change
+from toolkit.core.scores import PAIRED, Change
 from toolkit.diff.rankings import Likeness
 from toolkit.evaluate.comparison import Comparison
-from toolkit.evaluate.score_table import PAIRED, SIGNIFICANT, Panel, Table, number, to_text
+from toolkit.evaluate.score_table import SIGNIFICANT, is_share
 
 CHANGES = ("first", "second", *Change.__dataclass_fields__)
 ROUNDING = 1e-12  # two documents exchanged among a million make a larger difference
@@ -22,77 +24,69 @@ ROUNDING = 1e-12  # two documents exchanged among a million make a larger differ
 
 @dataclass(frozen=True)
 class Pair:
-    """Two runs compared. a, b: their names. comparison: None where nothing judges them. notes, modes: of all of it."""
+    """Two runs compared.
+
+    a, b          their names
+    comparison    None where nothing judges them
+    moved         the queries that moved most, as a table where there are any
+    notes, modes  of all of it
+    """
 
     a: str
     b: str
     identical: bool
     likeness: tuple[Likeness, ...]
     comparison: Comparison | None
-    moved: tuple[str, ...] = ()
+    moved: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     modes: Modes = field(default_factory=Modes)
 
 
-def to_table(pair: Pair, *, relative: bool = False, width: int | None = None) -> str:
-    """What changed from a to b, for people."""
+def lay_out(pair: Pair, *, relative: bool = False) -> list[Table]:
+    """What changed from a to b: the measures, the rankings, the queries that moved most."""
     head = f"{pair.a} -> {pair.b}"
     if pair.identical:
-        return f"{head}: identical\n"
-    blocks = [f"{head}\n"]
+        return [Table((), (), title=f"{head}: identical")]
+    rankings = _rankings(pair)
     if pair.comparison:
-        blocks.append(to_text(_changes_table(pair.comparison.changes, relative), width))
-        marked = any(change.holm < SIGNIFICANT for change in pair.comparison.changes)
-        blocks.append(f"* p below {SIGNIFICANT} after Holm's correction\n" if marked else "")
-    blocks.append("\n".join([*pair.notes, ""]) if pair.notes else "")
-    blocks.append(_likeness_text(pair, width))
-    if pair.moved:
-        blocks.append("\n".join(["queries that moved most (rank in the first -> in the second run)", *pair.moved, ""]))
-    return "\n".join(filter(None, blocks))
+        return [_changes(pair.comparison.changes, pair.notes, head, relative), rankings, *pair.moved]
+    return [Table((), (), pair.notes, head), rankings]
 
 
-def _changes_table(changes: Sequence[Change], relative: bool) -> Table:
+def _changes(changes: Sequence[Change], notes: Sequence[str], title: str, relative: bool) -> Table:
     groups = len({change.group for change in changes}) > 1
     modes = any(change.mode not in ("", PAIRED) for change in changes)
-    heads, labels = ["measure"], [[change.measure] for change in changes]
-    if modes:
-        heads.append("mode")
-        labels = [[*label, change.mode.replace(PAIRED, "")] for label, change in zip(labels, changes, strict=True)]
-    if groups:
-        heads.insert(0, "group")
-        before = ["", *(change.group for change in changes)]  # a group's name once
-        names = ["" if change.group == last else change.group for change, last in zip(changes, before, strict=False)]
-        labels = [[name, *label] for name, label in zip(names, labels, strict=True)]
-    columns = {
-        "first": [number(change.a) for change in changes],
-        "second": [number(change.b) for change in changes],
-        "change": [_signed(change.difference) + _star(change) for change in changes],
-        **({"per cent": [_per_cent(change.relative) for change in changes]} if relative else {}),
-        "95 %": [f"{_signed(change.low)} {_signed(change.high)}" for change in changes],
-        "p": [_p(change.p) for change in changes],
-        "Holm": [_p(change.holm) for change in changes],
-        "test": [change.test for change in changes],
-        "d": ["-" if math.isnan(change.effect) else f"{change.effect:+.2f}" for change in changes],
-        "up/down/same": [f"{change.up}/{change.down}/{change.same}" for change in changes],
-    }
-    panels = tuple(Panel(name, ("",), tuple((cell,) for cell in cells)) for name, cells in columns.items())
-    return Table(tuple(heads), tuple(map(tuple, labels)), panels)
-
-
-def _star(change: Change) -> str:
-    return "*" if change.holm < SIGNIFICANT else " "
-
-
-def _signed(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:+.4f}"
-
-
-def _per_cent(value: float) -> str:
-    return "-" if math.isnan(value) else f"{100 * value:+.1f}"
-
-
-def _p(value: float) -> str:
-    return "-" if math.isnan(value) else "<0.0001" if value < 0.0001 else f"{value:.4f}"
+    labels = [*(["group"] if groups else []), "measure", *(["mode"] if modes else [])]
+    columns = [
+        *(Column(name, label=True) for name in labels),
+        *map(Column, ("first", "second", "change")),
+        *([Column("per cent", priority=1)] if relative else []),
+        *(Column(name, above="95 %", priority=2) for name in ("from", "to")),
+        *(Column(name, priority=priority, lower=True) for name, priority in (("p", 4), ("Holm", 1))),
+        *(Column(name, priority=priority) for name, priority in (("test", 6), ("d", 5), ("up/down/same", 3))),
+    ]
+    rows = []
+    for change in changes:
+        share = is_share(change.measure)
+        signed = partial(Number, share=share, signed=True)
+        names = {"group": change.group, "measure": change.measure, "mode": change.mode.replace(PAIRED, "")}
+        rows.append(
+            [
+                *(names[name] for name in labels),
+                Number(change.a, share),
+                Number(change.b, share),
+                signed(change.difference, mark="*" if change.holm < SIGNIFICANT else ""),
+                *([Number(100 * change.relative, signed=True, decimals=1)] if relative else []),
+                *map(signed, (change.low, change.high)),
+                *(Number(value, p=True) for value in (change.p, change.holm)),
+                change.test,
+                Number(change.effect, signed=True, decimals=2),
+                f"{change.up}/{change.down}/{change.same}",
+            ]
+        )
+    marked = any(change.holm < SIGNIFICANT for change in changes)
+    legend = [f"* p below {SIGNIFICANT} after Holm's correction"] if marked else []
+    return Table(columns, rows, [*legend, *notes], f"{title}\n\n")
 
 
 def summaries(pair: Pair) -> list[dict]:
@@ -114,19 +108,15 @@ def summaries(pair: Pair) -> list[dict]:
     ]
 
 
-def _likeness_text(pair: Pair, width: int | None) -> str:
+def _rankings(pair: Pair) -> Table:
     if not pair.likeness:
-        return "the runs have no query in common\n"
-    rows = summaries(pair)
-    cells = {
-        "queries": [str(row["queries"]) for row in rows],
-        "overlap": [number(row["overlap"]) for row in rows],
-        "Kendall's tau": [number(row["tau"]) for row in rows],
-        "RBO": [number(row["rbo"]) for row in rows],
-        "same ranking": [str(row["same ranking"]) for row in rows],
-    }
-    panels = tuple(Panel(name, ("",), tuple((cell,) for cell in column)) for name, column in cells.items())
-    return to_text(Table(("rankings",), tuple((row["mode"] or "all",) for row in rows), panels), width)
+        return Table((), (), title="the runs have no query in common")
+    columns = (Column("rankings", label=True), *map(Column, ("queries", "overlap", "Kendall's tau", "RBO", "same ranking")))
+    rows = [
+        (row["mode"] or "all", row["queries"], Number(row["overlap"], share=True), row["tau"], row["rbo"], row["same ranking"])
+        for row in summaries(pair)
+    ]
+    return Table(columns, rows)
 
 
 def to_json(pairs: Sequence[Pair]) -> str:

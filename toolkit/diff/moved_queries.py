@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from toolkit import registry
+from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.columns import to_arrow
 from toolkit.core.modes import guess_group
 from toolkit.core.runs import Run
 from toolkit.evaluate.comparison import Comparison, Moved
 from toolkit.evaluate.judgments import Judgments, Part
+from toolkit.evaluate.score_table import is_share
 
 TOP = 10  # a document that nobody judged is shown where it enters or leaves these ranks
 SHOWN = 8  # documents of one query
@@ -91,17 +93,22 @@ def _by_weight(place: Place) -> tuple:
     return (-(place.label if place.label is not None else -1), best, place.query_id, place.doc_id)
 
 
-def to_lines(rows: Sequence[Moved], a: Run, b: Run, judgments: Judgments) -> Iterator[str]:
-    """The same as text."""
+def lay_out(rows: Sequence[Moved], a: Run, b: Run, judgments: Judgments) -> Table:
+    """A row for each query, with its values, and below it the documents, with their ranks."""
+    cells: list[tuple[Cell, ...]] = []
+    below = set()
     for row in rows:
         mode = "" if row.mode in ("", "paired") else f" ({row.mode})"
-        yield f"{row.query_id}{mode}  {row.measure}  {row.a:.4f} -> {row.b:.4f}"
+        share = is_share(row.measure)
+        cells.append((f"{row.query_id}{mode}", row.measure, "", Number(row.a, share), Number(row.b, share)))
         for place in places(row, a, b, judgments):
-            label = "unjudged" if place.label is None else f"label {place.label}"
+            below.add(len(cells))
             mode = judgments.known_modes.split(place.query_id)[1]
-            where = f"{place.query_id if place.query_id != row.query_id and not mode else mode}  ".lstrip()
-            yield f"    {where}{place.doc_id}  {label}  {_rank(place.a)} -> {_rank(place.b)}"
-
-
-def _rank(rank: int | None) -> str:
-    return "-" if rank is None else str(rank)
+            where = place.query_id if place.query_id != row.query_id and not mode else mode
+            label = "unjudged" if place.label is None else str(place.label)
+            cells.append((where, place.doc_id, label, *("-" if rank is None else rank for rank in (place.a, place.b))))
+    heads = (Column("query", label=True), Column("measure, documents", label=True))
+    columns = (*heads, *map(Column, ("label", "first", "second")))
+    return Table(
+        columns, cells, title="queries that moved most: their values, and the ranks of documents", below=frozenset(below)
+    )

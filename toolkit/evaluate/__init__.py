@@ -45,7 +45,7 @@ def evaluate(
                 benchmark's own table
     by_query    also a row for each query and measure, after the aggregate rows of its run
     by_type     also a row for each kind of question, over all groups
-    references  also what blind, random, obedient and reversed orders of the run's own lists would score
+    references  also what blind, random, oracle and reversed orders of the run's own lists would score
                 (`toolkit.evaluate.references`)
     depth       look only at the best so many documents of each query
     missing     a query that the run lacks counts its `worst` value, is left out (`skip`), or is an `error`. Without a

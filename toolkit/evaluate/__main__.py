@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import open_output
-from toolkit.options import by_query_option, judgment_options, significance_options
-from toolkit.shell import command, guard, note
+from toolkit.options import by_query_option, judgment_options, significance_options, table_options
+from toolkit.shell import command, guard, write_tables
 
 if TYPE_CHECKING:
     from toolkit.evaluate.baseline import Baseline
@@ -30,7 +28,8 @@ examples:
 MODE is one of the benchmark's modes, of --modes, or of a benchmark of the registry (ori, ins, rev, og, changed); anything
 else before a = belongs to the file's name. Files of one tag with disjoint
 query ids are parts of one run, otherwise each file is a run. A run without any query of a mode is refused; --missing worst
-counts each of them its worst value. Scores are fractions, never times 100."""
+counts each of them its worst value. Scores are fractions; --percent shows
+them times 100."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -41,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     by_query_option(made)
     made.add_argument("--by-type", action="store_true", help="also a row for each type of question")
     made.add_argument(
-        "--references", action="store_true", help="also what blind, random, obedient and reversed rankings would score"
+        "--references", action="store_true", help="also what blind, random, oracle and reversed rankings would score"
     )
     made.add_argument(
         "--explain", metavar="QUERY", help="where the documents of one query stand in each mode, and what follows"
@@ -56,13 +55,7 @@ def parser() -> argparse.ArgumentParser:
     against = made.add_argument_group("compared with one of the runs")
     against.add_argument("--baseline", metavar="RUN", help="a tag or file: mark what differs from it, with intervals")
     significance_options(against)
-    made.add_argument(
-        "--format",
-        choices=("table", "json", "csv", "latex", "trec"),
-        default="table",
-        help="how results are written (default: table)",
-    )
-    made.add_argument("--output", default="-", metavar="F", help="where to write (default: standard output)")
+    table_options(made, "trec")
     return made
 
 
@@ -76,24 +69,22 @@ def main(args: argparse.Namespace) -> None:
     how = {"modes": args.modes and dict(args.modes), "measures": args.measures, "every_mode": every_mode}
     prepared = prepare(given, args.benchmark, args.qrels, args.depth, args.ids, args.unjudged, **how)
     args.benchmark = prepared.benchmark
-    on_terminal = args.output == "-" and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if on_terminal else None
     if args.baseline and (args.explain or args.published is not None):
         raise ToolkitError("--baseline marks the table of scores", "leave --explain and --published out")
     if args.explain:
-        write(prepared.explain(args.explain, width), args.output)
+        if args.format == "trec":
+            raise ToolkitError("trec_eval has no explanations", "--format table, json or csv")
+        write_tables(prepared.explain(args.explain), args)
         return
     if args.published is not None:
-        write(_published(prepared, args), args.output)
+        _published(prepared, args)
         return
-    from toolkit.evaluate.score_output import render
+    from toolkit.evaluate.score_output import long_forms
+    from toolkit.evaluate.score_table import lay_out
 
     more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references}
     scores = prepared.scores(args.measures, missing=args.missing, baseline=_baseline(args), **more)
-    if args.format in ("csv", "latex", "trec"):  # they have no place for notes
-        for line in scores.notes:
-            note(line)
-    write(render(scores, args.format, by_query=args.by_query, width=width), args.output)
+    write_tables(lay_out(scores), args, forms=long_forms(scores, by_query=args.by_query))
 
 
 def _baseline(args: argparse.Namespace) -> Baseline | None:
@@ -106,24 +97,16 @@ def _baseline(args: argparse.Namespace) -> Baseline | None:
     return Baseline(args.baseline, args.test, args.samples, args.seed)
 
 
-def _published(prepared: Evaluation, args: argparse.Namespace) -> str:
-    from toolkit.evaluate.paper_comparison import FORMATS, check_judged, render, scores_beside
+def _published(prepared: Evaluation, args: argparse.Namespace) -> None:
+    from toolkit.evaluate.paper_comparison import check_judged, lay_out, long_forms, scores_beside
 
     if args.by_query or args.by_type or args.references:
         raise ToolkitError("papers print aggregates of systems", "leave --by-query, --by-type and --references out")
-    if args.format not in FORMATS:
-        raise ToolkitError(f"published numbers have no format {args.format}", f"one of {', '.join(FORMATS)}")
+    if args.format == "trec":
+        raise ToolkitError("published numbers have no format trec", "--format table, json, csv, latex or markdown")
     check_judged(args.benchmark, args.qrels)
     rows, notes = scores_beside(prepared, args.benchmark, args.published, args.measures, args.missing)
-    if args.format == "csv":
-        for line in notes:
-            note(line)
-    return render(rows, notes, args.format)
-
-
-def write(text: str, output: str) -> None:
-    with open_output(output) as file:
-        file.write(text.encode())
+    write_tables(lay_out(rows, notes), args, forms=long_forms(rows, notes))
 
 
 if __name__ == "__main__":

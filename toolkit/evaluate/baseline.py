@@ -85,7 +85,8 @@ def _notes(name: str, changes: Sequence[Change], samples: int) -> Iterator[str]:
         f"two-sided, over core queries: {tests}"
     )
     yield from _small(changes)
-    yield f"[low, high]: {100 * LEVEL:g} % interval of the difference from {name}, from {samples:,} resamples of core queries"
+    interval = f"{100 * LEVEL:g} % from, to: the interval of the difference"
+    yield f"difference: from {name}; {interval}, from {samples:,} resamples of core queries"
 
 
 def _small(changes: Iterable[Change]) -> Iterator[str]:

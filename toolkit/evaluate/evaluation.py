@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit import measures as tandem
 from toolkit.benchmarks.recorded_topics import recorded_benchmark
+from toolkit.core.aligned_table import Table
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import BASE, Modes
 from toolkit.core.runs import Run
 from toolkit.core.scores import Change, Place, Scores
 from toolkit.evaluate import subtopics
 from toolkit.evaluate.baseline import Baseline, against, untested
-from toolkit.evaluate.explain import to_lines
+from toolkit.evaluate.explain import lay_out
 from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files, in_modes_read, modes_of_benchmark
 from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.query_types import by_type as types_of
@@ -69,13 +70,16 @@ class Evaluation:
             hint = f"judge it beside {modes}" if modes else f"{self.judgments.name} judges each query once"
             raise ToolkitError("references need modes, the original one among them", hint)
         types, notes = types_of(self.judgments) if by_type else ((), [])
+        # the baseline stands first
+        first = [baseline.of(self.runs)] if baseline else []
+        runs = [*first, *(run for run in self.runs if run not in first)]
         rows = []
-        for run in self.runs:
+        for run in runs:
             rows += score(run, self.judgments, chosen, types=types, by_query=by_query)
             if references:
                 suffix = f" of {run.tag}" if len(self.runs) > 1 else ""
                 rows += score_references(run, self.judgments, chosen, suffix)
-        notes = [*self.judgments.notes, *notes, *run_notes(self.runs, self.judgments, wanted, missing)]
+        notes = [*self.judgments.notes, *notes, *run_notes(runs, self.judgments, wanted, missing)]
         lacking = [measure for measure in wanted if all(row.measure != measure for row in rows)]
         if lacking and measures:
             raise ToolkitError(f"{self.judgments.name}: no value of {', '.join(lacking)}", "judge all modes that they need")
@@ -98,8 +102,8 @@ class Evaluation:
         named = tuple(map(str, tandem.parse_all(judgments.measures)))
         return MeasureSet(named, per_group, judgments.shown, missing, judgments.together)
 
-    def explain(self, query_id: str, width: int | None = None) -> str:
-        """What each run does with one query, given with or without its mode, as text of at most `width` characters a line.
+    def explain(self, query_id: str) -> list[Table]:
+        """What each run does with one query, given with or without its mode.
 
         Raises ToolkitError where the query is not judged in two modes.
         """
@@ -110,8 +114,7 @@ class Evaluation:
         judging = [part for part in self.judgments.parts if any(split(known)[0] == base for known in part.qrels.query_ids)]
         if not judging:
             raise ToolkitError(f"{self.judgments.name} has no query {query_id}", f"it has {three(self.judgments.query_ids)}")
-        explained = ((run.tag, tandem.explain(run, judging[0].qrels, base)) for run in self.runs)
-        return "\n".join(to_lines(tag, lines, width) for tag, lines in explained)
+        return [lay_out(run.tag, tandem.explain(run, judging[0].qrels, base)) for run in self.runs]
 
 
 def prepare(

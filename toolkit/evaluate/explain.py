@@ -2,53 +2,62 @@
 
 from __future__ import annotations
 
-from toolkit.evaluate.score_table import Panel, Table, number, to_text
+from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.measures import Explanation
-from toolkit.measures.explanation import GoldDocument, NegativeDocument
+from toolkit.measures.explanation import GoldDocument, NegativeDocument, Place
 
 VARIANTS = ("paper", "release", "source")
 
 
-def to_lines(name: str, explained: Explanation, width: int | None = None) -> str:
-    """The explanation of one query of the run called `name`, as text; width in characters, None for any."""
+def lay_out(name: str, explained: Explanation) -> Table:
+    """The explanation of one query of the run called `name`."""
     modes = tuple(explained.lengths)
     base, changed = modes[:2]
     lengths = ", ".join(f"{length:,} in {mode}" for mode, length in explained.lengths.items())
-    head = (
-        f"{name}, query {explained.query_id}\n"
-        f"relevant in {base}: N = {explained.relevant}; documents retrieved: {lengths}\n"
-        f"gold: relevant in {base} and {changed}; negative: relevant in {base} alone\n"
-    )
+    head = [
+        f"{name}, query {explained.query_id}",
+        f"relevant in {base}: N = {explained.relevant}; documents retrieved: {lengths}",
+        f"gold: relevant in {base} and {changed}; negative: relevant in {base} alone",
+    ]
     absent = [mode for mode, length in explained.lengths.items() if not length]
     if absent:
-        head += f"absent in {', '.join(absent)}: the measures that need it count their worst value, whatever stands below\n"
+        head.append(f"absent in {', '.join(absent)}: the measures that need it count their worst value, whatever stands below")
     documents = (*explained.gold, *explained.negatives)
-    table = Table(
-        ("document", ""),
-        tuple((document.doc_id, "gold" if isinstance(document, GoldDocument) else "negative") for document in documents),
-        tuple(panel for panel in _panels(documents, modes) if any(any(row) for row in panel.cells)),
-    )
-    missing = any(place.missing for document in documents for place in document.places)
-    foot = "* not in the run: ranked below its last document\n" if missing else ""
-    return f"{head}\n{to_text(table, width)}{foot}"
-
-
-def _panels(documents: tuple[GoldDocument | NegativeDocument, ...], modes: tuple[str, ...]) -> list[Panel]:
-    """Ranks R and scores S by mode; what follows for WISE, SICR and p-MRR, by variant."""
-    places = [document.places for document in documents]
-    ranks = tuple(tuple(f"{place.rank}{'*' if place.missing else ''}" for place in row) for row in places)
-    scores = tuple(tuple("-" if place.missing else f"{place.score:.7g}" for place in row) for row in places)
-    wise = [document.wise if isinstance(document, GoldDocument) else {} for document in documents]
-    sicr = [document.sicr if isinstance(document, GoldDocument) else {} for document in documents]
-    pmrr = tuple(("" if isinstance(document, GoldDocument) else number(document.pmrr),) for document in documents)
-    return [
-        Panel("R", modes, ranks),
-        Panel("S", modes, scores),
-        Panel("WISE", VARIANTS, tuple(tuple(number(row[v][1]) if v in row else "" for v in VARIANTS) for row in wise)),
-        Panel("case of WISE", VARIANTS, tuple(tuple(row[v][0] if v in row else "" for v in VARIANTS) for row in wise)),
-        Panel("SICR", VARIANTS[:2], tuple(tuple(_yes(row[v]) if v in row else "" for v in VARIANTS[:2]) for row in sicr)),
-        Panel("pMRR", ("",), pmrr),
+    heads = _heads(modes)
+    cells = [_cells(document) for document in documents]
+    shown = [place for place in range(len(heads)) if any(row[place] not in (None, "") for row in cells)]
+    columns = (Column("document", label=True), Column("is", label=True), *(heads[place] for place in shown))
+    rows = [
+        (document.doc_id, "gold" if isinstance(document, GoldDocument) else "negative", *(row[place] for place in shown))
+        for document, row in zip(documents, cells, strict=True)
     ]
+    missing = any(place.missing for document in documents for place in document.places)
+    notes = ["* not in the run: ranked below its last document"] if missing else []
+    return Table(columns, rows, notes, "\n".join([*head, ""]))
+
+
+def _heads(modes: tuple[str, ...]) -> list[Column]:
+    """Ranks R and scores S by mode; what follows for WISE, SICR and p-MRR, by variant."""
+    panels = {"R": modes, "S": modes, "WISE": VARIANTS, "case of WISE": VARIANTS, "SICR": VARIANTS[:2]}
+    order = ("R", "WISE", "SICR", "case of WISE", "S")
+    columns = [Column(name, above=above, priority=order.index(above)) for above, names in panels.items() for name in names]
+    return [*columns, Column("pMRR", priority=1)]
+
+
+def _cells(document: GoldDocument | NegativeDocument) -> list[Cell]:
+    wise, sicr = (document.wise, document.sicr) if isinstance(document, GoldDocument) else ({}, {})
+    return [
+        *(_rank(place) for place in document.places),
+        *(None if place.missing else Number(place.score, text=f"{place.score:.7g}") for place in document.places),
+        *(wise[variant][1] if variant in wise else None for variant in VARIANTS),
+        *(wise[variant][0] if variant in wise else None for variant in VARIANTS),
+        *(_yes(sicr[variant]) if variant in sicr else None for variant in VARIANTS[:2]),
+        None if isinstance(document, GoldDocument) else document.pmrr,
+    ]
+
+
+def _rank(place: Place) -> Number:
+    return Number(place.rank, text=f"{place.rank}{'*' if place.missing else ''}")
 
 
 def _yes(value: bool) -> str:

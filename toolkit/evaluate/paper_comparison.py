@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from toolkit import benchmarks
+from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.core.tabular import aligned, to_csv, to_json
+from toolkit.core.tabular import to_csv, to_json
 from toolkit.evaluate.evaluation import Evaluation
 from toolkit.provenance import Recorded, part, system_name
 from toolkit.published.comparison import Beside, beside, measures_of
 from toolkit.published.paper_tables import cells, printed_row
 from toolkit.published.tables_as_text import numbered
 
-FORMATS = ("table", "json", "csv")
 HEADS = (
     "run",
     "group",
@@ -104,14 +104,6 @@ def scores_beside(
     return numbers, scores.notes
 
 
-def render(rows: Sequence[Beside], notes: Sequence[str], format: str) -> str:
-    """In one of `FORMATS`; the table and JSON hold the notes too."""
-    if format == "table":
-        return _table(rows, notes)
-    records = [_record(row) for row in rows]
-    return to_json(records, notes) if format == "json" else to_csv([*HEADS, "inconsistent"], records)
-
-
 def _record(row: Beside) -> dict[str, Any]:
     cell = row.cell
     ours = (row.run, row.group, row.mode, row.measure, row.value, cell.value, row.difference, ", ".join(row.tables))
@@ -119,28 +111,36 @@ def _record(row: Beside) -> dict[str, Any]:
     return {**dict(zip(HEADS, (*ours, *theirs), strict=True)), "inconsistent": " ".join(cell.inconsistent)}
 
 
-def _table(rows: Sequence[Beside], notes: Sequence[str]) -> str:
-    """A line for each number; what is the same in all of them is not repeated."""
+def long_forms(rows: Sequence[Beside], notes: Sequence[str]) -> dict[str, Callable[[], str]]:
+    """format -> what makes it, of those for programs."""
+    records = [_record(row) for row in rows]
+    return {"json": lambda: to_json(records, notes), "csv": lambda: to_csv([*HEADS, "inconsistent"], records)}
+
+
+def lay_out(rows: Sequence[Beside], notes: Sequence[str]) -> Table:
+    """A row for each number; what is the same in all of them is not repeated."""
     flaws = list(dict.fromkeys(flaw for row in rows for flaw in row.cell.inconsistent))
     lines = []
     for row in rows:
-        record = _record(row)
+        share = row.cell.scale != "number"
         marks = "".join(f" [{flaws.index(flaw) + 1}]" for flaw in row.cell.inconsistent)
         figures = {
-            "value": f"{row.value:.4f}",
-            "published": f"{row.cell.value:.4f}{marks}",
-            "difference": f"{row.difference:+.4f}",
+            "value": Number(row.value, share),
+            "published": Number(row.cell.value, share, mark=marks),
+            "difference": Number(row.difference, share, signed=True),
         }
-        lines.append([str({**record, **figures}[name]) for name in HEADS])
-    shown = [number for number, name in enumerate(HEADS) if name in HEADS[1:8] or _tells(lines, number)]
-    text = [[HEADS[number] for number in shown], *([line[number] for number in shown] for line in lines)]
-    return "\n".join([*aligned(text, shown.index(HEADS.index("value"))), "", *_summary(rows), *notes, *numbered(flaws)]) + "\n"
+        lines.append([{**_record(row), **figures}[name] for name in HEADS])
+    shown = [place for place, name in enumerate(HEADS) if name in HEADS[1:8] or _tells(lines, place)]
+    labels = HEADS.index("value")
+    columns = [Column(HEADS[place], label=place < labels, priority=place) for place in shown]
+    cells = [[line[place] for place in shown] for line in lines]
+    return Table(columns, cells, [*_summary(rows), *notes, *numbered(flaws)])
 
 
-def _tells(lines: Sequence[Sequence[str]], number: int) -> bool:
+def _tells(lines: Sequence[Sequence[Cell]], place: int) -> bool:
     """Whether a column says something: not the same in every line, nor what the column before it in our words says."""
-    ours = HEADS.index(HEADS[number].removeprefix("printed "))
-    return len({line[number] for line in lines}) > 1 and (ours == number or any(line[number] != line[ours] for line in lines))
+    ours = HEADS.index(HEADS[place].removeprefix("printed "))
+    return len({line[place] for line in lines}) > 1 and (ours == place or any(line[place] != line[ours] for line in lines))
 
 
 def _summary(rows: Sequence[Beside]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Runs that make the numbers of a run readable: what would it score if it ignored, obeyed or inverted instructions?
+"""Runs that make the numbers of a run readable: what would it score if it ignored, followed or inverted instructions?
 
 Each reference keeps the run's own lists of the base mode (without instruction) and puts them into another order in each mode.
 No document comes in or goes out, so what the run did not retrieve stays missing: `oracle` is the best that reordering
@@ -26,7 +26,12 @@ WANTED, OTHER, UNWANTED = 0, 1, 2
 
 def is_reference(name: str) -> bool:
     """Whether a row of scores belongs to a reference: `blind`, `random 2.5%`, `oracle of bm25`; tags hold no blanks."""
-    return name.partition(" ")[0] in NAMES
+    return bool(reference_of(name))
+
+
+def reference_of(name: str) -> str:
+    """What a reference is called below its run: `random 2.5%` of `random 2.5% of bm25`; empty for a run."""
+    return name.partition(" of ")[0] if name.partition(" ")[0] in NAMES else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +81,7 @@ def reference_runs(run: Run, qrels: Qrels, modes: Modes) -> Iterator[tuple[str, 
             RANDOM,
             _arranged(lists, {mode: np.argsort(lists.queries + generator.random(len(lists.queries))) for mode in modes}),
         )
-    keys = {mode: _obedience(lists, qrels, mode, modes) for mode in modes}
+    keys = {mode: _wishes(lists, qrels, mode, modes) for mode in modes}
     yield ORACLE, _arranged(lists, {mode: _by_key(lists, key) for mode, key in keys.items()})
     yield REVERSED, _arranged(lists, {mode: _by_key(lists, UNWANTED - key) for mode, key in keys.items()})
 
@@ -85,7 +90,7 @@ def _by_key(lists: BaseLists, key: np.ndarray) -> np.ndarray:
     return np.lexsort((lists.ranks, key, lists.queries))
 
 
-def _obedience(lists: BaseLists, qrels: Qrels, mode: str, modes: Modes) -> np.ndarray:
+def _wishes(lists: BaseLists, qrels: Qrels, mode: str, modes: Modes) -> np.ndarray:
     """(n,) int64: does the mode want this line's document? In the base mode all are alike: the list stays as it is."""
     base = modes.of(BASE)[0]
     if mode == base:

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
+from typing import Any
 
+from toolkit.core.aligned_table import to_text
 from toolkit.core.modes import join_mode
-from toolkit.core.scores import Score, Scores
+from toolkit.core.scores import PAIRED, Score, Scores
+from toolkit.core.table_forms import to_latex, to_markdown, to_tsv
 from toolkit.core.tabular import to_csv, to_json
-from toolkit.evaluate.score_table import PAIRED, lay_out, to_latex, to_text
+from toolkit.evaluate.score_table import lay_out
 
 COLUMNS = ("run", "group", "mode", "measure", "value", "queries")
 CHANGES = ("difference", "low", "high", "detectable", "p", "holm")  # from a baseline
+TABLES = {"table": lambda table: to_text([table]), "latex": to_latex, "markdown": to_markdown, "tsv": to_tsv}
 
 
-def render(scores: Scores, format: str, *, by_query: bool = False, width: int | None = None) -> str:
-    """The scores as `table`, `json`, `csv`, `latex` or `trec`; width is a terminal's, in characters, for the table alone.
+def render(scores: Scores, format: str, *, by_query: bool = False) -> str:
+    """The scores as `table`, `json`, `csv`, `tsv`, `latex`, `markdown` or `trec`, all of them.
 
     `table` and `json` hold the notes too; the other formats have no place for them.
     """
-    if format == "table":
-        notes = "".join(f"{note}\n" for note in scores.notes)
-        return to_text(lay_out(scores), width) + (f"\n{notes}" if notes else "")
-    if format == "latex":
-        return to_latex(lay_out(scores))
-    if format == "trec":
-        return _trec(scores)
+    return TABLES[format](lay_out(scores)) if format in TABLES else long_forms(scores, by_query=by_query)[format]()
+
+
+def long_forms(scores: Scores, *, by_query: bool = False) -> dict[str, Callable[[], str]]:
+    """format -> what makes it, of those that have a row a number: `json`, `csv`, `trec`."""
     columns = (*COLUMNS, *(("query_id",) if by_query else ()), *(CHANGES if scores.changes else ()))
-    records = [{name: getattr(row, name, getattr(scores.change(row), name, None)) for name in columns} for row in scores.rows]
-    if format == "json":
-        return to_json(records, scores.notes)
-    return to_csv(columns, [{**record, "value": float(record["value"])} for record in records])
+
+    def records() -> list[dict[str, Any]]:
+        return [{name: getattr(row, name, getattr(scores.change(row), name, None)) for name in columns} for row in scores.rows]
+
+    return {
+        "json": lambda: to_json(records(), scores.notes),
+        "csv": lambda: to_csv(columns, [{**record, "value": float(record["value"])} for record in records()]),
+        "trec": lambda: _trec(scores),
+    }
 
 
 def _trec(scores: Scores) -> str:

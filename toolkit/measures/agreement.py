@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
 from toolkit import registry
+from toolkit.core.aligned_table import Column, Number, Table
 from toolkit.core.correlation import tau_b
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import INSTRUCTED, REVERSED, Modes
-from toolkit.core.tabular import aligned, to_csv, to_json
+from toolkit.core.tabular import to_csv, to_json
 
 GOLD_RANK = ("GoldRank", "gold_rank")  # ours, and as published tables have it
 MOVEMENT = "R_rev - R_ins"
-FORMATS = ("table", "json", "csv")
 
 
 class Graded(NamedTuple):
@@ -87,18 +87,20 @@ def _pair(name: str, other: str, first: Mapping[str, float], second: Mapping[str
     return Agreement(name, other, tau_b([first[each] for each in both], [second[each] for each in both]), len(both))
 
 
-def render(rows: Sequence[Agreement], notes: Sequence[str] = (), format: str = "table") -> str:
-    """In one of `FORMATS`; table and JSON hold the notes too."""
-    if format == "table":
-        return "\n".join([*_matrix(rows), *notes]) + "\n"
-    records = [row._asdict() for row in rows]
-    return to_json(records, notes) if format == "json" else to_csv(Agreement._fields, records)
-
-
-def _matrix(rows: Sequence[Agreement]) -> list[str]:
+def lay_out(rows: Sequence[Agreement], notes: Sequence[str] = ()) -> Table:
+    """The matrix: every measure down and across."""
     names = list(dict.fromkeys(row.first for row in rows))
-    values = {(row.first, row.second): "-" if math.isnan(row.tau) else f"{row.tau:.2f}" for row in rows}
-    lines = [["", *names], *([first, *(values[first, second] for second in names)] for first in names)]
+    values = {(row.first, row.second): row.tau for row in rows}
     counts = sorted({row.systems for row in rows})
     over = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return [*aligned(lines, 1), "", f"Kendall's tau-b between the orders of {over} systems; more is better in every measure."]
+    text = f"Kendall's tau-b between the orders of {over} systems; more is better in every measure."
+    columns = (Column("measure", label=True), *map(Column, names))
+    return Table(
+        columns, [[first, *(Number(values[first, second], decimals=2) for second in names)] for first in names], [text, *notes]
+    )
+
+
+def long_forms(rows: Sequence[Agreement], notes: Sequence[str] = ()) -> dict[str, Callable[[], str]]:
+    """format -> what makes it, of those that have a row a pair."""
+    records = [row._asdict() for row in rows]
+    return {"json": lambda: to_json(records, notes), "csv": lambda: to_csv(Agreement._fields, records)}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from toolkit.core.tabular import aligned, to_csv, to_json
+from toolkit.core.aligned_table import Column, Number, Table
+from toolkit.core.tabular import to_csv, to_json
 from toolkit.published.claims import Claim
 from toolkit.published.paper_tables import Cell
 
-FORMATS = ("table", "csv", "json")
 COLUMNS = (
     "table",
     "system",
@@ -27,15 +27,18 @@ COLUMNS = (
 WIDEST = 200  # characters of the heads that stand beside each other
 
 
-def render(cells: Sequence[Cell], format: str) -> str:
-    """Cells in one of `FORMATS`."""
-    if format == "table":
-        by_table: dict[str, list[Cell]] = {}
-        for cell in cells:
-            by_table.setdefault(cell.table, []).append(cell)
-        return "\n".join(_table(rows_of_table) for rows_of_table in by_table.values())
+def lay_out(cells: Sequence[Cell]) -> list[Table]:
+    """A table of the paper each."""
+    by_table: dict[str, list[Cell]] = {}
+    for cell in cells:
+        by_table.setdefault(cell.table, []).append(cell)
+    return [_table(cells_of_table) for cells_of_table in by_table.values()]
+
+
+def long_forms(cells: Sequence[Cell]) -> dict[str, Callable[[], str]]:
+    """format -> what makes it, of those that have a row a number."""
     rows = [_row(cell) for cell in cells]
-    return to_json(rows) if format == "json" else to_csv(COLUMNS, rows)
+    return {"json": lambda: to_json(rows), "csv": lambda: to_csv(COLUMNS, rows)}
 
 
 def _row(cell: Cell) -> dict[str, Any]:
@@ -45,19 +48,21 @@ def _row(cell: Cell) -> dict[str, Any]:
     return {name: derived.get(name, getattr(cell, name, "")) for name in COLUMNS}
 
 
-def _table(cells: Sequence[Cell]) -> str:
+def _table(cells: Sequence[Cell]) -> Table:
     """One table: what varies, first the systems, down or across; then the scales, and what is wrong."""
     down, across = _layout(cells)
     flaws = list(dict.fromkeys(flaw for cell in cells for flaw in cell.inconsistent))
-    rows: dict[tuple[str, ...], dict[str, str]] = {}
-    columns: dict[str, None] = {}
+    rows: dict[tuple[str, ...], dict[str, Number]] = {}
+    columns: dict[str, Column] = {}
     for cell in cells:
-        column = _head(cell, across)
+        head = _head(cell, across)
         marks = "".join(f" [{flaws.index(flaw) + 1}]" for flaw in cell.inconsistent)
-        rows.setdefault(tuple(_labels(cell, down)), {})[column] = cell.printed + marks
-        columns[column] = None
-    lines = [[*down, *columns], *([*key, *(values.get(column, "") for column in columns)] for key, values in rows.items())]
-    return "\n".join([_title(cells[0]), *aligned(lines, len(down)), "", *_scales(cells), *numbered(flaws)]) + "\n"
+        rows.setdefault(tuple(_labels(cell, down)), {})[head] = Number(cell.value, text=cell.printed + marks)
+        rest = " ".join(filter(None, _labels(cell, across[1:])))
+        columns.setdefault(head, Column(rest, above=cell.measure) if rest else Column(cell.measure))
+    lines = [[*key, *(values.get(head) for head in columns)] for key, values in rows.items()]
+    heads = (*(Column(name, label=True) for name in down), *columns.values())
+    return Table(heads, lines, [*_scales(cells), *numbered(flaws)], _title(cells[0]))
 
 
 def _layout(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
@@ -97,14 +102,15 @@ def numbered(flaws: Sequence[str]) -> list[str]:
     return [f"[{number}] {flaw}" for number, flaw in enumerate(flaws, start=1)]
 
 
-def render_claims(outcomes: Sequence[tuple[Claim, bool | None]], format: str) -> str:
-    """Claims in one of `FORMATS`; in the table a line for each, whether it holds, and below it what the numbers say."""
-    if format != "table":
-        records = [{**claim._asdict(), "outcome": holds} for claim, holds in outcomes]
-        return to_json(records) if format == "json" else to_csv([*Claim._fields, "outcome"], records)
+def lay_out_claims(outcomes: Sequence[tuple[Claim, bool | None]]) -> Table:
+    """A row for each claim, whether it holds, and what the numbers say."""
     words = {True: "holds", False: "does not hold", None: "no numbers"}
-    lines = []
-    for claim, holds in outcomes:
-        lines.append(f"{words[holds]:<13}  {claim.claim} ({claim.section})")
-        lines += [f"{'':<13}  {claim.note}"] if claim.note else []
-    return "\n".join(lines) + "\n"
+    rows = [(words[holds], claim.claim, claim.section, claim.note) for claim, holds in outcomes]
+    prose = (Column(name, prose=True, priority=priority) for name, priority in (("claim", 0), ("section", 2), ("note", 1)))
+    return Table((Column("outcome", label=True), *prose), rows)
+
+
+def claim_forms(outcomes: Sequence[tuple[Claim, bool | None]]) -> dict[str, Callable[[], str]]:
+    """format -> what makes it, of those for programs."""
+    records = [{**claim._asdict(), "outcome": holds} for claim, holds in outcomes]
+    return {"json": lambda: to_json(records), "csv": lambda: to_csv([*Claim._fields, "outcome"], records)}

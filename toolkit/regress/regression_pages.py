@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from toolkit.core.aligned_table import to_text
 from toolkit.core.scores import Scores
 from toolkit.core.specs import RegressionSpec
-from toolkit.evaluate.score_table import lay_out, to_text
+from toolkit.evaluate.score_table import lay_out
 from toolkit.regress.numbers import registered_scores
 from toolkit.regress.recorded_method import packaged_systems
 
@@ -59,5 +60,5 @@ def _value(value: object) -> str:
 
 def _numbers(spec: RegressionSpec) -> str:
     what = "Published, to compare with; never expected:" if spec.published else "Expected, here to 4 decimals:"
-    table = to_text(lay_out(Scores(tuple(registered_scores(spec)))))
+    table = to_text([lay_out(Scores(tuple(registered_scores(spec))))])
     return f"{what}\n\n```text\n{table}```"
