@@ -42,9 +42,9 @@ def test_instructions_without_words_that_rouge_knows_are_counted():
 
 
 def test_histogram_counts_every_pair():
-    text = histogram(diversity("toy", {"1": ["a b c d", "a b", "x"]}))
-    assert text.splitlines()[1] == "0.00          2  " + "#" * 40
-    assert text.splitlines()[-1] == "0.65          1  " + "#" * 20
+    rows = histogram(diversity("toy", {"1": ["a b c d", "a b", "x"]})).rows
+    assert rows[0] == ("0.00", 2, "#" * 40)
+    assert rows[-1] == ("0.65", 1, "#" * 20)
 
 
 def test_groups_are_the_core_queries_in_their_mode():

@@ -10,11 +10,14 @@ import pytest
 from command import tandem
 
 import tandem_ir
+from toolkit.core.aligned_table import TableStyle, to_text
 from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
+from toolkit.core.scores import Change, Score, Scores
 from toolkit.diff.compare_runs import diff
 from toolkit.evaluate.score_output import render
+from toolkit.evaluate.score_table import lay_out
 from toolkit.formats import write_run
 
 QUERIES = [f"q{number}" for number in range(40)]
@@ -66,11 +69,31 @@ def test_the_baseline_itself_has_no_mark_and_neither_has_a_query():
 
 def test_the_table_marks_what_is_more_than_chance(scores):
     # base 1/3 in every query; better 1 in 30 of 40: + 0.5; alike 1/2 and 1/4 in turn: + 0.0417
-    lines = {line.split()[0]: line for line in render(scores, "table").splitlines() if line}
-    assert re.fullmatch(r"better  0\.8333\* \[\+0\.4\d{3}, \+0\.5\d{3}\]  1\.0000  \[\+0\.0000, \+0\.0000\]", lines["better"])
-    assert re.match(r"alike   0\.3750[ *] \[\+0\.00\d\d, \+0\.0[78]\d\d\]", lines["alike"])
-    assert lines["base"].split() == ["base", "0.3333", "1.0000"]
-    assert lines["base"].index("0.3333") == lines["better"].index("0.8333")
+    table, _ = render(scores, "table").split("\n\n")
+    rows = [re.split(" {2,}", line.strip()) for line in table.splitlines()[2:]]
+    assert [row[0] for row in rows] == ["base", "alike", *DIFFERENCE, "better", *DIFFERENCE]  # the baseline first
+    assert rows[0] == ["base", "0.3333", "1.0000"]
+    assert rows[6] == ["better", "0.8333*", "1.0000"]
+    assert rows[7] == ["difference", "+0.5000", "+0.0000"]
+    low, high, p = (row[1] for row in rows[8:])
+    assert re.fullmatch(r"\+0\.4\d{3}", low)
+    assert re.fullmatch(r"\+0\.5\d{3}", high)
+    assert float(p) < 0.05
+    assert rows[1][1] in ("0.3750", "0.3750*")
+
+
+def test_differences_within_groups_are_left_out_on_a_terminal():
+    changes = {(run, group, "", "RR"): change for run, group, change in [("b", "g", CHANGE), ("b", "average", CHANGE)]}
+    rows = [Score(run, group, "", "RR", 0.5, 1) for run in "ab" for group in ("g", "average")]
+    made = lay_out(Scores(tuple(rows), (), changes))
+    assert len(made.rows) == 4 + 2 * 4
+    shown = to_text([made], TableStyle(width=80)).splitlines()
+    assert sum("difference " in line for line in shown) == 1
+    assert shown[-1] == "left out here: differences within groups; --all shows all"
+
+
+DIFFERENCE = ["difference", "95 % from", "95 % to", "p (Holm)"]
+CHANGE = Change("g", "", "RR", 0.0, 0.5, 0.5, 1.0, 1, 0.25, 0.75, 1.0, "t", 0.01, 0.02, 1, 0, 0)
 
 
 def test_the_notes_say_which_test_over_what(scores):
@@ -80,14 +103,15 @@ def test_the_notes_say_which_test_over_what(scores):
         # alike is 1/6 above or 1/12 below: mean 1/24, standard deviation 0.1266; (t(39, 0.975) + t(39, 0.8)) 0.1266 / sqrt(40)
         "below the smallest difference that the core queries show with 80 % power: all RR +0.0417 (detectable 0.0575); tandem "
         "analyze power says how many core queries would",
-        "[low, high]: 95 % interval of the difference from base, from 10,000 resamples of core queries",
+        "difference: from base; 95 % from, to: the interval of the difference, from 10,000 resamples of core queries",
     )
 
 
-def test_latex_raises_the_marker_and_shrinks_the_interval(scores):
-    text = render(scores, "latex")
-    assert re.search(r"^better & 0\.8333\$\^\{\*\}\$ \{\\tiny \$\[\+0\.4\d+, \+0\.5\d+\]\$\} & 1\.0000 \{", text, re.MULTILINE)
-    assert "base & 0.3333 & 1.0000 \\\\" in text.splitlines()
+def test_latex_raises_the_marker_and_has_the_differences_below(scores):
+    lines = render(scores, "latex").splitlines()
+    at = lines.index(r"better & 0.8333$^{*}$ & 1.0000 \\")
+    assert lines[at + 1] == r"\quad difference & $+$0.5000 & $+$0.0000 \\"
+    assert r"base & 0.3333 & 1.0000 \\" in lines
 
 
 def test_json_and_csv_have_the_numbers_behind_the_marks(scores):
@@ -105,7 +129,7 @@ def test_json_and_csv_have_the_numbers_behind_the_marks(scores):
 def test_without_a_baseline_no_column_is_added():
     plain = tandem_ir.evaluate([BASE, BETTER], qrels=QRELS, measures=["RR"])
     assert render(plain, "csv").splitlines()[0] == "run,group,mode,measure,value,queries"
-    assert "[" not in render(plain, "table")
+    assert "difference" not in render(plain, "table")
 
 
 def test_a_groups_own_score_and_the_average_of_scores_are_tested_too(monkeypatch):
@@ -171,7 +195,7 @@ def command(folder, *words):
 def test_the_command_takes_a_tag_or_a_file(files, name):
     done = command(files, "--baseline", name, "--test", "t", "--samples", "100")
     assert done.returncode == 0, done.stderr
-    assert "0.8333* [" in done.stdout
+    assert "0.8333*" in done.stdout
     assert "against base: " in done.stdout
     assert "paired t for RR" in done.stdout
 

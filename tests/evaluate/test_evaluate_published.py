@@ -7,11 +7,12 @@ from command import tandem
 from published_layout import write_infosearch
 
 from toolkit import benchmarks, registry
+from toolkit.core.aligned_table import to_text
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.evaluate.evaluation import prepare
-from toolkit.evaluate.paper_comparison import check_judged, paper_of, printed_as, render, scores_beside
+from toolkit.evaluate.paper_comparison import check_judged, lay_out, paper_of, printed_as, scores_beside
 from toolkit.formats import write_run
 from toolkit.provenance import file_digest, write_record
 from toolkit.published import cells
@@ -75,7 +76,7 @@ def test_a_number_that_two_tables_print_differently_stands_twice_and_is_flagged(
     rows = [row for row in compared(run, "infosearch") if (row.group, row.measure) == ("source", "WISE(variant='release')@20")]
     assert [(row.cell.printed, row.tables) for row in rows] == [("1.97", ("2",)), ("-9.4", ("22",))]
     assert all("table 2 prints 1.97" in row.cell.inconsistent[0] for row in rows)
-    text = render(rows, [], "table")
+    text = to_text([lay_out(rows, [])])
     assert "0.0197 [1]" in text
     assert "-0.0940 [1]" in text
     assert text.splitlines()[-1].startswith("[1] BM25, source, WISE")
@@ -150,7 +151,7 @@ def test_the_corpora_of_berds_stand_beside_each_other():
     rows = beside(scores, groups, "berds", {"bm25": registry.system("bm25").printed["berds"]})
     found = {row.cell.group: row.cell.value for row in rows if row.group == "average"}
     assert found == {"average/wikipedia": 0.082, "average/sphere": 0.2474, "average/google": 0.2159}
-    assert "average/sphere" in render(rows, [], "table")
+    assert "average/sphere" in to_text([lay_out(rows, [])])
 
 
 def test_claims_over_the_published_numbers_as_runs_come_out_as_recorded():
@@ -205,7 +206,7 @@ def test_as_a_command(run):
     ("options", "message"),
     [
         (["--by-query"], "papers print aggregates of systems"),
-        (["--format", "latex"], "published numbers have no format latex"),
+        (["--format", "trec"], "published numbers have no format trec"),
     ],
 )
 def test_what_does_not_go_with_it_is_usage(run, options, message):

@@ -5,8 +5,9 @@ import math
 
 import pytest
 
+from toolkit.core.aligned_table import to_text
 from toolkit.core.errors import ToolkitError
-from toolkit.measures.agreement import MOVEMENT, Graded, agreement, orders, render
+from toolkit.measures.agreement import MOVEMENT, Graded, agreement, lay_out, long_forms, orders
 from toolkit.published.paper_tables import graded
 from toolkit.registry import benchmark
 
@@ -78,6 +79,11 @@ def test_one_system_or_one_measure_has_nothing_to_agree_with(columns):
 def test_a_measure_that_is_the_same_for_all_has_no_order():
     rows = agreement({"x": {"a": 1, "b": 2}, "y": {"a": 0, "b": 0}})
     assert math.isnan(rows[1].tau)
-    assert render(rows).splitlines()[2].split() == ["x", "1.00", "-"]
-    assert json.loads(render(rows, ["a note"], "json"))["rows"][1] == {"first": "x", "second": "y", "tau": None, "systems": 2}
-    assert render(rows, format="csv").splitlines()[2] == "x,y,,2"
+    assert to_text([lay_out(rows)]).splitlines()[2].split() == ["x", "1.00", "-"]
+    assert json.loads(long_forms(rows, ["a note"])["json"]())["rows"][1] == {
+        "first": "x",
+        "second": "y",
+        "tau": None,
+        "systems": 2,
+    }
+    assert long_forms(rows)["csv"]().splitlines()[2] == "x,y,,2"

@@ -126,7 +126,7 @@ def to_text(tables: Sequence[Table], style: TableStyle = PLAIN, *, terse: bool =
         lines, out = _lines(table, style) if table.rows else ([], [])
         left |= dict.fromkeys(out)
         if number == len(tables) - 1 and left and not terse:
-            fresh.append(f"left out, as the terminal is too narrow: {', '.join(left)}; --all shows all")
+            fresh.append(f"left out here: {', '.join(left)}; --all shows all")
         title = [line for each in table.title.splitlines() for line in wrapped(visible(each), style.width)]
         notes = [line for note in fresh for line in wrapped(visible(note) if style.width else note, style.width)]
         blocks.append("\n".join([*title, *lines, *([""] if notes and lines else []), *notes]) + "\n")

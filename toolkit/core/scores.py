@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, three
 from toolkit.core.tabular import to_html
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Scores:
         return None if row.query_id else self.changes.get((row.run, row.group, row.mode, row.measure))
 
     def __repr__(self) -> str:
-        runs, measures = (", ".join(dict.fromkeys(getattr(row, name) for row in self.rows)) for name in ("run", "measure"))
+        runs, measures = (three(dict.fromkeys(getattr(row, name) for row in self.rows)) for name in ("run", "measure"))
         return f"Scores({runs}: {measures}; {len(self.rows):,} values)"
 
     def _repr_html_(self) -> str:

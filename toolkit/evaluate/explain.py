@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.measures import Explanation
 from toolkit.measures.explanation import GoldDocument, NegativeDocument, Place
@@ -33,7 +35,7 @@ def lay_out(name: str, explained: Explanation) -> Table:
     ]
     missing = any(place.missing for document in documents for place in document.places)
     notes = ["* not in the run: ranked below its last document"] if missing else []
-    return Table(columns, rows, notes, "\n".join([*head, ""]))
+    return Table(columns, rows, notes, "\n".join([*head, "", ""]))
 
 
 def _heads(modes: tuple[str, ...]) -> list[Column]:
@@ -48,7 +50,7 @@ def _cells(document: GoldDocument | NegativeDocument) -> list[Cell]:
     wise, sicr = (document.wise, document.sicr) if isinstance(document, GoldDocument) else ({}, {})
     return [
         *(_rank(place) for place in document.places),
-        *(None if place.missing else Number(place.score, text=f"{place.score:.7g}") for place in document.places),
+        *(math.nan if place.missing else Number(place.score, text=f"{place.score:.7g}") for place in document.places),
         *(wise[variant][1] if variant in wise else None for variant in VARIANTS),
         *(wise[variant][0] if variant in wise else None for variant in VARIANTS),
         *(_yes(sicr[variant]) if variant in sicr else None for variant in VARIANTS[:2]),
