@@ -33,7 +33,7 @@ def script(name, *arguments, **options):
     return within(lambda words: runpy.run_path(words[0], run_name="__main__"), (ROOT / "scripts" / name, *arguments), **options)
 
 
-def within(run, arguments, cwd=None, env=None, input=None, text=True, check=False):
+def within(run, arguments, cwd=None, env=None, input=None, text=True, check=False, columns=None):
     """What a command does and prints, as a CompletedProcess, without a process.
 
     run    called with the arguments as strings; SystemExit has its status
@@ -41,6 +41,7 @@ def within(run, arguments, cwd=None, env=None, input=None, text=True, check=Fals
     env    the whole environment, where it is not this process's
     input  standard input, as text or bytes
     text   standard output and error as text, otherwise as bytes
+    columns  standard output and error are a terminal with lines of so many characters
     check  a status other than 0 is an AssertionError
 
     An exception that the command lets through (a bug, or any error with --debug) is raised here. Working folder, environment
@@ -48,7 +49,10 @@ def within(run, arguments, cwd=None, env=None, input=None, text=True, check=Fals
     """
     words = [str(word) for word in arguments]
     given = input.encode() if isinstance(input, str) else input or b""
-    out, err = _stream(), _stream()
+    out, err = _stream(columns), _stream(columns)
+    if columns:
+        env = {**{name: value for name, value in (env or os.environ).items() if name != "NO_COLOR"}, "COLUMNS": str(columns)}
+        env["TERM"] = "xterm"
     streams = patch.multiple(sys, argv=words, orig_argv=[sys.executable, *words], stdin=_stdin(given), stdout=out, stderr=err)
     with _place(cwd, env), streams:
         status = _status(run, words)
@@ -92,9 +96,14 @@ def _stdin(data):
     return io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)), encoding="utf-8")
 
 
-def _stream():
+class _Terminal(io.TextIOWrapper):
+    def isatty(self):
+        return True
+
+
+def _stream(columns=None):
     # never closed: a library that is imported meanwhile may log to it for as long as it lives
-    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    return (_Terminal if columns else io.TextIOWrapper)(io.BytesIO(), encoding="utf-8", write_through=True)
 
 
 def _status(run, words):

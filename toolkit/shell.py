@@ -11,14 +11,14 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from toolkit.core.errors import ToolkitError, missing_module
 from toolkit.core.progress import each_once, say, set_quiet
-from toolkit.core.terminal import has_colour, raw, safe_streams, width_of
+from toolkit.core.terminal import has_colour, raw, safe_streams, width_of, wrapped
 from toolkit.options import common
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def make(job: Job[Product], args: argparse.Namespace, name: Callable[[Any], str]
     if name and args.output is None:
         job.output = Output.at(Path("runs", name(job)), args.metadata)
     if getattr(args, "dry_run", False):
-        print("\n".join(job.describe()))
+        write_lines(job.describe())
         return None
     return job.make()
 
@@ -119,8 +119,7 @@ def make_runs(job: RunJob, args: argparse.Namespace, name: Callable[[RunJob], st
 
 def report(folder: Path, problems: Sequence[str]) -> int:
     """Print what is wrong with a folder that was verified; the exit status."""
-    for problem in problems:
-        print(f"{folder}: {problem}")
+    write_lines(f"{folder}: {problem}" for problem in problems)
     if not problems:
         note(f"{folder}: as its record says")
     return int(bool(problems))
@@ -156,6 +155,24 @@ def refusals() -> Iterator[None]:
 def note(message: str) -> None:
     """A line on standard error that `--quiet` silences (results alone go to standard output); said once in a command."""
     say(message)
+
+
+def write_lines(lines: Iterable[str], indent: int = 2, file: TextIO | None = None, *, exact: bool = False) -> None:
+    """Print lines of words, to standard output where no `file` is given; a terminal gets them wrapped.
+
+    indent  by how many characters more than itself what follows a line is set in
+    exact   no blank is lost where a line ends
+    """
+    file = file or sys.stdout
+    width = width_of(file)
+    for line in lines:
+        own = len(line) - len(line.lstrip())
+        print(
+            *(wrapped(line, width, rest=" " * (own + indent), exact=exact) if width else [line]),
+            sep="\n",
+            file=file,
+            flush=True,
+        )
 
 
 def write_tables(

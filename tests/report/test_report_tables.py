@@ -9,13 +9,13 @@ import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
+from toolkit.core.table_forms import latex, markdown
 from toolkit.formats import write_run
 from toolkit.provenance import file_digest, write_record
 from toolkit.report import make_report as job
 from toolkit.report.collect import collect
 from toolkit.report.make_report import report, to_text
 from toolkit.report.run_facts import parse_size
-from toolkit.report.table_output import latex, markdown
 from toolkit.report.text_table import ALIKE, BEST, Block, Cell, Head, Table
 from toolkit.texts import TextSource
 

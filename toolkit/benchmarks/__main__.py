@@ -14,7 +14,7 @@ from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.options import depth_option, ids_option, mode_option, table_options, text_options, topics_option
 from toolkit.registry.loader import did_you_mean
-from toolkit.shell import command, guard, note, subcommands, write_tables
+from toolkit.shell import command, guard, note, subcommands, write_lines, write_tables
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import Selection, TopicSet
@@ -123,19 +123,19 @@ def show(args: argparse.Namespace) -> None:
     if args.stats:
         return _show_statistics(selection, args)
     spec, here = load(selection.benchmark).spec, _here(selection.benchmark)
-    print(f"{spec.name}: {spec.description}")
+    write_lines([f"{spec.name}: {spec.description}"])
     rows = {"modes": ", ".join(spec.modes), "measures": ", ".join(spec.measures), **spec.source, **spec.counts}
     for key, value in rows.items():
         first, *more = str(value).splitlines() or ["none"]
-        print(f"  {key:<10} {first}", *(f"             {line}" for line in more), sep="\n")
+        write_lines([f"  {key:<10} {first}", *(f"  {'':<10} {line}" for line in more)], indent=11)
     for name, groups in spec.selections.items():
-        print(f"  {part_name(spec.name, name)}: {', '.join(part_name(spec.name, group) for group in groups)}")
+        write_lines([f"  {part_name(spec.name, name)}: {', '.join(part_name(spec.name, group) for group in groups)}"])
     for group in (group for group in spec.groups if group["name"] in selection.groups):
         facts = {key: value for key, value in group.items() if key != "name" and value} | group.get("counts", {})
         facts.pop("counts", None)
         text = "; ".join(f"{key} {_shown(value)}" for key, value in facts.items())
         state = "on this machine" if group["name"] in here else "not fetched"
-        print(f"  {part_name(spec.name, group['name'])} ({state}){': ' if text else ''}{text}")
+        write_lines([f"  {part_name(spec.name, group['name'])} ({state}){': ' if text else ''}{text}"])
 
 
 def _shown(value: object) -> str:

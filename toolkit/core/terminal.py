@@ -109,14 +109,19 @@ def width_of(stream: TextIO) -> int | None:
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
-def wrapped(text: str, width: int | None, first: str = "", rest: str | None = None) -> list[str]:
+def wrapped(text: str, width: int | None, first: str = "", rest: str | None = None, *, exact: bool = False) -> list[str]:
     """A line in lines of at most `width` characters, those after the first set in; words (paths, ids) are never broken.
 
-    first, rest  what stands before the first line, and before the others (by default as many blanks and two)
+    first, rest  what stands before the first line, and before the others (by default as many blanks, or two)
+    exact        every blank stays, and lines end wherever they are full
     """
     rest = " " * (len(first) or 2) if rest is None else rest
     if width is None or length(first + text) <= width:
         return [first + text]
+    if exact:
+        room = max(width - len(rest), 1)
+        start = width - len(first)
+        return [first + text[:start], *(rest + text[at : at + room] for at in range(start, len(text), room))]
     how = {"break_long_words": False, "break_on_hyphens": False}
     return wrap(text, max(width, len(rest) + 1), initial_indent=first, subsequent_indent=rest, **how) or [first]
 

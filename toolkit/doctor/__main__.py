@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.shell import command, guard
+from toolkit.shell import command, guard, write_lines
 
 EPILOG = """looked at: Python, Java, torch, FAISS, cache, disk, network and settings.
 exit status: 1 where something is bad; what is optional and absent is only named."""
@@ -21,9 +21,9 @@ def main(args: argparse.Namespace) -> int:
 
     bad = False
     for finding in examine():
-        print(f"{MARKS[finding.state]}  {finding.name:<12} {finding.detail}", flush=True)
+        write_lines([f"{MARKS[finding.state]}  {finding.name:<12} {finding.detail}"], indent=21)
         if finding.fix:
-            print(f"{'':<20} fix: {finding.fix}", flush=True)
+            write_lines([f"{'':<20} fix: {finding.fix}"], indent=5)
         bad = bad or finding.state == "bad"
     return 1 if bad else 0
 

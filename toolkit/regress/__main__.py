@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.options import table_options
-from toolkit.shell import command, guard, note, subcommands, write_tables
+from toolkit.shell import command, guard, note, subcommands, write_lines, write_tables
 
 if TYPE_CHECKING:
     from toolkit.core.specs import RegressionSpec
@@ -78,7 +78,7 @@ def run_run(args: argparse.Namespace) -> int:
 
     failed, counts = False, {}
     for result in replay(_wanted(args)):
-        print("\n".join(_lines(result)), flush=True)
+        write_lines(_lines(result), indent=9)
         counts[result.outcome] = counts.get(result.outcome, 0) + 1
         failed |= result.outcome == "FAIL" or (result.outcome == "MISSING" and not args.all)
     if sum(counts.values()) > 1:

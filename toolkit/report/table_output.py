@@ -6,52 +6,38 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 
+from toolkit.core.table_forms import latex, latex_number, latex_tabular, markdown, markdown_table
 from toolkit.report.text_table import ALIKE, BEST, Cell, Head, Table
 
 COLUMNS = ("table", "block", "row", "column", "value", "mark")
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-}
-LATEX |= {sign: "\\" + sign for sign in "&%$#_{}"}
-MARKDOWN = {sign: "\\" + sign for sign in "\\`*_[]|#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " "}
+WIDEST = 10  # columns that fit a page of text
 
 
 def to_latex(tables: Sequence[Table]) -> str:
-    """A table environment each, with the rules of the booktabs package; marks are `\\textbf` and `\\underline`."""
+    """A table environment each, with the rules of the booktabs package; marks are `\\textbf` and `\\underline`. What is wider
+    than a page is scaled to it (graphicx).
+    """
     return "\n".join(_latex(table) for table in tables)
 
 
 def _latex(table: Table) -> str:
     width = len(table.heads)
     spans = [f"\\multicolumn{{{count}}}{{c}}{{{latex(above)}}}" for above, count in table.spans]
-    lines = [
-        "\\begin{table}",
-        "\\centering",
-        f"\\begin{{tabular}}{{{''.join('r' if head.number else 'l' for head in table.heads)}}}",
-        "\\toprule",
-        *([_latex_row(spans)] if spans else []),
-        _latex_row([latex(head.name or head.above) for head in table.heads]),
-    ]
+    heads = [*([spans] if spans else []), [latex(head.name or head.above) for head in table.heads]]
+    blocks = []
     for block in table.blocks:
-        lines.append("\\midrule")
-        if block.heading:
-            lines.append(_latex_row([f"\\multicolumn{{{width}}}{{l}}{{\\textit{{{latex(block.heading)}}}}}"]))
-        lines += [_latex_row([_marked(cell, latex, "\\textbf{%s}", "\\underline{%s}") for cell in row]) for row in block.rows]
+        heading = [[f"\\multicolumn{{{width}}}{{l}}{{\\textit{{{latex(block.heading)}}}}}"]] if block.heading else []
+        blocks.append([*heading, *([_latex_cell(cell) for cell in row] for row in block.rows)])
+    tabular = latex_tabular("".join("r" if head.number else "l" for head in table.heads), heads, blocks).rstrip("\n")
+    if width > WIDEST:
+        tabular = f"\\resizebox{{\\textwidth}}{{!}}{{%\n{tabular}%\n}}"
     caption = f"\\caption{{{latex(table.title)}. {latex(table.legend)}}}"
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", caption, "\\end{table}"]) + "\n"
+    return "\n".join(["\\begin{table}", "\\centering", tabular, caption, "\\end{table}"]) + "\n"
 
 
-def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(cells) + r" \\"
-
-
-def latex(text: str) -> str:
-    """Text that LaTeX prints as it is."""
-    return _escaped(text, LATEX)
+def _latex_cell(cell: Cell) -> str:
+    text = latex(cell.text) if cell.value is None else latex_number(cell.text)
+    return {BEST: "\\textbf{%s}", ALIKE: "\\underline{%s}"}.get(cell.mark, "%s") % text
 
 
 def to_markdown(tables: Sequence[Table]) -> str:
@@ -60,26 +46,17 @@ def to_markdown(tables: Sequence[Table]) -> str:
 
 
 def _markdown(table: Table) -> str:
-    lines = [
-        f"## {markdown(table.title)}",
-        "",
-        _markdown_row([markdown(head.title) for head in table.heads]),
-        _markdown_row(["---:" if head.number else "---" for head in table.heads]),
-    ]
+    rows = []
     for block in table.blocks:
         if block.heading:
-            lines.append(_markdown_row([f"*{markdown(block.heading)}*", *[""] * (len(table.heads) - 1)]))
-        lines += [_markdown_row([_marked(cell, markdown, "**%s**", "<u>%s</u>") for cell in row]) for row in block.rows]
-    return "\n".join([*lines, "", markdown(table.legend)]) + "\n"
+            rows.append([f"*{markdown(block.heading)}*", *[""] * (len(table.heads) - 1)])
+        rows += [[_markdown_cell(cell) for cell in row] for row in block.rows]
+    heads, right = [markdown(head.title) for head in table.heads], [head.number for head in table.heads]
+    return f"## {markdown(table.title)}\n\n{markdown_table(heads, right, rows)}\n{markdown(table.legend)}\n"
 
 
-def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def markdown(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return _escaped(text, MARKDOWN)
+def _markdown_cell(cell: Cell) -> str:
+    return {BEST: "**%s**", ALIKE: "<u>%s</u>"}.get(cell.mark, "%s") % markdown(cell.text)
 
 
 def to_csv(tables: Sequence[Table]) -> str:
@@ -101,14 +78,6 @@ def _csv(table: str, block: str, row: Sequence[Cell], heads: Sequence[Head]) -> 
         number = "" if cell.value is None else repr(cell.value)
         lines.append((table, block, name.text, head.title, number if head.number else cell.text, cell.mark))
     return lines
-
-
-def _marked(cell: Cell, escape: Callable[[str], str], best: str, alike: str) -> str:
-    return {BEST: best, ALIKE: alike}.get(cell.mark, "%s") % escape(cell.text)
-
-
-def _escaped(text: str, signs: dict[str, str]) -> str:
-    return "".join(signs.get(sign, sign) for sign in text)
 
 
 FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {"latex": to_latex, "markdown": to_markdown, "csv": to_csv}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
 from toolkit.options import depth_option, docs_option, ids_option, run_output, topics_option
-from toolkit.shell import command, from_os_error, guard, make_runs, note, subcommands
+from toolkit.shell import command, from_os_error, guard, make_runs, note, subcommands, write_lines
 
 if TYPE_CHECKING:
     from toolkit.core.runs import Run
@@ -79,14 +79,15 @@ def run_show(args: argparse.Namespace) -> None:
         record = read_record(path)
         print("\n" * bool(number) + run.source)
         for label, value in summarise(run).items():
-            print(f"  {label:<10} {value}")
+            write_lines([f"  {label:<10} {value}"], indent=11)
         if record is None:
             print(f"  {'record':<10} none beside the file")
         else:
             import yaml
 
             text = yaml.safe_dump(record, sort_keys=False, allow_unicode=True)
-            print(f"  {'record':<10} {describe_digest(path, record)}", *text.splitlines(), sep="\n    ")
+            write_lines([f"  {'record':<10} {describe_digest(path, record)}"], indent=11)
+            write_lines((f"    {line}" for line in text.splitlines()), exact=True)
 
 
 def run_verify(args: argparse.Namespace) -> int:
@@ -94,7 +95,7 @@ def run_verify(args: argparse.Namespace) -> int:
 
     if args.codes:
         for name, code in codes().items():
-            print(f"{name}  {code.severity:<7}  {'fixable' if code.fixable else '':<7}  {code.explanation}")
+            write_lines([f"{name}  {code.severity:<7}  {'fixable' if code.fixable else '':<7}  {code.explanation}"], indent=24)
         return 0
     files = [(path, False) for path in args.run] + [(path, True) for path in args.qrels]
     if not files:
@@ -127,7 +128,7 @@ def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
     report = sys.stderr if args.fix == "-" else sys.stdout
     for problem in problems if args.all else problems[:SHOWN_PROBLEMS]:
         kind = "" if problem.is_error else " warning:"
-        print(f"{name}{problem.place}: {problem.code}{kind} {problem.message}", file=report)
+        write_lines([f"{name}{problem.place}: {problem.code}{kind} {problem.message}"], file=report)
     if len(problems) > SHOWN_PROBLEMS and not args.all:
         print(f"{name}: ... and {len(problems) - SHOWN_PROBLEMS:,} more (--all shows them)", file=report)
     errors = sum(problem.is_error for problem in problems)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
+from toolkit.core.terminal import width_of
 from toolkit.options import (
     docs_option,
     recipe_option,
@@ -29,7 +30,7 @@ from toolkit.options import (
     topics_option,
 )
 from toolkit.registry.loader import did_you_mean
-from toolkit.shell import command, guard, note, subcommands, write_tables
+from toolkit.shell import command, guard, note, subcommands, write_lines, write_tables
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import TopicPart, TopicSet
@@ -100,7 +101,8 @@ def show(args: argparse.Namespace) -> None:
     from toolkit.systems.system_facts import overview
 
     spec = registry.choose_system(args.name, files=args.systems, recipe=args.recipe, kind=args.kind)
-    print("\n".join(overview(spec)))
+    width = width_of(sys.stdout)
+    write_lines(overview(spec, width) if width else overview(spec), exact=True)
 
 
 def check(args: argparse.Namespace) -> int:
@@ -146,7 +148,7 @@ def explain(args: argparse.Namespace) -> None:
     for each in explain(spec, topics, doc, trust_remote_code=args.trust_remote_code):
         print(f"{each.topic.query_id}:")
         for sent in each.sent:
-            print("\n".join(_lines(sent)))
+            write_lines(_lines(sent), indent=9, exact=True)
         if each.without:
             print(f"  no token ids: {each.without}")
     print(f"template digest {template_digest(spec)}")

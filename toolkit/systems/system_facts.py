@@ -6,12 +6,14 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from textwrap import wrap
 from typing import Any
 
 from toolkit.core.aligned_table import Cell, Column, Number
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import DEFAULTS, template_digest
+from toolkit.core.terminal import wrapped
 
 GIB = 2**30
 BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
@@ -29,7 +31,6 @@ VERIFIED = {
     "tiny checkpoint": "tiny checkpoint: a small random checkpoint of its architecture was tested; this one was never run",
     "facts only": "facts only: put together from what is published; it was never run",
 }
-WIDTH = 108
 
 
 def listing(systems: Iterable[SystemSpec], kind: str | None = None, paper: str | None = None) -> Iterator[tuple[Cell, ...]]:
@@ -57,18 +58,19 @@ def parameters(spec: SystemSpec) -> int | None:
     return round(float(number) * _UNITS[unit]) * int(towers or 1)
 
 
-def overview(spec: SystemSpec) -> Iterator[str]:
-    """Everything that is known of a system, as lines for people."""
-    yield f"{spec.name}: {spec.description}"
-    yield from _rows(_facts(spec))
+def overview(spec: SystemSpec, width: int = 123) -> Iterator[str]:
+    """Everything that is known of a system, as lines for people, of at most `width` characters but for what is sent."""
+    rows = partial(_rows, width=width)
+    yield from wrapped(f"{spec.name}: {spec.description}", width)
+    yield from rows(_facts(spec))
     yield "sent, where its model card's way is taken:" if spec.recipes and not spec.recipe else "sent:"
-    yield from _rows(_sent(spec.parameters, {**DEFAULTS, **spec.templates}))
-    yield from _rows({"digest": template_digest(spec)})
+    yield from rows(_sent(spec.parameters, {**DEFAULTS, **spec.templates}))
+    yield from rows({"digest": template_digest(spec)})
     for name, recipe in spec.recipes.items():
         if not spec.recipe:
             yield f"recipe {name}:"
-            yield from _rows(_recipe(spec, name, recipe))
-    yield from _rows({"source": spec.source, "notes": spec.notes}, indent="")
+            yield from rows(_recipe(spec, name, recipe))
+    yield from rows({"source": spec.source, "notes": spec.notes}, indent="")
 
 
 def _facts(spec: SystemSpec) -> dict[str, str]:
@@ -132,9 +134,9 @@ def _value(value: Any) -> str:
     return " / ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _rows(values: Mapping[str, str], indent: str = "  ") -> Iterator[str]:
+def _rows(values: Mapping[str, str], indent: str = "  ", *, width: int) -> Iterator[str]:
     """`name value`, long values on several lines but quoted ones; what is empty is left out."""
     for name, value in values.items():
-        lines = [value] if value.startswith('"') else wrap(value, WIDTH, break_long_words=False, break_on_hyphens=False)
+        lines = [value] if value.startswith('"') else wrap(value, width - 15, break_long_words=False, break_on_hyphens=False)
         for number, line in enumerate(lines):
             yield f"{indent}{'' if number else name:<12} {line}"
