@@ -193,7 +193,7 @@ def write_tables(
     """
     from toolkit.core.aligned_table import Table, TableStyle, prepared, to_text, without_notes
     from toolkit.core.files import open_output
-    from toolkit.core.table_forms import FORMS
+    from toolkit.core.table_forms import FORMS, to_json
 
     tables = [tables] if isinstance(tables, Table) else list(tables)
     output = output or args.output or "-"
@@ -216,6 +216,8 @@ def write_tables(
             return
     elif forms and chosen in forms:
         text = forms[chosen]()
+    elif chosen == "json":
+        text = to_json(*tables)
     else:
         how = {"heads": heads} if chosen == "tsv" else {}
         text = "\n".join(FORMS[chosen](table, style, **how) for table in tables)

@@ -276,8 +276,7 @@ def check(args: argparse.Namespace) -> int:
     if args.smallest <= 0:
         raise ToolkitError(f"--smallest {args.smallest:g} is no difference", "a number above 0, as in 0.1")
     checked = check_folder(args.folder, smallest=args.smallest, parse=parse)
-    for line in lines(checked.remarks):
-        print(line)
+    write_lines(lines(checked.remarks))
     wrong, odd = len(checked.problems), len(checked.remarks) - len(checked.problems)
     sizes = ", ".join(f"{number:,} {what if number != 1 else _one(what)}" for what, number in checked.counts.items() if number)
     found = f"{wrong} problem{'s' if wrong != 1 else ''}, {odd} odd" if wrong or odd else "nothing wrong, nothing odd"
@@ -314,7 +313,7 @@ def fetch(args: argparse.Namespace) -> None:
         sizes = [f"{number} {what}" for what, number in counts(part).items()]
         if part.scoreddocs:
             sizes.append(f"candidates in {', '.join(part.scoreddocs)}" if benchmark.spec.modes else "candidates")
-        print(f"{part_name(benchmark.spec.name, name)}: {', '.join(sizes)}")
+        write_lines([f"{part_name(benchmark.spec.name, name)}: {', '.join(sizes)}"])
         for line in part.notes:
             note(f"note: {line}")
         if other := other_counts(part, rows[name]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -90,9 +91,15 @@ def records(table: Table) -> Iterator[dict[str, Any]]:
         yield {column.title: value_of(cell) for column, cell in zip(table.columns, row, strict=True)}
 
 
-def to_json(table: Table) -> str:
-    """`{"schema": 1, "rows": [...], "notes": [...]}`."""
-    return tabular.to_json(records(table), table.notes)
+def to_json(*tables: Table) -> str:
+    """`{"schema": 1, "rows": [...], "notes": [...]}`, of several tables `{"schema": 1, "tables": [...]}` with their titles."""
+    if len(tables) == 1:
+        return tabular.to_json(records(tables[0]), tables[0].notes)
+    each = (
+        {"title": table.title.strip(), "rows": list(map(tabular.without_nan, records(table))), "notes": list(table.notes)}
+        for table in tables
+    )
+    return json.dumps({"schema": tabular.SCHEMA, "tables": list(each)}, ensure_ascii=False, indent=1) + "\n"
 
 
 def to_csv(table: Table) -> str:
@@ -105,5 +112,4 @@ FORMS: dict[str, Callable[..., str]] = {
     "latex": to_latex,
     "markdown": to_markdown,
     "csv": lambda table, style: to_csv(table),
-    "json": lambda table, style: to_json(table),
 }

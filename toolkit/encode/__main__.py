@@ -16,7 +16,7 @@ from pathlib import Path
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT
 from toolkit.options import dry_run_option, endpoint_options, model_options, recipe_options, system_option, topics_option
-from toolkit.shell import command, guard, note, report
+from toolkit.shell import command, guard, note, report, write_lines
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -57,7 +57,7 @@ def main(args: argparse.Namespace) -> int:
     given = {name: getattr(args, name) for name in ("topics", "systems", "recipe", "shard_size", *MODEL, *ENDPOINT)}
     job = EncodeJob(args.what[0] if args.what else None, args.system, args.output, **given)
     if args.dry_run:
-        print("\n".join(job.describe()))
+        write_lines(job.describe())
         return 0
     counts, dimension = job.make()
     left_out = f", {counts.empty} empty ones left out" if counts.empty else ""

@@ -31,7 +31,7 @@ from toolkit.options import (
     threads_option,
     topics_option,
 )
-from toolkit.shell import command, guard, make, make_runs, note, subcommands
+from toolkit.shell import command, guard, make, make_runs, note, subcommands, write_lines
 
 if TYPE_CHECKING:
     from toolkit.jobs.expand_jobs import ExpandJob
@@ -144,7 +144,7 @@ def run_all(args: argparse.Namespace) -> None:
     index = args.index or own_corpus(expansion.topics)
     if args.dry_run:
         steps = [f"search them with {args.system or 'bm25'} in {index}, {args.hits} documents each, write {lists}"]
-        print("\n".join([*expansion.describe(), *steps, f"merge {args.depth} documents a question, write {args.output}"]))
+        write_lines([*expansion.describe(), *steps, f"merge {args.depth} documents a question, write {args.output}"])
         return
     _write_topics(expansion, args)
     how = {name: getattr(args, name) for name in ("recipe", "hits", "threads", *MODEL)}

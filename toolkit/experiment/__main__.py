@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
+from dataclasses import replace
 
 from toolkit.core.specs import ENDPOINT
 from toolkit.options import (
@@ -16,9 +16,10 @@ from toolkit.options import (
     missing_option,
     model_options,
     recipe_options,
+    table_options,
     threads_option,
 )
-from toolkit.shell import command, guard, note
+from toolkit.shell import command, guard, note, write_lines, write_tables
 
 EPILOG = """\
 examples:
@@ -55,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     out = made.add_argument_group("output")
     out.add_argument("--output", required=True, metavar="DIR", help="the folder of runs, scores and report")
     dry_run_option(out)
+    table_options(made, output=False)
     return made
 
 
@@ -78,18 +80,17 @@ def main(args: argparse.Namespace) -> int:
         **{name: getattr(args, name) for name in SEARCHING},
     )
     if args.dry_run:
-        print("\n".join(experiment.describe()))
+        write_lines(experiment.describe())
         return 0
     try:
         results = experiment.make()
     except KeyboardInterrupt as end:
         end.add_note("the same command resumes")
         raise
-    from toolkit.evaluate.score_output import render
+    from toolkit.evaluate.score_table import lay_out
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for number, (benchmark, scores) in enumerate(results.scores.items()):
-        print(f"{chr(10) if number else ''}{benchmark}\n\n{render(scores, 'table', width=width)}", end="")
+    tables = [replace(lay_out(scores), title=f"{benchmark}\n\n") for benchmark, scores in results.scores.items()]
+    write_tables(tables, args, output="-")
     if results.report:
         note(f"written: {results.report}")
     for failure in results.failures:

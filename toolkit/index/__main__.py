@@ -36,7 +36,7 @@ from toolkit.options import (
     table_options,
     threads_option,
 )
-from toolkit.shell import command, guard, note, report, write_tables
+from toolkit.shell import command, guard, note, report, write_lines, write_tables
 
 if TYPE_CHECKING:
     from toolkit.formats.documents import Corpus
@@ -115,7 +115,7 @@ def _build(name: str, args: argparse.Namespace) -> int:
     }
     job = IndexJob(name, args.output, **given)
     if args.dry_run:
-        print("\n".join(job.describe()))
+        write_lines(job.describe())
         return 0
     return _say(job.output.path, job.make(), job.corpus)
 
@@ -166,7 +166,7 @@ def _fetch(name: str, args: argparse.Namespace) -> int:
     for group in selection.groups if selection else ("all",):
         source = where(group)
         if args.dry_run:
-            print(source.plan)
+            write_lines([source.plan])
         else:
             print(source.open(args.threads or os.cpu_count() or 1).folder)
     return 0

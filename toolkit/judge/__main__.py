@@ -32,7 +32,7 @@ from toolkit.options import (
     text_options,
     topics_option,
 )
-from toolkit.shell import command, guard, make, note, write_tables
+from toolkit.shell import command, guard, make, note, write_lines, write_tables
 
 if TYPE_CHECKING:
     from toolkit.jobs.judge_jobs import JudgeJob
@@ -220,7 +220,7 @@ def say_plan(judge: Judge, labels) -> int:
     from toolkit.jobs.judge_jobs import planned
     from toolkit.judge.agreement import pair_of
 
-    print(planned(judge, judge.plan([pair_of(judge, key) for key, _ in labels.rows])))
+    write_lines(planned(judge, judge.plan([pair_of(judge, key) for key, _ in labels.rows])).splitlines())
     return 0
 
 
@@ -240,7 +240,7 @@ def correct(args: argparse.Namespace, job: JudgeJob) -> int:
     if not labelled.in_words:
         check_labelled(job.runs[0], job.subtopics, labelled, measures)
     if args.dry_run:
-        print("\n".join([*job.plan(), f"write {args.output or 'to standard output'}"]))
+        write_lines([*job.plan(), f"write {args.output or 'to standard output'}"])
         return say_plan(job.judge, labelled) if labelled.in_words else 0
     qrels = judge_run(job.runs, job.topics, job.texts, job.judge, job.depth).qrels
     rows = correct(job.runs[0], qrels, labelled, job.judge, measures, seed=args.seed or 0)
@@ -254,7 +254,7 @@ def export(args: argparse.Namespace, job: JudgeJob) -> int:
     from toolkit.judge.export import export
 
     if args.dry_run:
-        print("\n".join([*job.plan(), f"write {args.export}"]))
+        write_lines([*job.plan(), f"write {args.export}"])
         return 0
     written, missing = export(job.rows, job.judge, args.export)
     note(f"{args.export}: {written:,} pairs" + (f"; {missing:,} are not answered yet" if missing else ""))

@@ -59,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
         if sub in (show_parser, explain_parser):
             recipe_option(sub)
         sub.add_argument("--kind", metavar="K", help="what a folder or id is that no entry knows (default: dense)")
+    table_options(check_parser, numbers=False, tsv=True)
     check_parser.add_argument("name", metavar="python:MODULE:FACTORY", help="the object, or an entry whose checkpoint it is")
     for sub in (list_parser, show_parser, check_parser, explain_parser, fetch_parser, convert_parser):
         systems_option(sub)
@@ -106,11 +107,16 @@ def show(args: argparse.Namespace) -> None:
 
 
 def check(args: argparse.Namespace) -> int:
+    from toolkit.core.aligned_table import Column, Table
     from toolkit.systems.contract import check_system
 
     checks = check_system(args.name, files=args.systems)
-    for one in checks:
-        print(f"{'FAIL' if one.problem else 'ok'}\t{one.method}\t{one.what}{f': {one.problem}' if one.problem else ''}")
+    columns = (Column("outcome", label=True), Column("method", label=True), Column("what", prose=True))
+    rows = [
+        ("FAIL" if one.problem else "ok", one.method, f"{one.what}{f': {one.problem}' if one.problem else ''}")
+        for one in checks
+    ]
+    write_tables(Table(columns, rows), args, heads=False)
     return int(any(one.problem for one in checks))
 
 
