@@ -56,7 +56,7 @@ LINES = {
     "regress list": [],
     "cache list": [],
     "cache verify": [],
-    "gate": [BM25, BM25, *BOTH, "-m", "WISE", *SAMPLES],
+    "gate": [BM25, BM25, *BOTH, "-m", "WISE"],
     "runs show": [BM25],
     "runs verify": ["bm25.trec.gz"],
     "runs verify --codes": ["--codes"],

@@ -105,8 +105,8 @@ def list_all(args: argparse.Namespace) -> None:
             continue
         shown = "all" if len(here) == len(spec.groups) else ",".join(here) or "none"
         rows.append((spec.name, len(spec.groups), ",".join(spec.modes), shown, spec.description))
-    names = ("groups", "modes", "here")
-    columns = (Column("name", label=True), *map(Column, names), Column("description", prose=True, priority=1))
+    facts = (Column("groups"), Column("modes", priority=1), Column("here"))
+    columns = (Column("name", label=True), *facts, Column("description", prose=True))
     write_tables(Table(columns, rows), args)
 
 
