@@ -67,7 +67,8 @@ LINES = {
     "analyze dimensions": ["--benchmark", "instructir-mini", "infosearch-mini-ins"],
     "analyze coverage": [*BERDS, "--benchmark", "berds-mini"],
     "analyze stance": [BERDS[0], "--benchmark", "berds-mini"],
-    "analyze measures": [BM25, DENSE, *BOTH],
+    "analyze measures": [BM25, DENSE, "--benchmark", "infosearch-mini-audience"],
+    "analyze power": ["--run", *INSTRUCTIR, "--benchmark", "instructir-mini", "--samples", "100"],
 }
 # their tables are those of others above; they want runs or systems that are not here
 ALIKE = {"analyze paraphrase", "analyze crosslingual", "experiment", "systems check"}

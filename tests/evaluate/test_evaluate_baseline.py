@@ -93,7 +93,7 @@ def test_differences_within_groups_are_left_out_on_a_terminal():
 
 
 DIFFERENCE = ["difference", "95 % from", "95 % to", "p (Holm)"]
-CHANGE = Change("g", "", "RR", 0.0, 0.5, 0.5, 1.0, 1, 0.25, 0.75, 1.0, "t", 0.01, 0.02, 1, 0, 0)
+CHANGE = Change("g", "", "RR", 0.0, 0.5, 0.5, 1.0, 1, 0.25, 0.75, 0.1, 1.0, "t", 0.01, 0.02, 1, 0, 0)
 
 
 def test_the_notes_say_which_test_over_what(scores):
