@@ -126,7 +126,7 @@ def report(
     from toolkit.report.make_report import report as made_of
     from toolkit.report.make_report import to_html, to_text
 
-    names = [benchmark] if isinstance(benchmark, str) else list(benchmark)
+    names = list(map(str, benchmark)) if isinstance(benchmark, list | tuple) else [str(benchmark)]
     made = made_of(collect(runs, names, missing=missing, **how), missing=missing, published=published, claims=claims)
     text = to_html(made, index=index, docs=docs, missing=missing) if format == "html" else to_text(made, format)
     if output is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,47 @@ if TYPE_CHECKING:
     from toolkit.core.topics import Topic
 
 
-def load(benchmark: str) -> Collection:
-    """A benchmark by its name (`infosearch-mini`), or any collection of ir_datasets by its id.
+def load(
+    benchmark: str | Path,
+    *,
+    docs: Any = None,
+    topics: Any = None,
+    qrels: Any = None,
+    modes: Mapping[str, str] | None = None,
+    measures: Sequence[str] = (),
+) -> Collection:
+    """A benchmark by its name (`infosearch-mini`) or folder (`benchmark.yaml` in it), or a collection of ir_datasets by its id.
 
-    It has `groups`, `topics(group, mode)`, `qrels(group, mode)`, `docs(group)`, `scoreddocs(group, mode)`. Raises ToolkitError,
-    with the nearest known name, where there is none.
+    With topics, what is given is written into the folder first, which is a benchmark from then on:
+
+    docs      a DataFrame or rows with doc_id (or id), title, text; {doc_id: text}; or a file of documents
+    topics    rows with id, query, instructions ({mode: text}), group, core, condition, perspectives; {query_id: query}
+    qrels     query_id, doc_id, relevance, where ids end in their mode (`q1-pos`); or mode -> such judgments
+    modes     name -> role: {"base": "base", "pos": "instructed", "neg": "reversed"}; left out, one without a name
+    measures  what its table shows
+
+    It has `groups`, `topics(group, mode)`, `qrels(group, mode)`, `docs(group)`, `scoreddocs(group, mode)`, and calls take it
+    where they take its name. Raises ToolkitError, with the nearest known name, where there is none, and with all that is wrong
+    with a folder.
     """
     from toolkit.benchmarks import find, open_collection
     from toolkit.benchmarks import load as load_benchmark
 
+    if topics is not None:
+        _write(Path(benchmark), docs, topics, qrels, modes or {}, measures)
+    benchmark = str(benchmark)
+
     selection = find(benchmark)
     return load_benchmark(selection.benchmark) if selection else open_collection(benchmark)
+
+
+def _write(folder: Path, docs: Any, topics: Any, qrels: Any, modes: Mapping[str, str], measures: Sequence[str]) -> None:
+    from toolkit.benchmarks.own.own_new import from_tables, new_folder
+    from toolkit.core.modes import Modes
+
+    declared = Modes.declared(modes, "modes")
+    content = from_tables({} if docs is None else docs, topics, qrels, declared)
+    new_folder(folder, content, declared, measures=measures)
 
 
 def read_run(path: str | Path, form: str = "") -> Run:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from toolkit.benchmarks import TopicPart, TopicSet, resolve_topics
+from toolkit.benchmarks import Benchmark, TopicPart, TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.instructions import topics_sent
@@ -249,7 +249,7 @@ def given_topics(value: Any) -> TopicSet:
     """
     if isinstance(value, TopicSet):
         return value
-    if isinstance(value, str | Path):
+    if isinstance(value, str | Path | Benchmark):
         return resolve_topics(str(value))
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         value = value.to_dict("records")

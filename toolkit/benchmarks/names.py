@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from toolkit import registry
-from toolkit.benchmarks.benchmark import Collection, load, present_groups
+from toolkit.benchmarks.benchmark import Benchmark, Collection, load, present_groups
 from toolkit.benchmarks.group_data import part_name
 from toolkit.benchmarks.ir_datasets_adapter import open_ir_dataset
 from toolkit.benchmarks.own import folder_and_part
@@ -85,12 +85,14 @@ class TopicSet:
         return self.benchmark.spec.folder if self.benchmark else ""
 
 
-def find(name: str, *, at_hand: bool = True) -> Selection | None:
-    """What of a registered benchmark a name means (`infosearch`, `infosearch-ins`, `infosearch/audience/rev`); else None.
+def find(name: str | Path | Benchmark, *, at_hand: bool = True) -> Selection | None:
+    """What of a registered benchmark a name means (`infosearch`, `infosearch-ins`, `infosearch/audience/rev`), or of the one in
+    a folder of the user's (`mine`, `mine/pos`); else None.
 
     The benchmark alone means all modes, and its selection `""` or, without one, all groups. Where a name means several
     groups, all of them are taken, or (at_hand) those that are on this machine where some are: which ones is said.
     """
+    name = str(name)
     wanted = name.replace("/", "-")
     for spec in registry.benchmarks().values():
         if wanted in _names(spec):
