@@ -10,12 +10,13 @@ from typing import Any
 
 from toolkit.benchmarks.own.remarks import Remarks
 from toolkit.core.errors import ToolkitError
-from toolkit.core.modes import ROLES, Modes
+from toolkit.core.modes import BASE, REVERSED, ROLES, Modes
 from toolkit.core.specs import GroupSpec
 from toolkit.core.yaml_json import Malformed, decode_yaml
 from toolkit.registry.loader import NAME, did_you_mean
 
 FILE = "benchmark.yaml"
+ONCE = (BASE, REVERSED)  # roles that one mode has
 GROUP_KEYS = ("name", "language", "aliases", "measures", "counts", "conditions")
 
 
@@ -98,10 +99,10 @@ def read_declaration(path: Path, remarks: Remarks) -> Declaration:
     values["refused"] = tuple(str(name) for name in given if name not in values["modes"])
     values["groups"] = tuple(_groups(values.get("groups", ()), path, text, remarks))
     values["measures"] = tuple(values.get("measures", ()))
-    shown = values.get("options", {}).get("shown", [])
-    for mode in [mode for mode in shown if mode not in values["modes"]]:
-        line, known = line_of(text, "options", mode), ", ".join(values["modes"]) or "none"
-        remarks.wrong(path, line, f"shown: there is no mode {mode!r}", f"modes: {known}")
+    for key, named in values.get("options", {}).items():
+        for mode in [mode for mode in named if mode not in values["modes"]]:
+            line, known = line_of(text, "options", mode), ", ".join(values["modes"]) or "none"
+            remarks.wrong(path, line, f"{key}: there is no mode {mode!r}", f"modes: {known}")
     return Declaration(**values)
 
 
@@ -144,11 +145,13 @@ def _modes(given: Mapping[Any, Any], path: Path, text: str, remarks: Remarks) ->
                 continue
             todo = f"{did_you_mean(str(role), ROLES)}roles: {', '.join(ROLES)}"
             remarks.wrong(path, line, f"mode {name}: {role!r} is no role", todo)
-        if role in modes.values():
+        if role in ONCE and role in modes.values():
             first = next(other for other, known in modes.items() if known == role)
-            remarks.wrong(path, line, f"modes {first} and {name} are both {role}", "a role comes once")
+            remarks.wrong(
+                path, line, f"modes {first} and {name} are both {role}", "several may be instructed, one is base, one reversed"
+            )
         free = [one for one in ROLES if one not in {*modes.values(), *given.values()}]
-        if role not in ROLES or role in modes.values():
+        if role not in ROLES or (role in ONCE and role in modes.values()):
             role = free[0] if free else ""
         if role:
             modes[name] = role

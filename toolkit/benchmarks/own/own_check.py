@@ -184,12 +184,13 @@ def _variants(own: OwnFolder, group: str) -> Iterator[tuple[str, str, dict[str, 
 
 
 def _golds(own: OwnFolder, group: str, labels: Mapping[str, dict[str, int]]) -> dict[str, set[str]]:
-    """Core query -> its gold documents: relevant in base and instructed mode; without both, relevant at all."""
+    """Core query -> its gold documents: relevant in base and an instructed mode; without both, relevant at all."""
     golds: dict[str, set[str]] = defaultdict(set)
-    paired = own.modes.of(BASE, INSTRUCTED)
+    base, instructed = own.modes.of(BASE), own.modes.of(INSTRUCTED)
     for core, _, ids in _variants(own, group):
-        relevant = [set(_relevant(labels, ids[mode])) for mode in (paired if len(paired) > 1 else ids)]
-        golds[core] |= set.intersection(*relevant) if len(paired) > 1 else set.union(*relevant)
+        relevant = {mode: set(_relevant(labels, query_id)) for mode, query_id in ids.items()}
+        asked = set().union(*(relevant[mode] for mode in (instructed if base and instructed else ids)))
+        golds[core] |= asked & relevant[base[0]] if base and instructed else asked
     return golds
 
 
@@ -203,7 +204,7 @@ def _say_cores(
         for query_id in (query_id for query_id in ids.values() if query_id not in labels):
             remarks.odd(*place, f"query {query_id} has no judgments", "judge documents for it, or remove the query")
         if not golds[core] and core not in said:
-            what = "relevant in base and instructed mode" if len(own.modes.of(BASE, INSTRUCTED)) > 1 else "relevant"
+            what = "relevant in base and instructed mode" if own.modes.of(BASE) and own.modes.of(INSTRUCTED) else "relevant"
             remarks.odd(*place, f"core query {core} has no gold document ({what})", "label one")
             said.add(core)
     for topic in next(iter(own.topics.topics[group].values())):
