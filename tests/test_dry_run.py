@@ -101,4 +101,4 @@ def test_documents_that_a_copy_lacks_are_missed_before_the_search(place, capsys,
     benchmark = load("infosearch-mini")
     monkeypatch.setitem(benchmark._parts, "audience", replace(benchmark.part("audience"), docs=None))
     assert run("search", *MINI, "--output", "o.trec", *how) == 2
-    assert capsys.readouterr().err.startswith("error: the documents of infosearch-mini-audience are not here")
+    assert capsys.readouterr().err.startswith("error: the documents of infosearch-mini-audience are not on this machine")

@@ -42,7 +42,7 @@ def table_options(
     group.add_argument("--sort", metavar="COLUMN", help="order rows by a column, best or largest first")
     if numbers:
         group.add_argument("--percent", action="store_true", help="show fractions times 100 (not in json and csv)")
-        digits = "digits behind the point, not in json and csv (default: 4; 2 with --percent)"
+        digits = "digits after the decimal point, not in json and csv (default: 4; 2 with --percent)"
         group.add_argument("--decimals", type=int, choices=range(17), metavar="N", help=digits)
     if output:
         output_option(group)
@@ -86,7 +86,7 @@ def systems_option(group: argparse._ActionsContainer) -> None:
 
 def recipe_option(group: argparse._ActionsContainer) -> None:
     """`--recipe`."""
-    group.add_argument("--recipe", metavar="R", help="a paper's way of using the system (default: its model card's)")
+    group.add_argument("--recipe", metavar="R", help="settings of a paper for the system (default: its model card's)")
 
 
 def recipe_options(group: argparse._ActionsContainer) -> None:
@@ -97,9 +97,11 @@ def recipe_options(group: argparse._ActionsContainer) -> None:
 
 def template_options(group: argparse._ActionsContainer) -> None:
     """What is sent of a topic: `--query-template`, `--plain-template`."""
-    sent = "what is sent of a topic, e.g. 'query: {query} {instruction}' (default: the system's)"
+    sent = "template of a topic, e.g. 'query: {query} {instruction}' (default: the system's)"
     group.add_argument("--query-template", metavar="T", help=sent)
-    group.add_argument("--plain-template", metavar="T", help="the same of a topic without instruction (default: the system's)")
+    group.add_argument(
+        "--plain-template", metavar="T", help="the same for topics without an instruction (default: the system's)"
+    )
 
 
 def pooling_option(group: argparse._ActionsContainer) -> None:
@@ -119,10 +121,12 @@ def show_prompt_option(group: argparse._ActionsContainer) -> None:
 
 def model_options(group: argparse._ArgumentGroup) -> None:
     """How a model computes: `--batch-size`, `--device`, `--precision`, `--trust-remote-code`; the model's own where None."""
-    group.add_argument("--batch-size", type=int, metavar="N", help="texts of 128 tokens at once (default: 32)")
+    group.add_argument("--batch-size", type=int, metavar="N", help="batch size, counted in texts of 128 tokens (default: 32)")
     group.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1; encoders: cuda:0,cuda:1 too (default: the first GPU)")
     precisions = ("fp32", "bf16", "fp16")
-    group.add_argument("--precision", choices=precisions, help="default: the system's own on a GPU, fp32 on a CPU")
+    group.add_argument(
+        "--precision", choices=precisions, help="dtype of the model (default: the system's own on a GPU, fp32 on a CPU)"
+    )
     remote_code_option(group)
 
 
@@ -138,7 +142,7 @@ def endpoint_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--concurrency", type=int, metavar="N", help="requests to a server at the same time (default: 16)")
     group.add_argument("--retries", type=int, metavar="N", help="how often a failed request is repeated (default: 6)")
     group.add_argument("--timeout", type=float, metavar="S", help="seconds that an answer may take (default: 600)")
-    group.add_argument("--replay", action="store_true", default=None, help="answers from the cache alone")
+    group.add_argument("--replay", action="store_true", default=None, help="use cached answers only")
 
 
 def instruction_option(group: argparse._ActionsContainer) -> None:
@@ -148,7 +152,7 @@ def instruction_option(group: argparse._ActionsContainer) -> None:
         choices=("full", "short", "keywords", "placebo", "none"),
         default="full",
         help="the topics' instructions as they are (default), in the benchmark's own short wording or keywords (FollowIR has "
-        "them), as sentences of that length that ask for nothing, or left out",
+        "them), as placebo sentences of the same length, or left out",
     )
 
 
@@ -171,13 +175,13 @@ def text_options(group: argparse._ActionsContainer) -> None:
 
 def language_option(group: argparse._ActionsContainer) -> None:
     """`--language`."""
-    text = "of Lucene's analyzer (default: what the index or the benchmark states, else en)"
+    text = "language of Lucene's analyzer (default: what the index or the benchmark states, else en)"
     group.add_argument("--language", metavar="XX", help=text)
 
 
 def threads_option(group: argparse._ActionsContainer) -> None:
     """`--threads`: None for one a core."""
-    group.add_argument("--threads", type=int, metavar="N", help="how many compute at the same time (default: one a core)")
+    group.add_argument("--threads", type=int, metavar="N", help="number of threads (default: one a core)")
 
 
 def hits_option(group: argparse._ActionsContainer, default: int = 1000) -> None:
@@ -193,7 +197,7 @@ def depth_option(group: argparse._ActionsContainer, default: int | None, shown: 
 
 def tail_option(group: argparse._ActionsContainer) -> None:
     """`--tail`: None where it is not given."""
-    text = "documents below the depth: behind the others, or left out (default: keep)"
+    text = "documents below the depth: kept behind the others, or dropped (default: keep)"
     group.add_argument("--tail", choices=("keep", "drop"), help=text)
 
 
@@ -204,7 +208,7 @@ def judgment_options(parser: argparse.ArgumentParser, *, benchmarks: bool = Fals
     mode_option(parser)
     measure_option(parser)
     depth_option(parser, None, "all")
-    unjudged = "pairs with a perspective that were asked and not answered (label -1): an error (default), or not holding"
+    unjudged = "unanswered pairs of a document and a perspective (label -1): refused (default), or counted as negative"
     parser.add_argument("--unjudged", choices=("refuse", "negative"), default="refuse", help=unjudged)
     ids_option(parser, "tandem")
     missing_option(parser)
@@ -231,7 +235,7 @@ def qrels_option(group: argparse._ActionsContainer) -> None:
 def measure_option(group: argparse._ActionsContainer) -> None:
     """`-m`, `--measure`: a list in `measures`, or None."""
     several = {"dest": "measures", "nargs": "+", "action": "extend", "metavar": "MEASURE"}
-    group.add_argument("-m", "--measure", help="as in ir_measures: nDCG@10, WISE@20", **several)
+    group.add_argument("-m", "--measure", help="measures, as in ir_measures: nDCG@10 WISE@20", **several)
 
 
 def ids_option(group: argparse._ActionsContainer, default: str | None) -> None:
@@ -243,7 +247,7 @@ def ids_option(group: argparse._ActionsContainer, default: str | None) -> None:
 
 def mode_option(parser: argparse._ActionsContainer) -> None:
     """`--modes`: as (name, role) pairs."""
-    text = "how query ids end in a mode (q1-NAME), and its role: base, instructed, reversed"
+    text = "modes that query ids end in (q1-NAME), each with its role: base, instructed, reversed"
     parser.add_argument("--modes", nargs="+", action="extend", type=_name_and_role, metavar="NAME=ROLE", help=text)
 
 
@@ -266,13 +270,13 @@ def significance_options(group: argparse._ArgumentGroup) -> None:
 
 def samples_option(group: argparse._ActionsContainer, default: int) -> None:
     """`--samples`."""
-    text = f"draws of randomisation and bootstrap (default: {default})"
+    text = f"permutations and bootstrap resamples (default: {default})"
     group.add_argument("--samples", type=int, default=default, metavar="N", help=text)
 
 
 def seed_option(group: argparse._ActionsContainer) -> None:
     """`--seed`."""
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn by chance (default: 0)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
 
 
 def metadata_option(group: argparse._ActionsContainer) -> None:

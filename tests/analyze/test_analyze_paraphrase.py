@@ -62,7 +62,7 @@ def test_a_paraphrase_of_nothing_that_is_judged_is_refused(tmp_path):
     strange = tmp_path / "qrels.txt"
     strange.write_text("99_1.1 0 d1 1\n")
     run = read_run(GOLDEN / "original.trec")
-    with pytest.raises(ToolkitError, match="1 paraphrases are of instructions that nothing judges: 99_1"):
+    with pytest.raises(ToolkitError, match="1 paraphrases are of instructions without judgments: 99_1"):
         paraphrase(run, run, judged("qrels"), from_files(as_sources(str(strange))))
 
 

@@ -69,7 +69,7 @@ def test_unanswered_pairs_hold_nothing_and_are_counted():
     )
     assert math.isnan(scores.value("CoveringPrefix@100", mode=""))
     assert scores.value("Covered@100", mode="") == 0
-    assert any(note.startswith("1 of 2 pairs of a document and a perspective were asked and not") for note in scores.notes)
+    assert any(note.startswith("1 of 2 pairs of a document and a perspective are unanswered") for note in scores.notes)
 
 
 def test_groups_and_their_average():

@@ -103,16 +103,16 @@ def test_the_first_perspective_is_that_with_the_lower_number_and_unanswered_pair
     scores = stance({"question": RUN}, JUDGED)
     # q: its first supports; r: a holds 10, the second, and nobody knows what b holds
     assert [scores.value(f"{what}@5", mode="question") for what in ("SupportingOnly", "OpposingOnly")] == [0.5, 0.5]
-    assert any("asked and not answered" in note for note in scores.notes)
+    assert any("are unanswered" in note for note in scores.notes)
 
 
 def test_stances_of_a_judge_and_a_question_without():
     scores = stance({"question": RUN}, JUDGED, {"r": "10"})
     assert scores.value("SupportingOnly@5", mode="question") == 1
-    assert "nobody says which perspective supports in 1 more: left out (q)" in scores.notes
+    assert "the supporting perspective is unknown in 1 more: left out (q)" in scores.notes
     with pytest.raises(ToolkitError, match="perspective 3 of q is said to support"):
         stance({"question": RUN}, JUDGED, {"q": "3"})
-    with pytest.raises(ToolkitError, match=r"nobody says which perspective supports in any of 2 questions \(q, r\)"):
+    with pytest.raises(ToolkitError, match=r"the supporting perspective is unknown in all of 2 questions \(q, r\)"):
         stance({"question": RUN}, JUDGED, {"other": "1"})
 
 
@@ -122,7 +122,7 @@ def test_pairs_without_a_line_are_told_of_the_questions_that_count():
     judged = Judgments("files", Modes(), (Part("all", Qrels.from_rows(more)),), ())
     run = Run.from_dict({"q": {"a": 1.0, "x": 0.5}, "q2": {"x": 1.0}}, tag="x")
     assert (
-        "question: 3 of 4 pairs of a top 5 document and a perspective have no line: not holding"
+        "question: 3 of 4 pairs of a top 5 document and a perspective have no judgment: counted as negative"
         in stance({"question": run}, judged).notes
     )
 

@@ -129,7 +129,7 @@ def test_judgments_and_documents_are_not_part_of_it(home, folder):
     with pytest.raises(ToolkitError) as caught:
         benchmarks.load("berds").qrels("kialo/dev")
     assert (caught.value.message, caught.value.hint) == (
-        "the qrels of berds-kialo-dev are not here",
+        "the qrels of berds-kialo-dev are not on this machine",
         "`tandem judge RUN --judge NAME` makes them",
     )
     with pytest.raises(ToolkitError) as caught:

@@ -145,11 +145,11 @@ def test_without_a_corpus_only_what_needs_documents_says_so(tmp_path, home):
     fetched, searched = (tandem(*command, cwd=tmp_path, env=environment()) for command in commands)
     assert fetched.stdout.startswith("instructir-all: 2 cores, 5 queries")
     assert searched.returncode == 2
-    assert searched.stderr.splitlines()[0] == "error: the documents of instructir-all are not here"
+    assert searched.stderr.splitlines()[0] == "error: the documents of instructir-all are not on this machine"
     assert searched.stderr.splitlines()[1].startswith(
         "hint:  queries and judgments are here; take a copy that has corpus.jsonl"
     )
-    with pytest.raises(ToolkitError, match="the documents of instructir-all are not here"):
+    with pytest.raises(ToolkitError, match="the documents of instructir-all are not on this machine"):
         load("instructir").docs("query-first")
 
 

@@ -63,7 +63,7 @@ def test_documents_that_are_not_here_are_missed_where_they_are_asked_for(without
     for group in ("all", "query-first"):
         with pytest.raises(ToolkitError) as caught:
             without_corpus.docs(group)
-        assert caught.value.message == "the documents of instructir-all are not here"
+        assert caught.value.message == "the documents of instructir-all are not on this machine"
         assert "corpus.jsonl" in caught.value.hint
     names = [path.name for path in export(find("instructir"), tmp_path / "out")]
     assert names == ["topics.instructir-all.trec", "topics.instructir-all.tsv", "qrels.instructir-all.txt"]
@@ -82,7 +82,7 @@ def test_judgments_that_were_never_published_are_missed_where_they_are_asked_for
     berds = load("berds")
     with pytest.raises(ToolkitError) as caught:
         berds.qrels("kialo/dev")
-    assert caught.value.message == "the qrels of berds-kialo-dev are not here"
+    assert caught.value.message == "the qrels of berds-kialo-dev are not on this machine"
     assert "tandem judge" in caught.value.hint
     dataset = ir_datasets.load("berds/kialo/dev")
     assert not dataset.has_qrels()

@@ -93,7 +93,7 @@ def test_wrong_usage_writes_nothing(place):
         ({"system": "all-minilm-l6-v2"}, "vectors come from a folder or from a system, not from both"),
         ({"docs": "run.trec"}, "vectors of a folder need no texts"),
         ({"topics": ["infosearch-mini-audience-ori"]}, r"2 of 2 queries are not among the topics \(q1, q2\)"),
-        ({"vectors": None}, "nothing says where the documents' texts are"),
+        ({"vectors": None}, "no source for the texts of the documents is given"),
         ({"vectors": None, "system": "bm25", "docs": "run.trec"}, "bm25 is of kind bm25, not dense"),
         ({"dev": ["run.trec", "run.trec"], "qrels": ["dev.qrels"]}, "run.trec is named twice"),
     ],

@@ -81,7 +81,7 @@ def test_output_goes_to_a_file_complete_or_not_at_all(mini, tmp_path):
     [
         (["--benchmark", "infosearch-mini"], "error: no run is named"),
         (["absent.trec", "--benchmark", "infosearch-mini"], "error: no file absent.trec"),
-        (["x.trec"], "error: evaluation needs a benchmark, or qrels: nothing says which benchmark x.trec is of"),
+        (["x.trec"], "error: evaluation needs a benchmark, or qrels: no record says which benchmark x.trec is of"),
     ],
 )
 def test_wrong_usage_has_one_line_and_status_2(options, message, tmp_path):

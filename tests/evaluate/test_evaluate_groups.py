@@ -161,14 +161,14 @@ def test_what_is_not_judged_holds_nothing_and_is_counted():
     assert scores.value("MRecall@5", mode="") == pytest.approx(1 / 12)
     assert scores.value("PerspectiveP@1", mode="") == pytest.approx(2 / 12)
     notes = [note.partition(" (")[0] for note in scores.notes]
-    assert "10 of 12 queries of berds-mini are not judged: nothing holds their perspectives" in notes
-    assert "1 questions are judged for some perspectives only: nothing holds the others" in notes
+    assert "10 of 12 queries of berds-mini are not judged: their perspectives count as not covered" in notes
+    assert "1 questions are judged for some perspectives only: the others count as not covered" in notes
 
 
 def test_the_number_of_unanswered_pairs_is_of_those_that_were_asked():
     run, rows = questions("mini-007")
     rows = [row._replace(relevance=-1) for row in rows[:1]] + rows[1:]
-    with pytest.raises(ToolkitError, match=f"F: 1 of {len(rows)} pairs of a document and a perspective were asked"):
+    with pytest.raises(ToolkitError, match=f"F: 1 of {len(rows)} pairs of a document and a perspective are unanswered"):
         evaluate(run, benchmark="berds-mini", qrels=Qrels.from_rows(rows, "F"))
 
 

@@ -97,7 +97,7 @@ def test_what_was_not_answered_is_refused_with_its_number():
     with pytest.raises(ToolkitError) as caught:
         evaluate(RUN, qrels=judged(label=-1))
     # 21 pairs, of which 2 + 1 + 3 hold
-    assert caught.value.message.startswith("mine.txt: 15 of 21 pairs of a document and a perspective were asked and not answ")
+    assert caught.value.message.startswith("mine.txt: 15 of 21 pairs of a document and a perspective are unanswered")
     assert "--unjudged negative" in caught.value.hint
 
 
@@ -105,8 +105,8 @@ def test_what_was_not_answered_is_refused_with_its_number():
 def test_unanswered_pairs_count_as_not_holding_where_that_is_asked_for(measures):
     scores = evaluate(RUN, qrels=judged(label=-1), measures=measures, unjudged="negative")
     assert scores.rows == evaluate(RUN, qrels=judged(), measures=measures).rows
-    assert scores.notes[0].endswith("15 of 21 pairs of a document and a perspective were asked and not answered (label -1): "
-                                    "counted as not holding")  # fmt: skip
+    assert scores.notes[0].endswith("15 of 21 pairs of a document and a perspective are unanswered (label -1): "
+                                    "counted as negative")  # fmt: skip
 
 
 def test_negative_labels_without_subtopics_are_labels_as_before():
@@ -125,7 +125,7 @@ def test_pairs_without_a_line_do_not_hold_and_are_counted_down_to_the_deepest_cu
     lacking = judged(skip={("a", "1", "d2"), ("c", "3", "d3"), ("c", "2", "d1")})
     scores = evaluate(RUN, qrels=lacking, measures=["MRecall@2", "PerspectiveP@1"])
     # two of the top 2 of each question, for 2, 2 and 3 perspectives: 14 pairs, of which a/1/d2 and c/2/d1 have no line
-    assert "mine: 2 of 14 pairs of a top 2 document and a perspective have no line: not holding" in scores.notes
+    assert "mine: 2 of 14 pairs of a top 2 document and a perspective have no judgment: counted as negative" in scores.notes
     assert scores.value("PerspectiveP@1", mode="") == pytest.approx(2 / 3)
     assert not any("have no line" in note for note in evaluate(RUN, qrels=judged()).notes)
 

@@ -221,7 +221,7 @@ def test_other_judgments_than_the_papers_are_not_set_beside_it(run, tmp_path):
     )
     done = command(run, "--benchmark", "infosearch-audience-ori", "--qrels", qrels, "--published")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "published numbers are by the judgments of infosearch" in done.stderr
+    assert "published numbers were computed with the judgments of infosearch" in done.stderr
 
 
 def test_a_benchmark_without_judgments_is_set_beside_its_paper_by_any(monkeypatch):

@@ -80,7 +80,7 @@ def test_references_need_the_original_mode():
     judged = Qrels.from_rows(row for row in QRELS if not row.query_id.endswith("ori"))
     with pytest.raises(ToolkitError) as caught:
         evaluate(RUN, qrels=judged, measures=["RR"], references=True)
-    assert caught.value.message == "references need modes, the original one among them"
+    assert caught.value.message == "reference rankings need judgments in the base mode"
     assert caught.value.hint == "judge it beside ins, rev"
 
 

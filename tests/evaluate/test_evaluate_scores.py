@@ -64,10 +64,10 @@ def test_a_run_may_lack_modes_that_no_measure_reads():
     lacking = run(" ".join(query_id for query_id in QRELS.query_ids if not query_id.endswith("-rev")))
     scores = evaluate(lacking, qrels=qrels, measures="pMRR")
     assert scores["pMRR"] == evaluate(run(FULL), qrels=qrels, measures="pMRR")["pMRR"] == 0.0
-    assert "judged in the modes ori and ins alone, as pMRR reads no other" in scores.notes
+    assert "judged only in the modes ori and ins, as pMRR reads no other" in scores.notes
     with pytest.raises(ToolkitError, match="no query in mode rev") as caught:
         evaluate(lacking, qrels=QRELS)
-    assert "name measures that read ori and ins alone (-m pMRR), or judge one mode" in caught.value.hint
+    assert "name measures that read only ori and ins (-m pMRR), or judge one mode" in caught.value.hint
     for measures in ("pMRR WISE", "pMRR nDCG@10", "WISE_ideal"):
         with pytest.raises(ToolkitError, match="no query in mode rev"):
             evaluate(lacking, qrels=QRELS, measures=measures)
@@ -238,5 +238,5 @@ def test_words_and_numbers_are_checked():
         evaluate(run(FULL), qrels=QRELS, depth=0)
     with pytest.raises(ToolkitError, match="evaluation needs a benchmark, or qrels"):
         evaluate(run(FULL))
-    with pytest.raises(ToolkitError, match="references need modes"):
+    with pytest.raises(ToolkitError, match="reference rankings need judgments"):
         evaluate(run("1"), qrels=Qrels.from_rows([Qrel("1", "g", 1)]), references=True)

@@ -63,13 +63,13 @@ def test_runs_that_disagree_or_say_nothing_are_refused(bm25, capsys):
     with pytest.raises(ToolkitError, match=message):
         evaluate([bm25, other])
     write_run(read_run(bm25), "bare.trec")
-    with pytest.raises(ToolkitError, match=r"nothing says which benchmark bare\.trec is of"):
+    with pytest.raises(ToolkitError, match=r"no record says which benchmark bare\.trec is of"):
         evaluate([bm25, "bare.trec"])
     with pytest.raises(ToolkitError, match="the runs are no files"):
         evaluate(read_run(bm25))
     shutil.copy("bm25.trec.gz.yaml", "bare.trec.yaml")
     write_run(read_run(bm25).head(3), "bare.trec")  # the record is of another file now
-    with pytest.raises(ToolkitError, match=r"nothing says which benchmark bare\.trec is of"):
+    with pytest.raises(ToolkitError, match=r"no record says which benchmark bare\.trec is of"):
         evaluate("bare.trec")
     assert "warning: bare.trec.yaml is the record of another file: left out" in capsys.readouterr().err
 

@@ -34,9 +34,9 @@ def test_a_comment_may_hold_anything(tmp_path):
         ("\ufeff \ufeffq Q0 a 1 2 t\n", ("F101", 1, "byte order mark at the start of the line")),
         ("q Q0 a 1 2 t\n\ufeffp Q0 a 1 2 t\n", ("F101", 2, "byte order mark at the start of the line")),
         ("q Q0 a 1 2 t\nq Q0 b 2 1 t\r\n", ("F102", 2, "1 of 2 lines end with CR LF")),
-        ("q Q0 a 1 2 t\n\n q Q0 b 2 1 t\n", ("F103", 2, "2 of 3 lines are blank or have blanks to spare")),
-        ("q Q0  a 1 2 t\n", ("F103", 1, "1 of 1 lines are blank or have blanks to spare")),
-        ("q Q0 a 1 2 t \n", ("F103", 1, "1 of 1 lines are blank or have blanks to spare")),
+        ("q Q0 a 1 2 t\n\n q Q0 b 2 1 t\n", ("F103", 2, "2 of 3 lines are blank or have extra white space")),
+        ("q Q0  a 1 2 t\n", ("F103", 1, "1 of 1 lines are blank or have extra white space")),
+        ("q Q0 a 1 2 t \n", ("F103", 1, "1 of 1 lines are blank or have extra white space")),
         ("q Q0 a 1 2 t\nq Q0 b - 1 t\nq Q0 c 1.0 0 t\n", ("R101", 2, "2 of 3 ranks are not whole numbers")),
         ("q Q0 a 0x1 2 t\n", ("R101", 1, "1 of 1 ranks are not whole numbers")),
         # rank 1 has the lower score

@@ -246,7 +246,7 @@ def test_a_question_named_after_documents_that_name_none_is_refused_unless_all_i
     done = index(file, *option, "--output", tmp_path / "index")
     assert (done.returncode, done.stderr.splitlines()[0]) == (
         2,
-        f"error: {file}, line 2: it names a question (query_id), and the first document none: --no-per-question passes it over",
+        f"error: {file}, line 2: it names a question (query_id), and the first document none: --no-per-question ignores it",
     )
     assert [path.name for path in tmp_path.iterdir()] == ["web.jsonl"]
     done = index(file, *option, "--no-per-question", "--output", tmp_path / "index")

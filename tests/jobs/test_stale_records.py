@@ -77,7 +77,7 @@ def test_the_benchmark_of_another_runs_record_is_not_evaluated_against(place):
     assert done.returncode == 2
     warning, error, *_ = done.stderr.splitlines()
     assert warning == "warning: run.trec.yaml is the record of another file: left out"
-    assert error == "error: evaluation needs a benchmark, or qrels: nothing says which benchmark run.trec is of"
+    assert error == "error: evaluation needs a benchmark, or qrels: no record says which benchmark run.trec is of"
 
 
 def test_verifying_a_run_says_that_its_record_is_of_another(place):

@@ -101,7 +101,7 @@ def test_qrels_have_no_texts_for_a_judge_to_read(tmp_path):
         score_labels(read_labels(tmp_path / "a.qrels"), read_labels(other))
 
 
-@pytest.mark.skipif(not PEOPLE.exists(), reason="the labelled pairs of the paper are not here")
+@pytest.mark.skipif(not PEOPLE.exists(), reason="the labelled pairs of the paper are not on this machine")
 def test_the_542_pairs_of_the_paper_are_all_there_16_8_percent_of_them_positive():
     (guessed,) = score_judge(None, read_labels(PEOPLE))
     assert guessed.agreement.pairs == 542

@@ -1,4 +1,4 @@
-"""`tandem judge` asks a scripted server: output, metadata, failures, interruption.
+"""`tandem judge` and a scripted server: output, metadata, failures, interruption.
 
 A process of its own is started where it is killed.
 """
@@ -302,7 +302,7 @@ def test_measures_are_corrected_by_qrels_of_people_and_by_labelled_pairs(folder,
     assert (recall[:3], recall[5:]) == (["MRecall@5", "1.0000", "1.0000"], ["120", "pairs"])
     assert 0.9 < float(recall[3]) <= float(recall[4]) <= 1
     assert deep.returncode == 2
-    assert "PerspectiveP@5 wants the best 5 documents judged, and --depth is 2" in deep.stderr
+    assert "PerspectiveP@5 needs the best 5 documents judged, and --depth is 2" in deep.stderr
 
 
 def test_stances_are_a_number_a_question(folder, judge):
@@ -353,17 +353,17 @@ def test_a_prompt_of_the_users_own_is_shown_and_sent(folder, judge):
     [
         (["run.trec", "--topics", "topics.jsonl"], "no judge is named"),
         (["--judge", "gpt-4-0613-judge"], "no run to judge"),
-        (["run.trec", "--judge", "gpt-4-0613-judge"], "nothing says which topics run.trec was made with"),
+        (["run.trec", "--judge", "gpt-4-0613-judge"], "no record says which topics run.trec was made with"),
         (["run.trec", "--topics", "topics.jsonl", "--judge", "gpt-4-0613-judge"], "topics names no corpus"),
         (["run.trec", "--judge", "bm25"], "bm25 is of kind bm25, not judge"),
         (["--reference", "x"], "--reference without --score"),
-        (["run.trec", "--score", "x", "--judge", "random"], "--score wants no run"),
+        (["run.trec", "--score", "x", "--judge", "random"], "--score takes no run"),
         (["run.trec", "--correct", "x", "--export", "y"], "--correct and --export are different things to do"),
         (["--score", "topics.jsonl", "--judge", "random"], "no labelled pairs"),
         (["--score", "x", "--reference", "y", "--judge", "z"], "--reference and --judge are both named"),
         (["run.trec", "--export", "x", "--output", "y"], "--export writes training pairs alone"),
         (["--score", "x", "--metadata", "y"], "--score writes no record"),
-        (["run.trec", "--topics", "topics.jsonl", "--judge", "random"], "guesses are for --score alone"),
+        (["run.trec", "--topics", "topics.jsonl", "--judge", "random"], "guesses are only for --score"),
     ],
 )
 def test_what_cannot_be_is_one_line(judge, words, message):

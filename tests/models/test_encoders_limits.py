@@ -184,7 +184,7 @@ def test_a_checkpoint_that_says_nothing_of_its_pooling_is_refused(bert):
         encoder_of(bert, pooling="own")
     assert caught.value.lines() == [
         f"error: tiny: {bert} does not say how it pools (no modules.json)",
-        "hint:  say it: --pooling cls, mean or last",
+        "hint:  set it: --pooling cls, mean or last",
     ]
 
 
@@ -244,7 +244,7 @@ def test_vectors_that_are_not_finite_are_refused(bert, tmp_path):
         encoder.encode([Input("", "the cat")], "query")
         with pytest.raises(ToolkitError) as caught:
             encoder.encode([Input("", "the cat"), Input("", "is")], "query")
-        assert caught.value.message == "what the model makes of 'is' in fp32 is not finite"
+        assert caught.value.message == "the model's output for 'is' in fp32 is not finite"
 
 
 def test_texts_without_words_and_of_any_script_have_vectors(bert):
@@ -281,7 +281,7 @@ def test_where_nothing_is_left_to_pool_the_vector_is_zero(mistral, pooling):
 
 def test_padding_on_the_left_of_a_table_of_positions_is_refused(tmp_path):
     folder = tiny.tiny_roberta(tmp_path / "roberta", "XLMRobertaModel")
-    with pytest.raises(ToolkitError, match="padding is left, but the model has a table of positions"):
+    with pytest.raises(ToolkitError, match="padding is on the left, but the model has absolute positions"):
         encoder_of(folder, padding="left")
 
 

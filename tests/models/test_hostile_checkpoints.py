@@ -110,7 +110,7 @@ def test_modules_outside_of_a_checkpoint_are_not_read(sentence, tmp_path, path):
     shutil.copytree(sentence, tmp_path / "x")
     modules = json.loads((tmp_path / "x" / "modules.json").read_text())
     tiny.write_json(tmp_path / "x" / "modules.json", [modules[0], {**modules[1], "path": path}, *modules[2:]])
-    with pytest.raises(ToolkitError, match="its configuration files say what no checkpoint can"):
+    with pytest.raises(ToolkitError, match="its configuration files hold invalid values"):
         read_modules(tmp_path / "x")
 
 

@@ -144,7 +144,7 @@ def test_the_longest_that_fits_is_found(most, limit, found):
 def test_a_ranker_is_made_of_an_entry_and_asks_its_server(home, monkeypatch, tmp_path):
     spec = SystemSpec(name="s", description="", kind="listwise", loader="endpoint", parameters={"model": "m"})
     made = load_ranker(spec, cache=tmp_path / "answers.sqlite")
-    with pytest.raises(ToolkitError, match="no server to ask m"):
+    with pytest.raises(ToolkitError, match="no server for m"):
         made.check()
     with serving(Script(lambda messages: "[2]")) as script:
         monkeypatch.setenv("OPENAI_BASE_URL", script.base)

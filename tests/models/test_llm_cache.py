@@ -117,7 +117,7 @@ def test_replay_downloads_no_checkpoint(path):
         def facts(self):
             raise AssertionError("known only after a download")
 
-    with pytest.raises(ToolkitError, match="replay asks no hub for a checkpoint"):
+    with pytest.raises(ToolkitError, match="--replay sends no request to the hub"):
         LLM(Elsewhere(), cache=AnswerCache(path), replay=True).check()
 
 

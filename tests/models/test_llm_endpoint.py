@@ -367,7 +367,7 @@ def test_the_address_is_the_environments(monkeypatch):
 
 
 def test_a_key_alone_leads_to_openai_and_nothing_leads_nowhere(monkeypatch):
-    with pytest.raises(ToolkitError, match="no server to ask m") as caught:
+    with pytest.raises(ToolkitError, match="no server for m") as caught:
         Endpoint("m").check()
     assert "OPENAI_BASE_URL" in caught.value.hint
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

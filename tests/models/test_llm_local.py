@@ -170,7 +170,7 @@ def test_looking_does_not_ask_the_hub_for_a_newer_commit_of_what_is_here(folder,
     window = Window("q", "cats", ("the cat is in the house", "a dog"))
     spec = registry.system("rank-zephyr-7b")
     assert load_ranker(spec).peek(window)[0] is None
-    with pytest.raises(ToolkitError, match="replay asks no hub"):
+    with pytest.raises(ToolkitError, match="--replay sends no request to the hub"):
         load_ranker(spec, replay=True).check()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     offline = load_ranker(spec, replay=True)

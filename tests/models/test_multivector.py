@@ -135,7 +135,7 @@ def test_what_cannot_be_loaded_or_computed_is_one_line(checkpoint, tmp_path, mon
     assert "\n" not in caught.value.message
     encoder = load(checkpoint)
     encoder.model[0].model.get_input_embeddings().weight.data.fill_(float("nan"))
-    with pytest.raises(ToolkitError, match="what the model makes of 'a dog' in fp32 is not finite"):
+    with pytest.raises(ToolkitError, match="the model's output for 'a dog' in fp32 is not finite"):
         encoder.encode([Input("", "a dog")], "passage")
     monkeypatch.setattr(checkpoints, "free_memory", lambda device: 1000)
     with pytest.raises(ToolkitError, match=r"but cpu has 0\.0 GB free"):

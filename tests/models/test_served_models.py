@@ -206,9 +206,9 @@ def test_the_key_goes_to_no_address_that_an_entry_names(monkeypatch):
         encode(encoder(script, monkeypatch, spec(dimension=8)), ["new"])
         assert script.headers[-1]["Authorization"] == f"Bearer {KEY}"
         script.always = 401
-        with pytest.raises(ToolkitError, match=r"it wants a key \(status 401\), and none is named") as caught:
+        with pytest.raises(ToolkitError, match=r"it needs a key \(status 401\), and none is named") as caught:
             encode(load_encoder(spec(server={"base_url": script.base}, dimension=8)), ["newer"])
-    assert "OPENAI_API_KEY goes to OPENAI_BASE_URL alone" in caught.value.hint
+    assert "OPENAI_API_KEY is sent to OPENAI_BASE_URL only" in caught.value.hint
 
 
 def test_a_language_model_has_an_address_and_a_key_of_its_own(monkeypatch):
@@ -222,7 +222,7 @@ def test_a_language_model_has_an_address_and_a_key_of_its_own(monkeypatch):
 
 
 def test_a_key_that_an_entry_names_has_to_be_set(monkeypatch):
-    with pytest.raises(ToolkitError, match="m wants the key VOYAGE_API_KEY, which is not set"):
+    with pytest.raises(ToolkitError, match="m needs the key VOYAGE_API_KEY, which is not set"):
         load_encoder(spec(server={"api": "voyage"})).check()
     monkeypatch.setenv("VOYAGE_API_KEY", "pa-0123456789")
     load_encoder(spec(server={"api": "voyage"})).check()

@@ -101,7 +101,7 @@ def test_all_wrong_keys_of_a_file_are_told_together(home):
     text = INDEX.replace("md5: ", "mdf5: ").replace("size: 17", "size: big")
     path = write(home, "indexes", "mine.yaml", text)
     [unread] = registry.unread("indexes")
-    assert unread.error.message == f"{path}: 3 of its keys are wrong"
+    assert unread.error.message == f"{path}: 3 invalid keys"
     assert unread.error.problems == (
         "unknown key 'mdf5' did you mean 'md5'?",
         "missing key 'md5'",
@@ -112,8 +112,8 @@ def test_all_wrong_keys_of_a_file_are_told_together(home):
 GROUPS = "description: d, layout: infosearch, modes: {}, measures: [], source: {}, groups:"
 ODD = {
     f"{{name: ../x, {GROUPS} []}}": "'../x' is no name (letters, digits and . _ + -, in parts divided by /)",
-    f"{{name: x, {GROUPS} [{{revision: a}}]}}": "1 of its keys are wrong: key 'groups', 1: missing key 'name'",
-    f"{{name: x, {GROUPS} [{{name: 5}}]}}": "1 of its keys are wrong: key 'groups', 1, 'name': expected text, found 5",
+    f"{{name: x, {GROUPS} [{{revision: a}}]}}": "1 invalid keys: key 'groups', 1: missing key 'name'",
+    f"{{name: x, {GROUPS} [{{name: 5}}]}}": "1 invalid keys: key 'groups', 1, 'name': expected text, found 5",
     f"{{name: x, {GROUPS} [{{name: a}}, {{name: a}}]}}": "two of its groups have one name",
 }
 
@@ -162,7 +162,7 @@ def test_a_file_may_hold_a_list_of_entries(home):
         ("name: two", "name: one", ": the name 'one' is taken already"),
         ("name: two", "name: bm25", ": the name 'bm25' is taken already"),
         ("name: two", "name: ../x", ": '../x' is no name (letters, digits and . _ + -, in parts divided by /)"),
-        ("kind: dense}\n- {name: two, description: d, kind: dense", "kind: dense}\n- {name: two", ": 2 of its keys are wrong"),
+        ("kind: dense}\n- {name: two, description: d, kind: dense", "kind: dense}\n- {name: two", ": 2 invalid keys"),
         ("{name: two, description: d, kind: dense}", "two", " is no mapping of keys to values"),
     ],
 )

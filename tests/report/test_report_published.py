@@ -140,5 +140,5 @@ def test_other_judgments_than_the_papers_are_not_set_beside_it(home, tmp_path):
     ]
     done = tandem("report", *words, cwd=tmp_path)
     assert done.returncode == 2
-    assert "published numbers are by the judgments of infosearch" in done.stderr
+    assert "published numbers were computed with the judgments of infosearch" in done.stderr
     assert not (tmp_path / "page.html").exists()

@@ -220,14 +220,14 @@ def test_a_page_without_texts_says_why(monkeypatch):
 
     def absent(*args, **options):
         def find(doc_ids):
-            raise ToolkitError("the documents are not here", "fetch them")
+            raise ToolkitError("the documents are not on this machine", "fetch them")
 
         return lambda group: TextSource("nowhere", find)
 
     monkeypatch.setattr(job, "texts_from", absent)
     made = report(collect([run], ["instructir-mini"], measures=["RR"]))
-    assert "texts of documents are not in this page: the documents are not here" in job.to_html(made)
-    with pytest.raises(ToolkitError, match="the documents are not here"):  # a place that is named has to have them
+    assert "texts of documents are not in this page: the documents are not on this machine" in job.to_html(made)
+    with pytest.raises(ToolkitError, match="the documents are not on this machine"):  # a place that is named has to have them
         job.to_html(made, docs="nowhere")
 
 

@@ -146,7 +146,7 @@ def test_the_prompt_of_a_system_is_shown(place):
         (("--system", "./mine", "--kind", "monot5"), "no run to rerank"),
         (
             ("--system", "./mine", "--kind", "monot5", "--run", "first.trec"),
-            "nothing says which topics first.trec was made with",
+            "no record says which topics first.trec was made with",
         ),
         ((*WHAT[:4], "--system", "./mine", "--kind", "monot5"), "topics names no corpus"),
         ((*WHAT, "--index", "x"), "texts come from --docs or from --index, not from both"),

@@ -128,7 +128,7 @@ def test_the_topics_are_those_that_the_runs_metadata_name(found, tmp_path):
     path = tmp_path / "run.x.bm25.trec.gz"
     write_run(Run.from_dict({"q1-ori": {"ori": 1.0}}), path)
     method = Rerank(registry.system("ms-marco-minilm-l6-v2"))
-    with pytest.raises(ToolkitError, match="nothing says which topics"):
+    with pytest.raises(ToolkitError, match="no record says which topics"):
         rerank_job(str(path), method)
     described(path, data={"topics": topics_facts("made-up", found.topics)})
     planned = rerank_job(str(path), method)
@@ -145,7 +145,7 @@ def test_a_run_of_another_tool_may_say_whatever_it_likes_beside_itself(found, tm
     method = Rerank(registry.system("ms-marco-minilm-l6-v2"))
     for theirs in ({"tag": "x"}, {"method": "by hand", "data": ["unknown"]}, {"data": {"topics": "made-up"}}):
         write_record(path, theirs)
-        with pytest.raises(ToolkitError, match="nothing says which topics"):
+        with pytest.raises(ToolkitError, match="no record says which topics"):
             rerank_job(str(path), method)
         assert rerank_job(str(path), method, topics="made-up").inputs.one.provenance.method == {}
 

@@ -66,7 +66,7 @@ def test_a_changed_file_of_an_index_is_found_where_one_asks(place, tmp_path):
     ]
     (tmp_path / "fruit" / "tandem.yaml").unlink()
     done = search(*asked, folder=tmp_path)
-    assert "note: nothing says what the files of index fruit were: they are not compared" in done.stderr
+    assert "note: no record has the digests of the files of index fruit: they are not compared" in done.stderr
 
 
 @pytest.mark.lucene

@@ -120,7 +120,7 @@ def test_runs_are_fused_without_files():
 
 
 def test_a_run_in_memory_does_not_know_its_topics():
-    with pytest.raises(tandem.ToolkitError, match="nothing says which topics the run is of"):
+    with pytest.raises(tandem.ToolkitError, match="no record says which topics the run is of"):
         tandem.rerank({"q": {"d": 1.0}}, "bge-reranker-v2-m3")
 
 

@@ -178,7 +178,13 @@ def overlap_options(add: Add) -> None:
     )
     sub.add_argument("runs", nargs="+", metavar="RUN", help="runs to score")
     sub.add_argument("--filter-run", required=True, metavar="F", help="the lexical run")
-    sub.add_argument("--filter-depth", type=int, default=10, metavar="N", help="how deep it is looked into (default: 10)")
+    sub.add_argument(
+        "--filter-depth",
+        type=int,
+        default=10,
+        metavar="N",
+        help="how many of its best documents of each query count (default: 10)",
+    )
     judged_by(sub)
     numbers(sub)
     table_options(sub)
@@ -226,7 +232,7 @@ def perspectives_judged_by(sub: argparse.ArgumentParser) -> None:
 def perspective_judgments(args: argparse.Namespace) -> Judgments:
     """What `--qrels`, `--benchmark` or both name."""
     if not args.qrels and not args.benchmark:
-        raise ToolkitError("nothing judges the runs", "name --qrels, --benchmark, or both")
+        raise ToolkitError("there are no judgments of the runs", "name --qrels, --benchmark, or both")
     return judgments(args.benchmark, args.qrels, args.modes)
 
 
@@ -240,7 +246,7 @@ def dimensions_options(add: Add) -> None:
     sub.add_argument(
         "--judge",
         metavar="S",
-        help="a judge, asked where no rule gives a label: of the registry, a folder or a Hugging Face id",
+        help="a judge for instructions that no rule labels: of the registry, a folder or a Hugging Face id",
     )
     systems_option(sub)
     endpoint_options(sub)

@@ -33,14 +33,16 @@ def both_settings(benchmark: str) -> tuple[Judgments, Judgments]:
         settings.append(replace(judged, parts=parts))
     shared = {part.group for part in settings[0].parts} & {part.group for part in settings[1].parts}
     if not shared:
-        raise ToolkitError(f"no language of {benchmark} is here in both settings", f"`tandem benchmarks fetch {benchmark}`")
+        raise ToolkitError(
+            f"no language of {benchmark} is on this machine in both settings", f"`tandem benchmarks fetch {benchmark}`"
+        )
     return _of_groups(settings[0], shared), _of_groups(settings[1], shared)
 
 
 def _of_groups(judgments: Judgments, groups: Collection[str]) -> Judgments:
     parts = tuple(part for part in judgments.parts if part.group in groups)
     without = [part.group for part in judgments.parts if part.group not in groups]
-    notes = [f"left out, as they are here in one setting only: {', '.join(without)}"] if without else []
+    notes = [f"left out, as they are on this machine in one setting only: {', '.join(without)}"] if without else []
     return replace(judgments, parts=parts, notes=(*judgments.notes, *notes))
 
 

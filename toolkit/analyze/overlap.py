@@ -32,7 +32,7 @@ def overlap(
     """nDCG and Robustness before and after instances with a relevant document in the lexical run's top `depth` are dropped.
 
     words  instance -> its overlap of words with its gold document (see `analyze.words`), for a row that says what was dropped;
-           None where the texts are not here
+           None where the texts are not on this machine
 
     Groups are formed anew from what is left, and one with nothing left does not count. `gap` is after minus before.
     `random gap` is the mean of the same when as many instances of the same groups are dropped by chance (1,000 times;
@@ -40,7 +40,7 @@ def overlap(
     `beyond random` is the gap minus that.
     """
     if depth < 1:
-        raise ToolkitError(f"the filter run is looked into {depth} deep", "--filter-depth is at least 1")
+        raise ToolkitError(f"the filter depth is {depth}", "--filter-depth is at least 1")
     instances = Instances.of(judgments)
     kept = _kept(instances, lexical.head(depth), judgments)
     samples = list(_random_kept(instances, kept, seed))
@@ -57,7 +57,7 @@ def overlap(
         rows += _words(instances, kept, words)
     notes = list(_notes(runs, lexical, judgments, depth, cutoff))
     if words is None:
-        notes.append("no overlap of words: the texts of the documents are not here")
+        notes.append("no overlap of words: the texts of the documents are not on this machine")
     return Scores(tuple(rows), tuple(notes))
 
 

@@ -41,7 +41,7 @@ def paraphrase(
     place = {query_id: row for row, query_id in enumerate(instances.query_ids)}
     if unknown := [name for name in others.names if name not in place]:
         raise ToolkitError(
-            f"{len(unknown):,} paraphrases are of instructions that nothing judges: {three(unknown)}",
+            f"{len(unknown):,} paraphrases are of instructions without judgments: {three(unknown)}",
             f"the ids of paraphrases are `<instruction>.<n>`, those of instructions as in {judgments.name}",
         )
     own = instances.values(original, judgments, measure)[[place[name] for name in others.names]]

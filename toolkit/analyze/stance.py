@@ -98,7 +98,7 @@ def _notes(
     others = f"{len(stance.left_out):,} have another number of perspectives and are left out"
     yield f"{len(stance.queries):,} of {len(qrels.query_ids):,} questions count; {others}"
     if stance.unknown:
-        yield f"nobody says which perspective supports in {len(stance.unknown):,} more: left out ({three(stance.unknown)})"
+        yield f"the supporting perspective is unknown in {len(stance.unknown):,} more: left out ({three(stance.unknown)})"
     asked = {qrels.query_ids[code] for code in stance.queries}
     for form, run in runs.items():
         absent = asked.difference(run.query_ids)

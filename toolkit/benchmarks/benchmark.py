@@ -132,7 +132,7 @@ class Benchmark:
 
     def _lacks(self, group: str, what: str) -> ToolkitError:
         hint = self.part(group).lacks.get(what, "see its page in docs/benchmarks")
-        return ToolkitError(f"the {what} of {part_name(self.spec.name, group)} are not here", hint)
+        return ToolkitError(f"the {what} of {part_name(self.spec.name, group)} are not on this machine", hint)
 
     def scoreddocs(self, group: str, mode: str = "") -> Run | None:
         """Candidates to rerank, None where the benchmark (or the local copy) has none."""

@@ -175,7 +175,7 @@ def _csv(path: Path) -> Iterator[Record]:
                     yield Record(f"{path}, row {number - 1}", dict(zip(header, values, strict=True)))
                 elif values:
                     message = f"{path}, row {number - 1}: expected {len(header)} columns, found {len(values)}"
-                    raise ToolkitError(message, "a value with a comma or a line break wants quotes")
+                    raise ToolkitError(message, "a value with a comma or a line break needs quotes")
     except UnicodeDecodeError as error:
         raise ToolkitError(f"{path}: no UTF-8 after row {max(number - 1, 0)}", "save the file as UTF-8") from error
     except (csv.Error, EOFError, OSError, zlib.error) as error:

@@ -34,7 +34,7 @@ def export(selection: Selection, folder: Path, *, published_ids: bool = False) -
         if benchmark.has_docs(group):
             paths.append(_write_corpus(benchmark, group, folder))
         else:
-            say(f"note: the documents of {part_name(benchmark.spec.name, group)} are not here: no corpus is written")
+            say(f"note: the documents of {part_name(benchmark.spec.name, group)} are not on this machine: no corpus is written")
     return paths
 
 

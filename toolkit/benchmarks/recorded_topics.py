@@ -22,7 +22,7 @@ def recorded_topics(recorded: Recorded[Any]) -> TopicSet:
     """
     source, known = recorded.source, part(recorded.record, "data", "topics")
     if "name" not in known:
-        raise ToolkitError(f"nothing says which topics {source} was made with", HINT)
+        raise ToolkitError(f"no record says which topics {source} was made with", HINT)
     try:
         topics = resolve_topics(references(known))
     except ToolkitError as error:
@@ -53,7 +53,7 @@ def recorded_benchmark(sources: Sequence[str]) -> str:
     if not named:
         raise ToolkitError("the runs are no files", NAME_IT)
     if unnamed := [source for source, name in named.items() if not name]:
-        raise ToolkitError(f"nothing says which benchmark {unnamed[0]} is of", NAME_IT)
+        raise ToolkitError(f"no record says which benchmark {unnamed[0]} is of", NAME_IT)
     names = list(dict.fromkeys(name for known in records.values() for name in references(known)))
     selections = [find(name) for name in names]
     if len(names) > 1 and all(selections):

@@ -27,7 +27,7 @@ BY_NAME: dict[str, Complete] = {
 BY_COMMAND: dict[tuple[str, str], Complete] = {
     **{(f"benchmarks {each}", "ID"): names.benchmarks for each in ("show", "export", "fetch", "verify", "published")},
     **{(f"regress {each}", "ID"): names.regressions for each in ("show", "run", "cite")},
-    **{(f"systems {each}", "NAME"): names.systems for each in ("show", "explain")},
+    **{(f"systems {each}", "NAME"): names.systems for each in ("show", "explain", "fetch", "convert")},
     **{(f"runs {each}", "F"): names.runs for each in ("show", "verify", "convert", "pool")},
     ("encode", "CORPUS"): names.topics,
     ("index", "CORPUS"): names.indexes,

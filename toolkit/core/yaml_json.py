@@ -66,7 +66,7 @@ def parse_yaml(data: bytes | str, place: str, kind: type | None = None, hint: st
     try:
         value = decode_yaml(_text(data))
     except Malformed as error:
-        raise _refusal(error, "YAML", place, hint or "a value with a colon or quote wants quotes") from error
+        raise _refusal(error, "YAML", place, hint or "a value with a colon or quote needs quotes") from error
     return _checked(value, place, kind, hint)
 
 
@@ -152,7 +152,7 @@ def _bytes(path: str | Path, most: int) -> bytes:
     with open_input(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise ToolkitError(f"{path} has more than {most >> 20} MiB", "nothing that Tandem reads in this place is as large")
+        raise ToolkitError(f"{path} has more than {most >> 20} MiB", "it is larger than any file that Tandem reads here")
     return data
 
 

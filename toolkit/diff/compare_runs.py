@@ -63,7 +63,7 @@ def load(
     if len(sources) < 2:
         raise ToolkitError(f"{len(sources)} run, nothing to compare it with", "tandem diff A B")
     if rankings and (benchmark or qrels is not None):
-        raise ToolkitError("rankings alone need no judgments", "leave --rankings out, or --benchmark and --qrels")
+        raise ToolkitError("--rankings compares without judgments", "leave --rankings out, or --benchmark and --qrels")
     if benchmark or qrels is not None or (not rankings and _has_benchmark(sources)):
         how = {"modes": modes, "measures": measures, "apart": True}
         prepared = prepare(sources, benchmark, qrels, depth, ids, unjudged, **how)
@@ -156,7 +156,7 @@ def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:
     depths = [int(run.lengths.max(initial=0)) for run in (a, b)]
     if len(set(depths)) > 1:
         shown = ", ".join(f"{name} {depth}" for name, depth in zip(names, depths, strict=True))
-        yield f"lists differ in depth ({shown}): overlap is over the longer one; --depth {min(depths)} cuts all"
+        yield f"lists differ in depth ({shown}): overlap is over the longer one; --depth {min(depths)} truncates all"
 
 
 def _moved(comparison: Comparison, a: Run, b: Run, judgments: Judgments, top: int, by: str | None) -> list[Table]:
@@ -183,10 +183,10 @@ def page(
     topics       whose queries they are; the benchmark's where none are named
     index, docs  where texts of documents come from, see `toolkit.texts`; the benchmark's corpora where neither is named
 
-    Raises ToolkitError where nothing judges the runs.
+    Raises ToolkitError where there are no judgments of the runs.
     """
     if given.evaluation is None:
-        raise ToolkitError("a page shows values, and nothing judges these runs", "name --benchmark or --qrels")
+        raise ToolkitError("a page shows scores, and there are no judgments for these runs", "name --benchmark or --qrels")
     benchmark = benchmark or given.evaluation.benchmark
     queries = resolve_topics(topics or benchmark) if topics or benchmark else None
     has_texts = queries and (index or docs or queries.benchmark)

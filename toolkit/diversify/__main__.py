@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     )
     how.add_argument("--scale", metavar="X", help="the constant to divide by: a number, or the release's (wikipedia/bm25)")
     tail_option(how)
-    alike = parser.add_argument_group("what is alike")
+    alike = parser.add_argument_group("similarity")
     system_option(alike, "uae-large-v1 by its recipe berds")
     recipe_options(alike)
     model_options(alike)

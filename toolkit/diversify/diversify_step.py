@@ -139,7 +139,7 @@ class Diversify(Step):
     def _plan_encoding(self, runs: Sequence[Run]) -> str:
         documents = len({doc_id for group in self.groups for doc_id in self._doc_ids(runs, group)})
         if fetched := downloads(group.texts for group in self.groups if group.texts):
-            return f"{documents:,} documents from {fetched}; how many are to be encoded is known with the texts"
+            return f"{documents:,} documents from {fetched}; how many are encoded depends on the texts"
         if missing := self.vectors.missing(self._wanted(runs)):
             self.vectors.check()
         return f"{documents:,} documents, {missing:,} texts to be encoded"
@@ -235,7 +235,9 @@ def _groups(
         raise ToolkitError("vectors of a folder need no texts", "leave --index and --docs out")
     if not topics:
         if needs_texts and not (index or docs):
-            raise ToolkitError("nothing says where the documents' texts are", "name --index, --docs, --topics, or --vectors")
+            raise ToolkitError(
+                "no source for the texts of the documents is given", "name --index, --docs, --topics, or --vectors"
+            )
         texts = texts_from(TopicSet("all", [], None), index=index, docs=docs)("all") if needs_texts else None
         return [Group("all", list(searched), texts)]
     known = {topic.query_id for topic_set in topics for topic in topic_set.topics}

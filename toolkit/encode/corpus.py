@@ -165,7 +165,7 @@ def _encode_shard(
 
 def _refuse_changed(folder: Path, number: int) -> None:
     message = f"the corpus is not the one that was encoded into {folder}: documents of shard {number} differ"
-    raise ToolkitError(message, "name another folder, or remove it to encode anew")
+    raise ToolkitError(message, "name another folder, or remove it to encode again")
 
 
 def _digest(docs: list[Doc]) -> str:

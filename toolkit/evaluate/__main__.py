@@ -34,7 +34,7 @@ them times 100."""
 
 def parser() -> argparse.ArgumentParser:
     made = command("evaluate", __doc__, EPILOG)
-    made.add_argument("runs", nargs="*", metavar="RUN", help="run files in any form: [MODE=]F")
+    made.add_argument("runs", nargs="*", metavar="RUN", help="run files in any format: [MODE=]F")
     made.add_argument("--run", nargs="+", action="extend", default=[], metavar="RUN", help="the same, as an option")
     judgment_options(made)
     by_query_option(made)
@@ -43,14 +43,16 @@ def parser() -> argparse.ArgumentParser:
         "--references", action="store_true", help="also what blind, random, oracle and reversed rankings would score"
     )
     made.add_argument(
-        "--explain", metavar="QUERY", help="where the documents of one query stand in each mode, and what follows"
+        "--explain",
+        metavar="QUERY",
+        help="ranks of the documents of one query in each mode, and the values that follow from them",
     )
     made.add_argument(
         "--published",
         nargs="?",
         const="",
         metavar="SYSTEM",
-        help="beside what the benchmark's paper prints of the run's system, or of this one (of the registry, or as printed)",
+        help="compare with the paper's numbers for the run's system, or for this one (of the registry, or as the paper has it)",
     )
     against = made.add_argument_group("compared with one of the runs")
     against.add_argument("--baseline", metavar="RUN", help="a tag or file: mark what differs from it, with intervals")

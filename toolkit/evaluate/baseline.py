@@ -36,7 +36,7 @@ class Baseline:
         if not matching:
             raise ToolkitError(f"no run is called {self.run}", f"the runs are {three(run.tag for run in runs)}")
         if len(runs) == 1:
-            raise ToolkitError(f"{self.run} is the only run", "name another to hold against it")
+            raise ToolkitError(f"{self.run} is the only run", "name another run to compare with it")
         return matching[0]
 
 

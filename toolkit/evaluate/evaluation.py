@@ -68,7 +68,7 @@ class Evaluation:
         if references and not self.has_references:
             modes = ", ".join(self.judgments.modes)
             hint = f"judge it beside {modes}" if modes else f"{self.judgments.name} judges each query once"
-            raise ToolkitError("references need modes, the original one among them", hint)
+            raise ToolkitError("reference rankings need judgments in the base mode", hint)
         types, notes = types_of(self.judgments) if by_type else ((), [])
         # the baseline stands first
         first = [baseline.of(self.runs)] if baseline else []

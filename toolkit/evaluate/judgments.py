@@ -188,13 +188,14 @@ def _given_notes(name: str, given: Qrels, topics: Mapping[str, Sequence[Topic]])
     yield f"judged by {given.source}"
     if without := known.keys() - set(judged):
         # a pair without a line does not hold, and so a question without one holds none of its perspectives
-        what = "nothing holds their perspectives" if any(known[each].perspectives for each in without) else "left out"
+        what = "their perspectives count as not covered" if any(known[each].perspectives for each in without) else "left out"
         yield f"{len(without):,} of {len(known):,} queries of {name} are not judged: {what} ({three(without)})"
     if strange := len(given.query_ids) - len(judged):
         yield f"{strange:,} judged queries are not of {name}: left out"
     named = dict(zip(given.query_ids, subtopics.perspectives(given).tolist(), strict=True))
     if fewer := [query_id for query_id in judged if named[query_id] < len(known[query_id].perspectives)]:
-        yield f"{len(fewer):,} questions are judged for some perspectives only: nothing holds the others ({three(fewer)})"
+        judged_in_part = f"{len(fewer):,} questions are judged for some perspectives only"
+        yield f"{judged_in_part}: the others count as not covered ({three(fewer)})"
 
 
 def _wording_notes(sources: Sequence[Source]) -> Iterator[str]:
@@ -231,7 +232,7 @@ def in_modes_read(
     if not read or all(modes.issuperset(judgments.modes) for modes in found):
         return judgments, list(runs)
     parts = [replace(part, qrels=part.qrels.select(_in(read, part.qrels, judgments))) for part in judgments.parts]
-    note = f"judged in the modes {' and '.join(read)} alone, as {', '.join(map(str, parse_all(measures)))} reads no other"
+    note = f"judged only in the modes {' and '.join(read)}, as {', '.join(map(str, parse_all(measures)))} reads no other"
     narrowed = replace(judgments, modes=judgments.modes.only(read), parts=tuple(parts), notes=(*judgments.notes, note))
     return narrowed, [run.select(_in(read, run, judgments)) for run in runs]
 
@@ -310,7 +311,7 @@ def _less(judgments: Judgments, query_ids: Set[str]) -> str:
     read = {measure: _modes_read(judgments, measure) for measure in judgments.measures}
     enough = [measure for measure, modes in read.items() if modes and found.issuperset(modes)]
     named = (
-        f"name measures that read {' and '.join(judgments.modes.only(found))} alone (-m {' '.join(enough)}), " if enough else ""
+        f"name measures that read only {' and '.join(judgments.modes.only(found))} (-m {' '.join(enough)}), " if enough else ""
     )
     return f"{named}or {_one_mode(judgments, query_ids)}"
 

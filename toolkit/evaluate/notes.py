@@ -43,5 +43,5 @@ def _depths(runs: Sequence[Run]) -> list[str]:
     if len(set(depths.values())) == 1:
         return []
     shown = ", ".join(f"{tag} {depth}" for tag, depth in depths.items())
-    cure = f"--depth {min(depths.values())} cuts all"
+    cure = f"--depth {min(depths.values())} truncates all"
     return [f"the runs differ in depth ({shown}), on which the rank of a missing document depends: {cure}"]

@@ -57,7 +57,7 @@ def check_judged(benchmark: str | None, qrels: object) -> None:
     """
     paper, groups = paper_of(benchmark)
     if qrels and all(map(benchmarks.load(paper).has_qrels, groups)):
-        raise ToolkitError(f"published numbers are by the judgments of {paper}", "leave --qrels out")
+        raise ToolkitError(f"published numbers were computed with the judgments of {paper}", "leave --qrels out")
 
 
 def check_made_for(record: Mapping[str, Any]) -> None:

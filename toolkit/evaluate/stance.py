@@ -103,7 +103,7 @@ def contested_questions(qrels: Qrels, stances: Stances | None = None) -> Contest
             questions.append(code)
             supporting.append(names[chosen])
     if unknown and not questions:
-        message = f"nobody says which perspective supports in any of {len(unknown)} questions ({three(unknown)})"
+        message = f"the supporting perspective is unknown in all of {len(unknown)} questions ({three(unknown)})"
         raise ToolkitError(message, "the stances have the ids of the qrels, as `tandem judge --task stance` writes them")
     return Contested(np.array(questions, np.int64), np.array(supporting, np.int64), tuple(left_out), tuple(unknown))
 

@@ -47,7 +47,7 @@ def with_all_perspectives(qrels: Qrels, topics: Sequence[Topic]) -> Qrels:
 
 
 def unjudged_notes(qrels: Qrels, unjudged: str) -> list[str]:
-    """What is to be said of pairs that were asked and not answered.
+    """What is to be said of unanswered pairs.
 
     unjudged  `refuse`: a ToolkitError says how many there are; `negative`: they count as not holding
 
@@ -57,11 +57,11 @@ def unjudged_notes(qrels: Qrels, unjudged: str) -> list[str]:
     if not count:
         return []
     pairs = int((qrels.docs != lookup([NOWHERE], qrels.doc_ids)[0]).sum())
-    what = f"{count:,} of {pairs:,} pairs of a document and a perspective were asked and not answered (label {UNJUDGED})"
+    what = f"{count:,} of {pairs:,} pairs of a document and a perspective are unanswered (label {UNJUDGED})"
     if unjudged == "refuse":
-        hint = "judge them (`tandem judge` asks again), or count them as not holding with --unjudged negative"
+        hint = "judge them (`tandem judge` repeats the requests), or count them as negative with --unjudged negative"
         raise ToolkitError(f"{qrels.source or 'the qrels'}: {what}", hint)
-    return [f"{what}: counted as not holding"]
+    return [f"{what}: counted as negative"]
 
 
 def deepest(measures: Iterable[str]) -> int:
@@ -87,7 +87,8 @@ def unlined_note(run: Run, qrels: Qrels, measures: Sequence[str]) -> list[str]:
     pairs = int((np.minimum(located.lengths, depth) * perspectives(qrels)).sum())
     if lined == pairs:
         return []
-    return [f"{pairs - lined:,} of {pairs:,} pairs of a top {depth} document and a perspective have no line: not holding"]
+    what = f"{pairs - lined:,} of {pairs:,} pairs of a top {depth} document and a perspective"
+    return [f"{what} have no judgment: counted as negative"]
 
 
 def perspectives(qrels: Qrels) -> np.ndarray:

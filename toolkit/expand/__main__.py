@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     source_options(sub)
     search_options(sub)
     merge_options(sub)
-    sub = add("prompt", "print what a system that writes perspectives is asked", run_prompt)
+    sub = add("prompt", "print the prompt of a system that writes perspectives", run_prompt)
     sub.add_argument("system", metavar="S", help="a system of kind expander (gpt-4-0613-expander)")
     prompt_options(sub)
     return made
@@ -78,7 +78,9 @@ def source_options(sub: argparse.ArgumentParser) -> None:
     )
     model = sub.add_argument_group("a system that writes perspectives")
     prompt_options(model)
-    model.add_argument("--attempts", type=int, default=3, metavar="N", help="if an answer is unreadable (default: 3)")
+    model.add_argument(
+        "--attempts", type=int, default=3, metavar="N", help="attempts at an answer that cannot be parsed (default: 3)"
+    )
     endpoint_options(sub)
     model_options(sub.add_argument_group("models on this machine"))
     dry_run_option(sub)

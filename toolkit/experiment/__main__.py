@@ -46,7 +46,9 @@ def parser() -> argparse.ArgumentParser:
     second = made.add_argument_group("reranking")
     second.add_argument("--rerank", action="append", default=[], metavar="S", help="a reranker of every run; may be repeated")
     second.add_argument("--rerank-recipe", metavar="R", help="a recipe of the reranker")
-    second.add_argument("--rerank-kind", metavar="K", help="of a checkpoint that no entry knows (cross-encoder, monot5, ...)")
+    second.add_argument(
+        "--rerank-kind", metavar="K", help="kind of a reranker that is not in the registry (cross-encoder, monot5, ...)"
+    )
     depth_option(second, None, 100)
     endpoint_options(made)
     model_options(made.add_argument_group("models"))

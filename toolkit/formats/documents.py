@@ -136,9 +136,7 @@ class Corpus:
 def _without_question(entry: Entry) -> Entry:
     if entry.problem or not entry.question:
         return entry
-    return Entry(
-        entry.line, None, "it names a question (query_id), and the first document none: --no-per-question passes it over"
-    )
+    return Entry(entry.line, None, "it names a question (query_id), and the first document none: --no-per-question ignores it")
 
 
 def corpus_from_files(path: str | Path, processes: int = 1) -> Corpus:

@@ -23,7 +23,7 @@ _LAYOUT = (  # of lines that are no comments
     (
         "F103",
         re.compile(rb"^(?!#)(?:[^\S\n]|.*[^\S\n]{2}|.*[^\S\r\n]\r?$|$)", re.MULTILINE),
-        "are blank or have blanks to spare",
+        "are blank or have extra white space",
     ),
 )
 
@@ -43,7 +43,7 @@ def read_bytes(path: str | Path, most: int | None = None) -> bytes:
         data = _unpack(file, path, most) if packed else file.read(-1 if most is None else most + 1)
     if most is not None and len(data) > most:
         message = f"{source_name(path)} unpacks to more than {most >> 20} MiB"
-        raise ToolkitError(message, "no run that anyone pickled is as large")
+        raise ToolkitError(message, "larger than any run in this form: write it as a TREC run")
     return data
 
 

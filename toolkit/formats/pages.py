@@ -55,7 +55,7 @@ def _result(future: Future) -> tuple[str, str]:
     try:
         return future.result()
     except BrokenProcessPool as error:
-        hint = "was it killed for its memory? with fewer --threads less is needed"
+        hint = "was it killed for lack of memory? fewer --threads need less"
         raise ToolkitError("a process that reads pages has ended", hint, status=1) from error
 
 

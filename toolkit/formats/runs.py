@@ -1,4 +1,4 @@
-"""Run files in every form: what a file is, is seen from its content, here and nowhere else."""
+"""Run files in every format, which is recognised by the file's content, here and nowhere else."""
 
 from __future__ import annotations
 

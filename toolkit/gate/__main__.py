@@ -25,8 +25,8 @@ Exit status: 0 where all numbers pass or some are undecided (with --strict: 1), 
 
 def parser() -> argparse.ArgumentParser:
     made = command("gate", __doc__, EPILOG)
-    made.add_argument("baseline", metavar="BASELINE", help="the run that is compared with, in any form")
-    made.add_argument("run", metavar="RUN", help="the new run, in any form")
+    made.add_argument("baseline", metavar="BASELINE", help="the run to compare with, in any format")
+    made.add_argument("run", metavar="RUN", help="the new run, in any format")
     judgment_options(made)
     made.add_argument(
         "--min-effect",

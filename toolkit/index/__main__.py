@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
         "--unpacked",
         type=float,
         metavar="GB",
-        help="the most that an archive may come to (default: 20 times its size and 1 GB)",
+        help="largest size of the unpacked archive (default: 20 times its size and 1 GB)",
     )
     model = parser.add_argument_group("encoding")
     system_option(model)
@@ -79,9 +79,11 @@ def parser() -> argparse.ArgumentParser:
         "--factory",
         default="Flat",
         metavar="F",
-        help="kind of FAISS index, as its index_factory has it: HNSW32, IVF1024,SQ8 (default: Flat)",
+        help="FAISS index_factory string: HNSW32, IVF1024,SQ8 (default: Flat)",
     )
-    model.add_argument("--tuning", default="", metavar="T", help="how it is searched: nprobe=32 (IVF), efSearch=256 (HNSW)")
+    model.add_argument(
+        "--tuning", default="", metavar="T", help="search parameters of the FAISS index: nprobe=32 (IVF), efSearch=256 (HNSW)"
+    )
     model.add_argument("--keep-vectors", action="store_true", help="leave the encoded vectors in DIR.vectors (faiss)")
     model_options(model)
     endpoint_options(parser)

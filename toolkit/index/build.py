@@ -105,7 +105,7 @@ def refuse(corpus: Corpus, file: str, batch: list[Entry], problems: dict[int, st
     for place in sorted(problems):
         message = f"{corpus.place(file, batch[place].line)}: {problems[place]}"
         if not skip:
-            raise ToolkitError(message, "mend the corpus, or leave such documents out with --skip-invalid")
+            raise ToolkitError(message, "fix the corpus, or leave such documents out with --skip-invalid")
         if counts.skipped < SHOWN_PROBLEMS:
             say(f"left out: {message}")
         counts.skipped += 1

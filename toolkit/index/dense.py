@@ -58,4 +58,4 @@ def _check(vectors: Vectors) -> None:
         raise ToolkitError(f"{vectors.folder} holds no vectors to index", "encode a corpus that has documents")
     again = SeenIds().add(vectors.ids)
     if again:
-        raise ToolkitError(f"{vectors.folder}: id {vectors.ids[again[0]]!r} comes a second time", "encode the corpus anew")
+        raise ToolkitError(f"{vectors.folder}: id {vectors.ids[again[0]]!r} comes a second time", "encode the corpus again")

@@ -216,7 +216,7 @@ def is_current(folder: Path, collection: Collection, group: str, system: SystemS
 def _index(name: str, folder: Path, kind: str, system: SystemSpec | None) -> Index:
     record = read_index_record(folder)
     if record is None and system and kind != LUCENE:
-        say(f"note: nothing in {name} says which system made its vectors; that it was {system.name} is your word")
+        say(f"note: no record in {name} says which system made its vectors: {system.name} is assumed")
     return Index(name, folder, record.get("language") if record else None, record, kind)
 
 

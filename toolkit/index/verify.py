@@ -52,7 +52,7 @@ def check_files(index: Index) -> None:
     elif fetched is not None:
         problems = fetched
     else:
-        say(f"note: nothing says what the files of index {index.name} were: they are not compared")
+        say(f"note: no record has the digests of the files of index {index.name}: they are not compared")
         return
     if problems:
         hint = "build or fetch it again; `tandem index verify` says more"

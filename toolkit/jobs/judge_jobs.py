@@ -83,7 +83,7 @@ class JudgeJob(AskingJob[Judged]):
         sources = ", ".join(recorded.source for recorded in self.inputs)
         lines = [f"judge the best {self.depth} of each of {len(self.topics.topics)} questions of {sources}"]
         if fetched := downloads(self.texts(part.group) for part in self.topics.parts):
-            return [*lines, f"texts from {fetched}; how much is asked is known with the texts"]
+            return [*lines, f"texts from {fetched}; the number of requests depends on the texts"]
         return [*lines, planned(self.judge, self.judge.plan([row.pair for row in self.rows if row.pair]))]
 
     def work(self, tools: Tools) -> Judged:
@@ -165,7 +165,7 @@ def emit_warnings(judge: Judge) -> None:
     if counts.unjudged:
         say(
             f"warning: {counts.unjudged:,} of {counts.pairs:,} requests failed, their pairs are unjudged (-1): "
-            "the same command asks them again"
+            "the same command repeats them"
         )
     if counts.unclear:
         say(f"note: {counts.unclear:,} answers are neither yes nor no and count as no")

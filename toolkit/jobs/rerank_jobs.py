@@ -44,7 +44,7 @@ def rerank_job(
     read = None if isinstance(source, str) and source == CANDIDATES else recorded_run(source)
     if topics is None and (read is None or not read.source):
         what = "candidates are" if read is None else "run is"
-        raise ToolkitError(f"nothing says which topics the {what} of", "name them with --topics")
+        raise ToolkitError(f"no record says which topics the {what} of", "name them with --topics")
     topic_set = given_topics(topics) if topics is not None else recorded_topics(read)
     made = _benchmarks_own(topic_set) if read is None else made_of(read)
     inputs = Results(

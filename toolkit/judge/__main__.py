@@ -67,7 +67,12 @@ def what_options(made: argparse.ArgumentParser) -> None:
     topics_option(what, "those that the run's record names")
     text_options(what)
     depth_option(what, 10)
-    what.add_argument("--task", choices=("support", "stance"), default="support", help="stance: which perspective supports")
+    what.add_argument(
+        "--task",
+        choices=("support", "stance"),
+        default="support",
+        help="support: which documents hold a perspective; stance: which perspective supports",
+    )
     what.add_argument(
         "--score", metavar="F", help="labelled pairs to compare the judge with; with --reference, the file to compare"
     )
@@ -78,7 +83,7 @@ def what_options(made: argparse.ArgumentParser) -> None:
         help="labelled pairs: correct the run's MRecall@k and PerspectiveP@k (-m) by them, with intervals",
     )
     measure_option(what)
-    what.add_argument("--export", metavar="F", help="write the answers that are known as training pairs, and ask nothing")
+    what.add_argument("--export", metavar="F", help="write the cached answers as training pairs, without any request")
 
 
 def asked_options(made: argparse.ArgumentParser) -> None:
@@ -92,7 +97,7 @@ def asked_options(made: argparse.ArgumentParser) -> None:
     prompt_option(options)
     options.add_argument("--shots", metavar="F", help="labelled examples in front: JSON lines (document, statement, label)")
     show_prompt_option(options)
-    options.add_argument("--seed", type=int, metavar="N", help="of answers that are drawn, and of guesses")
+    options.add_argument("--seed", type=int, metavar="N", help="random seed of sampled answers and of guesses")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -125,7 +130,7 @@ def check_options(args: argparse.Namespace) -> None:
     if len(given) > 1:
         raise ToolkitError(f"{' and '.join(given)} are different things to do", "one at a time")
     if args.run and (args.score or stance):
-        raise ToolkitError(f"{given[0]} wants no run", "leave the run out")
+        raise ToolkitError(f"{given[0]} takes no run", "leave the run out")
     if args.reference and args.judge:
         raise ToolkitError("--reference and --judge are both named: one of them is compared with people", "one at a time")
     if args.export and args.output:
@@ -140,7 +145,7 @@ def load(args: argparse.Namespace) -> Judge:
 
     if args.judge in (None, RANDOM):
         hint = "--judge NAME; `tandem systems list --kind judge` names them"
-        raise ToolkitError("no judge is named" if args.judge is None else "guesses are for --score alone", hint)
+        raise ToolkitError("no judge is named" if args.judge is None else "guesses are only for --score", hint)
     given = {name: getattr(args, name) for name in ("systems", "recipe", "shots", *LOADING)}
     return judge_of(args.judge, task=_task(args), **given)
 
@@ -163,7 +168,9 @@ def show_prompt(args: argparse.Namespace) -> int:
         spec = choose_system(args.judge, files=args.systems, recipe=args.recipe, kind="judge")
     prompt = judge_prompt(spec, task=_task(args), prompt=args.prompt, shots=shots)
     if prompt is None:
-        raise ToolkitError(f"{spec.name} is a classifier: it is sent no prompt", "judges that are asked in words are")
+        raise ToolkitError(
+            f"{spec.name} is a classifier: it is sent no prompt", "only judges that are language models have a prompt"
+        )
     print(f"{prompt.name} (sha256 {prompt.sha256})\n\n{prompt.show()}")
     return 0
 
@@ -235,7 +242,7 @@ def correct(args: argparse.Namespace, job: JudgeJob) -> int:
     measures = args.measures or [name for name in MEASURES if parse_measures([name])[0][1] <= args.depth]
     if deeper := [name for name, (_, k) in zip(measures, parse_measures(measures), strict=True) if k > args.depth]:
         k = parse_measures(deeper)[0][1]
-        raise ToolkitError(f"{deeper[0]} wants the best {k} documents judged, and --depth is {args.depth}", f"--depth {k}")
+        raise ToolkitError(f"{deeper[0]} needs the best {k} documents judged, and --depth is {args.depth}", f"--depth {k}")
     labelled = read_labels(args.correct)
     if not labelled.in_words:
         check_labelled(job.runs[0], job.subtopics, labelled, measures)

@@ -81,7 +81,7 @@ def score_judge(judge: Judge | None, reference: Labels, seed: int = 0) -> list[S
     Raises ToolkitError for a reference without texts.
     """
     if not reference.in_words:
-        hint = "take JSON lines with texts; or hold two files against each other: --score F --reference G"
+        hint = "take JSON lines with texts; or compare two files: --score F --reference G"
         raise ToolkitError(f"{reference.source} has no texts to judge: they are qrels", hint)
     keys, truth = _truth(reference)
     rows = []

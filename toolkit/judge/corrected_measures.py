@@ -99,7 +99,7 @@ def _judged(qrels: Qrels) -> dict[tuple[str, str, str], bool]:
     vain = int((qrels.relevance < 0).sum())
     if vain:
         message = f"{vain:,} of {len(qrels):,} pairs are unjudged: what they would change is not known"
-        raise ToolkitError(message, "judge again: they are asked again", status=1)
+        raise ToolkitError(message, "judge again: their requests are repeated", status=1)
     return {(row.query_id, row.iteration, row.doc_id): row.relevance > 0 for row in qrels}
 
 
@@ -153,7 +153,7 @@ def _by_pairs(
     truth = {key: bool(label) for key, label in labelled.labels.items() if label is not None}
     verdicts = ask(judge, [pair_of(judge, key) for key in truth])
     if vain := sum(verdict.holds is None for verdict in verdicts):
-        raise ToolkitError(f"{vain} labelled pairs are unanswered", "run again: they are asked again", status=1)
+        raise ToolkitError(f"{vain} labelled pairs are unanswered", "run again: their requests are repeated", status=1)
     said = dict(zip(truth, (bool(verdict.holds) for verdict in verdicts), strict=True))
     confusion = Confusion(*(sum(said[key] == s and truth[key] == t for key in truth) for s in (1, 0) for t in (1, 0)))
     ours, theirs = _any_perspective(said), _any_perspective(truth)

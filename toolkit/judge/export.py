@@ -21,7 +21,7 @@ def export(rows: Sequence[Row], judge: Judge, path: str | Path) -> tuple[int, in
     is answered.
     """
     if not judge.llm.backend.here:
-        message = f"which commit of {judge.spec.checkpoint} gave the answers is not settled here"
+        message = f"which commit of {judge.spec.checkpoint} gave the answers is not known"
         raise ToolkitError(message, "HF_HUB_OFFLINE=1 takes the one that is here, where none is pinned")
     pairs = {row.pair: row for row in rows if row.pair}
     known = judge.known(list(pairs))

@@ -72,7 +72,7 @@ def ask(judge: Judge, pairs: Sequence[Pair], executor: Executor | None = None) -
         verdicts = [verdict for unit in units for verdict in unit]
     if all(verdict.holds is None for verdict in verdicts):
         message = f"{judge.spec.name} answered none of {len(pairs)} pairs: {verdicts[0].said}"
-        raise ToolkitError(message, "see to the server, and run again", status=1)
+        raise ToolkitError(message, "check the server, and run again", status=1)
     return verdicts
 
 

@@ -43,7 +43,7 @@ class Centroids:
             self._probes = min(probes, len(self._centroids))
             self._documents = int(self._cells.max()) + 1
             if self._cells.min() < 0 or self._offsets[-1] != len(self._cells) or len(self._offsets) != len(self._centroids) + 1:
-                raise ValueError("lists that do not fit each other")
+                raise ValueError("lists of different lengths")
         except (OSError, ValueError, TypeError, IndexError, EOFError) as error:
             raise ToolkitError(f"the centroids in {folder} are damaged ({error})", "rebuild the index") from error
 

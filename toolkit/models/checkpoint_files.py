@@ -47,7 +47,7 @@ def sound(folder: Path) -> Iterator[None]:
         raise
     except (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError) as error:
         said = f"{type(error).__name__}: {error}".partition("\n")[0][:200]
-        raise ToolkitError(f"{folder}: its configuration files say what no checkpoint can ({said})", COMPLETE) from error
+        raise ToolkitError(f"{folder}: its configuration files hold invalid values ({said})", COMPLETE) from error
 
 
 def inside(folder: Path, name: str) -> Path:

@@ -34,10 +34,12 @@ def parser() -> argparse.ArgumentParser:
     cite.add_argument("id", metavar="ID", help=ID)
     register = add("add", "register a run that has its record beside it", run_add)
     register.add_argument("run", type=Path, metavar="RUN", help="run file over a benchmark's topics")
-    register.add_argument("--id", default="", metavar="ID", help="of the entry (default: <benchmark>.<system>.v1)")
+    register.add_argument("--id", default="", metavar="ID", help="id of the entry (default: <benchmark>.<system>.v1)")
     register.add_argument("--each-mode", action="store_true", help="also an entry for each mode of the run")
     register.add_argument("--replace", action="store_true", help="write over entries of these ids")
-    register.add_argument("--ours", action="store_true", help="among those that come with Tandem, not under TANDEM_HOME")
+    register.add_argument(
+        "--ours", action="store_true", help="register it with those that come with Tandem, not under TANDEM_HOME"
+    )
     return top
 
 

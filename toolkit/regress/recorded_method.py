@@ -58,7 +58,9 @@ def check_again(job: RunJob, record: Mapping[str, Any], path: Path) -> None:
     """
     for step, key, then, now in differing_steps(job, record):
         message = f"{path} was made by {step} with {key} {then!r}, its entry has {now!r}"
-        raise ToolkitError(message, "what an entry of the registry does not say nobody else would send")
+        raise ToolkitError(
+            message, "others can only repeat what the registry's entry says: change the entry, or leave the option out"
+        )
 
 
 def call_of(system: Mapping[str, Any]) -> dict[str, Any]:

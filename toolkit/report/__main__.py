@@ -21,7 +21,7 @@ Of several benchmarks, each run is judged by the one whose queries it has. With 
 
 def parser() -> argparse.ArgumentParser:
     made = command("report", __doc__, EPILOG)
-    made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any form: [MODE=]F")
+    made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any format: [MODE=]F")
     judgment_options(made, benchmarks=True)
     made.add_argument(
         "--perspectives",
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
         action="extend",
         default=[],
         metavar="RUN",
-        help="runs of both perspectives of questions, ids <question>.<n>, of systems whose runs of the questions are given",
+        help="runs of the perspectives of questions (ids <question>.<n>) by the systems whose runs of the questions are given",
     )
     made.add_argument(
         "--stances", metavar="TSV", help="query id, tab, the perspective that supports (default: the first of the two)"
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
         "--x",
         choices=("parameters", "seconds", "tokens", "memory"),
         default="parameters",
-        help="what quality is drawn against (default: parameters)",
+        help="x axis of the plots of quality (default: parameters)",
     )
     made.add_argument(
         "--published", action="store_true", help="also the numbers that the benchmark's paper prints, beside ours"

@@ -48,12 +48,16 @@ def parser() -> argparse.ArgumentParser:
     how = parser.add_argument_group("how")
     system_option(how, required=True)
     recipe_options(how)
-    how.add_argument("--kind", choices=KINDS, help="what a folder or id is that no entry knows")
+    how.add_argument("--kind", choices=KINDS, help="kind of a checkpoint that is not in the registry")
     instruction_option(how)
     prompt_option(how)
     show_prompt_option(how)
     tail_option(how)
-    how.add_argument("--scores", choices=("own", "rank", "candidates"), help="the model's, 1/rank, or those of the old ranks")
+    how.add_argument(
+        "--scores",
+        choices=("own", "rank", "candidates"),
+        help="scores of the new run: the model's, 1/rank, or those of the candidates at these ranks",
+    )
     model_options(parser.add_argument_group("the model"))
     lists = parser.add_argument_group("listwise rerankers")
     lists.add_argument("--window", type=int, metavar="N", help="passages shown at once (default: 20)")

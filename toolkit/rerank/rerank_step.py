@@ -157,7 +157,10 @@ class Rerank(Step):
         """Whose texts are read and how much is asked of the model; without the texts, where they would be downloaded."""
         run = results.one.run
         if fetched := downloads(results.texts(part.group) for part in results.topics.parts):
-            return f"{len(wanted_ids(run, self.depth)):,} documents from {fetched}", "how much is asked is known with the texts"
+            return (
+                f"{len(wanted_ids(run, self.depth)):,} documents from {fetched}",
+                "the number of requests depends on the texts",
+            )
         parts = self._parts(run, results.sent, results.texts)
         documents, places = sum(len(part.texts) for part in parts), dict.fromkeys(part.place for part in parts)
         asked = ", ".join(f"{count:,} {what}" for what, count in self._requests(parts).items())

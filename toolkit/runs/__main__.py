@@ -23,20 +23,22 @@ def parser() -> argparse.ArgumentParser:
     top = command("runs", __doc__)
     add = subcommands(top)
     show = add("show", "show what a run holds: lines, queries, modes, depth, ties, digits; and its record", run_show)
-    show.add_argument("run", nargs="+", metavar="F", help="run file in any form")
+    show.add_argument("run", nargs="+", metavar="F", help="run file in any format")
     verify = add(
         "verify", "find everything that is wrong with runs (lines, record, benchmark) or qrels", run_verify, VERIFY_EPILOG
     )
-    verify.add_argument("run", nargs="*", metavar="F", help="run file in any form; - is standard input")
+    verify.add_argument("run", nargs="*", metavar="F", help="run file in any format; - is standard input")
     verify.add_argument(
         "--qrels", nargs="+", action="extend", default=[], metavar="QRELS", help="qrels files (TREC, or BEIR's TSV)"
     )
     verify.add_argument("--benchmark", metavar="ID", help="also check the runs' queries and documents against a benchmark's")
-    verify.add_argument("--fix", metavar="OUT", help="write the one file named, repaired where that is safe, to OUT")
+    verify.add_argument(
+        "--fix", metavar="OUT", help="write a repaired copy of the one file named to OUT, where the repair is safe"
+    )
     verify.add_argument("--all", action="store_true", help=f"show all problems of a file, not the first {SHOWN_PROBLEMS}")
     verify.add_argument("--codes", action="store_true", help="show what each code means")
     to = add("convert", "write a run in another format; that of F is recognised by its content", run_convert, CONVERT_EPILOG)
-    to.add_argument("run", metavar="F", help="run file in any form; - is standard input")
+    to.add_argument("run", metavar="F", help="run file in any format; - is standard input")
     to.add_argument("--from", dest="form", choices=READ, default="", help="the format of F, where its content fits two")
     to.add_argument("--to", required=True, choices=FORMATS, help="the format to write")
     run_output(to, required=True)
@@ -49,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     topics_option(texts)
     docs_option(texts)
     pooled = add("pool", "pool the candidates of several runs: the first of each, then the second of each, and so on", run_pool)
-    pooled.add_argument("run", nargs="+", metavar="F", help="run file in any form; their order counts")
+    pooled.add_argument("run", nargs="+", metavar="F", help="run file in any format; their order counts")
     depth_option(pooled, None, "all")
     pooled.add_argument("--size", type=int, default=1000, metavar="N", help="documents a query (default: 1000)")
     run_output(pooled, required=True)

@@ -68,7 +68,9 @@ def parser() -> argparse.ArgumentParser:
     second = parser.add_argument_group("reranking")
     second.add_argument("--rerank", metavar="S", help="a reranker for the best documents of each query")
     second.add_argument("--rerank-recipe", metavar="R", help="a recipe of the reranker")
-    second.add_argument("--rerank-kind", metavar="K", help="of a checkpoint that no entry knows (cross-encoder, monot5, ...)")
+    second.add_argument(
+        "--rerank-kind", metavar="K", help="kind of a reranker that is not in the registry (cross-encoder, monot5, ...)"
+    )
     depth_option(second, None, 100)
     endpoint_options(parser)
     models = parser.add_argument_group("models")

@@ -256,11 +256,11 @@ def check_made_by(index: Path, record: Mapping[str, Any], spec: SystemSpec, enco
     for repository, commit in record.get("commits", {}).items():
         if ours.get(repository, commit) != commit:
             message = f"index {index} was made with {repository} at {commit[:12]}, not {ours[repository][:12]}"
-            raise ToolkitError(message, "index the documents anew; an entry that pins its `revision` keeps to one commit")
+            raise ToolkitError(message, "index the documents again; an entry that pins its `revision` keeps to one commit")
     weights, theirs = encoder.origin.get("weights"), record.get("weights")
     if weights and theirs and weights != theirs:
         message = f"index {index} was made with other weights of {spec.name} (SHA-256 {theirs[:12]}, not {weights[:12]})"
-        raise ToolkitError(message, "index the documents anew, or see which of the checkpoint's files was changed")
+        raise ToolkitError(message, "index the documents again, or see which of the checkpoint's files was changed")
 
 
 def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, *, hits: int, threads: int) -> dict[Input, Any]:

@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
         sub.add_argument("name", metavar="NAME", help="a system, a folder, or a Hugging Face id")
         if sub in (show_parser, explain_parser):
             recipe_option(sub)
-        sub.add_argument("--kind", metavar="K", help="what a folder or id is that no entry knows (default: dense)")
+        sub.add_argument("--kind", metavar="K", help="kind of a checkpoint that is not in the registry (default: dense)")
     table_options(check_parser, numbers=False, tsv=True)
     check_parser.add_argument("name", metavar="python:MODULE:FACTORY", help="the object, or an entry whose checkpoint it is")
     for sub in (list_parser, show_parser, check_parser, explain_parser, fetch_parser, convert_parser):
@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--doc", metavar="ID", help="a document, too; of the topics' own corpus or of --docs")
     docs_option(what)
     template_options(what)
-    passage = "what is sent of a document, with {contents}, {title} or {text} (default: the system's)"
+    passage = "template of a document, with {contents}, {title} or {text} (default: the system's)"
     what.add_argument("--passage-template", metavar="T", help=passage)
     remote_code_option(what)
     remote_code_option(fetch_parser)

@@ -91,4 +91,4 @@ def check_finite(texts: Sequence[str], vectors: Sequence[np.ndarray], precision:
         if not np.isfinite(vector).all():
             shown = f"{text[:40]}..." if len(text) > 40 else text
             hint = "fp16 ends at 65504: take --precision fp32 or bf16" if precision == "fp16" else "is the checkpoint complete?"
-            raise ToolkitError(f"what the model makes of {shown!r} in {precision} is not finite", hint, status=1)
+            raise ToolkitError(f"the model's output for {shown!r} in {precision} is not finite", hint, status=1)

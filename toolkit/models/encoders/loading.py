@@ -84,7 +84,7 @@ def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> T
     parameters = spec.parameters
     pooling = parameters.get("pooling", "own")
     if pooling == "own" and not (pooling := modules.pooling):
-        hint = "say it: --pooling cls, mean or last"
+        hint = "set it: --pooling cls, mean or last"
         raise ToolkitError(f"{spec.name}: {modules.folder} does not say how it pools (no modules.json)", hint)
     whole = base or modules.folder  # an adapter has the tokenizer of its base
     for device in how.devices:
@@ -92,7 +92,7 @@ def _tower(spec: SystemSpec, modules: Modules, base: Path | None, how: How) -> T
     models = [_model(spec, whole, modules.folder, pooling, device, how) for device in how.devices]
     left = parameters.get("padding") == "left"
     if left and table_of_positions(models[0]):
-        message = f"{spec.name}: padding is left, but the model has a table of positions, which begin on the left"
+        message = f"{spec.name}: padding is on the left, but the model has absolute positions, which count from the left"
         raise ToolkitError(message, "leave `padding` out: vectors do not depend on it")
     with explained(spec, whole):
         framing = _framing(spec, whole, how.trust)

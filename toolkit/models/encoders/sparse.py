@@ -24,7 +24,9 @@ def load(spec: SystemSpec, *, batch_size: int, trust_remote_code: bool, **where:
     modules = [type(module).__name__ for module in model]
     architectures = getattr(model[0].config, "architectures", None) if modules[1:] == ["SpladePooling"] else None
     if not any(name.endswith("ForMaskedLM") for name in architectures or []):
-        raise ToolkitError(f"{folder} is no masked language model with SPLADE's pooling", "known are SPLADE and its kin")
+        raise ToolkitError(
+            f"{folder} is no masked language model with SPLADE's pooling", "SPLADE and models of its form are supported"
+        )
     return SparseEncoder(spec, folder, model, batch_size)
 
 

@@ -114,7 +114,7 @@ class Judge:
         """
         if self.prompt is None:
             message = f"{self.spec.name} is sent no prompt: it reads document and statement as they are"
-            raise ToolkitError(message, "take a judge that is asked in words")
+            raise ToolkitError(message, "take a judge that is a language model")
         return self._chat(self._shown(pair))
 
     def read(self, answer: Answer) -> Verdict:

@@ -88,7 +88,7 @@ def judge_prompt(
 def _prompt(spec: SystemSpec, settings: Settings, task: str, name: str | None, shots: Sequence[Shot]) -> Prompt | None:
     if settings.positive == ENTAILMENT:
         if name or shots or task != SUPPORT:
-            hint = "leave --prompt, --shots and --task out, or take a judge that is asked in words"
+            hint = "leave --prompt, --shots and --task out, or take a judge that is a language model"
             raise ToolkitError(f"{spec.name} is a classifier: it reads a document and a statement, and no prompt", hint)
         return None
     default = spec.parameters.get("prompt", DEFAULT_PROMPTS[SUPPORT]) if task == SUPPORT else DEFAULT_PROMPTS[task]

@@ -179,7 +179,7 @@ def load_ranker(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> L
 
         if "rank" in methods_of(load_own(spec)):
             if prompt:
-                raise ToolkitError(f"{spec.name} is asked by rank(query, docs): it has no prompt", "leave --prompt out")
+                raise ToolkitError(f"{spec.name} is called as rank(query, docs): it has no prompt", "leave --prompt out")
             return OwnRanker(spec)
     if spec.kind == "rerankers":
         from toolkit.models.rerankers.library import LibraryRanker

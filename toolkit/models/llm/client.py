@@ -98,7 +98,9 @@ class LLM:
             self.backend.check()
         elif not self.backend.here:
             hint = "HF_HUB_OFFLINE=1 takes the commit that is here, where none is pinned; or run without replay"
-            raise ToolkitError("replay asks no hub for a checkpoint, and this one is not settled here", hint, status=1)
+            raise ToolkitError(
+                "--replay sends no request to the hub, and the commit of this checkpoint is not known here", hint, status=1
+            )
 
     def complete(self, requests: Sequence[Request], advance: Callable[[int], None] = lambda n: None) -> list[Answer]:
         """The answers in the order of the requests; each is in the cache as soon as it came.
@@ -117,7 +119,9 @@ class LLM:
         if missing and self.replay:
             place = self.cache.path if self.cache else "any cache"
             message = f"{len(missing)} of {len(requests)} answers of {self.model} are not in {place}"
-            raise ToolkitError(message, "replay asks nothing: run without it, or put the published answers there", status=1)
+            raise ToolkitError(
+                message, "--replay sends no requests: run without it, or put the published answers there", status=1
+            )
         self.usage.requests += len(requests)
         self.usage.cached += cached
         advance(cached)

@@ -110,12 +110,12 @@ class Client:
         named, key = self.server.get("base_url"), self._key()
         url = named or self.home or os.environ.get("OPENAI_BASE_URL") or (OPENAI if key else "")
         if not url:
-            hint = "set OPENAI_BASE_URL to the server's address (http://localhost:8000/v1), OPENAI_API_KEY where it wants a key"
-            raise ToolkitError(f"no server to ask {self.model}", hint)
+            hint = "set OPENAI_BASE_URL to the server's address (http://localhost:8000/v1), OPENAI_API_KEY if it needs a key"
+            raise ToolkitError(f"no server for {self.model}", hint)
         if not is_address(url):
             raise _no_address(named)
         if not key and (self.server.get("key") or self.key_name not in ("", OPENAI_KEY)):
-            raise ToolkitError(f"{self.model} wants the key {self.key_name}, which is not set", f"export {self.key_name}=...")
+            raise ToolkitError(f"{self.model} needs the key {self.key_name}, which is not set", f"export {self.key_name}=...")
         if not (key.isascii() and key.isprintable() and " " not in key):  # libraries would quote it in their errors
             raise ToolkitError(f"{self.key_name} is no key: it has blanks or characters beyond ASCII", "set it again")
         return url.rstrip("/")
@@ -193,16 +193,14 @@ class Client:
             except Again as error:
                 why, after = str(error), error.after
             if after > PATIENCE:
-                raise refused(
-                    url, f"it asks to wait {after:.0f} seconds ({why})", "run again then: what was answered is cached"
-                )
+                raise refused(url, f"it asks to wait {after:.0f} seconds ({why})", "run again then: answers are cached")
             if tried == 1 and not self._warned:
                 self._warned = True
                 say(f"{server_of(url)}: {why}; trying again")
             # the wait ends early where another request has failed for good
             if tried == self.retries or stop.wait(pause(tried, after)):
                 break
-        hint = "see to the server and run again: what was answered is cached"
+        hint = "check the server and run again: answers are cached"
         raise unanswered(url, f"no answer in {tried + 1} attempts: {why}", hint)
 
     def clean(self, text: str, url: str) -> str:
@@ -287,8 +285,10 @@ class Client:
     def _wrong_key(self, status: int) -> tuple[str, str]:
         if self.key_name:
             return f"the key is refused (status {status})", f"check {self.key_name}"
-        hint = "OPENAI_API_KEY goes to OPENAI_BASE_URL alone: name the variable of this server's key in its entry (server: key)"
-        return f"it wants a key (status {status}), and none is named", hint
+        hint = (
+            "OPENAI_API_KEY is sent to OPENAI_BASE_URL only: name the variable of this server's key in its entry (server: key)"
+        )
+        return f"it needs a key (status {status}), and none is named", hint
 
     def _message(self, content: io.BytesIO, status: str, url: str) -> str:
         """What the server says is wrong, in one line and without the key; the status in words where it says nothing."""

@@ -132,7 +132,7 @@ class ServedModel:
         missing = [place for place, key in enumerate(keys) if key not in known]
         if missing and self.replay:
             message = f"{len(missing):,} of {len(keys):,} {self._cache.what} of {self.model} are not in {self._cache.path}"
-            raise ToolkitError(message, "replay asks nothing: run without it, or put the published ones there", status=1)
+            raise ToolkitError(message, "--replay sends no requests: run without it, or put the published ones there", status=1)
         self.usage.inputs += len(keys)
         self.usage.cached += len(places)
         if places:
