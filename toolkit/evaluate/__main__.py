@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     against = made.add_argument_group("compared with one of the runs")
     against.add_argument("--baseline", metavar="RUN", help="a tag or file: mark what differs from it, with intervals")
     significance_options(against)
-    table_options(made, "trec")
+    table_options(made, "trec", "mteb")
     return made
 
 
@@ -86,7 +86,10 @@ def main(args: argparse.Namespace) -> None:
 
     more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references}
     scores = prepared.scores(args.measures, missing=args.missing, baseline=_baseline(args), **more)
-    write_tables(lay_out(scores), args, forms=long_forms(scores, by_query=args.by_query))
+    from toolkit.evaluate.mteb_results import to_mteb
+
+    forms = {**long_forms(scores, by_query=args.by_query), "mteb": lambda: to_mteb(scores, args.benchmark)}
+    write_tables(lay_out(scores), args, forms=forms)
 
 
 def _baseline(args: argparse.Namespace) -> Baseline | None:

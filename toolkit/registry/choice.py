@@ -8,6 +8,7 @@ import re
 import uuid
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from toolkit.registry.system_kinds import check_system
 SHORT = re.compile(r"(?P<api>[a-z]+):(?P<model>(?!//).+?)(?:@(?P<base_url>https?://.+))?", re.DOTALL)  # API:MODEL[@ADDRESS]
 LIBRARY = re.compile(r"rerankers:(?P<type>[^:/]+):(?P<model>.+)", re.DOTALL)
 OF_LIBRARY = "a model of the rerankers library that no entry knows"
+MTEB, MTEB_MODELS = "mteb:", "toolkit.models.mteb_models"  # models lie above the registry, which loads this one when asked
 UNLISTED = "a checkpoint that no entry knows"
 ENTRY = "system.yaml"  # in a folder with a checkpoint: its entry
 OFFERED = ("encode", "score", "rank", "generate")  # the methods of which an object has one that is a system
@@ -78,6 +80,8 @@ def choose_system(
     if not isinstance(name, str | Path):
         return _checked(_of_object(name, known, kind), query_template, plain_template, passage_template)
     name = str(name)
+    if name.startswith(MTEB):
+        return _checked(_of_mteb(name, known, kind), query_template, plain_template, passage_template)
     refuse_taken(name, (*unread, *broken))
     spec = _find(name, known, kind) or _of_library(name, known) or _on_server(name, known, kind or of_server)
     if spec is None:
@@ -133,6 +137,15 @@ def _of_object(made: Any, known: Container[str], kind: str | None) -> ObjectSpec
     source = digest_of(Path(file) if file and Path(file).is_file() else None)
     identity = str(getattr(made, "identity", "") or uuid.uuid4().hex)
     return ObjectSpec(**vars(spec) | {"revision": "-".join(filter(None, [source, identity]))}, instance=made)
+
+
+def _of_mteb(name: str, known: Container[str], kind: str | None) -> ObjectSpec:
+    """A model of MTEB's registry, which only its own package knows, as an object: of the kind that MTEB says."""
+    made, parameters = import_module(MTEB_MODELS).of_name(name.removeprefix(MTEB))
+    if kind not in (None, made.kind):
+        raise ToolkitError(f"{name} is of kind {made.kind}, not {kind}", "leave --kind out")
+    spec = _of_object(made, known, made.kind)
+    return replace(spec, name=_as_name(name), description="a model of MTEB's registry", parameters=parameters)
 
 
 @functools.cache
