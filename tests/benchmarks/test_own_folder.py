@@ -245,7 +245,9 @@ def test_a_run_says_which_folder_it_is_of_and_every_command_takes_it(tmp_path, m
     run("benchmarks", "new", "judged", "--from-runs", "all.trec", "--depth", "1")
     assert load(str(tmp_path / "b" / "judged")) is not None
     (tmp_path / "a" / "mine").rename(tmp_path / "a" / "moved")
-    assert "--benchmark ID" in tandem("evaluate", "all.trec", cwd=tmp_path / "b").stderr
+    gone = tandem("evaluate", "all.trec", cwd=tmp_path / "b").stderr
+    assert f"the benchmark good is no longer in {tmp_path / 'a' / 'mine'}" in gone
+    assert "hint:  --benchmark ID, or --qrels F" in gone
 
 
 def test_the_guide_goes_from_an_empty_folder_to_the_report_in_six_commands():

@@ -36,6 +36,8 @@ def recorded_topics(recorded: Recorded[Any]) -> TopicSet:
 def references(known: Mapping[str, Any]) -> list[str]:
     """What `find` knows the topics by that a record names: parts of the folder that it names too, where that is still there."""
     name, folder = known["name"], known.get("folder", "")
+    if folder and not is_benchmark_folder(folder) and find(name) is None:
+        raise ToolkitError(f"the benchmark {name} is no longer in {folder}", NAME_IT)
     if not folder or not is_benchmark_folder(folder):
         return [name] if find(name) else name.split("+")
     own = load(folder).spec.name
