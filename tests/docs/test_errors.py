@@ -120,7 +120,7 @@ def test_too_little_memory_is_on_the_page(monkeypatch, tmp_path):
 
     monkeypatch.setattr(checkpoints, "count_parameters", lambda folder: 7_000_000_000)
     monkeypatch.setattr(checkpoints, "free_memory", lambda device: 4e9)
-    spec = SimpleNamespace(name="tiny")
+    spec = SimpleNamespace(name="tiny", checkpoint="tiny")
     assert caught(lambda: checkpoints.check_memory(spec, tmp_path, "cpu", "fp32")) == shown("Out of memory")
 
 
