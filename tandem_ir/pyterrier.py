@@ -30,7 +30,6 @@ from toolkit.core.scores import PAIRED, Change, Score, Scores
 from toolkit.core.topics import Topic
 from toolkit.evaluate import evaluate
 from toolkit.evaluate.baseline import Baseline
-from toolkit.evaluate.run_inputs import of_queries
 from toolkit.formats.conversion import as_qrels, as_run
 from toolkit.formats.topics import topics_from_rows
 from toolkit.rerank.rerank_step import Rerank
@@ -234,7 +233,7 @@ def Experiment(
         raise ToolkitError("nothing judges these topics", "give qrels, or a benchmark's name for topics")
     frame = _topics_of(topics)
     if qrels is not None:  # PyTerrier, too, judges the topics given alone
-        qrels = of_queries(as_qrels(qrels), set(frame["qid"]))
+        qrels = as_qrels(qrels).select(set(frame["qid"]))
     runs = [_run(name, system, frame) for name, system in retr_systems.items()]
     if isinstance(baseline, int):
         baseline = list(retr_systems)[baseline]
