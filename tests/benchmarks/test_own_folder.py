@@ -12,7 +12,7 @@ from own_folders import GOOD, good
 
 import tandem_ir
 from toolkit.benchmarks import find, load, resolve_topics
-from toolkit.benchmarks.own import open_folder
+from toolkit.benchmarks.own.own_folder import open_folder
 from toolkit.core.errors import ToolkitError
 
 MODES = ("base", "pos", "neg")

@@ -7,14 +7,13 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolkit import registry
 from toolkit.benchmarks import local_copies
 from toolkit.benchmarks.group_data import Group, Part, part_name
 from toolkit.benchmarks.layouts import layout_of
 from toolkit.benchmarks.minis import MINIS
-from toolkit.benchmarks.own import OwnFolder, open_folder
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
@@ -22,6 +21,9 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.topics import Topic
+
+if TYPE_CHECKING:
+    from toolkit.benchmarks.own.own_folder import OwnFolder
 
 
 class Collection(Protocol):
@@ -152,6 +154,8 @@ def _load(name: str, user_home: Path) -> Benchmark:
 def load(name: str) -> Benchmark:
     """The benchmark of this name, or in this folder (see `own`); its data are read on first use and stay in memory."""
     if os.path.isabs(name):
+        from toolkit.benchmarks.own.own_folder import open_folder
+
         return _load_folder(name, open_folder(name))
     return _load(name, home())
 

@@ -15,7 +15,6 @@ from toolkit.core.specs import GroupSpec
 from toolkit.core.yaml_json import Malformed, decode_yaml
 from toolkit.registry.loader import NAME, did_you_mean
 
-FILE = "benchmark.yaml"
 ONCE = (BASE, REVERSED)  # roles that one mode has
 GROUP_KEYS = ("name", "language", "aliases", "measures", "counts", "conditions")
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from toolkit import registry
-from toolkit.benchmarks.own.declaration import FILE, line_of
+from toolkit.benchmarks.own import FILE
+from toolkit.benchmarks.own.declaration import line_of
 from toolkit.benchmarks.own.own_folder import OwnFolder, open_folder
 from toolkit.benchmarks.own.own_qrels import lines_of
 from toolkit.benchmarks.own.remarks import Remark, Remarks, in_order

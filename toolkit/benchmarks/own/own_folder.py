@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolkit.benchmarks.group_data import part_name
-from toolkit.benchmarks.own.declaration import FILE, Declaration, line_of, read_declaration
+from toolkit.benchmarks.own import FILE
+from toolkit.benchmarks.own.declaration import Declaration, line_of, read_declaration
 from toolkit.benchmarks.own.own_qrels import QrelsFile, read_candidates, read_judgments
 from toolkit.benchmarks.own.own_topics import OwnTopics, from_files, from_rows
 from toolkit.benchmarks.own.remarks import Remarks, refuse
@@ -242,29 +243,3 @@ def state_of(folder: Path) -> tuple[tuple[str, int, int], ...]:
 @functools.lru_cache(maxsize=8)
 def _opened(folder: Path, state: tuple) -> OwnFolder:
     return OwnFolder(folder)
-
-
-def is_benchmark_folder(path: str | Path) -> bool:
-    """Whether a folder is a benchmark."""
-    return (Path(path) / FILE).is_file()
-
-
-def folder_and_part(name: str) -> tuple[Path, str] | None:
-    """The folder that a name means (`mine`, `mine/benchmark.yaml`), and the part of its benchmark (`mine/pos`, `mine-length`).
-
-    None where there is no such folder. What is a file or another folder in it is no part.
-    """
-    path = Path(name).expanduser()
-    if path.name == FILE and path.is_file():
-        return path.parent, ""
-    if is_benchmark_folder(path):
-        return path, ""
-    if not name or path.exists():
-        return None
-    for parent in path.parents:
-        if parent != Path(".") and is_benchmark_folder(parent):
-            return parent, path.relative_to(parent).as_posix()
-    for dash in re.finditer("-", path.name):
-        if dash.start() and is_benchmark_folder(folder := path.with_name(path.name[: dash.start()])):
-            return folder, path.name[dash.end() :]
-    return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks.data_files import read_table
-from toolkit.benchmarks.own.declaration import FILE
+from toolkit.benchmarks.own import FILE
 from toolkit.benchmarks.own.own_qrels import UNJUDGED
 from toolkit.benchmarks.own.own_topics import IDS
 from toolkit.benchmarks.row_values import documents, identifier, judgments, refuse, text
