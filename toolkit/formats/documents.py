@@ -14,7 +14,6 @@ from toolkit.core.documents import Doc
 from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError
 from toolkit.formats.corpus import BATCH, Batch, Entry, corpus_files, read_corpus
-from toolkit.formats.pages import page_reader
 
 BLANK = "".join(map(chr, range(33)))  # what Java's trim() takes off
 
@@ -145,6 +144,8 @@ def corpus_from_files(path: str | Path, processes: int = 1) -> Corpus:
     processes  that read pages; more than one import the main module again, as multiprocessing does: a script needs its
                `if __name__ == "__main__"`
     """
+    from toolkit.formats.pages import page_reader  # a search reads no web pages
+
     files, digest, about = corpus_files(path), hashlib.sha256(), {}
 
     def parts() -> Iterator[tuple[str, Iterator[Batch]]]:
