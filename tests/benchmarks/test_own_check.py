@@ -1,4 +1,4 @@
-"""What is wrong with a folder: every defect a line with its place, all of a folder together; and what is odd."""
+"""What is wrong with a folder: every defect a line with its place, all of a folder together; and warnings."""
 
 import json
 
@@ -14,8 +14,8 @@ def check(folder, *options):
     return tandem("benchmarks", "check", folder.name, *options, cwd=folder.parent)
 
 
-def odd(folder):
-    return [line for line in check(folder).stdout.splitlines() if line.startswith("odd: ")]
+def warnings(folder):
+    return [line for line in check(folder).stdout.splitlines() if line.startswith("warning: ")]
 
 
 def test_there_are_defects_of_every_kind():
@@ -53,12 +53,11 @@ def test_a_folder_with_problems_is_refused_with_all_of_them_before_anything_is_s
     ]
 
 
-def test_a_sound_folder_says_its_sizes_and_what_is_odd(tmp_path):
+def test_a_sound_folder_says_its_sizes_and_no_warnings(tmp_path):
     ended = check(good(tmp_path / "mine"), "--smallest", "1")
     assert (ended.returncode, ended.stdout) == (0, "")
     assert (
-        ended.stderr
-        == "mine: 1 group, 3 modes, 1 core query, 2 queries, 3 documents, 9 judgments: nothing wrong, nothing odd\n"
+        ended.stderr == "mine: 1 group, 3 modes, 1 core query, 2 queries, 3 documents, 9 judgments: no problems, no warnings\n"
     )
 
 
@@ -69,47 +68,47 @@ def test_no_folder_and_no_declaration_are_unreadable(tmp_path):
         assert (ended.returncode, ended.stderr.splitlines()[0]) == (2, f"error: {what}")
 
 
-def test_a_core_query_without_gold_document_is_odd(tmp_path):
+def test_a_core_query_without_gold_document_is_a_warning(tmp_path):
     folder = good(tmp_path / "mine")
     (folder / "qrels.pos.txt").write_text("q1 0 d3 1\nq2 0 d2 1\n")
-    assert (
-        "odd: mine/topics.jsonl, line 1: core query q1 has no gold document (relevant in base and instructed mode); label one"
-        in odd(folder)
-    )
+    expected = "mine/topics.jsonl, line 1: core query q1 has no gold document (relevant in base and instructed mode); label one"
+    assert f"warning: {expected}" in warnings(folder)
 
 
-def test_an_instruction_that_changes_no_label_is_odd(tmp_path):
+def test_an_instruction_that_changes_no_label_is_a_warning(tmp_path):
     folder = good(tmp_path / "mine")
     (folder / "qrels.neg.txt").write_text("q1 0 d1 1\nq1 0 d2 1\nq2 0 d1 1\n")
-    line = "odd: mine/topics.jsonl, line 1: the instruction of query q1 in mode neg changes no label"
-    assert any(each.startswith(line) for each in odd(folder))
+    line = "warning: mine/topics.jsonl, line 1: the instruction of query q1 in mode neg changes no label"
+    assert any(each.startswith(line) for each in warnings(folder))
 
 
-def test_gold_documents_that_are_longer_than_the_others_are_odd(tmp_path):
+def test_gold_documents_that_are_longer_than_the_others_are_warnings(tmp_path):
     folder = good(tmp_path / "mine")
     docs = [{"id": f"d{n}", "text": "word " * (30 if n <= 6 else 5 + n % 3)} for n in range(1, 31)]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
     for mode in ("base", "pos", "neg"):
         (folder / f"qrels.{mode}.txt").write_text("".join(f"q1 0 d{n} 1\nq2 0 d{n} 1\n" for n in range(1, 7)))
     assert any(
-        "gold documents are longer than the others (area under the curve of length 1.00)" in line for line in odd(folder)
+        "gold documents are longer than the others (area under the curve of length 1.00)" in line for line in warnings(folder)
     )
 
 
 def test_a_group_says_how_many_core_queries_the_smallest_difference_takes(tmp_path):
     folder = good(tmp_path / "mine")
-    assert odd(folder) == ["odd: mine: group all has 1 core query: a difference below 0.84 is hardly seen; 0.1 takes 71"]
+    assert warnings(folder) == [
+        "warning: mine: group all has 1 core query: a difference below 0.84 is hardly seen; 0.1 takes 71"
+    ]
     assert smallest_difference(71) <= 0.1 < smallest_difference(70)
 
 
-def test_queries_without_judgments_and_measures_without_their_mode_are_odd(tmp_path):
+def test_queries_without_judgments_and_measures_without_their_mode_are_warnings(tmp_path):
     folder = good(tmp_path / "mine")
     (folder / "qrels.neg.txt").unlink()
     (folder / "benchmark.yaml").write_text("name: mine\nmodes: {base: base, pos: instructed}\nmeasures: [WISE@20]\n")
     (folder / "topics.jsonl").write_text('{"id": "q1", "query": "x", "instructions": {"pos": "y"}}\n' * 1)
     (folder / "qrels.base.txt").write_text("q1 0 d1 1\n")
     (folder / "qrels.pos.txt").write_text("# none\nq1 0 d2 1\n")
-    assert any("benchmark.yaml, line 3: WISE@20 needs a reversed mode" in line for line in odd(folder))
+    assert any("benchmark.yaml, line 3: WISE@20 needs a reversed mode" in line for line in warnings(folder))
 
 
 def test_an_area_under_the_curve_counts_pairs_and_ties_as_half():

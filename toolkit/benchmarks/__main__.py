@@ -29,7 +29,7 @@ NEW_NOTE = """\
 The folder is a benchmark at once: give it to --topics and --benchmark. --modes base=base pos=instructed neg=reversed is what
 modes are called unless you say otherwise; benchmark.yaml says what else may be said."""
 CHECK_NOTE = """\
-Exit status: 0 where nothing is wrong (something may be odd), 1 where something is, 2 where there is no such folder."""
+Exit status: 0 without problems (there may be warnings), 1 with problems, 2 where there is no such folder."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -66,9 +66,9 @@ def parser() -> argparse.ArgumentParser:
     depth_option(of_runs, 10)
     topics_option(of_runs, "as the runs' records say")
     text_options(of_runs)
-    check_parser = add("check", "check a folder: everything that is wrong in it, and everything that is odd", check, CHECK_NOTE)
+    check_parser = add("check", "check a folder: all problems with file and line, and warnings", check, CHECK_NOTE)
     check_parser.add_argument("folder", metavar="DIR", type=Path, help="a folder with benchmark.yaml")
-    smallest = "a difference of a measure that should be seen; groups that are too small for it are odd (default: 0.1)"
+    smallest = "a difference of a measure that should be seen; groups that are too small for it are warned of (default: 0.1)"
     check_parser.add_argument("--smallest", metavar="X", type=float, default=0.1, help=smallest)
     add_parser = add("add", "register the folder of a benchmark: its name is known from then on", add_own)
     add_parser.add_argument("folder", metavar="DIR", type=Path, help="a folder with benchmark.yaml, which stays where it is")
@@ -271,17 +271,17 @@ def _from_runs(args: argparse.Namespace) -> tuple[Content, Modes]:
 
 def check(args: argparse.Namespace) -> int:
     from toolkit.benchmarks.own.own_check import check_folder, lines
+    from toolkit.formats.problems import found
     from toolkit.measures import parse
 
     if args.smallest <= 0:
         raise ToolkitError(f"--smallest {args.smallest:g} is no difference", "a number above 0, as in 0.1")
     checked = check_folder(args.folder, smallest=args.smallest, parse=parse)
     write_lines(lines(checked.remarks))
-    wrong, odd = len(checked.problems), len(checked.remarks) - len(checked.problems)
+    problems = len(checked.problems)
     sizes = ", ".join(f"{number:,} {what if number != 1 else _one(what)}" for what, number in checked.counts.items() if number)
-    found = f"{wrong} problem{'s' if wrong != 1 else ''}, {odd} odd" if wrong or odd else "nothing wrong, nothing odd"
-    note(f"{args.folder}: {sizes or 'empty'}: {found}")
-    return int(bool(wrong))
+    note(f"{args.folder}: {sizes or 'empty'}: {found(problems, len(checked.remarks) - problems)}")
+    return int(bool(problems))
 
 
 def _one(what: str) -> str:

@@ -91,3 +91,9 @@ def refuse(source: str, problems: Sequence[Problem]) -> None:
     if len(errors) == 1:
         raise ToolkitError(f"{source}{errors[0].place}: {errors[0].message}", hint)
     raise ToolkitError(f"{source}: {len(errors)} problems", hint, problems=errors)
+
+
+def found(problems: int, warnings: int) -> str:
+    """`2 problems, no warnings`"""
+    numbers = ((problems, "problem"), (warnings, "warning"))
+    return ", ".join(f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}" for number, noun in numbers)

@@ -113,6 +113,7 @@ def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
     """Print what is wrong with one file; its exit status."""
     from toolkit.formats import lint_qrels
     from toolkit.formats.lines import source_name
+    from toolkit.formats.problems import found
     from toolkit.runs import is_repaired, verify_run
 
     try:
@@ -134,7 +135,7 @@ def _verify(path: str, is_qrels: bool, args: argparse.Namespace) -> int:
     if len(problems) > SHOWN_PROBLEMS and not args.all:
         print(f"{name}: ... and {len(problems) - SHOWN_PROBLEMS:,} more (--all shows them)", file=report)
     errors = sum(problem.is_error for problem in problems)
-    print(f"{name}: {_count(errors, 'problem')}, {_count(len(problems) - errors, 'warning')}", file=report)
+    print(f"{name}: {found(errors, len(problems) - errors)}", file=report)
     if args.fix:
         repaired = is_repaired(problems)
         note(f"{args.fix}: written" if repaired else f"{args.fix}: not written, some problems have no safe repair")
@@ -156,10 +157,6 @@ def _repair(path: str, is_qrels: bool, output: str) -> list[Problem]:
     if is_repaired(problems) and not is_stream(output):
         write_converted_record(record, read_run(output), output)
     return problems
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}" if number else f"no {noun}s"
 
 
 def run_convert(args: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""A folder of the user's as a benchmark: what its files hold, what is wrong and what is odd in them, and how one is made.
+"""A folder of the user's as a benchmark: what its files hold, problems and warnings about them, and how one is made.
 
 Here is what tells such a folder from other names; what reads one is loaded where one is opened (`own_folder`).
 """

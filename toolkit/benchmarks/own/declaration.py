@@ -70,28 +70,28 @@ def read_declaration(path: Path, remarks: Remarks) -> Declaration:
         text = path.read_bytes().decode("utf-8-sig")
         content = decode_yaml(text)
     except UnicodeDecodeError as error:
-        remarks.wrong(path, error.object.count(b"\n", 0, error.start) + 1, "not UTF-8 text", "save the file as UTF-8")
+        remarks.problem(path, error.object.count(b"\n", 0, error.start) + 1, "not UTF-8 text", "save the file as UTF-8")
         return _assumed(path)
     except Malformed as error:
-        remarks.wrong(path, error.line, f"not YAML: {error}", "mend the file")
+        remarks.problem(path, error.line, f"not YAML: {error}", "mend the file")
         return _assumed(path)
     if not isinstance(content, dict):
-        remarks.wrong(path, 0, "no keys with values", "write at least a line `name: NAME`")
+        remarks.problem(path, 0, "no keys with values", "write at least a line `name: NAME`")
         return _assumed(path)
     values = {}
     for key, value in content.items():
         if key not in FORMS:
             near = did_you_mean(str(key), FORMS)
-            remarks.wrong(path, line_of(text, key), f"unknown key {str(key)!r}", f"{near}known keys: {', '.join(FORMS)}")
+            remarks.problem(path, line_of(text, key), f"unknown key {str(key)!r}", f"{near}known keys: {', '.join(FORMS)}")
         elif not FORMS[key][0](value):
-            remarks.wrong(path, line_of(text, key), f"{key}: expected {FORMS[key][1]}", f"write {key}: again")
+            remarks.problem(path, line_of(text, key), f"{key}: expected {FORMS[key][1]}", f"write {key}: again")
         else:
             values[key] = value
     if not content.get("name"):
-        remarks.wrong(path, 1, "the benchmark has no name", f"add a line `name: {_as_name(path.resolve().parent.name)}`")
+        remarks.problem(path, 1, "the benchmark has no name", f"add a line `name: {_as_name(path.resolve().parent.name)}`")
     elif "name" in values and (not NAME.fullmatch(values["name"]) or "/" in values["name"]):
         name = _as_name(values["name"])
-        remarks.wrong(path, line_of(text, "name"), f"{values['name']!r} is no name", f"letters, digits and . _ -: {name}")
+        remarks.problem(path, line_of(text, "name"), f"{values['name']!r} is no name", f"letters, digits and . _ -: {name}")
         values["name"] = name
     given = values.get("modes", {})
     values["modes"] = _modes(given, path, text, remarks)
@@ -101,7 +101,7 @@ def read_declaration(path: Path, remarks: Remarks) -> Declaration:
     for key, named in values.get("options", {}).items():
         for mode in [mode for mode in named if mode not in values["modes"]]:
             line, known = line_of(text, "options", mode), ", ".join(values["modes"]) or "none"
-            remarks.wrong(path, line, f"{key}: there is no mode {mode!r}", f"modes: {known}")
+            remarks.problem(path, line, f"{key}: there is no mode {mode!r}", f"modes: {known}")
     return Declaration(**values)
 
 
@@ -140,13 +140,13 @@ def _modes(given: Mapping[Any, Any], path: Path, text: str, remarks: Remarks) ->
             Modes.declared({name: role}, "")
         except ToolkitError:
             if role in ROLES:
-                remarks.wrong(path, line, f"{name!r} is no name of a mode", "letters and digits, without - = / and blanks")
+                remarks.problem(path, line, f"{name!r} is no name of a mode", "letters and digits, without - = / and blanks")
                 continue
             todo = f"{did_you_mean(str(role), ROLES)}roles: {', '.join(ROLES)}"
-            remarks.wrong(path, line, f"mode {name}: {role!r} is no role", todo)
+            remarks.problem(path, line, f"mode {name}: {role!r} is no role", todo)
         if role in ONCE and role in modes.values():
             first = next(other for other, known in modes.items() if known == role)
-            remarks.wrong(
+            remarks.problem(
                 path, line, f"modes {first} and {name} are both {role}", "several may be instructed, one is base, one reversed"
             )
         free = [one for one in ROLES if one not in {*modes.values(), *given.values()}]
@@ -164,12 +164,12 @@ def _groups(given: Any, path: Path, text: str, remarks: Remarks) -> Iterator[Gro
         name = row.get("name") if isinstance(row, dict) else None
         line = line_of(text, "groups", name or "groups")
         if not isinstance(name, str) or not NAME.fullmatch(name):
-            remarks.wrong(path, line, f"{str(one)[:40]!r} is no group", "a group is a name, or keys with a name")
+            remarks.problem(path, line, f"{str(one)[:40]!r} is no group", "a group is a name, or keys with a name")
         elif unknown := [key for key in row if key not in GROUP_KEYS]:
             todo = f"{did_you_mean(str(unknown[0]), GROUP_KEYS)}known: {', '.join(GROUP_KEYS)}"
-            remarks.wrong(path, line_of(text, "groups", unknown[0]), f"group {name}: unknown key {unknown[0]!r}", todo)
+            remarks.problem(path, line_of(text, "groups", unknown[0]), f"group {name}: unknown key {unknown[0]!r}", todo)
         elif name in seen:
-            remarks.wrong(path, line, f"two groups are called {name}", "a name comes once")
+            remarks.problem(path, line, f"two groups are called {name}", "a name comes once")
         else:
             seen.add(name)
             yield row

@@ -1,4 +1,4 @@
-"""All that is wrong with a folder at once, and all that is odd: what may be meant so, and often makes numbers say little."""
+"""All problems of a folder at once, and warnings: what may be meant so, and often makes numbers say little."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Checked:
     @property
     def problems(self) -> list[Remark]:
         """What is wrong."""
-        return [remark for remark in self.remarks if not remark.odd]
+        return [remark for remark in self.remarks if not remark.is_warning]
 
 
 @dataclass
@@ -58,9 +58,9 @@ class _Documents:
 
 
 def check_folder(path: str | Path, *, smallest: float = SMALLEST, parse: Callable[[str], object] | None = None) -> Checked:
-    """Everything that is wrong or odd with the benchmark in a folder.
+    """All problems and warnings of the benchmark in a folder.
 
-    smallest  difference of a measure that should be seen with 80 % power: groups with too few core queries for it are odd
+    smallest  difference of a measure that should be seen with 80 % power: groups with too few core queries for it are warned of
     parse     raises ToolkitError for what is no measure; without it names of measures are not looked at
 
     Raises ToolkitError where there is no folder, or no `benchmark.yaml` in it.
@@ -74,7 +74,7 @@ def check_folder(path: str | Path, *, smallest: float = SMALLEST, parse: Callabl
         _check_documents(file, own, corpora, remarks)
     _check_measures(own, parse, remarks)
     if not remarks.problems:
-        _say_what_is_odd(own, corpora, smallest, remarks)
+        _add_warnings(own, corpora, smallest, remarks)
     cores = {(group, topic.group_id) for group, topics in own.topics.topics.items() for topic in next(iter(topics.values()))}
     counts = {
         "groups": len(own.spec.groups),
@@ -95,18 +95,20 @@ def _read_documents(path: Path, remarks: Remarks) -> _Documents:
         for entry in (entry for batch in read_corpus(path) for entry in batch.entries()):
             if entry.problem:
                 found.lost += 1
-                remarks.wrong(path, entry.line, entry.problem, 'a document is {"id": "d1", "title": "...", "text": "..."}')
+                remarks.problem(path, entry.line, entry.problem, 'a document is {"id": "d1", "title": "...", "text": "..."}')
             elif (before := first.setdefault(entry.doc.doc_id, entry.line)) != entry.line:
-                remarks.wrong(path, entry.line, f"document {entry.doc.doc_id} again, first on line {before}", "ids are unique")
+                remarks.problem(
+                    path, entry.line, f"document {entry.doc.doc_id} again, first on line {before}", "ids are unique"
+                )
             else:
                 found.words[entry.doc.doc_id] = len(entry.doc.contents.split())
                 if is_empty(entry.doc):
-                    remarks.odd(path, entry.line, f"document {entry.doc.doc_id} is empty", "nothing can find it: remove it")
+                    remarks.warning(path, entry.line, f"document {entry.doc.doc_id} is empty", "nothing can find it: remove it")
     except ToolkitError as error:
         remarks.of_error(path, error)
         found.lost = math.inf
     if not first and not remarks.problems:
-        remarks.wrong(path, 0, "no documents in it", 'a line is {"id": "d1", "title": "...", "text": "..."}')
+        remarks.problem(path, 0, "no documents in it", 'a line is {"id": "d1", "title": "...", "text": "..."}')
     return found
 
 
@@ -128,7 +130,7 @@ def _check_documents(path: Path, own: OwnFolder, corpora: Mapping[str, _Document
         documents = corpora[group_of(query_id)]
         near = did_you_mean(doc_id, documents.words).strip() if len(documents.words) <= NEAR_NAMES else ""
         todo = near or "add the document, or remove the line"
-        remarks.wrong(path, line, f"document {doc_id} is not in {documents.path.name}", todo)
+        remarks.problem(path, line, f"document {doc_id} is not in {documents.path.name}", todo)
 
 
 def _check_measures(own: OwnFolder, parse: Callable[[str], object] | None, remarks: Remarks) -> None:
@@ -141,15 +143,17 @@ def _check_measures(own: OwnFolder, parse: Callable[[str], object] | None, remar
             if parse is not None:
                 parse(name)
         except ToolkitError as error:
-            remarks.wrong(path, line_of(text, key, name), error.message, error.hint)
+            remarks.problem(path, line_of(text, key, name), error.message, error.hint)
             continue
         if "reversed" in registry.measure(name).needs and own.modes and not (own.modes.of(REVERSED) or own.declared.refused):
-            remarks.odd(path, line_of(text, key, name), f"{name} needs a reversed mode, there is none", "its column will be -")
+            remarks.warning(
+                path, line_of(text, key, name), f"{name} needs a reversed mode, there is none", "its column will be -"
+            )
 
 
-def _say_what_is_odd(own: OwnFolder, corpora: Mapping[str, _Documents | None], smallest: float, remarks: Remarks) -> None:
+def _add_warnings(own: OwnFolder, corpora: Mapping[str, _Documents | None], smallest: float, remarks: Remarks) -> None:
     if own.qrels is None:
-        remarks.odd(own.path, 0, "there are no judgments: it can be searched, not evaluated", "write qrels.MODE.txt")
+        remarks.warning(own.path, 0, "there are no judgments: it can be searched, not evaluated", "write qrels.MODE.txt")
         return
     labels = _labels(own)
     for group in own.spec.groups:
@@ -158,7 +162,7 @@ def _say_what_is_odd(own: OwnFolder, corpora: Mapping[str, _Documents | None], s
         _say_cores(own, name, golds, labels, remarks)
         _say_instructions(own, name, labels, remarks)
         if (documents := corpora[name]) is None:
-            remarks.odd(own.path, 0, f"group {name} has no documents", "write corpus.jsonl, or search with --index")
+            remarks.warning(own.path, 0, f"group {name} has no documents", "write corpus.jsonl, or search with --index")
         else:
             _say_lengths(name, set().union(*golds.values()), documents, remarks)
         _say_size(own, name, len(golds), smallest, remarks)
@@ -203,16 +207,16 @@ def _say_cores(
     for core, base, ids in _variants(own, group):
         place = own.topics.places[base]
         for query_id in (query_id for query_id in ids.values() if query_id not in labels):
-            remarks.odd(*place, f"query {query_id} has no judgments", "judge documents for it, or remove the query")
+            remarks.warning(*place, f"query {query_id} has no judgments", "judge documents for it, or remove the query")
         if not golds[core] and core not in said:
             what = "relevant in base and instructed mode" if own.modes.of(BASE) and own.modes.of(INSTRUCTED) else "relevant"
-            remarks.odd(*place, f"core query {core} has no gold document ({what})", "label one")
+            remarks.warning(*place, f"core query {core} has no gold document ({what})", "label one")
             said.add(core)
     for topic in next(iter(own.topics.topics[group].values())):
         texts[topic.group_id].add(topic.query)
         if len(texts[topic.group_id]) > 1:
             place = own.topics.places[topic.original_id]
-            remarks.odd(*place, f"core query {topic.group_id} has {len(texts[topic.group_id])} texts", "is it one need?")
+            remarks.warning(*place, f"core query {topic.group_id} has {len(texts[topic.group_id])} texts", "is it one need?")
 
 
 def _say_instructions(own: OwnFolder, group: str, labels: Mapping[str, dict[str, int]], remarks: Remarks) -> None:
@@ -222,7 +226,7 @@ def _say_instructions(own: OwnFolder, group: str, labels: Mapping[str, dict[str,
             before, after = (_relevant(labels, ids[one]) for one in (own.modes.of(BASE)[0], mode))
             if before == after and before:
                 what = f"the instruction of query {base} in mode {mode} changes no label"
-                remarks.odd(*own.topics.places[base], what, "measures of pairs of modes see nothing there")
+                remarks.warning(*own.topics.places[base], what, "measures of pairs of modes see nothing there")
 
 
 def _say_lengths(group: str, golds: set[str], documents: _Documents, remarks: Remarks) -> None:
@@ -235,7 +239,9 @@ def _say_lengths(group: str, golds: set[str], documents: _Documents, remarks: Re
     if abs(area - 0.5) > FAR and abs(deviations) > SURE:
         longer = "longer" if area > 0.5 else "shorter"
         what = f"group {group}: gold documents are {longer} than the others (area under the curve of length {area:.2f})"
-        remarks.odd(documents.path, 0, what, f"who prefers {longer} texts finds them: add {longer} ones that are not relevant")
+        remarks.warning(
+            documents.path, 0, what, f"who prefers {longer} texts finds them: add {longer} ones that are not relevant"
+        )
 
 
 def area_under_curve(positive: np.ndarray, others: np.ndarray) -> tuple[float, float]:
@@ -261,9 +267,9 @@ def _say_size(own: OwnFolder, group: str, cores: int, smallest: float, remarks: 
     if cores < needed:
         seen = f"a difference below {smallest_difference(cores):.2f} is hardly seen"
         queries = f"{cores} core quer{'y' if cores == 1 else 'ies'}"
-        remarks.odd(own.path, 0, f"group {group} has {queries}: {seen}", f"{smallest:g} takes {needed}")
+        remarks.warning(own.path, 0, f"group {group} has {queries}: {seen}", f"{smallest:g} takes {needed}")
 
 
 def lines(remarks: Iterable[Remark]) -> list[str]:
-    """A line each; what is odd says so."""
-    return [f"{'odd: ' if remark.odd else ''}{remark}" for remark in remarks]
+    """A line each; a warning says that it is one."""
+    return [f"{'warning: ' if remark.is_warning else ''}{remark}" for remark in remarks]

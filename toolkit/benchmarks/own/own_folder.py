@@ -55,7 +55,7 @@ class OwnFolder:
     """What a folder holds. Topics are read when it is opened, judgments and documents when they are asked for.
 
     path     as the user named it, for messages
-    remarks  what is wrong and odd with all that was read so far
+    remarks  problems and warnings of all that was read so far
     """
 
     def __init__(self, path: Path):
@@ -111,9 +111,9 @@ class OwnFolder:
             what, words, ending = match[1], match[2] or "", match[3]
             if ending not in ENDINGS[what]:
                 todo = f"write them as .{' or .'.join(ENDINGS[what])}"
-                self.remarks.wrong(path, 0, f"{what} as .{ending} are not read", todo)
+                self.remarks.problem(path, 0, f"{what} as .{ending} are not read", todo)
             elif (first := taken.setdefault((what, words), path)) != path:
-                self.remarks.wrong(path, 0, f"{first.name} holds the same", "keep one of the two")
+                self.remarks.problem(path, 0, f"{first.name} holds the same", "keep one of the two")
             else:
                 found[what].append(_File(path, words, ending))
         return found
@@ -125,18 +125,18 @@ class OwnFolder:
             what.lower(), "qrels" if what.lower() == "qrel" else what.lower()
         )
         if path.is_file() and near in ENDINGS and ending:
-            self.remarks.odd(path, 0, "the file is not read", f"is it meant as {near}.{ending}?")
+            self.remarks.warning(path, 0, "the file is not read", f"is it meant as {near}.{ending}?")
 
     def _read_topics(self) -> OwnTopics:
         files, modes = self._files["topics"], self.modes
         rows = [file for file in files if not file.words and file.ending == "jsonl"]
         if rows and len(files) > 1:
             other = next(file for file in files if file != rows[0])
-            self.remarks.wrong(other.path, 0, f"{rows[0].path.name} has the topics of every mode", "keep one of the two")
+            self.remarks.problem(other.path, 0, f"{rows[0].path.name} has the topics of every mode", "keep one of the two")
         if rows:
             return from_rows(rows[0].path, modes, self.remarks, self.declared.refused)
         if not files:
-            self.remarks.wrong(self.path, 0, "there are no topics", "write topics.jsonl, or topics.MODE.tsv for every mode")
+            self.remarks.problem(self.path, 0, "there are no topics", "write topics.jsonl, or topics.MODE.tsv for every mode")
             return OwnTopics(lost=math.inf)
         divided = [(file.path, *self._divided(file, None)) for file in files]
         return from_files([one for one in divided if one[2] or not modes], modes, self.remarks)
@@ -158,7 +158,7 @@ class OwnFolder:
             kinds = "mode or group" if groups and len(groups) > 1 else "mode"
             what = f"{words!r} is no {kinds}" if words else "of which mode are they?"
             todo = f"{did_you_mean(words, known)}known: {', '.join(known) or 'none'}"
-            self.remarks.wrong(file.path, 0, what, todo)
+            self.remarks.problem(file.path, 0, what, todo)
         return "", ""
 
     def _of_modes(self, what: str) -> list[QrelsFile]:
@@ -169,12 +169,12 @@ class OwnFolder:
             return [QrelsFile(file.path, mode) for file, mode in files if mode]
         if self.modes and len({bool(mode) for _, mode in files}) > 1:
             whole = next(file.path for file, mode in files if not mode)
-            self.remarks.wrong(whole, 0, f"there are {what} of every mode beside a file for each", "keep one of the two")
+            self.remarks.problem(whole, 0, f"there are {what} of every mode beside a file for each", "keep one of the two")
             files = [(file, mode) for file, mode in files if mode]
         elif self.modes and files and files[0][1]:
             there, ending = {mode for _, mode in files}, files[0][0].path.name.partition(f".{files[0][1]}.")[2]
             for mode in [mode for mode in self.modes if mode not in there]:
-                self.remarks.wrong(self.path, 0, f"there are no {what} of mode {mode}", f"write {what}.{mode}.{ending}")
+                self.remarks.problem(self.path, 0, f"there are no {what} of mode {mode}", f"write {what}.{mode}.{ending}")
         return [QrelsFile(file.path, mode) for file, mode in files]
 
     def _line(self, key: str, word: str) -> int:
@@ -187,17 +187,17 @@ class OwnFolder:
         for name in [name for name in there if rows and name not in rows]:
             place = next(self.topics.places[base] for base, group in self.topics.groups.items() if group == name)
             todo = f"{did_you_mean(name, rows)}groups: {', '.join(rows)}"
-            self.remarks.wrong(*place, f"group {name} is not in benchmark.yaml", todo)
+            self.remarks.problem(*place, f"group {name} is not in benchmark.yaml", todo)
         strange = any(name not in rows for name in there)  # said above: one of them may be what seems to be missing
         for name in [name for name in rows if there and name not in there and not strange]:
             todo = f"{did_you_mean(name, there)}groups of topics: {', '.join(there)}"
-            self.remarks.wrong(self.path / FILE, self._line("groups", name), f"group {name} has no topics", todo)
+            self.remarks.problem(self.path / FILE, self._line("groups", name), f"group {name} has no topics", todo)
         shared = next((name for name, path in self.corpora.items() if NAMED.fullmatch(path.name)[2] is None), None)
         for file in self._files["corpus"]:
             if there and file.path not in self.corpora.values():
                 stems = [part_name(name) for name in there]
                 what = f"{file.words!r} is no group" if file.words else "every group has documents of its own"
-                self.remarks.wrong(file.path, 0, what, f"{did_you_mean(file.words, stems)}groups: {', '.join(there)}")
+                self.remarks.problem(file.path, 0, what, f"{did_you_mean(file.words, stems)}groups: {', '.join(there)}")
         order = [name for name in rows if name in there] + [name for name in there if name not in rows]
         groups = []
         for name in order:
@@ -209,7 +209,7 @@ class OwnFolder:
         selections = {key: names for key, names in declared.selections.items() if set(names) <= set(order)}
         for key in [key for key in declared.selections if key not in selections]:
             what = f"selection {key!r} names a group that is not there"
-            self.remarks.wrong(self.path / FILE, self._line("selections", key), what, f"groups: {', '.join(order)}")
+            self.remarks.problem(self.path / FILE, self._line("selections", key), what, f"groups: {', '.join(order)}")
         return BenchmarkSpec(
             name=declared.name or "unnamed",
             description=declared.description or DESCRIPTION,

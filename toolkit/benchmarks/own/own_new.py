@@ -25,7 +25,7 @@ DEPTH = 10  # documents of each run and query that are to be judged
 
 HEAD = """\
 # A folder with this file is a benchmark: give it to --topics and --benchmark.
-# `tandem benchmarks check {folder}` says what is wrong or odd in it.
+# `tandem benchmarks check {folder}` prints problems and warnings.
 name: {name}
 """
 DEFAULTS = """\

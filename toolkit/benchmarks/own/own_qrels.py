@@ -79,7 +79,7 @@ def _not_judged(path: Path, remarks: Remarks) -> bool:
     if lines:
         several = f"{len(lines):,} documents from here on are" if len(lines) > 1 else "a document is"
         what = f"{several} not judged yet"
-        remarks.wrong(path, lines[0], what, "write 1 or 0 in place of each ?")
+        remarks.problem(path, lines[0], what, "write 1 or 0 in place of each ?")
     return bool(lines)
 
 
@@ -111,7 +111,7 @@ def _names(
         for line, query_id, _ in lines_of(path, lambda query_id, _: query_id in unknown):
             first.setdefault(query_id, line)
         for query_id, (what, todo) in unknown.items():
-            remarks.wrong(path, first.get(query_id, 0), what, todo)
+            remarks.problem(path, first.get(query_id, 0), what, todo)
     return names
 
 
@@ -126,7 +126,7 @@ def _check_subtopics(qrels: Qrels, names: Mapping[str, str], known: Mapping, pat
             lines = lines_of(path, lambda *pair, wanted=(row.query_id, row.doc_id): pair == wanted)
             line = next((line for line, *_ in lines), 0)
             what = f"query {row.query_id} has {most[row.query_id]} perspectives, this is of perspective {number}"
-            remarks.wrong(path, line, what, "column two numbers the perspectives from 1")
+            remarks.problem(path, line, what, "column two numbers the perspectives from 1")
 
 
 def _renamed(qrels: Qrels, names: Mapping[str, str]) -> Qrels:

@@ -75,15 +75,15 @@ def from_rows(path: Path, modes: Modes, remarks: Remarks, ignored: Sequence[str]
         if (query := _query(Place(path, line), row, modes, remarks, ignored)) is None:
             continue
         if (first := queries.get(query.base_id)) is not None:
-            remarks.wrong(path, line, f"query {query.base_id} again, first on line {first.place.line}", "ids are unique")
+            remarks.problem(path, line, f"query {query.base_id} again, first on line {first.place.line}", "ids are unique")
         else:
             queries[query.base_id] = query
     if not queries and len(remarks) == said:
-        remarks.wrong(path, 0, "no topics in it", 'a line is {"id": "q1", "query": "..."}')
+        remarks.problem(path, 0, "no topics in it", 'a line is {"id": "q1", "query": "..."}')
     if not modes and not ignored and (undeclared := [query for query in queries.values() if query.undeclared]):
         named = ", ".join(dict.fromkeys(mode for query in undeclared for mode in query.undeclared))
         what = f"{len(undeclared):,} queries from here on have instructions ({named}), benchmark.yaml has no modes"
-        remarks.wrong(*undeclared[0].place, what, "declare them: modes: {base: base, pos: instructed}")
+        remarks.problem(*undeclared[0].place, what, "declare them: modes: {base: base, pos: instructed}")
     broken = {remark.line for remark in remarks[said:]} - {query.place.line for query in queries.values()}
     lost = math.inf if not rows else len(broken)
     return replace(_assembled(list(queries.values()), modes, remarks), lost=lost)
@@ -108,16 +108,16 @@ def from_files(files: Sequence[tuple[Path, str, str]], modes: Modes, remarks: Re
             place = Place(path, _line_with(path, topic.query_id))
             query = queries.setdefault(base, _Query(place, base, topic.query, group, topic.group_id, more=found))
             if query.group != group:
-                remarks.wrong(*place, f"query {base} is in {query.place.path.name} too", "a query is in one group")
+                remarks.problem(*place, f"query {base} is in {query.place.path.name} too", "a query is in one group")
             query.texts[mode], query.instructions[mode] = topic.text, topic.instruction
             posed.setdefault(base, set()).add(mode)
     there = {mode for _, _, mode in files}
     for mode in [mode for mode in modes if mode not in there]:
         folder, ending = files[0][0].parent, files[0][0].name.rpartition(f".{files[0][2]}.")[2]
-        remarks.wrong(folder, 0, f"there are no topics of mode {mode}", f"write topics.{mode}.{ending}")
+        remarks.problem(folder, 0, f"there are no topics of mode {mode}", f"write topics.{mode}.{ending}")
     for base, known in posed.items():
         for mode in [mode for mode in modes if mode in there and mode not in known and mode not in unread]:
-            remarks.wrong(*queries[base].place, f"query {base} is not in mode {mode}", "pose it in every mode")
+            remarks.problem(*queries[base].place, f"query {base} is not in mode {mode}", "pose it in every mode")
     return replace(_assembled(list(queries.values()), modes, remarks), lost=math.inf if unread else 0)
 
 
@@ -142,19 +142,19 @@ def _rows(path: Path, remarks: Remarks) -> Iterator[tuple[int, Mapping[str, Any]
         try:
             row = decode_json(line)
         except Malformed as error:
-            remarks.wrong(path, number, f"not JSON: {error}", "every line is one JSON object")
+            remarks.problem(path, number, f"not JSON: {error}", "every line is one JSON object")
             continue
         if isinstance(row, dict):
             yield number, row
         else:
-            remarks.wrong(path, number, f"expected an object, found {line.strip()[:40]}", "every line is one JSON object")
+            remarks.problem(path, number, f"expected an object, found {line.strip()[:40]}", "every line is one JSON object")
 
 
 def _query(place: Place, row: Mapping[str, Any], modes: Modes, remarks: Remarks, ignored: Sequence[str]) -> _Query | None:
     """The query of a row; None where it has no id. What is wrong with it goes to `remarks`."""
 
     def wrong(what: str, todo: str) -> None:
-        remarks.wrong(*place, what, todo)
+        remarks.problem(*place, what, todo)
 
     base = next((row[name] for name in IDS if row.get(name) not in (None, "")), "")
     base = str(base) if type(base) is int else base
@@ -231,7 +231,7 @@ def _assembled(queries: Sequence[_Query], modes: Modes, remarks: Remarks) -> Own
     """Topics of every group in every mode. Those of one core query (without `core`, of equal text) share its id."""
     named = [query for query in queries if query.group]
     for query in (query for query in queries if named and not query.group):
-        remarks.wrong(*query.place, f"query {query.base_id} has no group, others have", f'add "group": "{named[0].group}"')
+        remarks.problem(*query.place, f"query {query.base_id} has no group, others have", f'add "group": "{named[0].group}"')
     topics: dict[str, dict[str, list[Topic]]] = {}
     cores: dict[tuple[str, str], str] = {}
     for query in queries:

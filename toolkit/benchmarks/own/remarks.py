@@ -1,4 +1,4 @@
-"""What is wrong or odd in a folder: each a line with file, line and what to do."""
+"""Problems and warnings of a folder: each a line with file, line and what to do."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Remark(NamedTuple):
 
     path   the file, or the folder itself
     line   from 1; 0 where it is about the whole file
-    what   is wrong or odd
+    what   was found
     todo   what to do about it
-    odd    a benchmark can be used with it
+    is_warning  whether the benchmark can be used with it
     """
 
     path: Path
     line: int
     what: str
     todo: str
-    odd: bool = False
+    is_warning: bool = False
 
     def __str__(self) -> str:
         return f"{self.place}: {self.what}; {self.todo}"
@@ -43,27 +43,27 @@ class Remark(NamedTuple):
 class Remarks(list[Remark]):
     """Findings as they are made."""
 
-    def wrong(self, path: Path, line: int, what: str, todo: str) -> None:
+    def problem(self, path: Path, line: int, what: str, todo: str) -> None:
         """A problem: nothing can be made of the folder until it is mended."""
         self.append(Remark(path, line, what, todo))
 
-    def odd(self, path: Path, line: int, what: str, todo: str) -> None:
+    def warning(self, path: Path, line: int, what: str, todo: str) -> None:
         """What may be meant so, and often is not."""
-        self.append(Remark(path, line, what, todo, odd=True))
+        self.append(Remark(path, line, what, todo, is_warning=True))
 
     def of_error(self, path: Path, error: ToolkitError) -> None:
         """What a reader refuses a file for: each of its problems, with the lines that they name."""
         problems: Sequence[object] = error.problems or [error.message.removeprefix(str(path)).lstrip(",: ")]
         for problem in problems:
             if isinstance(problem, Problem):
-                self.wrong(path, problem.line or 0, problem.message, codes()[problem.code].hint or error.hint)
+                self.problem(path, problem.line or 0, problem.message, codes()[problem.code].hint or error.hint)
             else:
-                self.wrong(path, *_split(str(problem)), error.hint or "mend the file")
+                self.problem(path, *_split(str(problem)), error.hint or "mend the file")
 
     @property
     def problems(self) -> list[Remark]:
         """What is wrong, file by file and line by line."""
-        return in_order(remark for remark in self if not remark.odd)
+        return in_order(remark for remark in self if not remark.is_warning)
 
 
 def in_order(remarks: Iterable[Remark]) -> list[Remark]:
@@ -77,7 +77,7 @@ def refuse(folder: Path, problems: Sequence[Remark]) -> None:
         only = problems[0]
         raise ToolkitError(f"{only.place}: {only.what}", only.todo)
     if problems:
-        hint = f"`{CHECK} {folder}` says everything that is wrong or odd"
+        hint = f"`{CHECK} {folder}` prints all problems and warnings"
         raise ToolkitError(f"the benchmark in {folder} has {len(problems)} problems", hint, problems=problems)
 
 
