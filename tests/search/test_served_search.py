@@ -127,7 +127,7 @@ def test_nothing_is_begun_where_no_server_is_named(folder):
         env=environment(folder) | {"OPENAI_API_KEY": ""},
     )
     assert (done.returncode, (folder / "v").exists()) == (2, False)
-    assert "error: no server to ask m" in done.stderr
+    assert "error: no server for m" in done.stderr
 
 
 def test_what_only_servers_have_is_refused_for_others(folder):

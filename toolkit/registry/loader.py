@@ -201,7 +201,9 @@ def to_spec(spec: type[Spec], row: Any, place: Path | str) -> Spec:
             problems += _misfits(value, types[key], f"key {key!r}") or _unprintable(value, f"key {key!r}")
     if problems:
         known = ", ".join(types)
-        raise ToolkitError(f"{place}: {len(problems)} invalid keys", f"known keys: {known}", problems=problems)
+        raise ToolkitError(
+            f"{place}: {len(problems)} invalid key{'s' if len(problems) > 1 else ''}", f"known keys: {known}", problems=problems
+        )
     return spec(**{key: tuple(value) if typing.get_origin(types[key]) is tuple else value for key, value in row.items()})
 
 
