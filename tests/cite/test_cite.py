@@ -1,6 +1,7 @@
 """`tandem cite`: BibTeX of runs, benchmarks, measures and systems."""
 
 import re
+from contextlib import chdir
 
 import pytest
 import yaml
@@ -62,6 +63,18 @@ def test_a_run_is_cited_by_its_record(tmp_path):
     (tmp_path / "okapi.trec.yaml").unlink()
     assert "has no record beside it" in tandem("cite", run).stderr
     assert tandem("cite", tmp_path / "none.trec").returncode == 2
+
+
+def test_a_folder_and_runs_over_it_are_cited_as_its_file_says(tmp_path):
+    tandem("benchmarks", "new", "mine", cwd=tmp_path, check=True)
+    run = tmp_path / "okapi.trec"
+    with chdir(tmp_path):
+        tandem_ir.search("mine", system="bm25", recipe="infosearch", output=run)
+    assert "% mine: its entry names no citation" in tandem("cite", run, cwd=tmp_path, check=True).stdout
+    with (tmp_path / "mine" / "benchmark.yaml").open("a") as file:
+        file.write("source: {citation: '@misc{mine, title = {{A benchmark}}}'}\n")
+    assert "@misc{mine, title" in tandem("cite", run, cwd=tmp_path, check=True).stdout
+    assert "@misc{mine, title" in tandem("cite", "--benchmark", "mine", cwd=tmp_path, check=True).stdout
 
 
 def test_unknown_names_are_refused():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit import __version__, registry
-from toolkit.benchmarks import find
+from toolkit.benchmarks import find, is_benchmark_folder, load
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec, RegressionSpec, SystemSpec
 from toolkit.core.yaml_json import read_yaml
@@ -63,7 +63,7 @@ def cite(
         _add_run(found, Path(run))
     for name in benchmarks:
         selection = find(name)
-        _add_benchmark(found, registry.benchmark(selection.benchmark if selection else name))
+        _add_benchmark(found, load(selection.benchmark).spec if selection else registry.benchmark(name))
     for measure in measures:
         _add_measure(found, measure)
     for name in systems:
@@ -129,7 +129,10 @@ def _add_run(found: Citations, path: Path) -> None:
             _add_system(found, known)
         else:
             found.unverified[f"{step.get('name')}: no system of the registry"] = None
-    if name := part(data, "test collection").get("name"):
+    folder = part(data, "topics").get("folder")
+    if folder and is_benchmark_folder(folder):
+        _add_benchmark(found, load(folder).spec)
+    elif name := part(data, "test collection").get("name"):
         if spec := registry.benchmarks().get(name):
             _add_benchmark(found, spec)
         else:

@@ -6,8 +6,7 @@ import json
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from toolkit import registry
-from toolkit.benchmarks import find
+from toolkit.benchmarks import find, load
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import AVERAGE, PAIRED, Score, Scores
 from toolkit.core.specs import BenchmarkSpec
@@ -27,14 +26,14 @@ def to_mteb(scores: Scores, benchmark: str | None) -> str:
     if len(runs) != 1:
         raise ToolkitError(f"a result of MTEB is of one run, not of {len(runs)}", "write a file for each run")
     selection = find(benchmark) if benchmark else None
-    spec = registry.benchmark(selection.benchmark) if selection else None
+    spec = load(selection.benchmark).spec if selection else None
     groups: dict[str, list[Score]] = {}
     for row in scores.rows:
         if not row.query_id and row.group != AVERAGE and row.value == row.value:  # JSON has no NaN
             groups.setdefault(row.group, []).append(row)
     result = {
         "dataset_revision": _revision(spec),
-        "task_name": benchmark or "qrels",
+        "task_name": selection.name if selection else benchmark or "qrels",
         "mteb_version": _mteb_version(),
         "scores": {SPLIT: [_subset(group, rows, spec) for group, rows in groups.items()]},
         "evaluation_time": None,
