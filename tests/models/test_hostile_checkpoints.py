@@ -226,6 +226,18 @@ def test_files_of_a_late_index_with_other_bytes_are_read_or_one_error(tmp_path, 
     attempt(search)
 
 
+def test_a_late_index_whose_array_has_an_unfinished_header_is_one_error(tmp_path):
+    writer = LateWriter(tmp_path)
+    writer.add(["a", "b"], [np.ones((2, 4)), np.ones((3, 4))])
+    writer.close()
+    offsets = tmp_path / "offsets.npy"
+    content = bytearray(offsets.read_bytes())
+    content[10] = 0  # numpy's reading of the header ends in a tokenizer's error
+    offsets.write_bytes(content)
+    with pytest.raises(ToolkitError, match="no index of token vectors"):
+        LateIndex(tmp_path)
+
+
 RECORDS = ("format: 1\nkind: vectors\n", "format: 1\nkind: vectors\nshards: 7\n", "format: 1\nkind: [vectors]\n")
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.progress import progress
+from toolkit.formats.vectors import NPY_DAMAGE
 
 if TYPE_CHECKING:
     from toolkit.models.late import LateIndex
@@ -44,7 +45,7 @@ class Centroids:
             self._documents = int(self._cells.max()) + 1
             if self._cells.min() < 0 or self._offsets[-1] != len(self._cells) or len(self._offsets) != len(self._centroids) + 1:
                 raise ValueError("lists of different lengths")
-        except (OSError, ValueError, TypeError, IndexError, EOFError) as error:
+        except (OSError, IndexError, *NPY_DAMAGE) as error:
             raise ToolkitError(f"the centroids in {folder} are damaged ({error})", "rebuild the index") from error
 
     def documents(self, query: np.ndarray, hits: int) -> np.ndarray:

@@ -20,6 +20,7 @@ import numpy as np
 from toolkit.core.columns import text_order, to_arrow
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.progress import progress
+from toolkit.formats.vectors import NPY_DAMAGE
 from toolkit.models.batches import within_budget
 from toolkit.models.docids import DOCID, DocIds
 
@@ -90,7 +91,7 @@ class LateIndex:
         try:
             self.offsets = whole_numbers(folder / OFFSETS)
             self.vectors = np.memmap(folder / VECTORS, HALF, "r").reshape(self.offsets[-1], -1)
-        except (OSError, ValueError, IndexError, EOFError, OverflowError) as error:
+        except (OSError, IndexError, *NPY_DAMAGE) as error:
             raise ToolkitError(
                 f"{folder} is no index of token vectors", "`tandem index --type multivector` makes one"
             ) from error
