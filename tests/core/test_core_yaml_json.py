@@ -93,7 +93,8 @@ def test_what_is_well_is_read_as_it_is():
     assert json_end("rest") is None
 
 
-texts = st.text(st.characters(exclude_categories=["Cs"]))
+# PyYAML writes the line breaks of YAML 1.1 that are none elsewhere in a way that it does not read back itself
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x85\u2028\u2029"))
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts
 values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=12
