@@ -11,6 +11,7 @@ import pytest
 from tests.command import tandem
 from toolkit import shell
 from toolkit.__main__ import commands
+from toolkit.completion.complete import with_subcommands
 from toolkit.core.specs import ENDPOINT
 
 ANALYSES = ("order", "paraphrase", "overlap", "diversity", "dimensions", "coverage", "stance", "crosslingual", "measures")
@@ -64,16 +65,8 @@ NAMES = ("TREC", "BM25's", "Kendall's", "FAISS")
 def _parsers():
     """(command, its parser) of every command and subcommand."""
     for name in commands():
-        yield from _below(name, importlib.import_module(f"toolkit.{name}.__main__").parser())
+        yield from with_subcommands(name, importlib.import_module(f"toolkit.{name}.__main__").parser())
         del sys.modules[f"toolkit.{name}.__main__"]  # what a test runs as a command is loaded anew
-
-
-def _below(name, parser):
-    yield name, parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for sub, made in action.choices.items():
-                yield from _below(f"{name} {sub}", made)
 
 
 PARSERS = dict(_parsers())

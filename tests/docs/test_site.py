@@ -1,6 +1,5 @@
 """The documentation site: it builds without a warning, holds what it should, leads nowhere wrong, and its search answers."""
 
-import argparse
 import os
 import re
 import subprocess
@@ -19,6 +18,7 @@ from filelock import FileLock
 
 import tandem_ir
 from toolkit.__main__ import commands
+from toolkit.completion.complete import with_subcommands
 
 DOCS = ROOT / "docs"
 OUTSIDE = re.compile(r"^(https?|mailto|data):|^//")
@@ -142,20 +142,11 @@ def test_every_public_name_of_the_api_is_on_the_site(pages):
     assert "tandem_ir.__version__" in page.text
 
 
-def parsers(name, parser):
-    """A command and its subcommands."""
-    yield name, parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for verb, sub in action.choices.items():
-                yield from parsers(f"{name} {verb}", sub)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("command", commands())
 def test_every_command_and_option_is_on_the_site(command, pages):
     text = pages[f"reference/commands/tandem-{command}.html"].text
-    known = list(parsers(f"tandem {command}", import_module(f"toolkit.{command}.__main__").parser()))
+    known = list(with_subcommands(f"tandem {command}", import_module(f"toolkit.{command}.__main__").parser()))
     assert [name for name, _ in known if name not in text] == []
     options = {option for _, parser in known for action in parser._actions for option in action.option_strings}
     assert [option for option in options if not re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", text)] == []

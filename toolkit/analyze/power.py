@@ -112,7 +112,7 @@ def _estimates(
     for part in evaluation.judgments.parts:
         for key, values in paired_values(first, second or first, part, chosen).items():
             if is_ranked(*key, evaluation.judgments.modes):
-                estimate = of_core_queries(values.differences if second else values.a, values.cores)
+                estimate = values.estimate if second else of_core_queries(values.a, values.cores)
                 groups.setdefault(key, []).append(estimate)
                 yield part.group, key, estimate
     if len(evaluation.judgments.parts) > 1:

@@ -16,7 +16,7 @@ from toolkit.core.scores import Change
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.paired_values import Key, PairedValues, paired_values, with_score
 from toolkit.evaluate.scoring import AVERAGE, MeasureSet
-from toolkit.measures.estimates import Estimate, average, of_core_queries
+from toolkit.measures.estimates import Estimate, average
 from toolkit.measures.evaluation import PAIRED
 from toolkit.measures.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
 
@@ -161,7 +161,7 @@ def _changes(
             _mean(column.b),
             differences[key],
             resampled[key],
-            of_core_queries(differences[key], cores[key]),
+            column.estimate,
             _test_of(*key, test),
             p[key],
         )
@@ -234,7 +234,7 @@ def _averages(tables, test: str, samples: int, seed: int) -> list[Change]:
     for key, groups in parts.items():
         a, b = (math.fsum(_mean(getattr(column, name)) for column, _ in groups) / len(groups) for name in ("a", "b"))
         resampled = np.mean([means for _, means in groups], axis=0)
-        estimate = average([of_core_queries(column.differences, column.cores) for column, _ in groups])
+        estimate = average([column.estimate for column, _ in groups])
         rows.append(_change(AVERAGE, key, a, b, weighted[key], resampled, estimate, _test_of(*key, test), p[key]))
     return rows
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Part
 from toolkit.evaluate.scoring import SCORE, MeasureSet
+from toolkit.measures.estimates import Estimate, of_core_queries
 
 Key = tuple[str, str]  # measure, mode
 T = TypeVar("T")
@@ -34,6 +36,11 @@ class PairedValues:
     def differences(self) -> np.ndarray:
         """(n,) second minus first."""
         return self.b - self.a
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """The mean difference, over core queries."""
+        return of_core_queries(self.differences, self.cores)
 
 
 def paired_values(a: Run, b: Run, part: Part, chosen: MeasureSet) -> dict[Key, PairedValues]:

@@ -9,13 +9,12 @@ from typing import Any
 from toolkit.core.aligned_table import to_text
 from toolkit.core.modes import join_mode
 from toolkit.core.scores import PAIRED, Score, Scores
-from toolkit.core.table_forms import to_latex, to_markdown, to_tsv
+from toolkit.core.table_forms import FORMS
 from toolkit.core.tabular import to_csv, to_json
 from toolkit.evaluate.score_table import lay_out
 
 COLUMNS = ("run", "group", "mode", "measure", "value", "queries")
 CHANGES = ("difference", "low", "high", "detectable", "p", "holm")  # from a baseline
-TABLES = {"table": lambda table: to_text([table]), "latex": to_latex, "markdown": to_markdown, "tsv": to_tsv}
 
 
 def render(scores: Scores, format: str, *, by_query: bool = False) -> str:
@@ -23,7 +22,11 @@ def render(scores: Scores, format: str, *, by_query: bool = False) -> str:
 
     `table` and `json` hold the notes too; the other formats have no place for them.
     """
-    return TABLES[format](lay_out(scores)) if format in TABLES else long_forms(scores, by_query=by_query)[format]()
+    forms = long_forms(scores, by_query=by_query)
+    if format in forms:
+        return forms[format]()
+    table = lay_out(scores)
+    return to_text([table]) if format == "table" else FORMS[format](table)
 
 
 def long_forms(scores: Scores, *, by_query: bool = False) -> dict[str, Callable[[], str]]:

@@ -24,7 +24,7 @@ from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.paired_values import Key, PairedValues, paired_values, with_score
 from toolkit.evaluate.scoring import SCORE, MeasureSet, is_ranked
 from toolkit.gate.turnover import check_turnover
-from toolkit.measures.estimates import LEVEL, Estimate, average, of_core_queries
+from toolkit.measures.estimates import LEVEL, Estimate, average
 
 if TYPE_CHECKING:
     import pandas
@@ -182,13 +182,8 @@ def decide(tables, effects: Mapping[str, float], judgments: Judgments) -> list[C
     count = 0
     for group, columns, scored in tables:
         count += 1
-        estimates = {key: of_core_queries(values.differences, values.cores) for key, values in columns.items()}
-        for (measure, mode), values in scored.items():
-            key = (measure, mode)
-            its = estimates.get(key)
-            if its is None:  # the score is the group's first measure
-                its = of_core_queries(values.differences, values.cores)
-            row = (float(values.a.mean()), float(values.b.mean()), len(values.query_ids), its)
+        for key, values in scored.items():
+            row = (float(values.a.mean()), float(values.b.mean()), len(values.query_ids), values.estimate)
             groups.setdefault(key, []).append(row)
             if key in columns:
                 numbers.append((group, key, *row))
