@@ -12,6 +12,13 @@ from toolkit.core.errors import ToolkitError
 
 PYTHON = "python:"
 FORM = "python:MODULE:FACTORY, such as python:my_model:load, of a module in this folder or one that is installed"
+# the methods of which an object has one that is a system, and how each is called
+CALLED = {
+    "encode": "encode(texts, kind)",
+    "score": "score(pairs)",
+    "rank": "rank(query, docs)",
+    "generate": "generate(messages)",
+}
 
 
 class Source(NamedTuple):

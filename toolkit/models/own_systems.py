@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.python_names import PYTHON, Source, find_source
+from toolkit.core.python_names import CALLED, PYTHON, Source, find_source
 from toolkit.core.specs import ObjectSpec, SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.encoders import SIDES, check_finite
@@ -60,12 +60,6 @@ class ChatModel(Protocol):
         """The answer to `[{"role": "system" or "user" or "assistant", "content": text}, ...]`."""
 
 
-CALLED = {
-    "encode": "encode(texts, kind)",
-    "score": "score(pairs)",
-    "rank": "rank(query, docs)",
-    "generate": "generate(messages)",
-}
 # kind of a system -> the methods of which its object needs one, best first
 METHODS = {
     "dense": ("encode",),

@@ -14,7 +14,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
-from toolkit.core.python_names import PYTHON, digest_of, find_source
+from toolkit.core.python_names import CALLED, PYTHON, digest_of, find_source
 from toolkit.core.specs import ObjectSpec, SystemSpec
 from toolkit.core.templates import without_slots
 from toolkit.core.terminal import without_keys
@@ -27,7 +27,6 @@ OF_LIBRARY = "a model of the rerankers library that no entry knows"
 MTEB, MTEB_MODELS = "mteb:", "toolkit.models.mteb_models"  # models lie above the registry, which loads this one when asked
 UNLISTED = "a checkpoint that no entry knows"
 ENTRY = "system.yaml"  # in a folder with a checkpoint: its entry
-OFFERED = ("encode", "score", "rank", "generate")  # the methods of which an object has one that is a system
 SERVED = "a model on a server that no entry knows"
 PLAIN = "Texts are sent as they are, without the prompts that the checkpoint may name; templates and entries change that."
 
@@ -64,7 +63,7 @@ def choose_system(
     name    of the registry or of `files`, or a folder or Hugging Face id; an id that one entry has is that entry
     files   the user's own YAML files, in the form of `registry/systems/*.yaml`
     recipe  one of the entry's recipes; without it the model card's
-    name    or an object with one of the methods of `OFFERED`
+    name    or an object with one of the methods of `CALLED`
     kind    what runs a checkpoint that no entry knows (`dense` unless said)
     query_template, plain_template, passage_template, pooling
             instead of the entry's; in a template `\\\\n` stands for a line feed. Of a query template without a plain one,
@@ -126,8 +125,8 @@ def _of_source(spec: SystemSpec) -> SystemSpec:
 def _of_object(made: Any, known: Container[str], kind: str | None) -> ObjectSpec:
     """An object of this process as a system, named by its class. Without an `identity` of its own it is like no other."""
     module, name = type(made).__module__, type(made).__qualname__
-    if not any(callable(getattr(made, method, None)) for method in OFFERED):
-        hint = f"a system is a name, or an object with one of {', '.join(OFFERED)}"
+    if not any(callable(getattr(made, method, None)) for method in CALLED):
+        hint = f"a system is a name, or an object with one of {', '.join(CALLED)}"
         raise ToolkitError(f"{made!r} is no system" if made is None else f"an object of {name} is no system", hint)
     spec = _unlisted(f"{PYTHON}{module}:{name}", known, kind)
     try:

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.python_names import CALLED
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.encoders import load_encoder
 from toolkit.models.listwise.ranker import Window
 from toolkit.models.llm.messages import Request
-from toolkit.models.own_systems import CALLED, OwnChatModel, OwnRanker, is_own, make_own, methods_of
+from toolkit.models.own_systems import OwnChatModel, OwnRanker, is_own, make_own, methods_of
 from toolkit.models.rerankers import load_reranker
 from toolkit.registry.choice import choose_system
 
