@@ -15,6 +15,7 @@ EXTRAS = {
     "web": ("html2text", "readability"),
     "ray": ("ray",),
     "gguf": ("gguf",),
+    "pages": ("altair", "vl_convert", "itables"),
 }
 
 

@@ -1,6 +1,20 @@
 """Self-contained HTML pages: no network, no library, and texts from outside shown as text alone."""
 
 from toolkit.pages.browser import Browsed, Question, browse, finder
-from toolkit.pages.render import LIMIT, browsers, page, render, template
+from toolkit.pages.bundles import datatables, vega
+from toolkit.pages.render import LIMIT, browsers, page, render, script_json, template
 
-__all__ = ["LIMIT", "Browsed", "Question", "browse", "browsers", "finder", "page", "render", "template"]
+__all__ = [
+    "LIMIT",
+    "Browsed",
+    "Question",
+    "browse",
+    "browsers",
+    "datatables",
+    "finder",
+    "page",
+    "render",
+    "script_json",
+    "template",
+    "vega",
+]

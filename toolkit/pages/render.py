@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit import __version__
 from toolkit.pages.browser import CHARACTERS, OTHER, TOP, Browsed
+from toolkit.pages.bundles import Bundle
 
 if TYPE_CHECKING:
     import jinja2
@@ -27,10 +28,11 @@ def render(browsed: Browsed, *, title: str, notes: Sequence[str] = ()) -> str:
     return page(title, browsers([(browsed, notes)], LIMIT)[0])
 
 
-def page(title: str, body: Markup, *, style: str = "", script: str = "") -> str:
+def page(title: str, body: Markup, *, style: str = "", script: str = "", libraries: Sequence[Bundle] = ()) -> str:
     """A whole page: its parts with their style and scripts, and no way to ask a network for anything.
 
     style, script  what the parts need beside those of the browser
+    libraries      what stands before them, see `toolkit.pages.bundles`
     """
     from markupsafe import Markup
 
@@ -40,6 +42,7 @@ def page(title: str, body: Markup, *, style: str = "", script: str = "") -> str:
         style=Markup("\n".join([_file("page.css"), _file("browser.css"), style])),
         script=Markup("\n".join([_file("browser.js"), script])),
         body=body,
+        libraries=[Bundle(Markup(each.script), Markup(each.style)) for each in libraries],
     )
 
 
@@ -117,7 +120,7 @@ class Fitting:
         shown = self.whole
         for name, least in LEAST._asdict().items():
             shown = self._within(room, name, least, shown)
-        return _json(self._data(shown)), self._packed(shown)
+        return script_json(self._data(shown)), self._packed(shown)
 
     def _within(self, room: int, name: str, least: int, shown: Shown) -> Shown:
         """With one limit as low as it has to be."""
@@ -136,7 +139,7 @@ class Fitting:
     def size(self, shown: Shown) -> int:
         """Bytes in the page."""
         if shown not in self._sizes:
-            self._sizes[shown] = len(_json(self._data(shown)).encode()) + len(self._packed(shown))
+            self._sizes[shown] = len(script_json(self._data(shown)).encode()) + len(self._packed(shown))
         return self._sizes[shown]
 
     def _data(self, shown: Shown) -> dict[str, Any]:
@@ -208,7 +211,7 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _json(data: Any) -> str:
+def script_json(data: Any) -> str:
     """JSON that may stand in a script element: nothing in it can end the element or begin a comment."""
     text = _encodable(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
     escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}

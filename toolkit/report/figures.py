@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from toolkit.core.files import atomic_path, open_output
 from toolkit.report.model import ReportModel
 from toolkit.report.plots import PLOTS, Drawn, Plot
+from toolkit.report.plots.theme import themed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +30,15 @@ STYLE = {"svg.fonttype": "none", "svg.hashsalt": "tandem", "text.parse_math": Fa
 def applying(model: ReportModel) -> tuple[Plot, ...]:
     """The plots that these runs have what they draw."""
     return tuple(plot for plot in PLOTS if plot.applies(model))
+
+
+def to_spec(plot: Plot, model: ReportModel) -> dict[str, Any]:
+    """The Vega-Lite specification of a figure, as a page draws it."""
+    return themed(plot.draw(model))
+
+
+def _is_chart(drawing: object) -> bool:
+    return hasattr(drawing, "to_dict")
 
 
 @contextmanager
@@ -89,6 +99,12 @@ def save(benchmarks: Sequence[ReportModel], folder: Path) -> list[Path]:
     for model in benchmarks:
         for plot in applying(model):
             stem = f"{model.name.replace('/', '-')}.{plot.name}"
+            if _is_chart(plot.draw(model)):
+                paths += _save_chart(themed(plot.draw(model), "black"), folder, stem)
+                paths.append(folder / f"{stem}.csv")
+                with open_output(paths[-1]) as file:
+                    file.write(_numbers(plot.drawn(model)).encode())
+                continue
             with drawn(plot, model) as figure:
                 for suffix in FILES:
                     paths.append(folder / f"{stem}.{suffix}")
@@ -97,6 +113,22 @@ def save(benchmarks: Sequence[ReportModel], folder: Path) -> list[Path]:
             paths.append(folder / f"{stem}.csv")
             with open_output(paths[-1]) as file:
                 file.write(_numbers(plot.drawn(model)).encode())
+    return paths
+
+
+def _save_chart(spec: dict[str, Any], folder: Path, stem: str) -> list[Path]:
+    import vl_convert
+
+    made = {
+        "pdf": lambda: vl_convert.vegalite_to_pdf(spec),
+        "svg": lambda: vl_convert.vegalite_to_svg(spec).encode(),
+        "png": lambda: vl_convert.vegalite_to_png(spec, ppi=DPI),
+    }
+    paths = []
+    for suffix, convert in made.items():
+        paths.append(folder / f"{stem}.{suffix}")
+        with open_output(paths[-1]) as file:
+            file.write(convert())
     return paths
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolkit import __version__, pages
 from toolkit.provenance import part
-from toolkit.report.figures import applying, to_svg
+from toolkit.report.figures import applying, to_spec, to_svg
 from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.plots import Plot
 from toolkit.report.report_tables import Section, warning
@@ -44,7 +44,13 @@ def render(
     shown = pages.browsers(browsers, max(room, pages.LIMIT // 10))
     body = template(parts=[{**part, "browser": browser} for part, browser in zip(parts, shown, strict=True)])
     title = "Report: " + ", ".join(section.model.name for section in sections)
-    return pages.page(title, Markup(body), style=_file("report.css"), script=_file("report.js"))
+    return pages.page(
+        title,
+        Markup(body),
+        style=_file("report.css"),
+        script=_file("figures.js") + _file("report.js"),
+        libraries=[pages.vega(), pages.datatables()],
+    )
 
 
 def _part(number: int, section: Section) -> dict[str, Any]:
@@ -58,7 +64,7 @@ def _part(number: int, section: Section) -> dict[str, Any]:
         "groups": section.groups,
         "more": section.more,
         "references": section.references,
-        "figures": [_figure(plot, model, f"b{number}-{plot.name}-") for plot in applying(model)],
+        "figures": [_figure(plot, model, f"b{number}-") for plot in applying(model)],
         "browser": "",
         "notes": model.notes,
         "runs": [_run(facts) for facts in model.runs],
@@ -68,10 +74,13 @@ def _part(number: int, section: Section) -> dict[str, Any]:
 def _figure(plot: Plot, model: ReportModel, prefix: str) -> dict[str, Any]:
     from markupsafe import Markup
 
+    if hasattr(plot.draw(model), "to_dict"):
+        spec = Markup(pages.script_json(to_spec(plot, model)))
+        return {"title": plot.title, "caption": plot.caption, "name": f"{prefix}{plot.name}", "spec": spec}
     numbers = plot.drawn(model)
     svg = Markup(to_svg(plot, model, prefix))
     shown = numbers if len(numbers.rows) <= MOST else None
-    return {"title": plot.title, "caption": plot.caption, "svg": svg, "numbers": shown, "count": len(numbers.rows)}
+    return {"title": plot.title, "caption": plot.caption, "svg": svg, "spec": "", "numbers": shown, "count": len(numbers.rows)}
 
 
 def _run(facts: RunFacts) -> dict[str, Any]:

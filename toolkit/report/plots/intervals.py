@@ -14,11 +14,11 @@ from toolkit.measures.significance import resampled_means
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.plots.columns import Column, by_query, keys, over
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.style import GREY, axis_name, look, name_rows, panels
+from toolkit.report.plots.style import axis_name
+from toolkit.report.plots.theme import focused, run_colour, run_names, run_shape
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    import altair as alt
 
 TITLE = "Instruction following and robustness with 95 % intervals"
 SAMPLES = 2000
@@ -74,33 +74,27 @@ def bounds(means: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def whiskers(axes: Axes, places: Sequence[float], values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
-    """Intervals over horizontal bars."""
-    # the mean itself may lie outside by a rounding error
-    bars = np.maximum([values - low, high - values], 0)
-    axes.errorbar(values, places, xerr=bars, fmt="none", ecolor="black", capsize=3, linewidth=1.2)
+def draw(model: ReportModel) -> alt.TopLevelMixin:
+    """A panel a measure and mode, a dot with its interval a run."""
+    import altair as alt
 
-
-def draw(model: ReportModel) -> Figure:
-    """A panel a measure and mode, a bar a run."""
-    shown = columns(model)
-    names = [facts.name for facts in model.runs]
-    across = min(ACROSS, len(shown))
-    height = 0.9 + 0.28 * len(names)
-    figure, axes = panels(model, TITLE, -(-len(shown) // across), across, (3.6, height), sharey=True)
-    rows = drawn(model).rows
-    for each, column in zip(axes.flat, shown, strict=False):
-        own = {row[2]: row[3:] for row in rows if row[:2] == column}
-        places = [names.index(name) for name in own]
-        values, low, high = np.array(list(own.values())).T
-        each.barh(places, values, height=0.6, color=look(1).colour, alpha=0.55)
-        whiskers(each, places, values, low, high)
-        each.axvline(0, color=GREY, linewidth=1)
-        each.set_xlabel(axis_name(*column), fontsize="small")
-        name_rows(each, names)
-    for unused in axes.flat[len(shown) :]:
-        unused.set_visible(False)
-    return figure
+    numbers = drawn(model)
+    panels = []
+    for column in columns(model):
+        rows = [dict(zip(numbers.columns, row, strict=True)) for row in numbers.rows if row[:2] == column]
+        base = alt.Chart(alt.Data(values=rows)).encode(
+            y=alt.Y("run:N", sort=run_names(model), title=None), opacity=focused(), color=run_colour(model, legend=None)
+        )
+        across = alt.X("low:Q", title=axis_name(*column), scale=alt.Scale(zero=False))
+        intervals = base.mark_rule(strokeWidth=3).encode(x=across, x2="high:Q")
+        dots = base.mark_point(filled=True, size=60).encode(
+            x="value:Q",
+            shape=run_shape(model, legend=None),
+            tooltip=["run:N", *(f"{name}:Q" for name in ("value", "low", "high"))],
+        )
+        zero = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[2, 2]).encode(x=alt.datum(0))
+        panels.append(alt.layer(zero, intervals, dots, width=220, height=alt.Step(18)))
+    return alt.concat(*panels, columns=ACROSS)
 
 
 INTERVALS = Plot(

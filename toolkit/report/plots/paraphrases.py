@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from toolkit.report.model import ReportModel, RunFacts
-from toolkit.report.plots.intervals import SAMPLES, SEED, bounds, means_of, whiskers
+from toolkit.report.plots.intervals import SAMPLES, SEED, bounds, means_of
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import legend, look, name_rows, panels
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 TITLE = "Original instructions against their worst paraphrase"
@@ -69,6 +70,13 @@ def _values(facts: RunFacts, column: tuple[str, str]) -> dict[str, float]:
         if key[1:] == column:
             found |= zip(measured.query_ids, measured.values.tolist(), strict=True)
     return found
+
+
+def whiskers(axes: Axes, places: Sequence[float], values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    """Intervals over horizontal bars."""
+    # the mean itself may lie outside by a rounding error
+    bars = np.maximum([values - low, high - values], 0)
+    axes.errorbar(values, places, xerr=bars, fmt="none", ecolor="black", capsize=3, linewidth=1.2)
 
 
 def draw(model: ReportModel) -> Figure:
