@@ -16,6 +16,7 @@ from toolkit.report.report_tables import Section, warning
 from toolkit.report.text_table import ALIKE, BEST, Table
 
 FOLDER = Path(__file__).parent
+PLACES = ("argument", "paper", "appendix")  # of figures: openly below the main table, or in a fold
 MOST = 600  # numbers of a figure that a page holds beside it
 MARKS = {BEST: "the best of its kind", ALIKE: "not significantly different from the best of its kind"}
 
@@ -56,7 +57,11 @@ def render(
 def _part(number: int, section: Section) -> dict[str, Any]:
     model = section.model
     benchmark = model.benchmark
+    figures: dict[str, list[dict[str, Any]]] = {place: [] for place in PLACES}
+    for plot in applying(model):
+        figures[getattr(plot, "place", "paper")].append(_figure(plot, model, f"b{number}-"))
     return {
+        "id": f"b{number}",
         "name": model.name,
         "description": benchmark.description if benchmark else "",
         "warning": warning(model),
@@ -64,7 +69,7 @@ def _part(number: int, section: Section) -> dict[str, Any]:
         "groups": section.groups,
         "more": section.more,
         "references": section.references,
-        "figures": [_figure(plot, model, f"b{number}-") for plot in applying(model)],
+        "figures": figures,
         "browser": "",
         "notes": model.notes,
         "runs": [_run(facts) for facts in model.runs],
