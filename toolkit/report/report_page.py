@@ -81,11 +81,12 @@ def _figure(plot: Plot, model: ReportModel, prefix: str) -> dict[str, Any]:
 
     if hasattr(plot.draw(model), "to_dict"):
         spec = Markup(pages.script_json(to_spec(plot, model)))
-        return {"title": plot.title, "caption": plot.caption, "name": f"{prefix}{plot.name}", "spec": spec}
+        return {"title": plot.title, "caption": plot.caption, "place": plot.place, "name": f"{prefix}{plot.name}", "spec": spec}
     numbers = plot.drawn(model)
     svg = Markup(to_svg(plot, model, prefix))
     shown = numbers if len(numbers.rows) <= MOST else None
-    return {"title": plot.title, "caption": plot.caption, "svg": svg, "spec": "", "numbers": shown, "count": len(numbers.rows)}
+    figure = {"title": plot.title, "caption": plot.caption, "place": plot.place, "svg": svg, "spec": ""}
+    return {**figure, "numbers": shown, "count": len(numbers.rows)}
 
 
 def _run(facts: RunFacts) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from toolkit.report.model import ReportModel
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Value = str | float
+Place = Literal["argument", "paper", "appendix"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Plot:
     draw     the figure, made with `matplotlib.figure.Figure` (pyplot keeps figures in memory); axes have labels with units,
              and runs differ by mark and line style as well as by colour
     drawn    the numbers in it
+    place    where a page shows it: `argument` openly below the main table, `paper` in the fold of figures as in the papers,
+             `appendix` in the last one
     """
 
     name: str
@@ -44,3 +47,4 @@ class Plot:
     applies: Callable[[ReportModel], bool]
     draw: Callable[[ReportModel], Figure]
     drawn: Callable[[ReportModel], Drawn]
+    place: Place = "paper"

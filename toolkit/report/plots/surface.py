@@ -210,6 +210,7 @@ WISE_SURFACE = Plot(
     applies,
     draw_surface,
     drawn,
+    place="appendix",
 )
 WISE_REWARD = Plot(
     "wise-reward",
@@ -220,4 +221,5 @@ WISE_REWARD = Plot(
     applies,
     draw_reward,
     drawn_reward,
+    place="appendix",
 )
