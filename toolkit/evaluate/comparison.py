@@ -78,12 +78,25 @@ def compare(
     if samples < 1:
         raise ToolkitError(f"samples is {samples}", "a whole number from 1 on")
     chosen = measures if isinstance(measures, MeasureSet) else MeasureSet(tuple(measures), missing=missing)
+    pairs = [(part, paired_values(a, b, part, chosen)) for part in judgments.parts]
+    return compare_values(pairs, judgments, chosen, test=test, samples=samples, seed=seed)
+
+
+def compare_values(
+    pairs: Sequence[tuple[Part, dict[Key, PairedValues]]],
+    judgments: Judgments,
+    chosen: MeasureSet,
+    *,
+    test: str = "default",
+    samples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """The same of values that are there already, part by part."""
     generator = np.random.default_rng(seed)
     changes: list[Change] = []
     moved: list[Moved] = []
     tables: list[tuple[Part, dict[Key, PairedValues], dict[Key, np.ndarray]]] = []
-    for part in judgments.parts:
-        columns = paired_values(a, b, part, chosen)
+    for part, columns in pairs:
         if not columns:
             continue
         resampled = _resampled(columns, samples, generator)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -43,9 +43,21 @@ class PairedValues:
         return of_core_queries(self.differences, self.cores)
 
 
+class Values(Protocol):
+    """One measure of one run in one mode, query by query."""
+
+    query_ids: Sequence[str]
+    values: np.ndarray
+
+
 def paired_values(a: Run, b: Run, part: Part, chosen: MeasureSet) -> dict[Key, PairedValues]:
     """What both runs have a value of."""
     first, second = ({(values.measure, values.mode): values for values in chosen.values(run, part)} for run in (a, b))
+    return paired(first, second, part)
+
+
+def paired(first: Mapping[Key, Values], second: Mapping[Key, Values], part: Part) -> dict[Key, PairedValues]:
+    """The same of values that are there already."""
     columns = {}
     for key in first.keys() & second.keys():
         place = {query_id: row for row, query_id in enumerate(second[key].query_ids)}

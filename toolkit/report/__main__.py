@@ -34,6 +34,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--stances", metavar="TSV", help="query id, tab, the perspective that supports (default: the first of the two)"
     )
+    made.add_argument(
+        "--baseline", metavar="RUN", help="a tag or file: what others are compared with (default: BM25's run, or the first)"
+    )
     text_options(made)
     made.add_argument(
         "--x",
@@ -58,7 +61,7 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.report.make_report import report, to_html, to_text
 
     missing = args.missing or "worst"
-    names = ("qrels", "measures", "depth", "ids", "unjudged", "x", "perspectives", "stances")
+    names = ("qrels", "measures", "depth", "ids", "unjudged", "x", "perspectives", "stances", "baseline")
     given = {name: getattr(args, name) for name in names}
     models = collect(args.runs, args.benchmark or (), modes=args.modes and dict(args.modes), missing=missing, **given)
     if args.published and args.benchmark:

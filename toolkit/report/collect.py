@@ -21,6 +21,7 @@ from toolkit.evaluate.references import is_reference
 from toolkit.evaluate.run_inputs import Source, as_sources, load_runs
 from toolkit.evaluate.stance import by_stance, contested_questions, read_stances
 from toolkit.provenance import Recorded, system_name
+from toolkit.report.differences import with_baseline
 from toolkit.report.model import Key, QueryValues, ReportModel, RunFacts
 from toolkit.report.run_facts import cost_of, find_system, heading_of, headings
 
@@ -42,6 +43,7 @@ def collect(
     x: str = X[0],
     perspectives: Sequence[Any] = (),
     stances: str | Path | None = None,
+    baseline: str | None = None,
 ) -> list[ReportModel]:
     """Read and score runs, benchmark by benchmark; of several benchmarks, each run is judged by the one whose queries it has.
 
@@ -49,6 +51,7 @@ def collect(
     x                                            one of `X`
     perspectives                                 runs of the perspectives of questions with two sides, ids `<question>.<n>`
     stances                                      a file that says which perspective supports, see `analyze stance`
+    baseline                                     the run that others are compared with: name, tag or file; else that of BM25
 
     Raises ToolkitError for what cannot be read or judged, and where a run fits none of several benchmarks or two of them.
     """
@@ -70,6 +73,7 @@ def collect(
         if len(models) > 1:
             raise ToolkitError("runs of perspectives are of one benchmark", "make a report of each benchmark")
         models = [_with_stances(models[0], as_sources(perspectives), read_stances(stances) if stances else None)]
+    models = with_baseline(models, baseline)
     return [replace(each, beside=tuple(other for other in models if other is not each)) for each in models]
 
 

@@ -86,6 +86,7 @@ class ReportModel:
     x          the field of `Cost` that quality is drawn against
     stances    query id -> which of its two perspectives supports; None where nobody says, and the first does
     beside     the other benchmarks of the same report: one may hold paraphrases of this one's instructions
+    baseline   the name of the run that the others are compared with first
     """
 
     name: str
@@ -98,6 +99,7 @@ class ReportModel:
     x: str = "parameters"
     stances: Mapping[str, str] | None = None
     beside: tuple[ReportModel, ...] = ()
+    baseline: str = ""
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -1,0 +1,36 @@
+"""Which number a benchmark is about, and which run leads by it."""
+
+from __future__ import annotations
+
+import math
+
+from toolkit import registry
+from toolkit.evaluate.scoring import is_ranked
+from toolkit.report.model import ReportModel
+
+# what says most of how instructions are followed, or else of how well is searched
+LEADING = ("WISE", "pMRR", "SICR", "Robustness", "MRecall")
+
+
+def leading(model: ReportModel) -> tuple[str, str]:
+    """Measure and mode: the first of `LEADING` that the runs have, instructed where it has one mode; else the first number."""
+    columns = [column for column in model.columns(model.overall) if is_ranked(*column, model.judgments.modes)]
+    of_base = model.judgments.modes.of("base", "reversed")
+    found = (
+        column
+        for name in LEADING
+        for column in columns
+        if registry.measure(column[0]).name == name and column[1] not in of_base
+    )
+    return next(found, (columns or list(model.columns(model.overall)))[0])
+
+
+def leader(model: ReportModel) -> list[str]:
+    """The runs with the best value of the leading number; several where they tie, none where nobody has one."""
+    measure, mode = leading(model)
+    values = {facts.name: facts.value(measure, mode, model.overall) for facts in model.runs}
+    known = {name: value for name, value in values.items() if value is not None and not math.isnan(value)}
+    if not known:
+        return []
+    top = (min if registry.measure(measure).direction == "lower" else max)(known.values())
+    return [name for name, value in known.items() if value == top]
