@@ -63,6 +63,12 @@ def by_query_option(group: argparse._ActionsContainer) -> None:
     group.add_argument("--by-query", action="store_true", help="also the values of each query")
 
 
+def baseline_option(group: argparse._ActionsContainer, default: str = "") -> None:
+    """`--baseline`; default: what is taken without it."""
+    text = "the run that others are compared with, by tag or file: what differs is marked, with intervals"
+    group.add_argument("--baseline", metavar="RUN", help=_with_default(text, default))
+
+
 def topics_option(group: argparse._ActionsContainer, default: str = "", **how: bool) -> None:
     """`--topics`, which may be repeated: a list, or None. default: what is taken without it."""
     text = "topics: a benchmark's (infosearch-ins), an ir_datasets id's, a file's, or -; may be repeated"

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.options import by_query_option, judgment_options, significance_options, table_options
+from toolkit.options import baseline_option, by_query_option, judgment_options, significance_options, table_options
 from toolkit.shell import command, guard, write_tables
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
         help="compare with the paper's numbers for the run's system, or for this one (of the registry, or as the paper has it)",
     )
     against = made.add_argument_group("compared with one of the runs")
-    against.add_argument("--baseline", metavar="RUN", help="a tag or file: mark what differs from it, with intervals")
+    baseline_option(against)
     significance_options(against)
     table_options(made, "trec", "mteb")
     return made

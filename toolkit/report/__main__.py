@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from toolkit.core.files import open_output
-from toolkit.options import judgment_options, text_options
+from toolkit.options import baseline_option, judgment_options, text_options
 from toolkit.shell import command, guard, note
 
 EPILOG = """\
@@ -34,9 +34,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--stances", metavar="TSV", help="query id, tab, the perspective that supports (default: the first of the two)"
     )
-    made.add_argument(
-        "--baseline", metavar="RUN", help="a tag or file: what others are compared with (default: BM25's run, or the first)"
-    )
+    baseline_option(made, "BM25's, or the first")
     text_options(made)
     made.add_argument(
         "--x",
