@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +18,11 @@ OVERALL = ("average", "all")  # what a value over all groups is called
 
 AVERAGE = "average"  # the group of a macro average over groups
 PAIRED = "paired"  # the mode of what needs several
+
+
+def shown_measure(measure: str) -> str:
+    """A measure as people read it: FollowIR's `p-MRR`, whose id, as ir_measures writes it in files for programs, is `pMRR`."""
+    return re.sub(r"^pMRR\b", "p-MRR", measure)
 
 
 class Score(NamedTuple):

@@ -15,6 +15,7 @@ import numpy as np
 from toolkit import registry
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import Modes, join_mode
+from toolkit.core.natural_order import natural
 from toolkit.core.progress import progress
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.core.runs import Run, join_runs
@@ -104,7 +105,7 @@ def load_runs(sources: Sequence[Source], rename: Rename | None = None) -> list[R
     tags = [run.tag for run in runs]
     if same := [tag for tag in tags if tags.count(tag) > 1]:
         raise ToolkitError(f"two runs are called {same[0]}", "name them, as in {'a': run, 'b': run}")
-    return sorted(runs, key=lambda run: (run.tag, run.source))
+    return sorted(runs, key=lambda run: (natural(run.tag), natural(run.source)))
 
 
 def load_each(sources: Sequence[Source], rename: Rename | None = None) -> list[Run]:

@@ -11,5 +11,6 @@ __getattr__, __all__ = lazy_names(
             *("Output", "Provenance", "Recorded", "agreed", "last_step", "part", "read_record", "read_recorded"),
             *("record_of", "record_path", "system_name", "write_record"),
         ),
+        "naming": ("NamedRun", "run_names"),
     },
 )

@@ -13,6 +13,7 @@ import numpy as np
 from toolkit.benchmarks import find, load, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import Modes
+from toolkit.core.natural_order import natural
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score
 from toolkit.evaluate.evaluation import Evaluation, prepare
@@ -20,7 +21,7 @@ from toolkit.evaluate.judgments import from_benchmark
 from toolkit.evaluate.references import is_reference
 from toolkit.evaluate.run_inputs import Source, as_sources, load_runs
 from toolkit.evaluate.stance import by_stance, contested_questions, read_stances
-from toolkit.provenance import Recorded, system_name
+from toolkit.provenance import NamedRun, Recorded, run_names, system_name
 from toolkit.report.differences import with_baseline
 from toolkit.report.model import Key, QueryValues, ReportModel, RunFacts
 from toolkit.report.run_facts import cost_of, find_system, heading_of, headings
@@ -86,7 +87,7 @@ def _with_stances(model: ReportModel, sources: Sequence[Source], stances: Mappin
     stance_runs = {}
     for run in lists:
         called = system_name(run.tag, next(iter(records[run.tag]), {}))
-        fits = [facts for facts in model.runs if facts.name == run.tag]
+        fits = [facts for facts in model.runs if facts.run.tag == run.tag]
         fits = fits or [facts for facts in model.runs if facts.called == called]
         if len(fits) != 1:
             message = f"{run.source or run.tag}: {len(fits)} of the runs of questions are of its system, {called}"
@@ -120,14 +121,18 @@ def _model_of(
     judged = _by_run(evaluation.scores([JUDGED], missing=missing).rows)
     records = _records(sources, evaluation.runs)
     rows = _by_run(scores.rows)
-    runs = [_facts(run, records[run.tag], rows[run.tag], judged[run.tag][run.tag]) for run in evaluation.runs]
+    names = run_names([NamedRun(run.tag, run.source, records[run.tag]) for run in evaluation.runs])
+    runs = [
+        _facts(name, run, records[run.tag], rows[run.tag], judged[run.tag][run.tag])
+        for name, run in zip(names, evaluation.runs, strict=True)
+    ]
     order = list(headings())
     selection = find(name) if name else None
     return ReportModel(
         name=judgments.name,
         benchmark=load(selection.benchmark).spec if selection else None,
         judgments=judgments,
-        runs=tuple(sorted(runs, key=lambda facts: order.index(facts.heading))),
+        runs=tuple(sorted(runs, key=lambda facts: (order.index(facts.heading), natural(facts.name)))),
         measures=tuple(dict.fromkeys(row.measure for row in scores.rows)),
         topics=tuple(resolve_topics(name).topics) if name else (),
         notes=scores.notes,
@@ -162,14 +167,14 @@ def _is_part(source: Source, run: Run) -> bool:
 
 
 def _facts(
-    run: Run, records: tuple[Mapping[str, Any], ...], rows: Mapping[str, Sequence[Score]], judged: Sequence[Score]
+    name: str, run: Run, records: tuple[Mapping[str, Any], ...], rows: Mapping[str, Sequence[Score]], judged: Sequence[Score]
 ) -> RunFacts:
     first = records[0] if records else {}
     called = system_name(run.tag, first)
     system = find_system(called)
     own_rows = rows[run.tag]
     return RunFacts(
-        name=run.tag,
+        name=name,
         run=run,
         system=system,
         called=called,
@@ -178,7 +183,7 @@ def _facts(
         records=records,
         scores=tuple(row for row in own_rows if not row.query_id),
         judged=tuple(judged),
-        references={name: tuple(aggregate) for name, aggregate in rows.items() if name != run.tag},
+        references={order: tuple(aggregate) for order, aggregate in rows.items() if order != run.tag},
         values=_values(row for row in own_rows if row.query_id),
     )
 

@@ -41,7 +41,7 @@ class QueryValues:
 class RunFacts:
     """One run.
 
-    name        unique in the report: its tag, or its file
+    name        unique in the report, for people (`toolkit.provenance.run_names`); programs know it by `run.tag`
     run         itself, truncated to the depth that is looked at
     system      the entry of the registry; None for a system that is not there
     called      what its record calls the system (`bm25+rules`); the name where nobody says
