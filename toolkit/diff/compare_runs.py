@@ -21,7 +21,7 @@ from toolkit.evaluate.evaluation import Evaluation, benchmark_of, prepare, to_de
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.run_inputs import as_sources, load_each
-from toolkit.pages import browse, finder, render
+from toolkit.pages import Frame, browse, finder, render
 from toolkit.texts import texts_from
 
 TESTED = "differences are second minus first; p is two-sided and over core queries; Holm corrects for the numbers of a group"
@@ -177,11 +177,13 @@ def page(
     measures: Sequence[str] | None = None,
     missing: str = "worst",
     notes: Sequence[str] = (),
+    frame: Frame | None = None,
 ) -> str:
     """The runs side by side, query by query, as one HTML file.
 
     topics       whose queries they are; the benchmark's where none are named
     index, docs  where texts of documents come from, see `toolkit.texts`; the benchmark's corpora where neither is named
+    frame        of a page of a site
 
     Raises ToolkitError where there are no judgments of the runs.
     """
@@ -199,4 +201,5 @@ def page(
         find=finder(given.evaluation.judgments, queries, texts_from(queries, index=index, docs=docs)) if has_texts else None,
         missing=missing,
     )
-    return render(browsed, title=" and ".join(given.names), notes=(*given.evaluation.judgments.notes, *notes))
+    title = " and ".join(given.names)
+    return render(browsed, title=title, notes=(*given.evaluation.judgments.notes, *notes), frame=frame)

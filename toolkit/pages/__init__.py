@@ -2,11 +2,12 @@
 
 from toolkit.pages.browser import Browsed, Question, browse, finder
 from toolkit.pages.bundles import datatables, vega
-from toolkit.pages.render import LIMIT, browsers, page, render, script_json, template
+from toolkit.pages.render import LIMIT, Frame, browsers, page, render, script_json, template
 
 __all__ = [
     "LIMIT",
     "Browsed",
+    "Frame",
     "Question",
     "browse",
     "browsers",

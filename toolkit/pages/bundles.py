@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import re
 from importlib.metadata import version
 from pathlib import Path
@@ -18,8 +19,21 @@ EXPORTED = re.compile(r"export\s*\{[^{}]*?([\w$]+) as default[^{}]*\};?")
 class Bundle(NamedTuple):
     """One library: what stands in a script element, and in a style element."""
 
+    name: str
     script: str
     style: str = ""
+
+    @property
+    def files(self) -> dict[str, str]:
+        """File name -> text, for pages that share it. A name has a part of its text's digest: what a browser has cached under
+        it is never that of another version.
+        """
+        texts = {"js": self.script, "css": self.style}
+        return {f"{self.name}.{_digest(text)}.{suffix}": text for suffix, text in texts.items() if text}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @functools.cache
@@ -31,13 +45,13 @@ def vega() -> Bundle:
     """
     cached = home() / "pages" / f"vega-{version('vl-convert-python')}.js"
     if cached.is_file():
-        return Bundle(cached.read_text(encoding="utf-8"))
+        return Bundle("vega", cached.read_text(encoding="utf-8"))
     import vl_convert
 
     script = vl_convert.javascript_bundle()
     with contextlib.suppress(OSError), atomic_path(cached) as part:
         part.write_text(script, encoding="utf-8")
-    return Bundle(script)
+    return Bundle("vega", script)
 
 
 @functools.cache
@@ -49,4 +63,4 @@ def datatables() -> Bundle:
     script, style = ((folder / f"dt_bundle.{suffix}").read_text(encoding="utf-8") for suffix in ("js", "css"))
     # an ES module, whose scripts in a page nobody can import: the class is made known instead; its names stay its own
     script = EXPORTED.sub(r"window.DataTable = \1;", script)
-    return Bundle(f"(() => {{{script}\n}})();", style)
+    return Bundle("datatables", f"(() => {{{script}\n}})();", style)

@@ -23,16 +23,38 @@ LIMIT = 7_900_000  # bytes of the data of all browsers of a page: with its frame
 NAME, NOTE = 200, 2000  # characters of a run's name, and of a note
 
 
-def render(browsed: Browsed, *, title: str, notes: Sequence[str] = ()) -> str:
+class Frame(NamedTuple):
+    """What a page has around it as a page of a site.
+
+    links    (title, relative address) of other pages, the page's own place last, without an address
+    assets   relative address of the folder that has the files of the libraries
+    command  the command line that makes the site
+    """
+
+    links: tuple[tuple[str, str], ...]
+    assets: str
+    command: str
+
+
+def render(browsed: Browsed, *, title: str, notes: Sequence[str] = (), frame: Frame | None = None) -> str:
     """One page with a browser of queries and nothing else."""
-    return page(title, browsers([(browsed, notes)], LIMIT)[0])
+    return page(title, browsers([(browsed, notes)], LIMIT)[0], frame=frame)
 
 
-def page(title: str, body: Markup, *, style: str = "", script: str = "", libraries: Sequence[Bundle] = ()) -> str:
+def page(
+    title: str,
+    body: Markup,
+    *,
+    style: str = "",
+    script: str = "",
+    libraries: Sequence[Bundle] = (),
+    frame: Frame | None = None,
+) -> str:
     """A whole page: its parts with their style and scripts, and no way to ask a network for anything.
 
     style, script  what the parts need beside those of the browser
     libraries      what stands before them, see `toolkit.pages.bundles`
+    frame          of a page of a site, which shares its libraries with the others; without, the page has them in itself
     """
     from markupsafe import Markup
 
@@ -42,7 +64,9 @@ def page(title: str, body: Markup, *, style: str = "", script: str = "", librari
         style=Markup("\n".join([_file("page.css"), _file("browser.css"), style])),
         script=Markup("\n".join([_file("browser.js"), script])),
         body=body,
-        libraries=[Bundle(Markup(each.script), Markup(each.style)) for each in libraries],
+        libraries=[each._replace(script=Markup(each.script), style=Markup(each.style)) for each in libraries],
+        shared=[name for each in libraries for name in each.files] if frame else [],
+        frame=frame,
     )
 
 

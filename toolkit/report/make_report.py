@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from toolkit.benchmarks import resolve_topics
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.pages import Browsed, browse, finder
+from toolkit.pages import Browsed, Frame, browse, finder
 from toolkit.provenance import command_line
 from toolkit.report.collect import JUDGED
 from toolkit.report.model import ReportModel
@@ -52,14 +52,22 @@ def to_text(made: Report, format: str) -> str:
     return FORMATS[format](made.tables)
 
 
-def to_html(made: Report, *, index: str | None = None, docs: str | None = None, missing: str = "worst") -> str:
+def to_html(
+    made: Report,
+    *,
+    index: str | None = None,
+    docs: str | None = None,
+    missing: str = "worst",
+    frame: Frame | None = None,
+) -> str:
     """The page.
 
     index, docs  where texts of documents come from, see `toolkit.texts`; without, the benchmarks' corpora, and where these
                  cannot be read, the page says so and has none
+    frame        of a page of a site
     """
     browsed = [_browse(each.model, index, docs, missing) for each in made.sections]
-    return render(made.sections, browsed, made.overview, command_line())
+    return render(made.sections, browsed, made.overview, frame.command if frame else command_line(), frame)
 
 
 def _browse(model: ReportModel, index: str | None, docs: str | None, missing: str) -> tuple[Browsed, list[str]]:

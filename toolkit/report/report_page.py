@@ -22,12 +22,17 @@ MARKS = {BEST: "the best of its kind", ALIKE: "not significantly different from 
 
 
 def render(
-    sections: Sequence[Section], browsers: Sequence[tuple[pages.Browsed, list[str]]], overview: Table | None, command: str
+    sections: Sequence[Section],
+    browsers: Sequence[tuple[pages.Browsed, list[str]]],
+    overview: Table | None,
+    command: str,
+    frame: pages.Frame | None = None,
 ) -> str:
     """The page as HTML. Tags, ids and texts come from outside: they are text in it, whatever they hold.
 
     browsers  parallel to sections, each with notes of its own
     command   the command line that makes the page
+    frame     of a page of a site
     """
     from markupsafe import Markup
 
@@ -51,6 +56,7 @@ def render(
         style=_file("report.css"),
         script=_file("figures.js") + _file("report.js"),
         libraries=[pages.vega(), pages.datatables()],
+        frame=frame,
     )
 
 
