@@ -2,6 +2,7 @@
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
+from toolkit.core.aligned_table import TableStyle
 from toolkit.core.table_forms import latex, markdown
 from toolkit.formats import write_run
 from toolkit.provenance import file_digest, write_record
@@ -16,9 +18,10 @@ from toolkit.report import make_report as job
 from toolkit.report.collect import collect
 from toolkit.report.make_report import report, to_text
 from toolkit.report.run_facts import parse_size
-from toolkit.report.text_table import ALIKE, BEST, Block, Cell, Head, Table
+from toolkit.report.text_table import ALIKE, BEST, KINDS, Block, Cell, Head, Table, figure, score, styled
 from toolkit.texts import TextSource
 
+BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
 QUERIES = [f"q{number:02}" for number in range(20)]
 QRELS = Qrels.from_rows([Qrel(query_id, "good", 1) for query_id in QUERIES])
 
@@ -62,9 +65,9 @@ def test_systems_that_cannot_be_told_apart_share_their_ranks(compared):
     (block,) = [block for block in table.blocks if block.heading == "RR"]
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in block.rows}
     # of 20 core queries c has the gold document second in one: mean 0.025, t (2.0930 + 0.8610), standard error 0.025
-    assert rows["a"][:4] == ["1-2", rows["a"][1], "1.0000", "-"]
-    assert rows["c"] == ["1-2", rows["c"][1], "0.9750", "0.0250 <", "0.0738"]
-    assert rows["b"] == ["3", "0.000", "0.5000", "0.5000", "-"]  # every query differs alike: any difference would show
+    assert rows["a"][:4] == ["1-2", rows["a"][1], "1.000", "-"]
+    assert rows["c"] == ["1-2", rows["c"][1], "0.975", "0.025 <", "0.074"]
+    assert rows["b"] == ["3", "0.000", "0.500", "0.500", "-"]  # every query differs alike: any difference would show
     # a core query is in no resample with a probability of 0.95 ** 20 = 0.36, and then both are best
     assert float(rows["a"][1]) == pytest.approx(0.64 + 0.36 / 2, abs=0.03)
     assert float(rows["a"][1]) + float(rows["c"][1]) == pytest.approx(1, abs=0.001)
@@ -126,7 +129,7 @@ def test_coverage_counts_queries_and_judged_documents(compared):
     (table,) = [table for table in report(compared).tables if table.name.endswith(".coverage")]
     own = cells(table)["a"]
     # one of two documents is judged, of ten that are looked at
-    assert [cell.text for cell in own.values()] == ["a", "20", "20", "0", "2", "2", "0.5000"]
+    assert [cell.text for cell in own.values()] == ["a", "20", "20", "0", "2", "2", "0.500"]
 
 
 def test_of_several_benchmarks_each_run_goes_to_its_own_and_a_system_has_one_row(tmp_path):
@@ -196,6 +199,36 @@ def test_markdown_marks_groups_and_escapes():
         "## x\\_1\n\n| system | RR ori | RR ins | WISE |\n| --- | ---: | ---: | ---: |\n"
         "| *a &amp; b* |  |  |  |\n| s\\|1 | **0.5000** | <u>0.2500</u> | - |\n\n50 %\n"
     )
+
+
+def test_digits_and_per_cent_are_those_of_fractions_alone():
+    share, rank = score(0.12345, BEST), score(2.5, share=False)
+    cells = (Cell("s"), share, rank, score(-0.0001, signed=True), score(0.02, suffix=" <"), figure(1234, "{:,}"), score(None))
+    table = Table("x", "x", "How.", (Head("", "system", False), *[Head("", "n")] * 6), (Block("", (cells,)),))
+
+    def texts(**how):
+        return [cell.text for cell in styled(table, TableStyle(**how)).blocks[0].rows[0][1:]]
+
+    assert texts() == ["0.123", "2.500", "+0.000", "0.020 <", "1,234", "-"]
+    assert texts(percent=True) == ["12.3", "2.500", "+0.0", "2.0 <", "1,234", "-"]
+    assert texts(percent=True, decimals=2) == ["12.35", "2.50", "-0.01", "2.00 <", "1,234", "-"]
+    assert styled(table, TableStyle(percent=True)).caption == "How. Fractions are shown in per cent."
+    values = {cell.value for cell in styled(table, TableStyle(percent=True)).blocks[0].rows[0]}
+    assert values == {None, 0.12345, 2.5, -0.0001, 0.02, 1234.0}
+
+
+def test_every_table_of_a_report_has_its_kind_and_its_name():
+    paths = [str(path) for path in sorted(BASELINES.glob("infosearch-mini.bm25*.v1.trec.gz"))]
+    tables = report(collect(paths, ["infosearch-mini"])).tables
+    assert {table.kind for table in tables} == KINDS.keys() - {"overview", "published", "claims"}
+    assert len({table.name for table in tables}) == len(tables)
+
+
+def test_p_mrr_has_one_spelling_for_people_and_its_id_for_programs():
+    head = Head("pMRR", "")
+    assert (head.title, head.label, head.short) == ("pMRR", "p-MRR", "p-MRR")
+    assert Head("", "pMRR paired").label == "p-MRR paired"
+    assert [Head("pMRR(ties='file')", "ins").label, Head("xpMRR", "").label] == ["p-MRR(ties='file') ins", "xpMRR"]
 
 
 def test_signs_of_the_formats_stay_text():

@@ -223,7 +223,7 @@ def shown(cell: Cell, style: TableStyle = PLAIN) -> str:
         return "<0.0001" if number.value < 0.0001 else f"{number.value:.4f}"
     percent = number.share and style.percent
     decimals = style.decimals if style.decimals is not None else max(number.decimals - 2 * percent, 0)
-    return f"{number.value * (100 if percent else 1):{'+' if number.signed else ''}.{decimals}f}{number.mark}"
+    return f"{number.value * (100 if percent else 1):{'+' if number.signed else ''}z.{decimals}f}{number.mark}"
 
 
 def cells_of(table: Table, style: TableStyle) -> tuple[list[list[str]], list[bool]]:

@@ -11,9 +11,10 @@ from toolkit.evaluate.evaluation import Evaluation
 from toolkit.evaluate.paper_comparison import check_made_for, paper_of
 from toolkit.published.comparison import Beside, beside, claims_over, measures_of
 from toolkit.report.model import ReportModel
-from toolkit.report.text_table import Block, Cell, Head, Table, figure, score, words
+from toolkit.report.text_table import Block, Cell, Head, Table, score, words
 
 ANSWERS = {True: "holds", False: "does not hold", None: "-"}
+PRINTED = 4  # decimals: papers print two, in per cent
 
 
 def published_table(model: ReportModel, *, missing: str = "worst") -> Table:
@@ -39,7 +40,7 @@ def published_table(model: ReportModel, *, missing: str = "worst") -> Table:
     without = [facts.name for facts in model.runs if facts.name not in printed]
     caption = f"Published numbers of the {paper} paper, brought to fractions; differences are this run minus the paper."
     caption += f" The paper does not report {', '.join(without)}." if without else ""
-    return Table(f"{model.name}.published", f"{model.name}: beside the paper", caption, heads, tuple(blocks))
+    return Table(f"{model.name}.published", f"{model.name}: beside the paper", caption, heads, tuple(blocks), kind="published")
 
 
 def _block(name: str, rows: Sequence[Beside]) -> Block:
@@ -52,9 +53,9 @@ def _row(row: Beside) -> tuple[Cell, ...]:
     return (
         words(number),
         words(" ".join(filter(None, (row.cell.group, row.cell.mode)))),
-        score(row.value),
-        score(row.cell.value),
-        figure(row.difference, "{:+.4f}"),
+        score(row.value, decimals=PRINTED),
+        score(row.cell.value, decimals=PRINTED),
+        score(row.difference, signed=True, decimals=PRINTED),
         words(", ".join(row.tables)),
         words(" ".join(row.cell.inconsistent)),
     )
@@ -74,7 +75,8 @@ def claims_table(model: ReportModel, *, missing: str = "worst") -> Table:
     ]
     heads = tuple(Head("", name, False) for name in ("claim", "section", "over these runs", "over the paper's tables", "note"))
     caption = f"Claims of the {paper} paper in our words; - where the runs or scores that they are about are not here."
-    return Table(f"{model.name}.claims", f"{model.name}: the paper's claims", caption, heads, (Block("", tuple(rows)),))
+    block = Block("", tuple(rows))
+    return Table(f"{model.name}.claims", f"{model.name}: the paper's claims", caption, heads, (block,), kind="claims")
 
 
 def _paper(model: ReportModel) -> tuple[str, tuple[str, ...]]:

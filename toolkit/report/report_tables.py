@@ -68,19 +68,21 @@ def main_table(model: ReportModel, *, missing: str = "worst") -> Table:
     """The benchmark's table over systems: the average over groups, or the only one, with what is best and what may be."""
     group = model.overall
     title = f"{model.name}: average over {len(model.groups) - 1} groups" if len(model.groups) > 1 else model.name
-    return _scores(model, group, title, TESTED, marks(model, group, missing=missing))
+    return _scores(model, group, title, TESTED, "main", marks(model, group, missing=missing))
 
 
 def group_tables(model: ReportModel) -> list[Table]:
     """The same for each group (dimension, language, data set), where there are several."""
     return [
-        _scores(model, group, f"{model.name}: {group}", f"{MARKED}.", marks(model, group, tested=False))
+        _scores(model, group, f"{model.name}: {group}", f"{MARKED}.", "groups", marks(model, group, tested=False))
         for group in model.groups
         if group != model.overall
     ]
 
 
-def _scores(model: ReportModel, group: str, title: str, caption: str, marked: Mapping[tuple[str, Key], str]) -> Table:
+def _scores(
+    model: ReportModel, group: str, title: str, caption: str, kind: str, marked: Mapping[tuple[str, Key], str]
+) -> Table:
     columns = model.columns(group)
     blocks = []
     for heading, runs in by_heading(model).items():
@@ -91,7 +93,7 @@ def _scores(model: ReportModel, group: str, title: str, caption: str, marked: Ma
             rows.append((words(facts.name), *cells))
         blocks.append(Block(heading, tuple(rows)))
     head_row = (Head("", "system", False), *heads(columns))
-    return Table(f"{model.name}.{group}", title, caption, head_row, tuple(blocks), warning(model))
+    return Table(f"{model.name}.{group}", title, caption, head_row, tuple(blocks), warning(model), kind)
 
 
 def heads(columns: Iterable[tuple[str, str]]) -> list[Head]:
@@ -111,7 +113,7 @@ def references(model: ReportModel) -> Table:
     )
     title = f"{model.name}: references"
     head_row = (Head("", "order", False), *heads(columns))
-    return Table(f"{model.name}.references", title, caption, head_row, tuple(blocks), warning(model))
+    return Table(f"{model.name}.references", title, caption, head_row, tuple(blocks), warning(model), "references")
 
 
 def _reference_rows(facts: RunFacts, group: str, columns: Sequence[tuple[str, str]]) -> tuple[tuple[Cell, ...], ...]:
@@ -135,7 +137,7 @@ def ranks(model: ReportModel) -> Table:
                 words(str(each.rank)),
                 figure(each.rank.won, "{:.3f}"),
                 score(each.score),
-                figure(each.behind, "{:.4f} <" if each.below else "{:.4f}"),
+                score(each.behind, suffix=" <" if each.below else ""),
                 score(each.detectable),
             )
             for each in systems
@@ -143,7 +145,7 @@ def ranks(model: ReportModel) -> Table:
         blocks.append(Block(" ".join(filter(None, (key.measure, key.mode.replace(PAIRED, "")))), tuple(rows)))
     head_row = (Head("", "system", False), *columns)
     title = f"{model.name}: ranks"
-    return Table(f"{model.name}.ranks", title, RANKS, head_row, tuple(blocks), warning(model))
+    return Table(f"{model.name}.ranks", title, RANKS, head_row, tuple(blocks), warning(model), "ranks")
 
 
 def headline(model: ReportModel) -> list[tuple[str, str]]:
@@ -178,7 +180,7 @@ def cost(model: ReportModel) -> Table:
     )
     title = f"{model.name}: cost beside quality"
     head_row = (Head("", "system", False), *heads(columns), *cost_heads)
-    return Table(f"{model.name}.cost", title, caption, head_row, tuple(blocks), warning(model))
+    return Table(f"{model.name}.cost", title, caption, head_row, tuple(blocks), warning(model), "cost")
 
 
 def _cost(facts: RunFacts) -> tuple[Cell, ...]:
@@ -212,7 +214,7 @@ def coverage(model: ReportModel) -> Table:
     )
     title = f"{model.name}: how much is judged"
     head_row = (Head("", "system", False), *columns)
-    return Table(f"{model.name}.coverage", title, caption, head_row, (Block("", tuple(rows)),))
+    return Table(f"{model.name}.coverage", title, caption, head_row, (Block("", tuple(rows)),), kind="coverage")
 
 
 def overview(benchmarks: Sequence[ReportModel]) -> Table:
@@ -238,7 +240,7 @@ def overview(benchmarks: Sequence[ReportModel]) -> Table:
     caption = "The average over groups, or the only one. Scores are fractions; those of two benchmarks have nothing in common."
     warnings = " ".join(filter(None, map(warning, benchmarks)))
     head_row = (Head("", "system", False), *above)
-    return Table("benchmarks", "Every system over all benchmarks", caption, head_row, tuple(blocks), warnings)
+    return Table("benchmarks", "Every system over all benchmarks", caption, head_row, tuple(blocks), warnings, "overview")
 
 
 def _overall(facts: RunFacts | None, model: ReportModel, column: tuple[str, str]) -> Cell:

@@ -23,10 +23,10 @@ def to_latex(tables: Sequence[Table]) -> str:
 def _latex(table: Table) -> str:
     width = len(table.heads)
     spans = [f"\\multicolumn{{{count}}}{{c}}{{{latex(above)}}}" for above, count in table.spans]
-    heads = [*([spans] if spans else []), [latex(head.name or head.above) for head in table.heads]]
+    heads = [*([spans] if spans else []), [latex(head.short) for head in table.heads]]
     blocks = []
     for block in table.blocks:
-        heading = [[f"\\multicolumn{{{width}}}{{l}}{{\\textit{{{latex(block.heading)}}}}}"]] if block.heading else []
+        heading = [[f"\\multicolumn{{{width}}}{{l}}{{\\textit{{{latex(block.label)}}}}}"]] if block.heading else []
         blocks.append([*heading, *([_latex_cell(cell) for cell in row] for row in block.rows)])
     tabular = latex_tabular("".join("r" if head.number else "l" for head in table.heads), heads, blocks).rstrip("\n")
     if width > WIDEST:
@@ -49,9 +49,9 @@ def _markdown(table: Table) -> str:
     rows = []
     for block in table.blocks:
         if block.heading:
-            rows.append([f"*{markdown(block.heading)}*", *[""] * (len(table.heads) - 1)])
+            rows.append([f"*{markdown(block.label)}*", *[""] * (len(table.heads) - 1)])
         rows += [[_markdown_cell(cell) for cell in row] for row in block.rows]
-    heads, right = [markdown(head.title) for head in table.heads], [head.number for head in table.heads]
+    heads, right = [markdown(head.label) for head in table.heads], [head.number for head in table.heads]
     return f"## {markdown(table.title)}\n\n{markdown_table(heads, right, rows)}\n{markdown(table.legend)}\n"
 
 

@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-BEST, ALIKE = "best", "alike"
+from toolkit.core.aligned_table import Number, TableStyle, shown
+from toolkit.core.scores import shown_measure
+
+# the best of all; the best of its kind; what cannot be told apart from the best; what differs from the baseline
+BEST, OF_KIND, ALIKE, DAGGER = "best", "of-kind", "alike", "dagger"
+DECIMALS = 3  # of scores, in a page and a paper
+# what `--tables` names: kinds of tables of a report
+KINDS = {
+    "overview": "every system over several benchmarks",
+    "main": "the average over groups, or the only one",
+    "groups": "the same for each group",
+    "published": "beside the paper's numbers",
+    "claims": "the paper's claims over these runs",
+    "ranks": "systems in the order of their scores, with the ranks that each may have",
+    "cost": "quality beside time, memory and parameters",
+    "coverage": "how much of each run is judged",
+    "references": "what other orders of the same lists would score",
+}
 
 
 @dataclass(frozen=True)
@@ -20,17 +38,34 @@ class Head:
 
     @property
     def title(self) -> str:
-        """Both in one line."""
+        """Both in one line, measures as ir_measures writes them: what programs read."""
         return " ".join(filter(None, (self.above, self.name)))
+
+    @property
+    def label(self) -> str:
+        """The same for people."""
+        return shown_measure(self.title)
+
+    @property
+    def short(self) -> str:
+        """For people, where what stands above is shown there."""
+        return shown_measure(self.name or self.above)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell. value: the number at full precision; mark: `best`, `alike` (not significantly different from it) or empty."""
+    """One cell.
+
+    text    what is shown
+    value   the number at full precision
+    mark    what it is marked with, divided by blanks: `best dagger`; a table's `marks` say what they mean
+    number  of a number whose digits are the reader's choice; None where text is all there is
+    """
 
     text: str
     value: float | None = None
     mark: str = ""
+    number: Number | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +75,11 @@ class Block:
     heading: str
     rows: tuple[tuple[Cell, ...], ...]
 
+    @property
+    def label(self) -> str:
+        """The heading for people: it may be a measure."""
+        return shown_measure(self.heading)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -47,8 +87,10 @@ class Table:
 
     name     for programs and links (`infosearch-mini.average`)
     title    for people
-    caption  how it is read: units, marks
+    caption  how it is read: units, tests
     warning  what a reader must know who sees this table alone
+    kind     one of `KINDS`
+    marks    what the marks mean that its cells may have, for a note
     """
 
     name: str
@@ -57,6 +99,8 @@ class Table:
     heads: tuple[Head, ...]
     blocks: tuple[Block, ...]
     warning: str = ""
+    kind: str = "main"
+    marks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def legend(self) -> str:
@@ -69,7 +113,13 @@ class Table:
         if all(not head.above or not head.name for head in self.heads):
             return []
         groups = [(above, list(span)) for above, span in groupby(self.heads, lambda head: head.above)]
-        return [(above if span[0].name else "", len(span)) for above, span in groups]
+        return [(shown_measure(above) if span[0].name else "", len(span)) for above, span in groups]
+
+    @property
+    def used_marks(self) -> dict[str, str]:
+        """The marks that some cell has, and what they mean."""
+        used = {mark for block in self.blocks for row in block.rows for cell in row for mark in cell.mark.split()}
+        return {mark: meaning for mark, meaning in self.marks.items() if mark in used}
 
 
 def words(text: str) -> Cell:
@@ -77,11 +127,38 @@ def words(text: str) -> Cell:
     return Cell(text)
 
 
-def score(value: float | None, mark: str = "") -> Cell:
-    """A score, to four decimals; `-` where there is none."""
-    return figure(value, "{:.4f}", mark)
+def score(
+    value: float | None,
+    mark: str = "",
+    *,
+    share: bool = True,
+    signed: bool = False,
+    decimals: int = DECIMALS,
+    suffix: str = "",
+) -> Cell:
+    """A score or a difference of two, to three decimals unless `--decimals` says otherwise; `-` where there is none.
+
+    share   whether it is a fraction, which `--percent` shows times 100
+    suffix  what stands behind the digits
+    """
+    if value is None or math.isnan(value):
+        return Cell("-")
+    number = Number(float(value), share=share, signed=signed, decimals=decimals, mark=suffix)
+    return Cell(shown(number), number.value, mark, number)
 
 
 def figure(value: float | None, form: str, mark: str = "") -> Cell:
     """A number as `form` has it; `-` where there is none."""
     return Cell("-") if value is None or math.isnan(value) else Cell(form.format(value), float(value), mark)
+
+
+def styled(table: Table, style: TableStyle) -> Table:
+    """The table with as many decimals, and in per cent, as `style` says; its caption tells."""
+
+    def restyled(cell: Cell) -> Cell:
+        return replace(cell, text=shown(cell.number, style)) if cell.number else cell
+
+    blocks = tuple(replace(block, rows=tuple(tuple(map(restyled, row)) for row in block.rows)) for block in table.blocks)
+    shares = any(cell.number and cell.number.share for block in blocks for row in block.rows for cell in row)
+    percent = ["Fractions are shown in per cent."] if style.percent and shares else []
+    return replace(table, blocks=blocks, caption=" ".join(filter(None, (table.caption, *percent))))
