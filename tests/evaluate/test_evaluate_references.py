@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from toolkit import measures as tandem
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate import evaluate
-from toolkit.evaluate.references import PERMUTATIONS, is_reference, reference_runs
+from toolkit.evaluate.judgments import Part
+from toolkit.evaluate.reference_values import evaluate_references
+from toolkit.evaluate.references import PERMUTATIONS, is_reference, references
 from toolkit.registry import benchmark
 
 MODES = benchmark("infosearch").modes
@@ -19,10 +22,15 @@ LABELS = {"ori": {"g": 1, "n": 1}, "ins": {"g": 1, "n": 0}, "rev": {"g": 0, "n":
 QRELS = Qrels.from_rows(Qrel(f"q-1-{mode}", doc, label) for mode, docs in LABELS.items() for doc, label in docs.items())
 
 
+def runs_of(run, qrels, modes):
+    orders = references(run, qrels, modes)
+    return list(zip(orders.names, orders.runs(), strict=True))
+
+
 def lists(name: str) -> list[dict[str, str]]:
     return [
         {query_id: "".join(doc.doc_id for doc in ranking) for query_id, ranking in run.rankings()}
-        for reference, run in reference_runs(RUN, QRELS, MODES)
+        for reference, run in runs_of(RUN, QRELS, MODES)
         if reference == name
     ]
 
@@ -51,7 +59,7 @@ def test_references_of_another_base_mode():
     run = Run.from_dict({"7-og": {"a": 3.0, "b": 2.0, "c": 1.0}, "7-changed": {"c": 1.0}})
     labels = {"7-og": {"a": 1, "b": 1}, "7-changed": {"a": 0, "b": 1}}
     qrels = Qrels.from_rows(Qrel(query, doc, label) for query, docs in labels.items() for doc, label in docs.items())
-    oracle = dict(reference_runs(run, qrels, benchmark("followir").modes))["oracle"]
+    oracle = dict(runs_of(run, qrels, benchmark("followir").modes))["oracle"]
     assert list(oracle.to_dict()["7-changed"]) == ["b", "c", "a"]
 
 
@@ -88,3 +96,31 @@ def test_names_of_references_are_told_from_runs():
     assert is_reference("random 2.5%")
     assert is_reference("blind of bm25")
     assert not is_reference("blindfold")
+
+
+@pytest.mark.parametrize("missing", ["worst", "skip"])
+def test_references_evaluated_together_have_the_values_of_each_as_a_run(missing):
+    # two core queries of two instructions, one document that no list has, and a query that the run lacks
+    docs = {"q-1": "xngyz", "q-2": "gnyzx", "r-1": "ab", "r-2": "ba"}
+    labels = {**LABELS, "ori": {"g": 1, "n": 1, "lost": 1}}
+    run = Run.from_dict(
+        {f"{base}-{mode}": {d: -float(i) for i, d in enumerate(ids)} for base, ids in docs.items() for mode in MODES}
+    )
+    judged = [
+        Qrel(f"{base}-{mode}", doc, label)
+        for base in [*docs, "s-1"]
+        for mode, own in labels.items()
+        for doc, label in own.items()
+    ]
+    part = Part("all", Qrels.from_rows(judged), {base: base[0] for base in [*docs, "s-1"]})
+    measures = ["nDCG@10", "Robustness@10", "WISE", "SICR", "pMRR", "GoldRank", "Rprec"]  # the last is not ours
+    together = evaluate_references(run, part, MODES, measures, missing)
+    orders = references(run, part.qrels, MODES)
+    assert [name for name, _ in together] == list(orders.names)
+    for (_, found), lists_of_one in zip(together, orders.runs(), strict=True):
+        alone = tandem.evaluate(measures, lists_of_one, part.qrels, groups=part.cores, missing=missing)
+        assert [values_of(each) for each in found] == [values_of(each) for each in alone]
+
+
+def values_of(values):
+    return values.measure, values.mode, values.query_ids, values.values.tolist(), values.aggregate

@@ -7,7 +7,8 @@ these lists can do, not a perfect run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,8 +64,30 @@ def base_lists(run: Run, modes: Modes) -> BaseLists:
     return BaseLists(tuple(sorted(bases)), place[base.queries[order]], base.docs[order].astype(np.int64), ranks, base.doc_ids)
 
 
-def reference_runs(run: Run, qrels: Qrels, modes: Modes) -> Iterator[tuple[str, Run]]:
-    """The name and the run of each reference; `random` comes `PERMUTATIONS` times.
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """The same lists in other orders.
+
+    names  of the references, `random` `PERMUTATIONS` times
+    ranks  mode -> (names, n) int64, the rank of each line in each of them, from 1
+    """
+
+    lists: BaseLists
+    names: tuple[str, ...]
+    ranks: Mapping[str, np.ndarray]
+
+    def runs(self) -> Iterator[Run]:
+        """Each reference as a run; scores are 1 / rank, alike in every list."""
+        lists, count = self.lists, len(self.lists.bases)
+        query_ids = tuple(join_mode(base, mode) for mode in self.ranks for base in lists.bases)
+        queries = np.concatenate([lists.queries + step * count for step in range(len(self.ranks))]).astype(np.int32)
+        docs = Ids(lists.doc_ids, np.tile(lists.docs, len(self.ranks)).astype(np.int32))
+        for number in range(len(self.names)):
+            yield Run(query_ids, queries, docs, np.concatenate([1 / ranks[number] for ranks in self.ranks.values()]))
+
+
+def references(run: Run, qrels: Qrels, modes: Modes) -> Orders:
+    """The references of a run.
 
     blind     the base list in every mode: what a system gives that does not read instructions
     random    every list shuffled anew in every mode, the base mode included
@@ -73,21 +96,38 @@ def reference_runs(run: Run, qrels: Qrels, modes: Modes) -> Iterator[tuple[str, 
     reversed  the same with first and last exchanged
     """
     lists = base_lists(run, modes)
-    yield BLIND, _arranged(lists, {mode: slice(None) for mode in modes})
-    generator = np.random.default_rng(SEED)
-    for _ in range(PERMUTATIONS):
-        # one key sorts by query, then at random
-        yield (
-            RANDOM,
-            _arranged(lists, {mode: np.argsort(lists.queries + generator.random(len(lists.queries))) for mode in modes}),
-        )
     keys = {mode: _wishes(lists, qrels, mode, modes) for mode in modes}
-    yield ORACLE, _arranged(lists, {mode: _by_key(lists, key) for mode, key in keys.items()})
-    yield REVERSED, _arranged(lists, {mode: _by_key(lists, UNWANTED - key) for mode, key in keys.items()})
+    shuffled = _shuffled(tuple(np.bincount(lists.queries, minlength=len(lists.bases)).tolist()), len(modes))
+    ranks = {
+        mode: np.concatenate([[lists.ranks], shuffled[step], [_by_key(lists, key), _by_key(lists, UNWANTED - key)]])
+        for step, (mode, key) in enumerate(keys.items())
+    }
+    return Orders(lists, (BLIND, *[RANDOM] * PERMUTATIONS, ORACLE, REVERSED), ranks)
+
+
+@functools.lru_cache(maxsize=16)  # runs whose lists are of the same lengths are shuffled alike
+def _shuffled(lengths: tuple[int, ...], modes: int) -> np.ndarray:
+    """(modes, PERMUTATIONS, n) int32: new ranks of the lines of lists of these lengths."""
+    queries = np.repeat(np.arange(len(lengths)), lengths)
+    ranks = np.empty((modes, PERMUTATIONS, len(queries)), np.int32)
+    generator = np.random.default_rng(SEED)
+    for permutation in range(PERMUTATIONS):
+        for mode in range(modes):
+            # one key sorts by query, then at random
+            ranks[mode, permutation] = _ranks(queries, np.argsort(queries + generator.random(len(queries))))
+    return ranks
 
 
 def _by_key(lists: BaseLists, key: np.ndarray) -> np.ndarray:
-    return np.lexsort((lists.ranks, key, lists.queries))
+    return _ranks(lists.queries, np.lexsort((lists.ranks, key, lists.queries)))
+
+
+def _ranks(queries: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """(n,) int64: the rank of each line; queries  sorted, and the order sorts by them first."""
+    lengths = np.bincount(queries)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+    return ranks
 
 
 def _wishes(lists: BaseLists, qrels: Qrels, mode: str, modes: Modes) -> np.ndarray:
@@ -107,14 +147,3 @@ def _relevant(lists: BaseLists, qrels: Qrels, mode: str) -> np.ndarray:
     rows = (qrels.relevance > 0) & (queries >= 0) & (docs >= 0)
     width = len(lists.doc_ids)
     return np.isin(lists.queries * width + lists.docs, queries[rows] * width + docs[rows])
-
-
-def _arranged(lists: BaseLists, orders: dict[str, np.ndarray | slice]) -> Run:
-    """A run with these orders of the lines in each mode; scores are 1 / rank, alike in every list."""
-    count = len(lists.bases)
-    return Run(
-        tuple(join_mode(base, mode) for mode in orders for base in lists.bases),
-        np.concatenate([lists.queries + step * count for step in range(len(orders))]).astype(np.int32),
-        Ids(lists.doc_ids, np.concatenate([lists.docs[order] for order in orders.values()]).astype(np.int32)),
-        np.tile(1 / lists.ranks, len(orders)),
-    )

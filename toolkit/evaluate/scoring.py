@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -13,10 +14,13 @@ from toolkit import measures as tandem
 from toolkit import registry
 from toolkit.core.modes import Modes
 from toolkit.core.progress import progress
+from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import AVERAGE, PAIRED, Score
+from toolkit.core.weak_cache import once_per_object
 from toolkit.evaluate.judgments import Judgments, Part
-from toolkit.evaluate.references import RANDOM, reference_runs
+from toolkit.evaluate.reference_values import evaluate_references
+from toolkit.evaluate.references import RANDOM
 from toolkit.measures.compute import function_of
 
 SCORE = "Score"  # each group's own first measure, where groups have measures of their own
@@ -51,8 +55,18 @@ class MeasureSet:
 
     def values(self, run: Run, part: Part) -> list[tandem.MeasureValues]:
         """One run against one part."""
-        lines = own_queries(run, part)
-        computed = tandem.evaluate(self.of(part), lines, part.qrels, groups=part.cores, missing=self.missing)
+        known = _known_values(run).setdefault(part.qrels, {})
+        keys = {measure: (measure, self.missing) for measure in self.of(part)}
+        # of other core queries, the minimum over them is another
+        wanted = [m for m, key in keys.items() if key not in known or known[key][0] is not part.cores]
+        if wanted:
+            lines = own_queries(run, part)
+            computed = tandem.evaluate(wanted, lines, part.qrels, groups=part.cores, missing=self.missing)
+            known |= {keys[m]: (part.cores, [values for values in computed if values.measure == m]) for m in wanted}
+        return self.only_shown([values for key in keys.values() for values in known[key][1]])
+
+    def only_shown(self, computed: Sequence[tandem.MeasureValues]) -> list[tandem.MeasureValues]:
+        """Those of the modes that are shown."""
         return [values for values in computed if not self.shown or values.mode in (*self.shown, PAIRED)]
 
     def rows(self, name: str, part: Part, values_of_measures: Sequence[tandem.MeasureValues]) -> Iterator[Score]:
@@ -67,6 +81,12 @@ class MeasureSet:
                 pooled += values.values.tolist() if values.mode in self.together else []
             if pooled:
                 yield Score(name, part.group, TOGETHER, measure, math.fsum(pooled) / len(pooled), len(pooled))
+
+
+@once_per_object
+def _known_values(run: Run) -> WeakKeyDictionary[Qrels, dict]:
+    """qrels -> (measure, missing) -> core queries and values: tables, tests and pages ask for the same numbers."""
+    return WeakKeyDictionary()
 
 
 def is_ranked(measure: str, mode: str, modes: Modes) -> bool:
@@ -107,9 +127,10 @@ def score_references(run: Run, judgments: Judgments, chosen: MeasureSet, suffix:
     samples: dict[tuple[str, int], list[Score]] = {}
     with progress("references", len(judgments.parts), "groups") as advance:
         for part in judgments.parts:
-            arranged = reference_runs(own_queries(run, part), part.qrels, judgments.modes)
-            for number, (reference, lists) in enumerate(arranged):
-                rows = chosen.rows(f"{reference}{suffix}", part, chosen.values(lists, part))
+            own = own_queries(run, part)
+            evaluated = evaluate_references(own, part, judgments.modes, chosen.of(part), chosen.missing)
+            for number, (reference, values) in enumerate(evaluated):
+                rows = chosen.rows(f"{reference}{suffix}", part, chosen.only_shown(values))
                 samples.setdefault((reference, number), []).extend(rows)
             advance()
     tables: dict[str, list[list[Score]]] = {}

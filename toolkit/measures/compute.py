@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -75,6 +75,12 @@ class Joined:
         if base not in self.groups:
             raise ToolkitError(f"query {base} has no core query", "groups must name one for every judged query")
         return join_mode(self.groups[base], mode)
+
+    def groups_of(self, query_ids: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
+        """The core queries with their modes, in order of first appearance; and (n,) int64, which of them each query is of."""
+        code: dict[str, int] = {}
+        codes = np.array([code.setdefault(self.group(query_id), len(code)) for query_id in query_ids], np.int64)
+        return tuple(code), codes
 
     @property
     def without_group(self) -> bool:
@@ -152,13 +158,12 @@ def _minimum_of_groups(joined: Joined, of: PerQuery) -> PerQuery:
 
     A group is absent where any of its queries is; where absent queries are left out, where all are.
     """
-    code: dict[str, int] = {}
-    codes = np.array([code.setdefault(joined.group(query_id), len(code)) for query_id in of.query_ids], np.int64)
-    lowest = np.full(len(code), np.inf)
+    names, codes = joined.groups_of(of.query_ids)
+    lowest = np.full(len(names), np.inf)
     np.minimum.at(lowest, codes, np.where(of.absent & joined.skip_absent, np.inf, of.values))
-    absences = np.bincount(codes, of.absent, minlength=len(code))
-    absent = absences == np.bincount(codes, minlength=len(code)) if joined.skip_absent else absences > 0
-    return PerQuery(tuple(code), lowest, absent)
+    absences = np.bincount(codes, of.absent, minlength=len(names))
+    absent = absences == np.bincount(codes, minlength=len(names)) if joined.skip_absent else absences > 0
+    return PerQuery(names, lowest, absent)
 
 
 PLAIN = {

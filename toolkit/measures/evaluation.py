@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from toolkit.formats.conversion import as_qrels, as_run
 from toolkit.measures.compute import Joined, PerQuery, compute
 from toolkit.measures.definitions import parse_all
 from toolkit.measures.ir_measures_adapter import values_by_ir_measures
-from toolkit.measures.providers import FAST, OURS
+from toolkit.measures.providers import is_ours
 
 MISSING = ("worst", "skip", "error")
 
@@ -61,33 +62,49 @@ def evaluate(
     assert missing in MISSING, missing
     parsed = parse_all(measures)
     joined = Joined(as_run(run), as_qrels(qrels), groups, skip_absent=missing == "skip")
-    others = [measure for measure in parsed if not (OURS.supports(measure) or FAST.supports(measure))]
+    others = [measure for measure in parsed if not is_ours(measure)]
     computed = values_by_ir_measures(others, joined) if others else {}
     results = []
     for measure in parsed:
         result = computed[measure] if measure in computed else compute(joined, measure)
         if missing == "error" and result.absent.any():
             _refuse_absent(joined.run, measure, np.array(result.query_ids, object)[result.absent])
-        counted = ~np.isnan(result.values) & ~(result.absent & (missing == "skip"))
-        results += _by_mode(measure, result, counted, joined.modes)
+        results += by_mode(measure, result, joined.modes, missing)
     return results
 
 
-def _by_mode(measure: Measure, result: PerQuery, counted: np.ndarray, modes: Modes) -> list[MeasureValues]:
-    if registry.measure(measure.NAME).over == PAIRED:
-        split = [(query_id, PAIRED) for query_id in result.query_ids]
-    else:
-        split = [modes.split(query_id) for query_id in result.query_ids]
+def by_mode(measure: Measure, result: PerQuery, modes: Modes, missing: str) -> list[MeasureValues]:
+    """What was computed, mode by mode, without the queries that have no value and those that are skipped."""
+    paired = registry.measure(measure.NAME).over == PAIRED
+    counted = ~np.isnan(result.values) & ~(result.absent & (missing == "skip"))
     results = []
-    for mode in sorted({mode for _, mode in split}, key=modes.place):
-        rows = [row for row, (_, split_off) in enumerate(split) if split_off == mode and counted[row]]
+    for mode, rows, query_ids in _modes_of(result.query_ids, None if paired else tuple(modes.items())):
+        if not counted[rows].all():
+            query_ids = tuple(query_id for query_id, counts in zip(query_ids, counted[rows], strict=True) if counts)
+            rows = rows[counted[rows]]
         values = result.values[rows]
-        query_ids = tuple(split[row][0] for row in rows)
-        results.append(MeasureValues(str(measure), mode, query_ids, values, _aggregate(measure, values.tolist())))
+        results.append(MeasureValues(str(measure), mode, query_ids, values, aggregate(measure, values.tolist())))
     return results
 
 
-def _aggregate(measure: Measure, values: Sequence[float]) -> float:
+@functools.lru_cache(maxsize=128)  # many runs are evaluated against the same judgments
+def _modes_of(
+    query_ids: tuple[str, ...], roles: tuple[tuple[str, str], ...] | None
+) -> list[tuple[str, np.ndarray, tuple[str, ...]]]:
+    """Each mode, the rows of its queries, and their ids without it; roles  of the modes, None where the ids are without."""
+    if roles is None:
+        return [(PAIRED, np.arange(len(query_ids)), query_ids)] if query_ids else []
+    modes = Modes(roles)
+    of_mode: dict[str, list[tuple[int, str]]] = {}
+    for row, query_id in enumerate(query_ids):
+        base, mode = modes.split(query_id)
+        of_mode.setdefault(mode, []).append((row, base))
+    ordered = sorted(of_mode, key=modes.place)
+    return [(mode, np.array([row for row, _ in of_mode[mode]]), tuple(base for _, base in of_mode[mode])) for mode in ordered]
+
+
+def aggregate(measure: Measure, values: Sequence[float]) -> float:
+    """What a measure makes of the values of all queries."""
     aggregator = measure.aggregator()
     if isinstance(aggregator, MeanAgg):
         # exact, so that the order of queries does not change the last digit

@@ -12,6 +12,7 @@ from toolkit.core.columns import lookup, text_order, to_arrow
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
+from toolkit.core.weak_cache import once_per_object
 
 if TYPE_CHECKING:
     import pyarrow
@@ -108,8 +109,14 @@ class Positions:
         """(queries,) bool: the run has no line at all for the query."""
         return self.lengths == 0
 
+    def at(self, located: Located) -> Positions:
+        """The same judgments in another run."""
+        return replace(self, **located._asdict())
+
     def documents(self) -> Positions:
         """One row a (query, document): its highest label over the subtopics, as for measures that know none."""
+        if _starts(self.queries, self.docs).all():
+            return self
         best = np.lexsort((-self.relevance, self.docs, self.queries))
         # back in the order of ids: sums do not depend on which document came first in the file
         return self._rows(np.sort(best[_starts(self.queries[best], self.docs[best])]))
@@ -145,21 +152,22 @@ def positions(run: Run, qrels: Qrels, ties: str = "trec") -> Positions:
 
     ties  `trec` or `file`, as in `Run.order`
     """
-    located = locate(run, qrels.query_ids, qrels.queries, qrels.doc_ids, qrels.docs, ties)
-    rows = Positions(
-        qrels.query_ids,
-        qrels.queries.astype(np.int64),
-        qrels.docs.astype(np.int64),
-        qrels.subtopics.astype(np.int64),
-        qrels.relevance,
-        *located,
-        qrels.iterations,
-        qrels.weights,
-    )
+    rows = judgments(qrels)
+    return rows.at(locate(run, qrels.query_ids, rows.queries, qrels.doc_ids, rows.docs, ties))
+
+
+@once_per_object
+def judgments(qrels: Qrels) -> Positions:
+    """The rows of `positions` before any run is known: every document missing, every query absent."""
+    queries, docs, subtopics = (getattr(qrels, name).astype(np.int64) for name in ("queries", "docs", "subtopics"))
     # sums over rows do not depend on the order of the qrels' lines in their last digit
-    by_id = text_order(qrels.doc_ids)[rows.docs]
-    order = np.lexsort((rows.subtopics, by_id, rows.queries))
-    return rows._rows(order[_starts(rows.queries[order], rows.docs[order], rows.subtopics[order])])
+    order = np.lexsort((subtopics, text_order(qrels.doc_ids)[docs], queries))
+    rows = order[_starts(queries[order], docs[order], subtopics[order])]
+    nowhere = Located(
+        np.ones(len(rows), np.int64), np.zeros(len(rows)), np.ones(len(rows), bool), np.zeros(len(qrels.query_ids), np.int64)
+    )
+    columns = (column[rows] for column in (queries, docs, subtopics, qrels.relevance))
+    return Positions(qrels.query_ids, *columns, *nowhere, qrels.iterations, qrels.weights)
 
 
 def _starts(*columns: np.ndarray) -> np.ndarray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.core.modes import Modes, join_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
-from toolkit.measures.join import locate
+from toolkit.core.weak_cache import once_per_object
+from toolkit.measures.join import Located, locate
 from toolkit.registry import modes_of
 
 BASE, CHANGED, REVERSED = ROLES = (0, 1, 2)  # the places of `core.modes.ROLES`
@@ -45,6 +47,17 @@ class Pairs:
     lengths: np.ndarray
     relevant: np.ndarray
     unpaired: tuple[str, ...]
+
+    @cached_property
+    def all_ids(self) -> list[str]:
+        """The query ids with their modes, role by role, in the order of `query_ids`; empty for a mode that one lacks."""
+        named = list(zip(self.query_ids, self.modes, strict=True))
+        return [join_mode(base, names[role]) if names[role] else "" for role in ROLES for base, names in named]
+
+    def at(self, located: Located) -> Pairs:
+        """The same documents in another run; located  those of `all_ids`, a row a role and document."""
+        columns = zip(Located._fields, located, strict=True)
+        return replace(self, **{name: column.reshape(len(ROLES), -1).T for name, column in columns})
 
     def absent(self, *roles: int) -> np.ndarray:
         """(queries,) bool: the run has no line at all for the query in at least one of these modes."""
@@ -99,6 +112,15 @@ def _complete(judged: Sequence[str], modes: Modes) -> tuple[str, ...]:
 
 def pairs(run: Run, qrels: Qrels, ties: str = "trec") -> Pairs:
     """Follow each document that is relevant in a base mode through the modes of its query."""
+    rows, docs = followed(qrels)
+    # one search for all modes: code c of role r is query r * len(query_ids) + c
+    queries = np.concatenate([rows.queries + role * len(rows.query_ids) for role in ROLES])
+    return rows.at(locate(run, rows.all_ids, queries, qrels.doc_ids, np.tile(docs, len(ROLES)), ties))
+
+
+@once_per_object
+def followed(qrels: Qrels) -> tuple[Pairs, np.ndarray]:
+    """The documents of `pairs` before any run is known, all of them missing; and their codes in the qrels: (n,) int64."""
     known = modes_of(qrels)
     judged = judged_modes(qrels.query_ids, known)
     bases = tuple(base for base, roles in judged.items() if roles[BASE] and roles[CHANGED])
@@ -106,22 +128,21 @@ def pairs(run: Run, qrels: Qrels, ties: str = "trec") -> Pairs:
     known = known.only(mode for roles in judged.values() for mode in roles)
     modes = tuple(_complete(judged[base], known) for base in bases)
     queries, docs, gold = _relevant(qrels, [[join_mode(base, mode) for mode in judged[base]] for base in bases])
-
-    # one search for all modes: code c of role r is query r * len(bases) + c
-    named = list(zip(bases, modes, strict=True))
-    query_ids = [join_mode(base, names[role]) if names[role] else "" for role in ROLES for base, names in named]
-    all_queries = np.concatenate([queries + role * len(bases) for role in ROLES])
-    located = locate(run, query_ids, all_queries, qrels.doc_ids, np.tile(docs, len(ROLES)), ties)
-    return Pairs(
+    shape = (len(docs), len(ROLES))
+    rows = Pairs(
         bases,
         modes,
         queries,
         qrels.doc_ids.take(to_arrow(docs)).to_pylist(),
         gold,
-        *(column.reshape(len(ROLES), -1).T for column in located),
+        ranks=np.ones(shape, np.int64),
+        scores=np.zeros(shape),
+        missing=np.ones(shape, bool),
+        lengths=np.zeros((len(bases), len(ROLES)), np.int64),
         relevant=np.bincount(queries, minlength=len(bases)),
         unpaired=tuple(base for base, roles in judged.items() if not (roles[BASE] and roles[CHANGED])),
     )
+    return rows, docs
 
 
 def _relevant(qrels: Qrels, judged: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -121,4 +121,11 @@ class TandemProvider(providers.Provider):
 
 FAST = providers.register(FastProvider())
 OURS = providers.register(TandemProvider())
+
+
+def is_ours(measure: Measure) -> bool:
+    """Whether it is computed here, by columns; the others are left to ir_measures' providers."""
+    return OURS.supports(measure) or FAST.supports(measure)
+
+
 ir_measures.DefaultPipeline.providers.insert(0, OURS)

@@ -19,7 +19,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.evaluate.judgments import Judgments, Part
-from toolkit.evaluate.scoring import own_queries
+from toolkit.evaluate.scoring import MeasureSet, own_queries
 from toolkit.texts import Texts
 
 TOP = 20  # documents of each list
@@ -93,9 +93,10 @@ def browse(
     place: dict[int, str] = {}  # document of a list -> a group that has it
     questions: list[Question] = []
     columns: dict[tuple[str, str], None] = {}
+    chosen = MeasureSet(tuple(measures), missing=missing)
     for part in judgments.parts:
         part_runs = [own_queries(run, part) for run in runs]
-        values = [_values(run, part, measures, missing) for run in part_runs]
+        values = [_values(run, part, chosen) for run in runs]
         columns |= dict.fromkeys(key for row in values for key in row)
         of_part = list(_questions(part, part_runs, values, known, codes))
         for code in (
@@ -115,11 +116,10 @@ def finder(judgments: Judgments, topics: TopicSet, texts: Texts) -> Find:
     return lambda group, doc_ids: texts(groups.get(group, group)).find(doc_ids)
 
 
-def _values(run: Run, part: Part, measures: Sequence[str], missing: str) -> Values:
-    results = tandem.evaluate(measures, run, part.qrels, groups=part.cores, missing=missing)
+def _values(run: Run, part: Part, chosen: MeasureSet) -> Values:
     return {
         (result.measure, result.mode): dict(zip(result.query_ids, result.values.tolist(), strict=True))
-        for result in results
+        for result in chosen.values(run, part)
         if result.query_ids
     }
 

@@ -20,6 +20,7 @@ from toolkit.evaluate.evaluation import Evaluation, prepare
 from toolkit.evaluate.judgments import from_benchmark
 from toolkit.evaluate.references import is_reference
 from toolkit.evaluate.run_inputs import Source, as_sources, load_runs
+from toolkit.evaluate.scoring import score
 from toolkit.evaluate.stance import by_stance, contested_questions, read_stances
 from toolkit.provenance import NamedRun, Recorded, run_names, system_name
 from toolkit.report.differences import with_baseline
@@ -118,12 +119,13 @@ def _model_of(
 ) -> ReportModel:
     judgments = evaluation.judgments
     scores = evaluation.scores(measures, by_query=True, references=evaluation.has_references, missing=missing)
-    judged = _by_run(evaluation.scores([JUDGED], missing=missing).rows)
+    share = evaluation.measure_set([JUDGED], missing)
+    judged = {run.tag: score(run, judgments, share) for run in evaluation.runs}
     records = _records(sources, evaluation.runs)
     rows = _by_run(scores.rows)
     names = run_names([NamedRun(run.tag, run.source, records[run.tag]) for run in evaluation.runs])
     runs = [
-        _facts(name, run, records[run.tag], rows[run.tag], judged[run.tag][run.tag])
+        _facts(name, run, records[run.tag], rows[run.tag], judged[run.tag])
         for name, run in zip(names, evaluation.runs, strict=True)
     ]
     order = list(headings())

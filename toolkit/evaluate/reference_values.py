@@ -1,0 +1,165 @@
+"""All references of a run evaluated together: from the judged documents' places alone, whatever the length of the lists."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from ir_measures.measures import Measure
+
+from toolkit.core.columns import lookup, to_arrow
+from toolkit.core.modes import Modes, join_mode
+from toolkit.core.qrels import Qrels
+from toolkit.core.runs import Run
+from toolkit.core.weak_cache import once_per_object
+from toolkit.evaluate.judgments import Part
+from toolkit.evaluate.references import PERMUTATIONS, Orders, references
+from toolkit.measures import compute, parse_all
+from toolkit.measures.evaluation import MeasureValues, aggregate, by_mode, evaluate
+from toolkit.measures.join import Located, Positions, judgments
+from toolkit.measures.pairs import ROLES, Pairs, followed
+from toolkit.measures.providers import is_ours
+
+COPIES = 3 + PERMUTATIONS
+
+
+class Joined(compute.Joined):
+    """All references of a run, joined with the judgments as one run: query `q` of reference 3 is `3<tab>q`.
+
+    Only where judged documents stand is looked at; of the other lines there may be millions.
+    """
+
+    def __init__(self, orders: Orders, qrels: Qrels, groups: Mapping[str, str] | None, *, skip_absent: bool):
+        super().__init__(Run.from_rows(()), qrels, groups, skip_absent=skip_absent)
+        self.orders = orders
+
+    def positions(self, ties: str) -> Positions:
+        """Where each judgment's document stands in each reference."""
+        rows, copies = judgments(self.qrels), _copied_judgments(self.qrels)
+        return self._once("positions", "", lambda: copies.at(self._locate(rows.query_ids, rows.queries, rows.docs)))
+
+    def documents(self, ties: str) -> Positions:
+        """The same, a row a (query, document)."""
+        return super().documents("")
+
+    def pairs(self, ties: str) -> Pairs:
+        """Documents followed through the modes of each reference."""
+        return self._once("pairs", "", self._pairs)
+
+    def _pairs(self) -> Pairs:
+        rows, docs = followed(self.qrels)
+        queries = np.concatenate([rows.queries + role * len(rows.query_ids) for role in ROLES])
+        located = self._locate(rows.all_ids, queries, np.tile(docs, len(ROLES)))
+        # by reference, role, document -> by role, reference, document
+        parts = (column.reshape(COPIES, len(ROLES), -1).swapaxes(0, 1).reshape(-1) for column in located)
+        return _copied_pairs(self.qrels).at(Located(*parts))
+
+    def groups_of(self, query_ids: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
+        """The core queries of each reference; query_ids  those of `positions`."""
+        names, codes = super().groups_of(self.qrels.query_ids)
+        return _copied_ids(names), np.concatenate([codes + copy * len(names) for copy in range(COPIES)])
+
+    def group(self, query_id: str) -> str:
+        """The core query of one."""
+        copy, tab, query_id = query_id.rpartition("\t")
+        return copy + tab + super().group(query_id)
+
+    def _locate(self, query_ids: Sequence[str], queries: np.ndarray, docs: np.ndarray) -> Located:
+        """`measures.join.locate` in each reference, one after the other; queries, docs  codes in `query_ids` and the qrels."""
+        lists, width = self.orders.lists, len(self.orders.lists.doc_ids)
+        known = {join_mode(base, mode): (code, mode) for mode in self.orders.ranks for code, base in enumerate(lists.bases)}
+        bases = np.array([known.get(query_id, (-1, ""))[0] for query_id in query_ids], np.int64)
+        modes = np.array([known.get(query_id, (-1, ""))[1] for query_id in query_ids])
+        docs = lookup(self.qrels.doc_ids, lists.doc_ids)[docs]
+        findable = (bases[queries] >= 0) & (docs >= 0)
+        keys = np.where(findable, bases[queries] * width + docs, -1)
+        lines = lookup(to_arrow(keys), to_arrow(lists.queries * width + lists.docs))
+        missing = lines < 0
+        lengths = np.append(np.bincount(lists.queries, minlength=len(lists.bases)), 0)[bases]
+        ranks = np.tile(lengths[queries] + 1, (COPIES, 1))
+        scores = np.zeros(ranks.shape)
+        for mode, of_mode in self.orders.ranks.items():
+            rows = np.flatnonzero(~missing & (modes[queries] == mode))
+            ranks[:, rows] = of_mode[:, lines[rows]]
+            scores[:, rows] = 1 / ranks[:, rows]
+        return Located(ranks.reshape(-1), scores.reshape(-1), np.tile(missing, COPIES), np.tile(lengths, COPIES))
+
+
+def _copied_ids(query_ids: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{copy}\t{query_id}" for copy in range(COPIES) for query_id in query_ids)
+
+
+def _copied_codes(codes: np.ndarray, count: int) -> np.ndarray:
+    """codes below `count`, again and again, each time those after the last."""
+    return (codes + count * np.arange(COPIES)[:, None]).reshape(-1)
+
+
+@once_per_object
+def _copied_judgments(qrels: Qrels) -> Positions:
+    rows = judgments(qrels)
+    return replace(
+        rows,
+        query_ids=_copied_ids(rows.query_ids),
+        queries=_copied_codes(rows.queries, len(rows.query_ids)),
+        **{name: np.tile(getattr(rows, name), COPIES) for name in ("docs", "subtopics", "relevance")},
+        weights={
+            (f"{copy}\t{query_id}", subtopic): weight
+            for copy in range(COPIES)
+            for (query_id, subtopic), weight in rows.weights.items()
+        },
+    )
+
+
+@once_per_object
+def _copied_pairs(qrels: Qrels) -> Pairs:
+    rows, _ = followed(qrels)
+    return replace(
+        rows,
+        query_ids=_copied_ids(rows.query_ids),
+        modes=rows.modes * COPIES,
+        queries=_copied_codes(rows.queries, len(rows.query_ids)),
+        doc_ids=list(rows.doc_ids) * COPIES,
+        **{name: np.tile(getattr(rows, name), COPIES) for name in ("gold", "relevant")},
+        unpaired=_copied_ids(rows.unpaired),
+    )
+
+
+def evaluate_references(
+    run: Run, part: Part, modes: Modes, measures: Sequence[str], missing: str
+) -> list[tuple[str, list[MeasureValues]]]:
+    """The name of each reference and its values, in the order of measures and modes; `random` comes `PERMUTATIONS` times."""
+    orders = references(run, part.qrels, modes)
+    joined = Joined(orders, part.qrels, part.cores, skip_absent=missing == "skip")
+    found: list[list[MeasureValues]] = [[] for _ in orders.names]
+    for measure in parse_all(measures):
+        if is_ours(measure):
+            of_all = by_mode(measure, compute.compute(joined, measure), joined.modes, missing)
+            together = [_by_copy(measure, values) for values in of_all]
+            values = [list(of_copy) for of_copy in zip(*together, strict=True)] or [[] for _ in orders.names]
+        else:  # other providers read whole runs
+            values = [evaluate(measure, each, part.qrels, groups=part.cores, missing=missing) for each in orders.runs()]
+        for own, more in zip(found, values, strict=True):
+            own += more
+    return list(zip(orders.names, found, strict=True))
+
+
+def _by_copy(measure: Measure, values: MeasureValues) -> list[MeasureValues]:
+    columns = [(query_ids, values.values[rows]) for rows, query_ids in _copies_of(values.query_ids)]
+    return [
+        MeasureValues(values.measure, values.mode, query_ids, column, aggregate(measure, column.tolist()))
+        for query_ids, column in columns
+    ]
+
+
+@functools.lru_cache(maxsize=128)
+def _copies_of(query_ids: tuple[str, ...]) -> list[tuple[np.ndarray, tuple[str, ...]]]:
+    """The rows of each reference, and their query ids."""
+    rows: list[list[int]] = [[] for _ in range(COPIES)]
+    names: list[list[str]] = [[] for _ in range(COPIES)]
+    for row, query_id in enumerate(query_ids):
+        copy, _, name = query_id.partition("\t")
+        rows[int(copy)].append(row)
+        names[int(copy)].append(name)
+    return [(np.array(of_copy, np.int64), tuple(own)) for of_copy, own in zip(rows, names, strict=True)]
