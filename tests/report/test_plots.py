@@ -28,9 +28,10 @@ from toolkit.report.run_facts import Cost
 
 PLOT = {plot.name: plot for plot in PLOTS}
 HOSTILE = ("_$\\frac{1$<b>&\"'", "x" * 60 + "1" + "x" * 60)
+ARGUMENT = {"tradeoff", "rank-slopes", "query-slopes"}
 BENCHMARKS = {
-    "infosearch-mini-audience": {"intervals", "wise-surface", "wise-reward", "histograms"},
-    "mfollowir-mini": {"radar", "intervals", "heatmap", "histograms"},
+    "infosearch-mini-audience": {*ARGUMENT, "intervals", "wise-surface", "wise-reward", "histograms"},
+    "mfollowir-mini": {*ARGUMENT, "radar", "intervals", "heatmap", "histograms"},
     "instructir-mini": {"intervals", "paraphrases"},
     "instructir-mini-paraphrases": {"intervals"},
     "berds-mini": {"mrecall", "coverage", "stance"},

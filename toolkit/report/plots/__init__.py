@@ -9,14 +9,19 @@ from toolkit.report.plots.intervals import INTERVALS
 from toolkit.report.plots.paraphrases import PARAPHRASES
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.radar import RADAR
+from toolkit.report.plots.rank_slopes import QUERY_SLOPES, RANK_SLOPES
 from toolkit.report.plots.size import SIZE
 from toolkit.report.plots.stance_bars import LEANS, STANCES
 from toolkit.report.plots.surface import WISE_REWARD, WISE_SURFACE
+from toolkit.report.plots.tradeoff import TRADEOFF
 
 __all__ = ["PLOTS", "Drawn", "Plot"]
 
 # in the order of a page
 PLOTS: tuple[Plot, ...] = (
+    TRADEOFF,
+    RANK_SLOPES,
+    QUERY_SLOPES,
     RADAR,
     INTERVALS,
     PARAPHRASES,
