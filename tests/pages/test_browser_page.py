@@ -1,7 +1,9 @@
 """The page of a comparison in real Chromium: what it shows, what clicks do, and that texts stay texts."""
 
 import base64
+import csv
 import gzip
+import io
 import json
 import sys
 from pathlib import Path
@@ -12,11 +14,13 @@ from chromium import needs_chromium, wait
 from command import tandem
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selenium.webdriver.common.keys import Keys
 
 import tandem_ir
 from toolkit.core.documents import Doc
 from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.resources import shipped
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.diff.compare_runs import load, page
@@ -25,6 +29,7 @@ from toolkit.pages import Browsed, Question, browse, browsers, render
 from toolkit.pages import page as frame_of
 
 MODES = ("ori", "ins", "rev")
+BASELINES = shipped("runs", "baselines")
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">&amp;\u2028'\""
 
 
@@ -68,9 +73,39 @@ def hostile_page(folder: Path) -> Path:
     return path
 
 
+ROWS = """
+  return [...document.querySelectorAll(".queries > tbody > tr:not(.detail)")].map((row) => [
+    row.dataset.query, ...[...row.querySelectorAll("td")].map((cell) => cell.innerText.replace(/\\s+/g, " "))]);
+"""
+
+
+def mini_page(folder: Path, benchmark: str = "infosearch-mini", runs: int = 2) -> Path:
+    """The page of a mini's registered runs; of as many as are wanted, in which documents are shuffled."""
+    if runs == 2 and benchmark == "infosearch-mini":
+        given = load(
+            {name: BASELINES / f"{benchmark}.{name}.v1.trec.gz" for name in ("bm25", "bm25+rules")}, benchmark=benchmark
+        )
+    else:
+        judged = tandem_ir.load(benchmark)
+        rng = np.random.default_rng(0)
+        made = {}
+        for number in range(runs):
+            rows = {}
+            for group in judged.groups:
+                doc_ids = [doc.doc_id for doc in judged.docs(group)]
+                for mode in judged.spec.modes:
+                    for topic in judged.topics(group, mode):
+                        rows[topic.query_id] = {doc: 1 / rank for rank, doc in enumerate(rng.permutation(doc_ids)[:30], 1)}
+            made[f"shuffled {number}"] = Run.from_dict(rows, tag=f"shuffled {number}")
+        given = load(made, benchmark=benchmark)
+    path = folder / "mini.html"
+    path.write_text(page(given, benchmark=benchmark), encoding="utf-8")
+    return path
+
+
 def rows_shown(chrome):
-    rows = chrome.find_elements("css selector", ".queries tbody tr:not(.detail)")
-    return [[cell.text for cell in row.find_elements("tag name", "td")] for row in rows if row.is_displayed()]
+    """Of each row: the query's id, and the text of its cells of numbers."""
+    return chrome.execute_script(ROWS)
 
 
 @needs_chromium
@@ -89,11 +124,13 @@ def test_the_numbers_are_those_of_evaluate(chrome, compared):
         option.click()
         measure, _, mode = option.text.partition(" ")
         mode = mode or "paired"
-        shown = {row[0]: row[3:5] for row in rows_shown(chrome)}
+        measure = measure.replace("p-MRR", "pMRR")
+        shown = {row[0]: list(map(float, row[1:3])) for row in rows_shown(chrome)}
         for place, run in enumerate(made):
             scores = tandem_ir.evaluate(run, benchmark="infosearch-mini-audience", measures=[measure], by_query=True)
-            wanted = {row.query_id: f"{row.value:.4f}" for row in scores.rows if row.query_id and row.mode == mode}
-            assert {query_id: values[place] for query_id, values in shown.items()} == wanted
+            wanted = {row.query_id: row.value for row in scores.rows if row.query_id and row.mode == mode}
+            # rounded to four decimals in the page, and to three where it shows them
+            assert {query_id: values[place] for query_id, values in shown.items()} == pytest.approx(wanted, abs=0.00056)
 
 
 @needs_chromium
@@ -101,43 +138,265 @@ def test_a_click_on_a_heading_sorts_and_the_filter_filters(chrome, compared):
     chrome.get(compared[0].as_uri())
     heading = chrome.find_element("css selector", "th[data-key='run0'] button")
     heading.click()
-    falling = [float(row[3]) for row in rows_shown(chrome)]
+    falling = [float(row[1]) for row in rows_shown(chrome)]
     assert falling == sorted(falling, reverse=True)
     heading.click()
-    assert [float(row[3]) for row in rows_shown(chrome)] == sorted(falling)
+    assert [float(row[1]) for row in rows_shown(chrome)] == sorted(falling)
     chrome.find_element("css selector", ".filter").send_keys("mrna vaccines")
     assert {row[0] for row in rows_shown(chrome)} == {"audience-001-1", "audience-001-2"}
     assert chrome.find_element("css selector", ".count").text == "2 of 12 queries"
 
 
+def opened(chrome, query):
+    """The opened query, by a search for it and the keyboard."""
+    chrome.find_element("css selector", ".filter").send_keys(query)
+    chrome.find_element("css selector", ".queries .open").send_keys("\n")
+    return wait(chrome, lambda: chrome.find_elements("css selector", ".opened"))[0]
+
+
+def ranks_shown(chrome):
+    rows = chrome.find_elements("css selector", ".judged tbody tr")
+    return [
+        [row.find_element("tag name", "th").text, *(each.text for each in row.find_elements("tag name", "td"))] for row in rows
+    ]
+
+
 @needs_chromium
-def test_a_query_opens_its_rankings_in_all_modes_and_a_document_its_text(chrome, compared):
+def test_a_query_opens_its_rankings_between_runs_and_between_modes(chrome, compared):
     chrome.get(compared[0].as_uri())
-    chrome.find_element("css selector", ".filter").send_keys("audience-001-1")
-    chrome.find_element("css selector", "tbody tr:not([hidden]) button").send_keys("\n")  # by the keyboard
-    modes = wait(chrome, lambda: chrome.find_elements("css selector", ".mode"))
-    assert [mode.find_element("tag name", "h3").text for mode in modes] == ["ori", "ins", "rev"]
-    assert all(len(mode.find_elements("css selector", "ol")) == 2 for mode in modes)
+    found = opened(chrome, "audience-001-1")
     own = tandem_ir.load("infosearch-mini")
+    doc_ids = [doc.doc_id for doc in own.docs("audience")]
     gold = "audience-021"
-    rank = [doc.doc_id for doc in own.docs("audience")].index(gold) + 1
-    assert f"{gold} gold, label 1: ranks {rank} / {48 - rank + 1}" in modes[1].text
-    first = modes[0].find_element("css selector", "ol li")
-    first.find_element("tag name", "button").click()
-    text = next(doc.contents for doc in own.docs("audience") if doc.doc_id == first.text.split()[0])
-    assert first.find_element("css selector", ".text").text.split() == text[:300].split()
+    rank = doc_ids.index(gold) + 1
+    assert [each.text for each in chrome.find_elements("css selector", ".judged thead th")[2:]] == ["up", "up \u2192 down"]
+    first = ranks_shown(chrome)[0]
+    assert first[:1] + first[2:] == [gold, str(rank), f"{rank} \u2192 {48 - rank + 1} {'▼' if rank < 25 else '▲'}"]
+    assert first[1].startswith("gold")
+    assert [head.text.split()[0] for head in found.find_elements("css selector", ".lists h4")] == ["up", "down"]
+    found.find_element("xpath", ".//button[text()='down']").click()  # the modes of one run, beside each other
+    assert [each.text for each in chrome.find_elements("css selector", ".judged thead th")[2:]] == [
+        "ori",
+        "ori \u2192 ins",
+        "ori \u2192 rev",
+    ]
+    assert ranks_shown(chrome)[0][2:] == [str(48 - rank + 1), *2 * [f"{48 - rank + 1} ="]]
+    assert [head.text.split()[0] for head in found.find_elements("css selector", ".lists h4")] == ["ori", "ins", "rev"]
+    assert len(found.find_elements("css selector", ".lists section:first-child li")) == 10
+    found.find_element("xpath", ".//button[text()='10 more documents']").click()
+    assert len(found.find_elements("css selector", ".lists section:first-child li")) == 20
+
+
+@needs_chromium
+def test_a_documents_text_opens_at_the_side_and_escape_gives_the_focus_back(chrome, compared):
+    chrome.get(compared[0].as_uri())
+    asked = opened(chrome, "audience-001-1").find_element("css selector", "ol li button")
+    assert (asked.get_attribute("aria-haspopup"), asked.get_attribute("aria-expanded")) == ("dialog", "false")
+    asked.send_keys("\n")
+    panel = chrome.find_element("css selector", "dialog.panel")
+    own = tandem_ir.load("infosearch-mini")
+    text = next(doc.contents for doc in own.docs("audience") if doc.doc_id == asked.text)
+    assert panel.find_element("css selector", ".text").text.split() == text.split()
+    assert panel.find_element("css selector", "h2").text == asked.text == chrome.switch_to.active_element.text
+    assert asked.get_attribute("aria-expanded") == "true"
+    chrome.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert not panel.is_displayed()
+    assert chrome.switch_to.active_element == asked
+    assert asked.get_attribute("aria-expanded") == "false"
+
+
+@needs_chromium
+def test_instructions_are_shown_and_searched_and_their_words_are_marked(chrome, tmp_path):
+    path = mini_page(tmp_path)
+    chrome.get(path.as_uri())
+    chrome.find_element("css selector", ".filter").send_keys("insulation")
+    assert [row[0] for row in rows_shown(chrome)] == ["keyword-001-1"]
+    [row] = chrome.find_elements("css selector", ".queries tbody tr")
+    assert "insulation" in row.find_element("css selector", ".instruction").text.lower()
+    assert row.find_element("css selector", "mark.found").text.lower() == "insulation"
+    chrome.find_element("css selector", ".queries .open").click()
+    wait(chrome, lambda: chrome.find_elements("css selector", ".opened"))
+    marks = {(mark.get_attribute("class"), mark.text.lower()) for mark in chrome.find_elements("css selector", ".snippet mark")}
+    assert ("of-instruction", "insulation") in marks
+    assert {word for kind, word in marks if kind == "of-query"} & {"household", "energy", "bills", "bill"}
+    assert not {word for _, word in marks} & {"how", "to", "the", "must"}
+
+
+@needs_chromium
+def test_it_opens_on_what_moved_most_by_size(chrome, tmp_path):
+    chrome.get(mini_page(tmp_path).as_uri())
+    select = chrome.find_element("css selector", ".measure")
+    assert select.get_property("selectedOptions")[0].text == "WISE@20"
+    sizes = [abs(float(row[-1])) for row in rows_shown(chrome)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > 1.5
+    heading = chrome.find_element("css selector", "th[data-key=difference]")
+    assert heading.get_attribute("aria-sort") == "other"
+    heading.find_element("tag name", "button").click()
+    falling = [float(row[-1]) for row in rows_shown(chrome)]
+    assert falling == sorted(falling, reverse=True)
+    assert chrome.get_log("browser") == []
+
+
+@needs_chromium
+def test_an_address_names_a_query_and_a_measure(chrome, tmp_path):
+    address = mini_page(tmp_path).as_uri()
+    chrome.get(f"{address}#q=keyword-001-1&m=nDCG%4010%20ins")
+    wait(chrome, lambda: chrome.find_elements("css selector", ".opened[aria-label='Query keyword-001-1']"))
+    select = chrome.find_element("css selector", ".measure")
+    assert select.get_property("selectedOptions")[0].text == "nDCG@10 ins"
+    head = chrome.find_element("css selector", ".queries thead th").rect
+    asked = chrome.switch_to.active_element
+    assert asked.text == "keyword-001-1"
+    top = chrome.execute_script("return arguments[0].getBoundingClientRect().top", asked)
+    assert head["height"] < top < 200  # below the head that stays at the top of the window
+    # another one in the same page, in another mode than the id has, and one that is opened by a click
+    chrome.execute_script("location.hash = '#q=length-002-1-rev&m=pMRR'")
+    wait(chrome, lambda: chrome.find_elements("css selector", ".opened[aria-label='Query length-002-1']"))
+    assert select.get_property("selectedOptions")[0].text == "p-MRR"
+    chrome.find_element("css selector", "tr[data-query=length-002-1] .open").click()
+    assert "#" not in chrome.current_url
+    button = chrome.find_element("css selector", "tr[data-query=keyword-004-2] .open")
+    button.send_keys("\n")
+    wait(chrome, lambda: button.get_attribute("aria-expanded") == "true")
+    assert chrome.current_url.endswith("#q=keyword-004-2&m=p-MRR")
+    chrome.execute_script("location.hash = '#q=nobody'")
+    wait(chrome, lambda: chrome.find_element("css selector", ".count").text == "no query nobody in this page")
+
+
+@needs_chromium
+def test_no_focus_goes_below_the_head(chrome, tmp_path):
+    """Back through the rows by the keyboard: the window scrolls each below the head of the table."""
+    chrome.get(mini_page(tmp_path).as_uri())
+    chrome.execute_script("document.querySelectorAll('.queries .open')[60].focus()")
+    for _ in range(25):
+        chrome.switch_to.active_element.send_keys(Keys.SHIFT, Keys.TAB)
+        covered = """const own = document.activeElement.getBoundingClientRect();
+          return document.querySelector(".queries thead th").getBoundingClientRect().bottom - own.top"""
+        assert chrome.execute_script(covered) <= 0
+
+
+@needs_chromium
+def test_the_table_is_copied_as_csv(chrome, tmp_path):
+    chrome.get(mini_page(tmp_path).as_uri())
+    chrome.find_element("css selector", ".filter").send_keys("insulation")
+    chrome.execute_script("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    chrome.find_element("css selector", ".controls .copy").click()
+    rows = list(csv.reader(io.StringIO(wait(chrome, lambda: chrome.execute_script("return window.copied")))))
+    assert rows[0] == ["query", "group", "text", "instruction", "bm25", "bm25+rules", "difference"]
+    assert [rows[1][:3], *rows[2:]] == [["keyword-001-1", "keyword", "how to lower household energy bills"]]
+    assert rows[1][4:] == rows_shown(chrome)[0][1:]
+
+
+def sizes(chrome, path, width, dark=False):
+    """The page in a window of some width: its width, and all texts whose contrast with what is behind them is below 4.5."""
+    chrome.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
+    )
+    scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+    chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
+    try:
+        chrome.get("about:blank")  # a page of another fragment alone is not loaded again
+        chrome.get(path.as_uri() + "#q=fas-01")
+        wait(chrome, lambda: chrome.find_elements("css selector", ".lists li"))
+        chrome.execute_script("document.querySelector('.lists li button').click()")
+        wide = chrome.execute_script("return [innerWidth, document.documentElement.scrollWidth]")
+        return wide, chrome.execute_script(CONTRAST)
+    finally:
+        chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+# each colour as the browser paints it, over the backgrounds of all elements around it
+CONTRAST = """
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true}), low = [];
+  const linear = (value) => value <= .04045 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4;
+  const luminance = (colours) => {
+    for (const each of colours) { canvas.fillStyle = each; canvas.fillRect(0, 0, 1, 1); }
+    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((value) => linear(value / 255));
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const paper = matchMedia("(prefers-color-scheme: dark)").matches ? "#121212" : "#fff";
+  const behind = (each) => each ? [...behind(each.parentElement), getComputedStyle(each).backgroundColor] : [paper];
+  const check = (each, colour) => {
+    const back = behind(each), [dark, light] = [luminance(back), luminance([...back, colour])].sort((a, b) => a - b);
+    const ratio = (light + .05) / (dark + .05);
+    if (ratio < 4.5) low.push([each.outerHTML.slice(0, 90), colour, ratio]);
+  };
+  for (const each of document.querySelectorAll("body *")) {
+    if (!each.checkVisibility() || ["SCRIPT", "STYLE", "OPTION"].includes(each.tagName)) continue;
+    const own = [...each.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (own) check(each, getComputedStyle(each).color);
+    if (each.placeholder) check(each, getComputedStyle(each, "::placeholder").color);
+  }
+  return low;
+"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("runs", [2, 7])
+def test_nothing_is_wider_than_the_window_and_every_text_can_be_read(chrome, tmp_path, runs):
+    path = mini_page(tmp_path, "mfollowir-mini", runs)
+    for width in (390, 768, 1280, 1400):
+        for dark in (False, True):
+            (window, page), low = sizes(chrome, path, width, dark)
+            assert page <= window, f"{width}"
+            assert low == [], f"{width} {dark}"
+
+
+@needs_chromium
+def test_persian_and_chinese_say_so_and_run_their_own_way(chrome, tmp_path):
+    chrome.get(mini_page(tmp_path, "mfollowir-mini").as_uri() + "#q=fas-01")
+    wait(chrome, lambda: chrome.find_elements("css selector", ".lists li"))
+    shown = chrome.execute_script("""return [".query .words", ".asked dd", ".snippet"].map((each) => {
+      const found = document.querySelector(`tr[data-query^=fas] ${each}`) ?? document.querySelector(each);
+      return [found.dir, found.lang, getComputedStyle(found).direction]; })""")
+    assert shown == [["auto", "fa", "rtl"]] * 3
+    assert chrome.execute_script("return document.querySelector('tr[data-query^=zho] .words').lang") == "zh"
+
+
+@needs_chromium
+def test_a_query_in_english_for_documents_in_persian_is_english(chrome, tmp_path):
+    chrome.get(mini_page(tmp_path, "mfollowir-mini-cross-lingual").as_uri() + "#q=cross-lingual-fas-01")
+    wait(chrome, lambda: chrome.find_elements("css selector", ".lists li"))
+    attributes = """return [".asked dd", ".snippet"].map((each) => document.querySelector(each))
+      .map((each) => [each.lang, getComputedStyle(each).direction])"""
+    assert chrome.execute_script(attributes) == [["en", "ltr"], ["fa", "rtl"]]
+
+
+@needs_chromium
+def test_of_many_runs_those_that_moved_most_are_columns_and_others_can_be_chosen(chrome, tmp_path):
+    chrome.get(mini_page(tmp_path, "mfollowir-mini", 7).as_uri())
+    heads = lambda: [each.text for each in chrome.find_elements("css selector", ".queries thead button")]  # noqa: E731
+    assert len(heads()) == 7  # the query, the reference and four others, the largest difference
+    assert heads()[1] == "shuffled 0"
+    chrome.find_element("css selector", ".chosen summary").click()
+    boxes = chrome.find_elements("css selector", ".chosen input")
+    assert (len(boxes), boxes[0].is_enabled(), sum(box.is_selected() for box in boxes)) == (7, False, 5)
+    for box in boxes[1:]:
+        if box.is_selected():
+            box.click()
+    boxes[3].click()
+    assert heads() == ["query", "shuffled 0", "shuffled 3", "difference"]
+    first = rows_shown(chrome)[0]
+    assert float(first[3]) == pytest.approx(float(first[2]) - float(first[1]), abs=0.0011)
+    # a page that has a choice of baseline tells its browsers
+    chrome.execute_script("document.dispatchEvent(new CustomEvent('baseline', {detail: 'shuffled 3'}))")
+    assert [float(row[3]) for row in rows_shown(chrome)][:1] == [-float(first[3])]
 
 
 @needs_chromium
 def test_texts_from_outside_stay_texts(chrome, tmp_path):
     chrome.get(hostile_page(tmp_path).as_uri())
-    chrome.find_element("css selector", "tbody button").click()
+    chrome.find_element("css selector", ".filter").send_keys("src=x")  # marked in what is shown
+    chrome.find_element("css selector", ".queries .open").click()
     for button in wait(chrome, lambda: chrome.find_elements("css selector", "ol button")):
-        button.click()
+        button.send_keys("\n")  # the panel may lie above it
+        assert HOSTILE.partition("\u2028")[0] in chrome.find_element("css selector", ".panel .text").text
     assert chrome.title == HOSTILE.replace("\u2028", " ") or "<script>" in chrome.title
     assert chrome.title != "taken"
     assert chrome.find_elements("css selector", "img") == []
-    assert HOSTILE.partition("\u2028")[0] in chrome.find_element("css selector", "td.query").text
+    assert HOSTILE.partition("\u2028")[0] in chrome.find_element("css selector", ".asked dd").text
     assert chrome.get_log("browser") == []
 
 
@@ -227,7 +486,7 @@ def test_more_queries_come_on_a_click(chrome, tmp_path):
     path = tmp_path / "large.html"
     path.write_text(render(large(50, queries=230), title="a and b"), encoding="utf-8")
     chrome.get(path.as_uri())
-    assert len(chrome.find_elements("css selector", ".queries tbody tr")) == 100
+    assert len(chrome.find_elements("css selector", ".queries > tbody > tr")) == 100
     more = chrome.find_element("css selector", ".more")
     assert more.text == "130 more queries"
     chrome.execute_script("arguments[0].click(); arguments[0].click()", more)
@@ -247,10 +506,10 @@ def test_lists_of_ten_runs_stay_wide_enough_to_be_read(chrome, tmp_path):
         render(browse([run] * 10, [f"run-{n}" for n in range(10)], judgments, ["RR"]), title="ten"), encoding="utf-8"
     )
     chrome.get(path.as_uri())
-    chrome.execute_script("document.querySelector('.queries tbody button').click()")
-    widths = chrome.execute_script("return [...document.querySelectorAll('.lists section')].map((each) => each.clientWidth)")
-    assert len(widths) == 10
-    assert min(widths) >= 100  # pixels: a name of ten letters or so
+    chrome.execute_script("document.querySelector('.queries .open').click()")
+    widths = "return [...document.querySelectorAll('.lists section')].map((each) => each.clientWidth)"
+    assert len(wait(chrome, lambda: chrome.execute_script(widths))) == 5
+    assert min(chrome.execute_script(widths)) >= 190  # pixels: a snippet of some words a line
 
 
 def parts_of(text: str) -> tuple[dict, dict]:
@@ -332,7 +591,7 @@ def test_judged_documents_without_texts_may_be_more_than_a_page_holds(monkeypatc
         note == f"So that the page stays small: of the relevant documents of a query that stand in no list, {named} are named."
     )
     assert {mode["more"] for [mode] in packed["modes"]} == {199 - named}
-    assert len(text.encode()) < 30_000 + 25_000
+    assert len(text.encode()) < 30_000 + len(frame_of("", "").encode()) + 4_000
 
 
 def test_several_browsers_of_a_page_share_its_room():
@@ -353,9 +612,11 @@ def test_a_page_says_how_many_relevant_documents_it_does_not_name(chrome, tmp_pa
     path = tmp_path / "many.html"
     path.write_text(render(browse([run, run], ["a", "b"], judgments, ["RR"]), title="many"), encoding="utf-8")
     chrome.get(path.as_uri())
-    chrome.find_element("css selector", "tbody button").click()
-    ranks = wait(chrome, lambda: chrome.find_elements("css selector", ".ranks > div"))
-    named = len(ranks) - 1
-    assert ranks[-1].text == f"and {900 - named} more relevant documents, which are not in this page"
+    chrome.find_element("css selector", ".queries .open").click()
+    left = wait(chrome, lambda: chrome.find_elements("css selector", ".judged .left"))[0]
+    for button in chrome.find_elements("css selector", ".judged > button"):
+        button.click()
+    named = len(chrome.find_elements("css selector", ".judged tbody tr"))
+    assert left.text == f"and {900 - named} more relevant documents, which are not in this page"
     assert f"{named - 1} are named" in chrome.find_element("css selector", ".browser .notes").text
     assert chrome.get_log("browser") == []

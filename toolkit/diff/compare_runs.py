@@ -21,7 +21,7 @@ from toolkit.evaluate.evaluation import Evaluation, benchmark_of, prepare, to_de
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.run_inputs import as_sources, load_each
-from toolkit.pages import Frame, browse, finder, render
+from toolkit.pages import Frame, browse, finder, languages_of, render
 from toolkit.texts import texts_from
 
 TESTED = "differences are second minus first; p is two-sided and over core queries; Holm corrects for the numbers of a group"
@@ -199,6 +199,7 @@ def page(
         given.measures(measures),
         topics=queries.topics if queries else (),
         find=finder(given.evaluation.judgments, queries, texts_from(queries, index=index, docs=docs)) if has_texts else None,
+        languages=languages_of(given.evaluation.judgments, queries) if queries else None,
         missing=missing,
     )
     title = " and ".join(given.names)

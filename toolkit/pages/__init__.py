@@ -1,6 +1,6 @@
 """Self-contained HTML pages: no network, no library, and texts from outside shown as text alone."""
 
-from toolkit.pages.browser import Browsed, Question, browse, finder
+from toolkit.pages.browser import Browsed, Question, browse, finder, languages_of
 from toolkit.pages.bundles import datatables, vega
 from toolkit.pages.render import LIMIT, Frame, browsers, page, render, script_json, template
 
@@ -13,6 +13,7 @@ __all__ = [
     "browsers",
     "datatables",
     "finder",
+    "languages_of",
     "page",
     "render",
     "script_json",

@@ -17,14 +17,19 @@ from toolkit.core.documents import Doc
 from toolkit.core.modes import BASE, INSTRUCTED, Modes, join_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
+from toolkit.core.scores import PAIRED
 from toolkit.core.topics import Topic
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.scoring import MeasureSet, own_queries
 from toolkit.texts import Texts
 
 TOP = 20  # documents of each list
-CHARACTERS = 300  # of each document
+CHARACTERS = 4_000  # of each document
+TEXT = 100_000_000  # characters of all documents together: no page holds so much, and each is shorter where they are many
+FEWEST = 300  # of each, then
 OTHER = "other"  # the kind of a judged document that is relevant in no mode
+UNJUDGED = "unjudged"
+KINDS = ("gold", "negative", "relevant", OTHER, UNJUDGED)
 DIGITS = 6  # of the documents' scores
 DECIMALS = 4  # of values: what is shown is rounded here, where evaluate does it too
 Values = Mapping[tuple[str, str], Mapping[str, float]]  # (measure, mode) -> query id without mode -> value
@@ -45,9 +50,10 @@ class Question:
     """One query in all of its modes.
 
     values  by (measure, mode): a value a run, None where a run has none
-    modes   one entry a mode: `mode`, `id`, `text`; `lists`, of each run its best documents as (document, score); `judged`, of
-            each judged document (document, label, kind, its rank in each run), but of `other` ones only what a list has. Kinds:
-            `gold` (relevant in the base and in the changed mode), `negative` (in the base mode alone), `relevant`, `other`
+    modes   one entry a mode: `mode`; `text`, the instruction, or what a system is given where that is not the query; `lists`,
+            of each run its best documents as (document, score); `judged`, of each judged document (document, label, kind, its
+            rank in each run), but of `other` ones only what a list has. Kinds: `gold` (relevant in the base and in the
+            instructed mode), `negative` (in the base mode alone), `relevant`, `other`
     """
 
     id: str
@@ -64,6 +70,8 @@ class Browsed:
     docs       document ids, as lists and judgments number them
     texts      parallel: the first characters of each that a list has; empty for the others, and where nobody has it
     questions  in the order of groups and judgments
+    modes      of the query ids, with their roles
+    languages  group -> language of its documents (`fa`), where the benchmark says
     """
 
     runs: tuple[str, ...]
@@ -71,6 +79,41 @@ class Browsed:
     docs: list[str]
     texts: list[str]
     questions: list[Question]
+    modes: Modes = field(default_factory=Modes)
+    languages: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def moves(self) -> list[float]:
+        """Of each column, how far apart the runs are: the mean over queries of the largest absolute difference of a run from
+        the first, over the range of the measure's values in all modes; 0 where nothing differs or there is one run.
+
+        The range makes ranks and fractions comparable. A measure without a good direction counts as 0: it says nothing of a
+        system's quality.
+        """
+        spans: dict[str, list[float]] = {}
+        means = []
+        for column in self.columns:
+            rows = np.array([question.values[column] for question in self.questions if column in question.values], float)
+            if not len(rows) or np.isnan(rows).all():
+                means.append(0.0)
+                continue
+            apart = np.abs(rows[:, 1:] - rows[:, :1])
+            apart = apart[~np.isnan(apart).all(axis=1)] if apart.size else apart
+            means.append(float(np.nanmax(apart, axis=1).mean()) if apart.size else 0.0)
+            spans.setdefault(column[0], []).extend((float(np.nanmin(rows)), float(np.nanmax(rows))))
+        ranges = {measure: max(ends) - min(ends) for measure, ends in spans.items()}
+        return [
+            mean / ranges[measure] if mean and registry.measure(measure).direction != "none" else 0.0
+            for (measure, _), mean in zip(self.columns, means, strict=True)
+        ]
+
+    @property
+    def opening(self) -> int:
+        """The column to begin with: what moved most; of one run or of equal ones, the first measure over pairs of modes."""
+        moves = self.moves
+        if any(moves):
+            return moves.index(max(moves))
+        return next((place for place, (_, mode) in enumerate(self.columns) if mode == PAIRED), 0)
 
 
 def browse(
@@ -81,12 +124,14 @@ def browse(
     *,
     topics: Iterable[Topic] = (),
     find: Find | None = None,
+    languages: Mapping[str, str] | None = None,
     missing: str = "worst",
 ) -> Browsed:
     """Collect it all from runs and what judges them.
 
-    topics  for the texts of queries
-    find    where texts of documents come from; None for a page without
+    topics     for the texts of queries
+    find       where texts of documents come from; None for a page without
+    languages  see `languages_of`
     """
     known = {topic.query_id: topic for topic in topics}
     codes: dict[str, int] = {}
@@ -105,15 +150,31 @@ def browse(
             place.setdefault(code, part.group)
         questions += of_part
     docs = list(codes)
-    return Browsed(tuple(names), tuple(columns), docs, _texts(docs, place, find), questions)
+    texts = _texts(docs, place, find)
+    return Browsed(tuple(names), tuple(columns), docs, texts, questions, judgments.known_modes, languages or {})
 
 
 def finder(judgments: Judgments, topics: TopicSet, texts: Texts) -> Find:
-    """Texts by the judgments' names of groups: a single group is `all` there."""
+    """Texts by the judgments' names of groups."""
+    groups = _groups(judgments, topics)
+    return lambda group, doc_ids: texts(groups.get(group, group)).find(doc_ids)
+
+
+def languages_of(judgments: Judgments, topics: TopicSet) -> dict[str, str]:
+    """Group, as the judgments name it -> the language that the registry states for its documents."""
+    if topics.benchmark is None:
+        return {}
+    spec = topics.benchmark.spec
+    stated = {group["name"]: group["language"] for group in spec.groups if group.get("language")}
+    return {name: stated[own] for name, own in _groups(judgments, topics).items() if own in stated}
+
+
+def _groups(judgments: Judgments, topics: TopicSet) -> dict[str, str]:
+    """The judgments' names of groups -> the topics': a single group is `all` there."""
     groups = {part.group: part.group for part in topics.parts}
     if len(judgments.parts) == len(topics.parts) == 1:
         groups[judgments.parts[0].group] = topics.parts[0].group
-    return lambda group, doc_ids: texts(groups.get(group, group)).find(doc_ids)
+    return groups
 
 
 def _values(run: Run, part: Part, chosen: MeasureSet) -> Values:
@@ -136,14 +197,14 @@ def _questions(
         base, mode = modes.split(query_id)
         topic = known.get(query_id)
         if base not in questions:
-            questions[base] = Question(base, part.group, topic.query if topic else "", _values_of(base, part, values))
+            text = (topic.query or topic.text) if topic else ""
+            questions[base] = Question(base, part.group, text, _values_of(base, part, values))
         rankings = [ranking.get(query_id, ()) for ranking in best]
         listed = {doc.doc_id for ranking in rankings for doc in ranking}
         questions[base].modes.append(
             {
                 "mode": mode,
-                "id": query_id,
-                "text": (topic.instruction or topic.text) if topic else "",
+                "text": _beside(topic, questions[base].text) if topic else "",
                 "lists": [_best(ranking, codes) for ranking in rankings],
                 "judged": list(_judged(query_id, judged[query_id], listed, labels, codes, modes)),
             }
@@ -151,6 +212,11 @@ def _questions(
     for question in questions.values():
         question.modes.sort(key=lambda row: modes.place(row["mode"]))
     return questions.values()
+
+
+def _beside(topic: Topic, query: str) -> str:
+    """What a mode says beside the query."""
+    return topic.instruction or (topic.text if topic.text != query else "")
 
 
 def _values_of(base: str, part: Part, values: Sequence[Values]) -> dict[tuple[str, str], list[float | None]]:
@@ -209,9 +275,10 @@ def _texts(docs: Sequence[str], place: Mapping[int, str], find: Find | None) -> 
     of_group: dict[str, list[int]] = {}
     for code, group in place.items():
         of_group.setdefault(group, []).append(code)
+    most = max(FEWEST, min(CHARACTERS, TEXT // max(len(place), 1)))
     for group, group_codes in of_group.items():
         documents = find(group, [docs[code] for code in group_codes])
         for code in group_codes:
             if doc := documents.get(docs[code]):
-                texts[code] = doc.contents[:CHARACTERS]
+                texts[code] = doc.contents[:most]
     return texts

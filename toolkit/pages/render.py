@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit import __version__
-from toolkit.pages.browser import CHARACTERS, OTHER, TOP, Browsed
+from toolkit.core.scores import PAIRED, shown_measure
+from toolkit.evaluate.score_table import is_share
+from toolkit.pages.browser import CHARACTERS, KINDS, OTHER, TOP, UNJUDGED, Browsed
 from toolkit.pages.bundles import Bundle
 
 if TYPE_CHECKING:
@@ -137,6 +139,9 @@ class Fitting:
         judged = max((len(mode["judged"]) for mode in modes), default=0)
         characters = max(map(len, browsed.texts), default=0)
         self.whole = Shown(min(characters, CHARACTERS), judged, TOP, longest, len(browsed.questions))
+        kinds = {kind for mode in modes for _, _, kind, _ in mode["judged"]}
+        self.kinds = [kind for kind in KINDS if kind in kinds or kind == UNJUDGED]
+        self.opening, self.moves = browsed.opening, any(browsed.moves)
         self._sizes: dict[Shown, int] = {}
 
     def content(self, room: int) -> tuple[str, str]:
@@ -168,10 +173,16 @@ class Fitting:
 
     def _data(self, shown: Shown) -> dict[str, Any]:
         """What the table of queries shows."""
-        place = {column: number for number, column in enumerate(self.browsed.columns)}
+        browsed = self.browsed
+        place = {column: number for number, column in enumerate(browsed.columns)}
         return {
-            "runs": [_shortened(run, NAME) for run in self.browsed.runs],
-            "columns": self.browsed.columns,
+            "runs": [_shortened(run, NAME) for run in browsed.runs],
+            "columns": [_column(*column) for column in browsed.columns],
+            "opening": self.opening,
+            "about": self._about(shown),
+            "roles": dict(browsed.modes),
+            "languages": dict(browsed.languages),
+            "kinds": self.kinds,
             "top": shown.top,
             "characters": shown.characters,
             "notes": [*self._left_out(shown), *(_shortened(note, NOTE) for note in self.notes)],
@@ -180,11 +191,21 @@ class Fitting:
                     "id": question.id,
                     "group": question.group,
                     "text": _shortened(question.text, shown.words),
+                    "modes": [(mode["mode"], _shortened(mode["text"], shown.words)) for mode in question.modes],
                     "values": {place[column]: values for column, values in question.values.items()},
                 }
-                for question in self.browsed.questions[: shown.queries]
+                for question in browsed.questions[: shown.queries]
             ],
         }
+
+    def _about(self, shown: Shown) -> str:
+        """What the page opens on, and how much of rankings it has."""
+        opened = ""
+        if self.moves:
+            opened = f"Opens on what moved most: {_column(*self.browsed.columns[self.opening])['name']}. "
+        elif len(self.browsed.runs) > 1:
+            opened = "No measure differs. "
+        return f"{opened}Lists have their top {shown.top}; relevant documents have their true ranks."
 
     def _left_out(self, shown: Shown) -> list[str]:
         """What is not in the page, as a note."""
@@ -211,6 +232,12 @@ class Fitting:
         return base64.b64encode(gzip.compress(_encodable(text).encode(), mtime=0)).decode()
 
 
+def _column(measure: str, mode: str) -> dict[str, Any]:
+    """A measure in a mode: `name` as it is printed, `id` as ir_measures has it; whether values are fractions."""
+    names = [f"{each} {mode}" if mode and mode != PAIRED else each for each in (shown_measure(measure), measure)]
+    return {"name": names[0], "id": names[1], "mode": mode, "share": is_share(measure)}
+
+
 def _mode(mode: Mapping[str, Any], shown: Shown, codes: dict[int, int]) -> dict[str, Any]:
     """A mode of a query; `more` is how many of its relevant documents are not named."""
     lists = [ranking[: shown.top] for ranking in mode["lists"]]
@@ -218,8 +245,6 @@ def _mode(mode: Mapping[str, Any], shown: Shown, codes: dict[int, int]) -> dict[
     others = [row[0] for row in mode["judged"] if row[0] not in listed and row[2] != OTHER]
     named = listed.union(others[: shown.judged])
     return {
-        **mode,
-        "text": _shortened(mode["text"], shown.words),
         "lists": [[(codes.setdefault(doc, len(codes)), score) for doc, score in ranking] for ranking in lists],
         "judged": [(codes.setdefault(doc, len(codes)), *row) for doc, *row in mode["judged"] if doc in named],
         "more": len(others[shown.judged :]),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from toolkit.benchmarks import resolve_topics
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
-from toolkit.pages import Browsed, Frame, browse, finder
+from toolkit.pages import Browsed, Frame, browse, finder, languages_of
 from toolkit.provenance import command_line
 from toolkit.report.collect import JUDGED
 from toolkit.report.model import ReportModel
@@ -74,9 +74,10 @@ def _browse(model: ReportModel, index: str | None, docs: str | None, missing: st
     """The queries, and what is to be said of their documents."""
     known = {key.measure for facts in model.runs for key in facts.values}
     problems: dict[str, None] = {}
-    find = None
+    find, languages = None, {}
     if model.topics:
         topics = resolve_topics(model.judgments.reference or model.name)
+        languages = languages_of(model.judgments, topics)
         wanted = finder(model.judgments, topics, texts_from(topics, index=index, docs=docs))
 
         def find(group: str, doc_ids: Sequence[str]) -> Mapping[str, Doc]:
@@ -95,6 +96,7 @@ def _browse(model: ReportModel, index: str | None, docs: str | None, missing: st
         [*(measure for measure in model.measures if measure in known), JUDGED],
         topics=model.topics,
         find=find,
+        languages=languages,
         missing=missing,
     )
     return queries, list(problems)
