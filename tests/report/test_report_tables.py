@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import tandem_ir
+from toolkit.core.aligned_table import TableStyle
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.core.aligned_table import TableStyle
 from toolkit.core.table_forms import latex, markdown
 from toolkit.formats import write_run
 from toolkit.provenance import file_digest, write_record
