@@ -22,3 +22,17 @@ def once_per_object(derive: Callable[[T], U]) -> Callable[[T], U]:
         return known[source]
 
     return derived
+
+
+def once_per_pair(derive: Callable[..., U]) -> Callable[..., U]:
+    """The same for a function of two objects and, behind them, what can be hashed."""
+    known = once_per_object(lambda _: WeakKeyDictionary())
+
+    @functools.wraps(derive)
+    def derived(first, second, *rest):
+        values = known(first).setdefault(second, {})
+        if rest not in values:
+            values[rest] = derive(first, second, *rest)
+        return values[rest]
+
+    return derived

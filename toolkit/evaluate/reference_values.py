@@ -82,7 +82,7 @@ class Joined(compute.Joined):
         scores = np.zeros(ranks.shape)
         for mode, of_mode in self.orders.ranks.items():
             rows = np.flatnonzero(~missing & (modes[queries] == mode))
-            ranks[:, rows] = of_mode[:, lines[rows]]
+            ranks[:, rows] = [of_reference[lines[rows]] for of_reference in of_mode]
             scores[:, rows] = 1 / ranks[:, rows]
         return Located(ranks.reshape(-1), scores.reshape(-1), np.tile(missing, COPIES), np.tile(lengths, COPIES))
 

@@ -8,7 +8,7 @@ these lists can do, not a perfect run.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,12 +69,12 @@ class Orders:
     """The same lists in other orders.
 
     names  of the references, `random` `PERMUTATIONS` times
-    ranks  mode -> (names, n) int64, the rank of each line in each of them, from 1
+    ranks  mode -> the ranks of all lines in each of them, from 1: an array (n,) each
     """
 
     lists: BaseLists
     names: tuple[str, ...]
-    ranks: Mapping[str, np.ndarray]
+    ranks: Mapping[str, Sequence[np.ndarray]]
 
     def runs(self) -> Iterator[Run]:
         """Each reference as a run; scores are 1 / rank, alike in every list."""
@@ -99,7 +99,7 @@ def references(run: Run, qrels: Qrels, modes: Modes) -> Orders:
     keys = {mode: _wishes(lists, qrels, mode, modes) for mode in modes}
     shuffled = _shuffled(tuple(np.bincount(lists.queries, minlength=len(lists.bases)).tolist()), len(modes))
     ranks = {
-        mode: np.concatenate([[lists.ranks], shuffled[step], [_by_key(lists, key), _by_key(lists, UNWANTED - key)]])
+        mode: [lists.ranks, *shuffled[step], _by_key(lists, key), _by_key(lists, UNWANTED - key)]
         for step, (mode, key) in enumerate(keys.items())
     }
     return Orders(lists, (BLIND, *[RANDOM] * PERMUTATIONS, ORACLE, REVERSED), ranks)

@@ -60,8 +60,7 @@ class MeasureSet:
         # of other core queries, the minimum over them is another
         wanted = [m for m, key in keys.items() if key not in known or known[key][0] is not part.cores]
         if wanted:
-            lines = own_queries(run, part)
-            computed = tandem.evaluate(wanted, lines, part.qrels, groups=part.cores, missing=self.missing)
+            computed = tandem.evaluate(wanted, run, part.qrels, groups=part.cores, missing=self.missing)
             known |= {keys[m]: (part.cores, [values for values in computed if values.measure == m]) for m in wanted}
         return self.only_shown([values for key in keys.values() for values in known[key][1]])
 

@@ -12,10 +12,13 @@ from toolkit.core.columns import lookup, text_order, to_arrow
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
-from toolkit.core.weak_cache import once_per_object
+from toolkit.core.weak_cache import once_per_object, once_per_pair
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+TABLE = 1 << 22  # numbers that a table of all holds: with more, hashing is faster
 
 
 class Located(NamedTuple):
@@ -46,12 +49,16 @@ def locate(
     findable = query_codes[queries] >= 0
     wanted, wanted_by = np.unique(query_codes[queries[findable]] * width + docs[findable], return_inverse=True)
 
-    # only lines whose document is wanted in some query can match: of millions of lines usually few are left
-    doc_codes, order = run.documents.find(doc_ids), run.order(ties)
-    places = np.flatnonzero(doc_codes[order] >= 0)
+    # only lines of wanted queries whose document is wanted in some query can match: of millions usually few are left
+    order = run.order(ties)
+    queried = np.zeros(len(run.query_ids) + 1, bool)
+    queried[query_codes] = True
+    places = np.flatnonzero(np.repeat(queried[:-1], run.lengths))
     lines = order[places]
-    keys = run.queries[lines].astype(np.int64) * width + doc_codes[lines]
-    match = lookup(to_arrow(keys), to_arrow(wanted))
+    doc_codes = run.documents.find(doc_ids)[lines]
+    keys = run.queries[lines].astype(np.int64) * width + doc_codes
+    keys[doc_codes < 0] = -1
+    match = _numbered(keys, wanted, len(run.query_ids) * width)
     places, match = places[match >= 0], match[match >= 0]
     _refuse_twice(run, order[places], match)
 
@@ -65,6 +72,15 @@ def locate(
     scores = np.zeros(len(docs))
     scores[~missing] = run.scores[order[pair_places[~missing]]]
     return Located(ranks, scores, missing, lengths)
+
+
+def _numbered(keys: np.ndarray, wanted: np.ndarray, bound: int) -> np.ndarray:
+    """For each key, -1 or from 0 on and below `bound`, its place in `wanted`; -1 where it is not there."""
+    if bound > TABLE:
+        return lookup(to_arrow(keys), to_arrow(wanted))
+    places = np.full(bound + 1, -1, np.int64)
+    places[wanted] = np.arange(len(wanted))
+    return places[keys]
 
 
 def _refuse_twice(run: Run, lines: np.ndarray, match: np.ndarray) -> None:
@@ -147,6 +163,7 @@ class Positions:
         return replace(self, **{name: getattr(self, name)[rows] for name in columns})
 
 
+@once_per_pair
 def positions(run: Run, qrels: Qrels, ties: str = "trec") -> Positions:
     """Join a run with its judgments; repeated judgments count once.
 

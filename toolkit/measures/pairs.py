@@ -14,7 +14,7 @@ from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.core.modes import Modes, join_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
-from toolkit.core.weak_cache import once_per_object
+from toolkit.core.weak_cache import once_per_object, once_per_pair
 from toolkit.measures.join import Located, locate
 from toolkit.registry import modes_of
 
@@ -110,6 +110,7 @@ def _complete(judged: Sequence[str], modes: Modes) -> tuple[str, ...]:
     return tuple(mode or next(iter(modes.of(role)), "") for mode, role in zip(judged, ROLE_NAMES, strict=True))
 
 
+@once_per_pair
 def pairs(run: Run, qrels: Qrels, ties: str = "trec") -> Pairs:
     """Follow each document that is relevant in a base mode through the modes of its query."""
     rows, docs = followed(qrels)

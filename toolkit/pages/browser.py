@@ -139,11 +139,11 @@ def browse(
     questions: list[Question] = []
     columns: dict[tuple[str, str], None] = {}
     chosen = MeasureSet(tuple(measures), missing=missing)
+    heads = [run.head(TOP) for run in runs]
     for part in judgments.parts:
-        part_runs = [own_queries(run, part) for run in runs]
         values = [_values(run, part, chosen) for run in runs]
         columns |= dict.fromkeys(key for row in values for key in row)
-        of_part = list(_questions(part, part_runs, values, known, codes))
+        of_part = list(_questions(part, runs, heads, values, known, codes))
         for code in (
             code for question in of_part for mode in question.modes for ranking in mode["lists"] for code, _ in ranking
         ):
@@ -186,9 +186,14 @@ def _values(run: Run, part: Part, chosen: MeasureSet) -> Values:
 
 
 def _questions(
-    part: Part, runs: Sequence[Run], values: Sequence[Values], known: Mapping[str, Topic], codes: dict[str, int]
+    part: Part,
+    runs: Sequence[Run],
+    heads: Sequence[Run],
+    values: Sequence[Values],
+    known: Mapping[str, Topic],
+    codes: dict[str, int],
 ) -> Iterable[Question]:
-    best = [dict(run.head(TOP).rankings()) for run in runs]
+    best = [dict(own_queries(run, part).rankings()) for run in heads]
     judged = _judgments(part.qrels, runs)
     labels = {query_id: {row.doc_id: row.label for row in rows} for query_id, rows in judged.items()}
     questions: dict[str, Question] = {}

@@ -118,6 +118,8 @@ def _model_of(
     evaluation: Evaluation, name: str | None, sources: Sequence[Source], measures: Sequence[str] | None, missing: str, x: str
 ) -> ReportModel:
     judgments = evaluation.judgments
+    for run in evaluation.runs:
+        run.doc_ids  # noqa: B018  numbered once: every number and every figure looks documents up
     scores = evaluation.scores(measures, by_query=True, references=evaluation.has_references, missing=missing)
     share = evaluation.measure_set([JUDGED], missing)
     judged = {run.tag: score(run, judgments, share) for run in evaluation.runs}
