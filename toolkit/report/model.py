@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,11 @@ class RunFacts:
 
     def value(self, measure: str, mode: str, group: str) -> float | None:
         """An aggregate value; None where there is none."""
-        return next((row.value for row in self.scores if (row.measure, row.mode, row.group) == (measure, mode, group)), None)
+        return self._aggregates.get(Key(group, measure, mode))
+
+    @cached_property
+    def _aggregates(self) -> dict[Key, float]:
+        return {Key(row.group, row.measure, row.mode): row.value for row in reversed(self.scores)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +106,7 @@ class ReportModel:
     beside: tuple[ReportModel, ...] = ()
     baseline: str = ""
 
-    @property
+    @cached_property
     def groups(self) -> tuple[str, ...]:
         """Those that have rows, the macro average among them where there are several."""
         return tuple(dict.fromkeys(row.group for facts in self.runs for row in facts.scores))
@@ -113,5 +118,10 @@ class ReportModel:
 
     def columns(self, group: str | None = None) -> Sequence[tuple[str, str]]:
         """(measure, mode) of a group's numbers, or of all, in the order of the table."""
-        rows = (row for facts in self.runs for row in facts.scores if group in (None, row.group))
-        return tuple(dict.fromkeys((row.measure, row.mode) for row in rows))
+        if group is None:
+            return tuple(dict.fromkeys((key.measure, key.mode) for key in self._keys))
+        return tuple((key.measure, key.mode) for key in self._keys if key.group == group)
+
+    @cached_property
+    def _keys(self) -> tuple[Key, ...]:
+        return tuple(dict.fromkeys(Key(row.group, row.measure, row.mode) for facts in self.runs for row in facts.scores))
