@@ -202,10 +202,13 @@ def encode(corpus: str | None, system: Any, output: str | Path, *, topics: Any =
 
     how  `systems`, `recipe`, `shard_size`, `device`, `precision`, `batch_size`, `trust_remote_code`
          on a server (`http:MODEL`) `concurrency`, `retries`, `timeout`, `replay`, `loader`
+         of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`
 
     Raises ToolkitError.
     """
     from toolkit.jobs.encode_jobs import EncodeJob
+    from toolkit.jobs.engines import engine_of, make
 
-    EncodeJob(corpus, system, output, topics=topics, **how).make()
+    made_by = engine_of(how)
+    make(EncodeJob(corpus, system, output, topics=topics, **how), **made_by)
     return Path(output)

@@ -23,6 +23,7 @@ LEVELS = {
     **dict.fromkeys(("provenance", "published"), 1.5),  # what benchmarks are verified by, models and files identified by
     **dict.fromkeys(("benchmarks", "measures", "models"), 2),
     **dict.fromkeys(("texts", "instructions"), 2.5),  # what every stage reads documents and instructions by
+    "engine": 2.5,
     "steps": 2.6,
     "encode": 3,
     "index": 3.1,  # holds what was encoded
@@ -208,6 +209,7 @@ def test_environment_variables_are_the_documented_ones():
     assert {(part, name) for part, name in asked if name not in known} == {
         ("doctor", "name"),
         ("core", "name"),
+        *(("engine", name) for name in ("name", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")),
         ("models", "name"),
         ("models", "self.key_name"),
     }  # secrets and what Java would read are kept out; and the variable in which a server's entry or api says that its key is

@@ -151,6 +151,18 @@ def endpoint_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--replay", action="store_true", default=None, help="use cached answers only")
 
 
+def engine_options(parser: argparse.ArgumentParser) -> None:
+    """Who computes: `toolkit.core.specs.ENGINE`, each None where it is not given."""
+    group = parser.add_argument_group("the engine")
+    text = "who computes: this process (local, the default), ray (workers on this machine), ray:HOST:PORT (a cluster)"
+    group.add_argument("--engine", metavar="E", help=text)
+    group.add_argument("--workers", type=int, metavar="N", help="workers of a cluster (default: as many as it has room for)")
+    text = "threads of a worker's model, and CPUs of the worker (default: 1; all cores without workers)"
+    group.add_argument("--threads-per-worker", type=int, metavar="N", help=text)
+    text = "how many GPUs a worker has, 0.5 for two on one (default: 1 where the cluster has GPUs)"
+    group.add_argument("--gpus-per-worker", type=float, metavar="N", help=text)
+
+
 def instruction_option(group: argparse._ActionsContainer) -> None:
     """`--instruction`: what the topics' instructions become."""
     group.add_argument(

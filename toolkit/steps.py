@@ -8,14 +8,15 @@ and `given_runs`; `toolkit.jobs` writes what they make.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from toolkit.benchmarks import Benchmark, TopicPart, TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
+from toolkit.engine import Executor, LocalExecutor
 from toolkit.instructions import topics_sent
 from toolkit.provenance import Provenance, Recorded, read_recorded, topics_digest, topics_facts
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from toolkit.store.keyed_cache import KeyedCache
     from toolkit.texts import Texts
 
-Unit = TypeVar("Unit")
-Result = TypeVar("Result")
 TOPICS = (
     "topics are a name, a file, several of them, a DataFrame (query_id, query, instruction, ...), {query_id: text}, or Topics"
 )
@@ -81,26 +80,6 @@ class Results:
         """With this run in place of those before."""
         source = self.runs[0].source if self.runs else ""
         return replace(self, runs=(Made(run, provenance, source),))
-
-
-class Executor(Protocol):
-    """Who computes the units that the work of a step is divided into; the result of a unit depends on the unit alone."""
-
-    def map(self, compute: Callable[[Unit], Result], units: Iterable[Unit]) -> Iterator[Result]:
-        """The results, in the order of the units."""
-
-
-class LocalExecutor:
-    """This process, one unit after another."""
-
-    def map(self, compute: Callable[[Unit], Result], units: Iterable[Unit]) -> Iterator[Result]:
-        """See `Executor`."""
-        return map(compute, units)
-
-
-def units_of(items: Sequence[Unit], size: int) -> Iterator[Sequence[Unit]]:
-    """The items in units of a fixed size; the last may be smaller."""
-    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 @dataclass(frozen=True)

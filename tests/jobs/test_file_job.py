@@ -12,6 +12,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
+from toolkit.engine import LocalExecutor, units_of
 from toolkit.formats import read_run, write_run
 from toolkit.jobs import Output, RunJob, pipeline_job
 from toolkit.jobs.file_job import partial_results
@@ -19,7 +20,7 @@ from toolkit.jobs.rerank_jobs import rerank_job
 from toolkit.provenance import Provenance, file_digest, read_record
 from toolkit.rerank import Rerank
 from toolkit.search.retrieve import Retrieve
-from toolkit.steps import LocalExecutor, Made, Pipeline, Results, Step, units_of
+from toolkit.steps import Made, Pipeline, Results, Step
 
 RUN = Run.from_dict({"q1": {"a": 2.0, "b": 1.0}}, tag="first")
 

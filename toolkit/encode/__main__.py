@@ -14,8 +14,16 @@ import sys
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import ENDPOINT
-from toolkit.options import dry_run_option, endpoint_options, model_options, recipe_options, system_option, topics_option
+from toolkit.core.specs import ENDPOINT, ENGINE
+from toolkit.options import (
+    dry_run_option,
+    endpoint_options,
+    engine_options,
+    model_options,
+    recipe_options,
+    system_option,
+    topics_option,
+)
 from toolkit.shell import command, guard, note, report, write_lines
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
@@ -36,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     recipe_options(how)
     model_options(how)
     endpoint_options(parser)
+    engine_options(parser)
     out = parser.add_argument_group("output")
     out.add_argument("--output", metavar="DIR", help="the folder; partial vectors in it are resumed")
     out.add_argument("--shard-size", type=int, metavar="N", help="documents a shard (default: 16384)")
@@ -53,13 +62,14 @@ def main(args: argparse.Namespace) -> int:
     if not args.output:
         raise ToolkitError("no folder for the vectors", "name one with --output")
     from toolkit.jobs.encode_jobs import MODEL, EncodeJob
+    from toolkit.jobs.engines import make
 
     given = {name: getattr(args, name) for name in ("topics", "systems", "recipe", "shard_size", *MODEL, *ENDPOINT)}
     job = EncodeJob(args.what[0] if args.what else None, args.system, args.output, **given)
     if args.dry_run:
         write_lines(job.describe())
         return 0
-    counts, dimension = job.make()
+    counts, dimension = make(job, **{name: getattr(args, name) for name in ENGINE})
     left_out = f", {counts.empty} empty ones left out" if counts.empty else ""
     what = "topics" if args.topics else "documents"
     note(f"{args.output}: {counts.documents} {what}{left_out}, {dimension} dimensions")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,11 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress, say
 from toolkit.core.templates import Input, doc_input
+from toolkit.engine import Executor, LocalExecutor, Work
 from toolkit.formats.documents import Corpus, Counts, content, is_empty
 from toolkit.formats.indexes import system_facts
-from toolkit.formats.vectors import Shard, VectorStore
+from toolkit.formats.vectors import Shard, VectorStore, has_files, write_shard
 from toolkit.provenance import command_line, model_identity, versions
-from toolkit.steps import Executor, LocalExecutor
 from toolkit.store import lock
 
 if TYPE_CHECKING:
@@ -34,18 +34,20 @@ LIBRARIES = ("torch", "transformers", "sentence-transformers", "peft", "gt-all-m
 
 def encode_corpus(
     corpus: Corpus,
-    encoder: Encoder,
+    encoder: Encoder | None,
     spec: SystemSpec,
     folder: str | Path,
     *,
     shard_size: int = SHARD,
     executor: Executor | None = None,
+    **loading: Any,
 ) -> Counts:
     """Encode every document of a corpus as a passage, into a folder that `toolkit.formats.vectors.open_vectors` opens.
 
     A partial folder is resumed: documents of its shards are read again and compared with the digest of
     what was encoded. A folder that is complete is compared too, and left as it is.
 
+    encoder     None where each worker of the executor loads its own, as `loading` says
     shard_size  documents a shard; what is lost at most when encoding is interrupted
 
     Raises ToolkitError for another system, recipe, template, revision or precision than the folder's, for documents that are
@@ -53,26 +55,105 @@ def encode_corpus(
     """
     if shard_size < 1:
         raise ToolkitError(f"shard size is {shard_size}", "a whole number of documents from 1 on")
-    counts, folder = Counts(), Path(folder)
-    facts = encoding_facts(spec, encoder, "passage") | {"shard_size": shard_size}
+    counts, folder, executor = Counts(), Path(folder), executor or LocalExecutor()
+    work = EncodeShards(f"encoding {corpus.name}", spec, folder, loading, encoder)
+    facts = executor.facts(work)
+    libraries = facts.pop("libraries")
+    facts["shard_size"] = shard_size
     with lock(lock_name(folder)):
         store = VectorStore(folder, facts)
         if store.shards:
             rows = sum(shard.rows for shard in store.shards)
             say(f"{folder}: {rows:,} documents are encoded already" + ("" if store.complete else ", resuming"))
-        with progress(f"encoding {corpus.name}", unit="documents") as advance:
-            missing = _missing_shards(store, shards(corpus, shard_size, counts), advance)
-            compute = partial(_encode_shard, encoder=encoder, spec=spec, advance=advance)
-            for ids, vectors, digest, truncated in (executor or LocalExecutor()).map(compute, missing):
-                store.add(ids, vectors, digest, cut=truncated)
+        with progress(work.name, unit="documents") as work.advance:
+            for shard in executor.map(work, _missing_shards(store, shards(corpus, shard_size, counts), work.advance)):
+                store.count(shard)
         if counts.documents < sum(shard.rows for shard in store.shards):
             _refuse_changed(folder, len(store.shards) - 1)
         if not counts.documents:
             raise ToolkitError(f"{corpus.name} has no documents to encode", "see `tandem index --help` for the forms it reads")
         if not store.complete:
-            store.finish({"corpus": corpus.facts(), "empty": counts.empty, "implementation": implementation(encoder)})
+            store.finish(
+                {"corpus": corpus.facts(), "empty": counts.empty, "implementation": implementation(encoder, libraries)}
+            )
     note_truncated(store.shards, "passage")
     return counts
+
+
+@dataclass
+class EncodeShards(Work[tuple[int, list[Doc]], Shard]):
+    """Shards of documents become files of vectors; a unit is a shard with its number.
+
+    loading  how a worker loads its own encoder, see `toolkit.models.encoders.load_encoder`
+    """
+
+    LOADED = ("encoder",)
+
+    name: str
+    spec: SystemSpec
+    folder: Path
+    loading: Mapping[str, Any]
+    encoder: Encoder | None = None
+
+    def _load(self) -> Encoder:
+        if self.encoder is None:
+            from toolkit.models.encoders import load_encoder
+
+            self.encoder = load_encoder(self.spec, **self.loading)
+        return self.encoder
+
+    def identity(self) -> dict[str, Any]:
+        """See `Work`; what vectors depend on is in the facts."""
+        return {"folder": str(self.folder.absolute())}
+
+    def facts(self) -> dict[str, Any]:
+        """`encoding_facts`, and the versions of the `libraries` for the record."""
+        return {**encoding_facts(self.spec, self._load(), "passage"), "libraries": versions(LIBRARIES)}
+
+    def pack(self, unit: tuple[int, list[Doc]]) -> list[Any]:
+        """Number and documents."""
+        number, docs = unit
+        return [number, [list(doc) for doc in docs]]
+
+    def compute(self, packed: Any) -> list[Any]:
+        """Encode the documents and write the shard; its number, and what is known of it."""
+        encoder, (number, rows) = self._load(), packed
+        docs, truncated = [Doc(*row) for row in rows], encoder.truncated["passage"]
+        inputs = [doc_input(self.spec.templates, doc) for doc in docs]
+        vectors = encode_in_steps(encoder, inputs, "passage", self.moved)
+        cut = encoder.truncated["passage"] - truncated
+        ids = [doc.doc_id for doc in docs]
+        return [number, asdict(write_shard(self.folder, number, "passage", ids, vectors, _digest(docs), cut=cut))]
+
+    def result(self, packed: Any) -> Shard:
+        """See `Work`."""
+        return Shard(**packed[1])
+
+    def size(self, unit: tuple[int, list[Doc]]) -> int:
+        """Documents."""
+        return len(unit[1])
+
+    def unit_name(self, unit: tuple[int, list[Doc]]) -> str:
+        """`shard 7 (d1 to d9)`."""
+        number, docs = unit
+        return f"shard {number} ({docs[0].doc_id} to {docs[-1].doc_id})"
+
+    def is_there(self, packed: Any) -> bool:
+        """See `Work`: a folder may have been removed since."""
+        number, shard = packed
+        return has_files(self.folder, number, Shard(**shard))
+
+    @property
+    def memory(self) -> int | None:
+        """That of the weights, where the checkpoint is on this machine."""
+        from toolkit.encode.estimate import memory_of
+
+        return memory_of(self.spec, self.loading.get("device"), self.loading.get("precision"))
+
+    @property
+    def uses_gpu(self) -> bool:
+        """See `Work`."""
+        return self.spec.loader != "endpoint" and self.loading.get("device") != "cpu"
 
 
 def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, Any]:
@@ -87,10 +168,13 @@ def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, A
     return {**identity, **encoder.origin, **system_facts(spec), "side": side, "dimension": encoder.dimension}
 
 
-def implementation(encoder: Encoder) -> dict[str, Any]:
-    """Command and versions, and the server that computed, for the record; nothing is compared with them."""
+def implementation(encoder: Encoder | None, libraries: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Command and versions, and the server that computed, for the record; nothing is compared with them.
+
+    libraries  those of workers; None for this process's
+    """
     server = {"server": encoder.facts()} if hasattr(encoder, "facts") else {}
-    return {"command": command_line(), "tandem-ir": __version__, **versions(LIBRARIES), **server}
+    return {"command": command_line(), "tandem-ir": __version__, **(libraries or versions(LIBRARIES)), **server}
 
 
 def encode_in_steps(
@@ -140,8 +224,10 @@ def shards(corpus: Corpus, size: int, counts: Counts) -> Iterator[list[Doc]]:
         yield shard
 
 
-def _missing_shards(store: VectorStore, shards: Iterator[list[Doc]], advance: Callable[[int], None]) -> Iterator[list[Doc]]:
-    """The shards that are not there yet; those that are there are compared with what was encoded."""
+def _missing_shards(
+    store: VectorStore, shards: Iterator[list[Doc]], advance: Callable[[int], None]
+) -> Iterator[tuple[int, list[Doc]]]:
+    """The shards that are not there yet, each with its number; those that are there are compared with what was encoded."""
     there, rows = [shard.documents for shard in store.shards], [shard.rows for shard in store.shards]
     for number, docs in enumerate(shards):
         if number < len(there):
@@ -151,16 +237,8 @@ def _missing_shards(store: VectorStore, shards: Iterator[list[Doc]], advance: Ca
             continue
         if store.complete or (rows and rows[-1] < store.facts["shard_size"]):
             _refuse_changed(store.folder, number)
-        yield docs
-
-
-def _encode_shard(
-    docs: list[Doc], encoder: Encoder, spec: SystemSpec, advance: Callable[[int], None]
-) -> tuple[list[str], np.ndarray, str, int]:
-    """Ids, vectors, the digest of the documents, and how many were truncated: the unit that an executor computes."""
-    truncated = encoder.truncated["passage"]
-    vectors = encode_in_steps(encoder, [doc_input(spec.templates, doc) for doc in docs], "passage", advance)
-    return [doc.doc_id for doc in docs], vectors, _digest(docs), encoder.truncated["passage"] - truncated
+        store.begin()
+        yield number, docs
 
 
 def _refuse_changed(folder: Path, number: int) -> None:

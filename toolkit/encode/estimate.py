@@ -24,21 +24,42 @@ def estimate(spec: SystemSpec, count: int, precision: str) -> list[str]:
     Of an adapter, and of a checkpoint that is no folder of this machine, only the published size is known.
     """
     from toolkit.models.checkpoint_files import count_parameters
-    from toolkit.models.checkpoints import BYTES, PACKAGE, locate
+    from toolkit.models.checkpoints import BYTES
 
     if spec.checkpoint.startswith(PYTHON):
         return [f"vectors: {count:,} times the dimension of {spec.checkpoint} times {FLOAT32} bytes"]
-    here = spec.checkpoint.startswith(PACKAGE) or Path(spec.checkpoint).expanduser().is_dir()
-    if spec.base or not here:
+    if spec.base or not _is_here(spec):
         size = f", {spec.size} parameters" if spec.size else ""
         return [f"checkpoint {spec.checkpoint}{size}", f"vectors: {count:,} times the model's dimension times {FLOAT32} bytes"]
-    folder = locate(spec, side="passage", trust_remote_code=True)  # no code is run: only sizes are read
+    folder = _folder(spec)
     weights = shown(count_parameters(folder) * BYTES[precision])
     lines = [f"checkpoint {spec.checkpoint}: {weights} of memory for the weights in {precision}"]
     dimension = vector_size(folder)
     if dimension is None:
         return lines
     return [*lines, f"vectors: {count:,} x {dimension} float32, {shown(count * dimension * FLOAT32)} on disk"]
+
+
+def memory_of(spec: SystemSpec, device: str | None, precision: str | None) -> int | None:
+    """Bytes that the weights of a checkpoint of this machine need; None for an adapter, and what is elsewhere."""
+    from toolkit.models.checkpoint_files import count_parameters
+    from toolkit.models.checkpoints import BYTES, device_of, pick_precision
+
+    if not _is_here(spec) or spec.base or spec.loader == "endpoint":
+        return None
+    return count_parameters(_folder(spec)) * BYTES[pick_precision(spec, precision, device_of(spec, device))]
+
+
+def _is_here(spec: SystemSpec) -> bool:
+    from toolkit.models.checkpoints import PACKAGE
+
+    return spec.checkpoint.startswith(PACKAGE) or Path(spec.checkpoint).expanduser().is_dir()
+
+
+def _folder(spec: SystemSpec) -> Path:
+    from toolkit.models.checkpoints import locate
+
+    return locate(spec, side="passage", trust_remote_code=True)  # no code is run: only sizes are read
 
 
 def asked_of(encoder: ServedEncoder, parts: Iterable[Sequence[Input]], side: str) -> str:

@@ -10,7 +10,7 @@ from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.progress import progress
 from toolkit.core.topics import Topic
 from toolkit.core.yaml_json import Malformed, decode_json
-from toolkit.steps import Executor, LocalExecutor, units_of
+from toolkit.engine import Executor, LocalExecutor, units_of
 
 if TYPE_CHECKING:
     from toolkit.core.specs import SystemSpec

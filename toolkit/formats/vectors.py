@@ -72,6 +72,8 @@ class VectorStore:
                 raise ToolkitError(f"{self.folder} exists and holds no vectors", "name another folder, or remove it")
             return
         record = read_vectors_record(self.folder)
+        if not record["shards"]:
+            return
         for name, value in self.facts.items():
             if record.get(name) != value:
                 message = f"{self.folder} holds vectors of {name} {_shown(record.get(name))}, not {_shown(value)}"
@@ -81,32 +83,31 @@ class VectorStore:
         for left in self.folder.glob(".*.part"):  # of a process that was killed
             left.unlink()
 
-    def add(self, ids: Sequence[str], vectors: np.ndarray, documents: str, *, cut: int = 0, lost: int = 0) -> None:
-        """Write the next shard; its files are there before anything speaks of them.
-
-        vectors    (n, d) float32, parallel to `ids`
-        documents  SHA-256 of what was encoded
-
-        Raises ToolkitError for a vector that is not finite, and an id that could not stand in a run.
-        """
-        assert vectors.dtype == np.float32
-        assert vectors.shape == (len(ids), self.facts["dimension"])
-        check_ids("query_id" if self.facts["side"] == "query" else "doc_id", ids)
-        _refuse_infinite(self.folder, vectors, ids)
+    def begin(self) -> None:
+        """Let the folder say what will be in it: one that has only a shard in it would be taken for someone else's."""
         if not self.shards:
-            self._write({})  # first of all: a folder that has only a shard in it would be taken for someone else's
-        vectors_path, ids_path = _paths(self.folder, len(self.shards))
-        with atomic_path(vectors_path) as part, part.open("wb") as file:
-            np.save(file, vectors, allow_pickle=False)
-        with atomic_path(ids_path) as part:
-            part.write_bytes("".join(f"{one}\n" for one in ids).encode())
-        self.shards.append(Shard(len(ids), documents, _sha256(vectors_path), _sha256(ids_path), cut, lost))
+            self._write({})
+
+    def add(self, ids: Sequence[str], vectors: np.ndarray, documents: str, *, cut: int = 0, lost: int = 0) -> None:
+        """Write the next shard and count it, see `write_shard`; its files are there before anything speaks of them."""
+        assert vectors.shape == (len(ids), self.facts["dimension"])
+        _check(self.folder, self.facts["side"], ids, vectors)
+        self.begin()
+        side, number = self.facts["side"], len(self.shards)
+        self.count(write_shard(self.folder, number, side, ids, vectors, documents, cut=cut, lost=lost))
+
+    def count(self, shard: Shard) -> None:
+        """Count the next shard, whose files are there."""
+        self.shards.append(shard)
         self._write({})
 
     def finish(self, facts: Mapping[str, Any]) -> None:
         """Say that all shards are there, and what else there is to say now (plain values)."""
         self.complete = True
         self._write(facts)
+        ours = {path for number in range(len(self.shards)) for path in shard_paths(self.folder, number)}
+        for path in {*self.folder.glob("vectors-*.npy"), *self.folder.glob("ids-*.txt")} - ours:
+            path.unlink()  # by workers whose shards were never counted, as in a job of more or smaller ones
 
     def _write(self, more: Mapping[str, Any]) -> None:
         record = {
@@ -120,6 +121,49 @@ class VectorStore:
             "shards": [asdict(shard) for shard in self.shards],
         }
         write_yaml_record(self.folder, record)
+
+
+def write_shard(
+    folder: Path,
+    number: int,
+    side: str,
+    ids: Sequence[str],
+    vectors: np.ndarray,
+    documents: str,
+    *,
+    cut: int = 0,
+    lost: int = 0,
+) -> Shard:
+    """Write the files of a shard, complete or not at all; a `VectorStore` counts it.
+
+    side       `query` or `passage`
+    vectors    (n, d) float32, parallel to `ids`
+    documents  SHA-256 of what was encoded
+
+    Raises ToolkitError for a vector that is not finite, and an id that could not stand in a run.
+    """
+    _check(folder, side, ids, vectors)
+    vectors_path, ids_path = shard_paths(folder, number)
+    with atomic_path(vectors_path) as part, part.open("wb") as file:
+        np.save(file, vectors, allow_pickle=False)
+    with atomic_path(ids_path) as part:
+        part.write_bytes("".join(f"{one}\n" for one in ids).encode())
+    return Shard(len(ids), documents, _sha256(vectors_path), _sha256(ids_path), cut, lost)
+
+
+def _check(folder: Path, side: str, ids: Sequence[str], vectors: np.ndarray) -> None:
+    assert vectors.dtype == np.float32
+    assert len(vectors) == len(ids)
+    check_ids("query_id" if side == "query" else "doc_id", ids)
+    _refuse_infinite(folder, vectors, ids)
+
+
+def has_files(folder: Path, number: int, shard: Shard) -> bool:
+    """Whether the files of a shard are there, and those that were written."""
+    return all(
+        path.exists() and _sha256(path) == digest
+        for path, digest in zip(shard_paths(folder, number), (shard.vectors, shard.ids), strict=True)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,12 +229,12 @@ def verify_vectors(folder: str | Path) -> list[str]:
     shards = [Shard(**shard) for shard in record["shards"]]
     problems = [] if record["complete"] else ["not complete"]
     for number, shard in enumerate(shards):
-        for path, expected in zip(_paths(folder, number), (shard.vectors, shard.ids), strict=True):
+        for path, expected in zip(shard_paths(folder, number), (shard.vectors, shard.ids), strict=True):
             if not path.exists():
                 problems.append(f"{path.name}: missing")
             elif _sha256(path) != expected:
                 problems.append(f"{path.name}: changed")
-    expected = {NAME, *(path.name for number in range(len(shards)) for path in _paths(folder, number))}
+    expected = {NAME, *(path.name for number in range(len(shards)) for path in shard_paths(folder, number))}
     problems += [f"{path.name}: not part of it" for path in sorted(folder.iterdir()) if path.name not in expected]
     return problems if _digest(shards) == record["digest"] else [*problems, f"{NAME}: changed"]
 
@@ -222,7 +266,7 @@ def _shown(value: Any) -> str:
 
 
 def _read_shard(folder: Path, number: int, shard: Shard, dimension: int) -> tuple[list[str], np.ndarray]:
-    vectors_path, ids_path = _paths(folder, number)
+    vectors_path, ids_path = shard_paths(folder, number)
     for path in (vectors_path, ids_path):
         if not path.exists():
             raise ToolkitError(f"{path} is missing", ENCODE_AGAIN)
@@ -238,7 +282,8 @@ def _read_shard(folder: Path, number: int, shard: Shard, dimension: int) -> tupl
     return ids, array
 
 
-def _paths(folder: Path, number: int) -> tuple[Path, Path]:
+def shard_paths(folder: Path, number: int) -> tuple[Path, Path]:
+    """The two files of a shard."""
     return folder / f"vectors-{number:05d}.npy", folder / f"ids-{number:05d}.txt"
 
 

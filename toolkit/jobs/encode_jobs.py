@@ -11,11 +11,12 @@ from typing import Any
 from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.progress import say
-from toolkit.core.specs import ENDPOINT, SystemSpec
+from toolkit.core.specs import ENDPOINT, ObjectSpec, SystemSpec
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.encode import SHARD, encode_corpus, write_topics_vectors
 from toolkit.encode.corpus import shards
 from toolkit.encode.estimate import asked_of, estimate
+from toolkit.engine import LocalExecutor
 from toolkit.formats.documents import Corpus, Counts, is_empty
 from toolkit.formats.passages import split_corpus
 from toolkit.formats.vectors import read_vectors_record
@@ -112,14 +113,29 @@ class EncodeJob(FolderJob):
 
     def work(self, tools: Tools) -> tuple[Counts, int]:
         """How many were encoded, and the dimension of their vectors."""
-        encoder = load_encoder(self.spec, **self.how)
-        if self.spec.loader == "endpoint":
+        remote = not isinstance(self.executor, LocalExecutor)
+        encoder = None if remote else load_encoder(self.spec, **self.how)
+        if encoder and self.spec.loader == "endpoint":
             encoder.check()
         if isinstance(self.what, TopicSet):
             queries = write_topics_vectors(self.what.name, self.what.topics, encoder, self.spec, self.output.path)
             return Counts(documents=queries), encoder.dimension
-        how = {"shard_size": self.shard_size, "executor": tools.executor}
-        return encode_corpus(self.what, encoder, self.spec, self.output.path, **how), encoder.dimension
+        how = {"shard_size": self.shard_size, "executor": tools.executor, **self.how}
+        counts = encode_corpus(self.what, encoder, self.spec, self.output.path, **how)
+        return counts, read_vectors_record(self.output.path)["dimension"]
+
+    def check_divisible(self) -> None:
+        """See `Job`."""
+        if isinstance(self.what, TopicSet):
+            raise ToolkitError("topics are encoded at once, not divided among workers", "leave --engine out")
+        refuse_object(self.spec)
+
+
+def refuse_object(spec: SystemSpec) -> None:
+    """Raise ToolkitError for a system that is an object of this process: workers load theirs by a name."""
+    if isinstance(spec, ObjectSpec):
+        hint = "name what makes it, `python:module:factory`, which every node can import"
+        raise ToolkitError(f"{spec.name} is an object of this process, which workers do not have", hint)
 
 
 class IndexJob(FolderJob):

@@ -14,10 +14,11 @@ from typing import Any, Generic, TypeVar
 from toolkit.core.files import is_stream
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
+from toolkit.engine import Executor, LocalExecutor
 from toolkit.formats import write_run
 from toolkit.formats.ids import check_ids
 from toolkit.provenance import Output
-from toolkit.steps import Executor, LocalExecutor, Made, Results, Step, Tools, given_runs
+from toolkit.steps import Made, Results, Step, Tools, given_runs
 from toolkit.store.keyed_cache import KeyedCache
 
 Product = TypeVar("Product")
@@ -51,6 +52,9 @@ class Job(ABC, Generic[Product]):
         """Whether the same job, interrupted now, would find something of what it has done."""
         return any(_partial_files(self.output.path))
 
+    def check_divisible(self) -> None:
+        """Raise ToolkitError where workers of a cluster cannot do it."""
+
     def describe(self) -> list[str]:
         """What a dry run prints."""
         return [*self.plan(), self.output.plan]
@@ -61,7 +65,7 @@ class Job(ABC, Generic[Product]):
         for line in self.warnings():
             say(line)
         try:
-            with partial_results(self.output.path) as cache:
+            with self.executor.job(self.output.path), partial_results(self.output.path) as cache:
                 product = self.work(Tools(cache, self.executor))
                 self.write(product, started)
         except KeyboardInterrupt as end:

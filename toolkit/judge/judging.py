@@ -14,8 +14,8 @@ from toolkit.core.runs import Run, round_robin
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import doc_input
 from toolkit.core.topics import Topic, check_among, topics_by_id
+from toolkit.engine import Executor, LocalExecutor, units_of
 from toolkit.models.judges import Judge, Pair, Verdict
-from toolkit.steps import Executor, LocalExecutor, units_of
 from toolkit.texts import Texts, check_texts
 
 HOLDS, LACKS, UNJUDGED = 1, 0, -1

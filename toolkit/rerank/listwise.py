@@ -18,9 +18,9 @@ from toolkit.core.runs import Run
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
+from toolkit.engine import Executor, LocalExecutor, units_of
 from toolkit.models.listwise import ListwiseRanker, Window
 from toolkit.rerank.candidates import Candidates, Part, check_choices, count_tied, read_candidates
-from toolkit.steps import Executor, LocalExecutor, units_of
 
 SCORES = ("rank", "candidates")
 UNIT = 256  # queries

@@ -13,8 +13,8 @@ from toolkit.core.progress import progress, say
 from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.core.topics import Topic
+from toolkit.engine import Executor, LocalExecutor
 from toolkit.rerank.candidates import Candidates, Part, check_choices, read_candidates
-from toolkit.steps import Executor, LocalExecutor
 from toolkit.store.keyed_cache import key_of
 
 if TYPE_CHECKING:

@@ -1,0 +1,233 @@
+"""Units given to workers that are slow, fail, end and come back: a cluster of this process, without Ray."""
+
+import json
+from collections import deque
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from toolkit import __version__
+from toolkit.core.errors import ToolkitError
+from toolkit.engine import LocalExecutor, Work
+from toolkit.engine.dispatch import Dispatch, Lost, Report
+from toolkit.engine.worker import Failure, Settings, UnitWorker
+
+
+@pytest.fixture(autouse=True)
+def same_process(monkeypatch):
+    """Workers of a test are in its process, whose threads, folder and notes stay as they are."""
+    monkeypatch.setattr("toolkit.engine.worker.settle", lambda settings: None)
+
+
+@dataclass
+class Square(Work):
+    """Squares numbers; a unit is a list of them."""
+
+    LOADED = ("model",)
+
+    name: str = "squaring"
+    power: int = 2
+    model: object = None
+    origin: str = "a"
+
+    def identity(self):
+        return {"power": self.power}
+
+    def facts(self):
+        self.model = self.model or pow
+        return {"origin": self.origin}
+
+    def pack(self, unit):
+        return list(unit)
+
+    def compute(self, packed):
+        if "bad" in packed:
+            raise ToolkitError("bad is no number", "take numbers")
+        return [self.model(number, self.power) for number in packed]
+
+    def result(self, packed):
+        return tuple(packed)
+
+
+class Here:
+    """Workers of this process that report in the order that `choose` says: the place of the next report among those due.
+
+    lost    how often a worker is lost at its n-th unit (from 0), by the number of all units given so far
+    unready  how many of the first workers end before they are ready
+    """
+
+    def __init__(self, choose=lambda count: 0, lost=(), unready=0, version=__version__, origins=()):
+        self.choose, self.lost, self.unready, self.origins = choose, set(lost), unready, deque(origins)
+        self.settings = Settings(1, "/nowhere", version)
+        self.due, self.given, self.started, self.ended = [], [], 0, []
+
+    def start(self, work):
+        worker = UnitWorker(self.settings)
+        self.started += 1
+        if self.started <= self.unready:
+            self.due.append(Report(worker, Lost("no memory")))
+            return worker
+        import copy
+
+        theirs = copy.copy(work)
+        theirs.__dict__ = work.__getstate__()
+        if self.origins:
+            theirs.origin = self.origins.popleft()
+        self.due.append(Report(worker, worker.load(theirs)))
+        return worker
+
+    def give(self, worker, unit, digest, result):
+        number = len(self.given)
+        self.given.append(json.loads(unit.read_text()))
+        said = Lost("killed") if number in self.lost else worker.compute(unit, digest, result)
+        self.due.append(Report(worker, said))
+
+    def wait(self):
+        assert self.due, "nobody will ever report"
+        return self.due.pop(self.choose(len(self.due)) % len(self.due))
+
+    def end(self, worker):
+        self.ended.append(worker)
+
+
+UNITS = [[number, number + 1] for number in range(7)]
+SQUARES = [(number**2, (number + 1) ** 2) for number in range(7)]
+
+
+def squares(folder, cluster, units=UNITS, workers=2, work=None):
+    return list(Dispatch(cluster, work or Square(), workers, folder).map(units))
+
+
+def test_one_process_and_any_workers_give_the_same(tmp_path):
+    work = Square()
+    work.facts()
+    assert list(LocalExecutor().map(work, UNITS)) == SQUARES
+    for workers in (1, 2, 5, 20):
+        assert squares(tmp_path / str(workers), Here(), workers=workers) == SQUARES
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(order=st.lists(st.integers(0, 9), max_size=60), lost=st.sets(st.integers(0, 12), max_size=2), workers=st.integers(1, 4))
+def test_results_come_in_the_order_of_the_units_whoever_is_first_or_lost(tmp_path_factory, order, lost, workers):
+    places = iter(order)
+    cluster = Here(lambda count: next(places, 0), lost)
+    folder = tmp_path_factory.mktemp("units")
+    assert squares(folder, cluster, workers=workers) == SQUARES
+    assert not list(folder.rglob("unit-*")), "units that are done are removed"
+
+
+def test_a_lost_worker_costs_its_unit_and_is_replaced(tmp_path, capsys):
+    cluster = Here(lost=[2])
+    assert squares(tmp_path, cluster) == SQUARES
+    assert (cluster.started, len(cluster.given)) == (3, 8)
+    assert capsys.readouterr().err == "note: squaring, a unit of 2: attempt 1 of 3 failed: killed\n"
+
+
+def test_a_unit_that_fails_three_times_is_named_and_the_rest_is_computed(tmp_path):
+    cluster, work, seen = Here(), Square(), []
+    units = [[1], ["bad"], [2], [3]]
+    with pytest.raises(ToolkitError, match="squaring: 1 unit failed 3 times") as raised:
+        seen.extend(Dispatch(cluster, work, 2, tmp_path).map(units))
+    assert seen == [(1,)]
+    [problem] = raised.value.problems
+    assert problem.startswith("a unit of 1: ")
+    assert problem.endswith(": bad is no number")
+    assert raised.value.hint == "take numbers; all others are computed: the same command repeats these alone"
+    assert raised.value.status == 1
+    assert [unit for unit in cluster.given if "bad" not in unit] == [[1], [2], [3]]
+    again = Here()
+    assert squares(tmp_path, again, [[1], [4], [2], [3]]) == [(1,), (16,), (4,), (9,)]
+    assert again.given == [[4]]
+
+
+def test_what_is_done_is_not_computed_again_whatever_the_number_of_workers(tmp_path):
+    first = Dispatch(Here(), Square(), 2, tmp_path).map(iter(UNITS))
+    assert [next(first) for _ in range(3)] == SQUARES[:3]
+    cluster, moved, work = Here(), [], Square()
+    work.advance = moved.append
+    assert squares(tmp_path, cluster, workers=3, work=work) == SQUARES
+    assert 0 < len(cluster.given) <= 4
+    assert sum(moved) == 14, "what was done moves the progress too"
+
+
+@pytest.mark.parametrize("work", [Square(power=3), Square(origin="b")])
+def test_results_of_other_work_or_another_model_are_not_taken(tmp_path, work):
+    squares(tmp_path, Here())
+    cluster = Here()
+    squares(tmp_path, cluster, work=work)
+    assert len(cluster.given) == 7
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"a": 1', "\x00" * 9])
+def test_a_result_that_was_damaged_is_computed_again(tmp_path, damage):
+    squares(tmp_path, Here())
+    [result] = [path for path in tmp_path.rglob("*.json") if path.read_text() == "[9,16]"]
+    result.write_text(damage)
+    cluster = Here()
+    assert squares(tmp_path, cluster) == SQUARES
+    assert cluster.given == [[3, 4]]
+
+
+def test_units_are_read_as_workers_get_idle(tmp_path):
+    read = []
+    units = (read.append(unit) or unit for unit in UNITS)
+    results = Dispatch(Here(), Square(), 2, tmp_path).map(units)
+    next(results)
+    assert len(read) <= 4
+
+
+def test_workers_that_end_before_they_are_ready_are_an_error_after_three(tmp_path):
+    assert squares(tmp_path / "two", Here(unready=2)) == SQUARES
+    cluster = Here(unready=99)
+    with pytest.raises(ToolkitError, match="workers end before they are ready: no memory"):
+        squares(tmp_path / "all", cluster)
+    assert cluster.started <= 5
+
+
+def test_a_worker_that_cannot_load_is_an_error_at_once(tmp_path):
+    with pytest.raises(ToolkitError, match=r"has tandem-ir 0\.0\.1, not|has tandem-ir .*, not 0\.0\.1"):
+        squares(tmp_path, Here(version="0.0.1"))
+
+
+def test_workers_with_other_facts_are_refused(tmp_path):
+    with pytest.raises(ToolkitError, match="workers differ in origin"):
+        squares(tmp_path, Here(origins=["a", "b"]))
+
+
+def test_what_is_loaded_and_the_progress_stay_here():
+    work = Square(model=pow)
+    work.advance = print
+    assert work.__getstate__() == {"name": "squaring", "power": 2, "model": None, "origin": "a", "advance": None}
+
+
+def test_closing_ends_every_worker(tmp_path):
+    cluster = Here()
+    dispatch = Dispatch(cluster, Square(), 3, tmp_path)
+    next(dispatch.map(UNITS))
+    dispatch.close()
+    assert len(set(map(id, cluster.ended))) == 3
+
+
+def test_a_failing_result_folder_is_the_unit_s_failure_not_the_job_s(tmp_path, monkeypatch):
+    """A full disk on one node: another attempt may land on another."""
+    import toolkit.engine.worker as module
+
+    real, failing = module.write_text, iter([OSError(28, "No space left on device")])
+
+    def write(path, text):
+        if error := next(failing, None):
+            raise error
+        real(path, text)
+
+    monkeypatch.setattr(module, "write_text", write)
+    assert squares(tmp_path, Here()) == SQUARES
+
+
+def test_a_failure_says_on_which_machine(tmp_path):
+    worker = UnitWorker(Settings(1, "/nowhere", __version__))
+    worker.load(Square())
+    said = worker.compute(tmp_path / "nothing", "0", tmp_path / "r")
+    assert isinstance(said, Failure)
+    assert "FileNotFoundError" in said.message

@@ -1,0 +1,162 @@
+"""Ray for real: the bytes of one process, workers that are killed, a cluster that nobody else reaches. A start takes 5 s."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+from command import process, tandem
+
+from toolkit.formats.vectors import verify_vectors
+
+SECRET = "sk-nobody-may-read-this"
+WORDS = "river tree house cat dog bird train sea fruit apple plum glass iron storm light field stone paper music water"
+ENCODE = ("encode", "c.jsonl", "--system", "all-minilm-l6-v2", "--shard-size", 5)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A corpus of 24 documents, and its vectors as one process makes them."""
+    folder, words = tmp_path_factory.mktemp("ray"), WORDS.split()
+    docs = [{"id": f"d{number}", "text": " ".join(words[number % 7 :: number % 3 + 1])} for number in range(24)]
+    (folder / "c.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    done = tandem(*ENCODE, "--output", "local", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def files(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "tandem.yaml"}
+
+
+def mine(parent):
+    """The processes below one; those that have ended meanwhile are left out."""
+    try:
+        return psutil.Process(parent).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def named(processes, name):
+    found = []
+    for one in processes:
+        try:
+            if name in " ".join(one.cmdline()):
+                found.append(one)
+        except psutil.Error:
+            continue
+    return found
+
+
+def await_(what, seconds=120):
+    until = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < until
+        time.sleep(0.2)
+    return found
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_two_workers_give_the_bytes_of_one_process_and_nobody_else_is_served(place):
+    environment = {**os.environ, "OPENAI_API_KEY": SECRET}
+    words = [sys.executable, "-m", "toolkit", *map(str, ENCODE), "--output", "two", "--engine", "ray", "--workers", "2"]
+    running = subprocess.Popen(words, cwd=place, env=environment, stderr=subprocess.PIPE, text=True)
+    await_(lambda: list(place.glob("two/vectors-*.npy")))
+    running.send_signal(signal.SIGSTOP)  # the workers end their units, and then wait to be read
+    try:
+        below = mine(running.pid)
+        pids = {str(one.pid) for one in below} | {str(running.pid)}
+        listening = subprocess.run(["ss", "-ltnpH"], capture_output=True, text=True, check=True).stdout.splitlines()
+        ours = [line.split()[3] for line in listening if pids & set(re.findall(r"pid=(\d+)", line))]
+        assert len(ours) >= 4, "Ray's processes were not seen"
+        assert [address for address in ours if "127.0.0.1" not in address and "[::1]" not in address] == []
+        # a process of this name runs in any case; it serves pages where it is told to
+        assert "--include-dashboard" not in " ".join(named(below, "dashboard/dashboard.py")[0].cmdline())
+        assert not [address for address in ours if address.endswith(":8265")]
+        said = " ".join(word for one in below for word in one.cmdline())
+        [session] = set(re.findall(r"(/tmp/tandem-ray-\w+)/ray/session_", said))
+        assert os.stat(session).st_mode & 0o077 == 0
+        [address] = set(re.findall(r"--gcs-address[= ](\S+)", said))
+        asked = f"import ray; ray.init(address={address!r}, log_to_driver=False)"
+        env = {**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+        stranger = subprocess.run(
+            ["timeout", "-s", "KILL", "12", sys.executable, "-c", asked], env=env, capture_output=True, text=True
+        )
+        assert stranger.returncode != 0
+        assert "nauthenticated" in stranger.stderr
+        assert any(one.environ().get("OPENAI_API_KEY") == SECRET for one in named(below, "ray::")), "keys are inherited"
+        with open(f"{session}/token") as file:
+            token = file.read()
+        for secret in (SECRET, token):
+            found = subprocess.run(["grep", "-rlF", "--exclude=token", secret, session], capture_output=True, text=True)
+            assert (found.returncode, found.stdout) == (1, "")
+    finally:
+        running.send_signal(signal.SIGCONT)
+        _, printed = running.communicate(timeout=180)
+    assert (running.returncode, printed) == (0, "two: 24 documents, 384 dimensions\n")
+    assert files(place / "two") == files(place / "local")
+    assert verify_vectors(place / "two") == []
+    assert not os.path.exists(session), "what Ray wrote is removed"
+    assert not list(place.glob(".*.units"))
+    assert not [one for one in below if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_killed_worker_costs_its_unit_and_a_killed_command_is_resumed(place):
+    words = [sys.executable, "-m", "toolkit", *map(str, ENCODE), "--output", "killed", "--engine", "ray", "--workers", "1"]
+    running = subprocess.Popen(words, cwd=place, stderr=subprocess.PIPE, text=True)
+    await_(lambda: list(place.glob("killed/vectors-*.npy")))
+    [worker, *_] = named(mine(running.pid), "ray::UnitWorker")
+    worker.kill()
+    _, printed = running.communicate(timeout=180)
+    assert running.returncode == 0, printed
+    assert "attempt 1 of 3 failed: the worker ended" in printed
+    assert files(place / "killed") == files(place / "local")
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_killed_command_is_resumed_with_other_workers_and_without(place):
+    words = [sys.executable, "-m", "toolkit", *map(str, ENCODE), "--engine", "ray", "--workers"]
+    for name in ("again", "alone"):
+        running = subprocess.Popen([*words, "2", "--output", name], cwd=place, stderr=subprocess.PIPE, text=True)
+        await_(lambda name=name: list(place.glob(f"{name}/vectors-*.npy")))
+        running.kill()
+        running.communicate()
+        assert "complete: false" in (place / name / "tandem.yaml").read_text()
+    before = {path: path.stat().st_mtime_ns for path in (place / "again").glob("vectors-*.npy")}
+    done = process(*ENCODE, "--engine", "ray", "--workers", 1, "--output", "again", cwd=place)
+    assert done.returncode == 0, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in before} == before, "what was done is not done again"
+    done = process(*ENCODE, "--output", "alone", cwd=place)
+    assert done.returncode == 0, done.stderr
+    assert files(place / "again") == files(place / "alone") == files(place / "local")
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--engine", "spark"], "no engine 'spark'"),
+        (["--engine", "local:here"], "no engine 'local:here'"),
+        (["--workers", 2], "workers without a cluster"),
+        (["--gpus-per-worker", 1], "gpus per worker without a cluster"),
+        (["--engine", "ray", "--workers", 0], "workers is 0"),
+        (["--engine", "ray", "--threads-per-worker", 0], "threads per worker is 0"),
+        (["--engine", "ray", "--gpus-per-worker", 1.5], "gpus per worker is 1.5"),
+        (["--engine", "ray", "--gpus-per-worker", -1], "gpus per worker is -1"),
+        (["--engine", "ray:ray://head:10001"], "ray://head:10001 is for Ray's client"),
+    ],
+)
+def test_wrong_engines_are_one_line_and_start_nothing(tmp_path, options, error):
+    (tmp_path / "c.tsv").write_text("a\tone\n")
+    done = tandem("encode", "c.tsv", "--system", "all-minilm-l6-v2", "--output", "v", *options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {error}")
+    assert not (tmp_path / "v").exists()

@@ -1,0 +1,184 @@
+"""The Ray engine: a worker is an actor, with a model of its own; which of them computes a unit changes nothing."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from toolkit import __version__
+from toolkit.core.errors import ToolkitError, check_counts
+from toolkit.core.files import is_stream
+from toolkit.core.progress import say
+from toolkit.engine.dispatch import Dispatch, Lost, Report
+from toolkit.engine.ray_session import RaySession
+from toolkit.engine.units import Result, Unit, Work
+from toolkit.engine.worker import Failure, Settings, UnitWorker
+
+WAIT = 60.0  # seconds
+
+
+class RayExecutor:
+    """Units are computed by the workers of a Ray cluster.
+
+    address  see `RaySession`
+    workers  how many; None for as many as the cluster has room for
+    threads  CPUs of a worker, which its model computes with
+    gpus     of a worker; None for one where the cluster has GPUs and the work uses them
+    """
+
+    def __init__(self, address: str = "", *, workers: int | None = None, threads: int | None = None, gpus: float | None = None):
+        check_counts(workers=workers, threads_per_worker=threads)
+        if gpus is not None and not (0 <= gpus < math.inf and (gpus <= 1 or gpus == int(gpus))):
+            raise ToolkitError(f"gpus per worker is {gpus:g}", "a fraction of one GPU, or a whole number of them")
+        if address.startswith("ray://"):
+            hint = "name HOST:PORT of the head (6379), and start the command on a node of the cluster"
+            raise ToolkitError(f"{address} is for Ray's client, which sees none of this machine's files", hint)
+        self.address, self.workers, self.threads, self.gpus = address, workers, threads or 1, gpus
+        self._session: RaySession | None = None
+        self._dispatch: Dispatch | None = None
+        self._work: Work | None = None
+        self._folder: Path | None = None
+
+    @contextmanager
+    def job(self, output: Path | None) -> Iterator[None]:
+        """See `Executor`: units and results lie in `.NAME.units` beside the output, else in a temporary folder."""
+        streams = output is None or is_stream(output)
+        if streams and self.address:
+            raise ToolkitError("no file to write, beside which the workers' results can lie", "name one with --output")
+        place = Path(tempfile.mkdtemp(prefix="tandem-units-")) if streams else units_beside(output)
+        self._folder = place
+        try:
+            yield
+        except BaseException:
+            if streams:
+                shutil.rmtree(place, ignore_errors=True)
+            raise
+        else:
+            shutil.rmtree(place, ignore_errors=True)
+        finally:
+            self._end_workers()
+            self._folder = None
+
+    def facts(self, work: Work) -> dict[str, Any]:
+        """See `Executor`."""
+        return self._workers(work).facts()
+
+    def map(self, compute: Callable[[Unit], Result], units: Iterable[Unit]) -> Iterator[Result]:
+        """See `Executor`."""
+        if not isinstance(compute, Work):
+            raise ToolkitError("this step is not divided among workers", "leave --engine out")
+        return self._workers(compute).map(units)
+
+    def close(self) -> None:
+        """End the workers and the connection."""
+        self._end_workers()
+        if self._session:
+            self._session.close()
+            self._session = None
+
+    def __enter__(self) -> RayExecutor:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _workers(self, work: Work) -> Dispatch:
+        if self._work is not work:
+            self._end_workers()
+            cluster, count = self._cluster(work)
+            self._dispatch, self._work = Dispatch(cluster, work, count, self._folder), work
+        return self._dispatch
+
+    def _end_workers(self) -> None:
+        if self._dispatch:
+            self._dispatch.close()
+        self._dispatch = self._work = None
+
+    def _cluster(self, work: Work) -> tuple[RayCluster, int]:
+        """What workers are asked for, and how many of them."""
+        if self._session is None:
+            cpus = (self.workers or max(1, (os.cpu_count() or 1) // self.threads)) * self.threads
+            self._session = RaySession(self.address, cpus, None if work.uses_gpu and self.gpus != 0 else 0)
+        nodes = self._session.nodes()
+        some = any(node.get("GPU") for node in nodes)
+        needs = {"CPU": self.threads, "GPU": (1 if some and work.uses_gpu else 0) if self.gpus is None else self.gpus}
+        needs["memory"] = work.memory or 0
+        room = sum(room_of(node, needs) for node in nodes)
+        if not room:
+            wanted = ", ".join(f"{amount:,} {name}" for name, amount in needs.items() if amount)
+            raise ToolkitError(
+                f"no node of the cluster has {wanted} for a worker", "ask for less, or take larger nodes", status=1
+            )
+        if self.workers and self.workers > room:
+            say(f"note: the cluster has room for {room} of {self.workers} workers; the others start as soon as it has more")
+        return RayCluster(needs, self.threads), self.workers or room
+
+
+def units_beside(output: Path) -> Path:
+    """Where units and results of what makes a file or folder lie until it is there."""
+    return output.absolute().with_name(f".{output.name}.units")
+
+
+def room_of(node: dict[str, float], needs: dict[str, float]) -> int:
+    """How many workers a node has room for."""
+    return int(min((node.get(name, 0) / amount for name, amount in needs.items() if amount), default=0))
+
+
+class RayCluster:
+    """Workers as actors; see `toolkit.engine.dispatch.Cluster`. Ray itself restarts none."""
+
+    def __init__(self, needs: dict[str, float], threads: int):
+        import ray
+
+        options = {"num_cpus": needs["CPU"], "num_gpus": needs["GPU"], "max_restarts": 0, "max_task_retries": 0}
+        if needs["memory"]:
+            options["memory"] = needs["memory"]
+        self._ray, self._actor = ray, ray.remote(UnitWorker).options(scheduling_strategy="SPREAD", **options)
+        self._settings = Settings(threads, os.getcwd(), __version__)
+        self._waiting: dict[Any, Any] = {}  # what a worker will say -> the worker
+
+    def start(self, work: Work) -> Any:
+        """See `Cluster`."""
+        worker = self._actor.remote(self._settings)
+        self._waiting[worker.load.remote(work)] = worker
+        return worker
+
+    def give(self, worker: Any, unit: Path, digest: str, result: Path) -> None:
+        """See `Cluster`."""
+        self._waiting[worker.compute.remote(unit, digest, result)] = worker
+
+    def wait(self) -> Report:
+        """See `Cluster`."""
+        ready: list[Any] = []
+        while not ready:
+            ready, _ = self._ray.wait(list(self._waiting), num_returns=1, timeout=WAIT)
+        worker = self._waiting.pop(ready[0])
+        errors = self._ray.exceptions
+        try:
+            return Report(worker, self._ray.get(ready[0]))
+        except errors.RayTaskError as error:
+            return Report(worker, Failure(" ".join(str(error.cause).split()) or type(error.cause).__name__))
+        except errors.RayError as error:
+            return Report(worker, Lost(_why(error)))
+
+    def end(self, worker: Any) -> None:
+        """See `Cluster`."""
+        for reference in [reference for reference, of in self._waiting.items() if of is worker]:
+            del self._waiting[reference]
+        self._ray.kill(worker)
+
+
+def _why(error: Exception) -> str:
+    """Why a worker ended, in few words."""
+    from ray.exceptions import OutOfMemoryError
+
+    text = " ".join(str(error).split())
+    if isinstance(error, OutOfMemoryError) or "low on memory" in text:
+        return "the worker was ended because its node ran out of memory"
+    return f"the worker ended ({text[:160]})"

@@ -1,0 +1,120 @@
+"""A connection to Ray: a cluster of this machine alone, which nobody else reaches, or one that somebody started."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import say
+
+# read when Ray is imported. Without the first Ray takes the host's address in place of 127.0.0.1, and listens everywhere
+SETTINGS = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+LOOPBACK = "127.0.0.1"
+OBJECT_STORE = 80 << 20  # bytes: paths and counts are all that goes through it
+OLDEST = (2, 54)
+
+
+class RaySession:
+    """A connection, until `close`; Ray has one a process.
+
+    address  of a cluster (`HOST:PORT`, `auto` for the one that was started on this machine); empty starts one here: on the
+             loopback address alone, with token authentication, without dashboard and usage statistics
+
+    Where Ray is connected already, as in a notebook, that connection is used and left as it is.
+    """
+
+    def __init__(self, address: str, cpus: int, gpus: int | None):
+        self._is_ours = False
+        ray = _import_ray(started_here=not address)
+        if ray.is_initialized():
+            say("note: Ray is connected in this process already: that cluster is used")
+            return
+        self._is_ours = True
+        quiet = {"log_to_driver": False, "logging_level": "critical"}
+        try:
+            if address:
+                say_unauthenticated()
+                ray.init(address=address, **quiet)
+            else:
+                here = {"num_cpus": cpus, "num_gpus": gpus, "object_store_memory": OBJECT_STORE, "_temp_dir": str(_private() / "ray")}
+                ray.init(address="local", include_dashboard=False, _node_ip_address=LOOPBACK, **here, **quiet)
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
+            place = f"the Ray cluster at {address}" if address else "Ray"
+            raise ToolkitError(f"{place} is not reached: {_first(error)}", HINT if address else "", status=1) from error
+
+    def nodes(self) -> list[dict[str, float]]:
+        """The resources of every node that is alive: `CPU`, `GPU`, `memory` in bytes."""
+        import ray
+
+        return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+
+    def close(self) -> None:
+        """Disconnect, and end what was started."""
+        if self._is_ours:
+            import ray
+
+            ray.shutdown()
+
+
+HINT = "is the address right, and the token? `ray get-auth-token` prints that of the node where the cluster was started"
+
+
+def say_unauthenticated() -> None:
+    """Warn where this process would talk to a cluster without a token."""
+    if os.environ.get("RAY_AUTH_MODE", "").lower() == "disabled":
+        say("warning: RAY_AUTH_MODE is disabled: whoever reaches the cluster's ports runs code on its nodes")
+
+
+def _import_ray(*, started_here: bool) -> Any:
+    """Ray, with the settings that it reads when it is imported; ToolkitError where it came without them, or is too old."""
+    global _is_private
+    if "ray" not in sys.modules:
+        os.environ.update(SETTINGS)
+        if started_here:
+            os.environ.pop("RAY_AUTH_TOKEN", None)
+            os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN_PATH=str(_token()))
+        _is_private = started_here
+    import ray
+
+    if tuple(map(int, ray.__version__.split(".")[:2])) < OLDEST:
+        raise ToolkitError(f"Ray is {ray.__version__}", "pip install 'tandem-ir[ray]' brings 2.54 or later", status=1)
+    if started_here and not _is_private and not ray.is_initialized():
+        message = "Ray was imported before: a cluster started now would have no token and listen on all addresses"
+        raise ToolkitError(message, "call ray.init() yourself, or take another process")
+    return ray
+
+
+_is_private = False  # whether Ray was imported here, with the settings of a cluster of this machine alone
+_folder: Path | None = None  # Ray reads the token once a process, so it is the same for every cluster started here
+
+
+def _private() -> Path:
+    """The folder of clusters that this process starts, which only its user may read; removed when the process ends.
+
+    Ray opens its own folder to everybody, so that one lies in this. Under /tmp, whatever TMPDIR says: names of sockets end at 107 characters.
+    """
+    global _folder
+    if _folder is None:
+        _folder = Path(tempfile.mkdtemp(prefix="tandem-ray-", dir="/tmp"))
+        atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+    return _folder
+
+
+def _token() -> Path:
+    path = _private() / "token"
+    if not path.exists():
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(32))
+    return path
+
+
+def _first(error: BaseException) -> str:
+    """The first line of an error, for people."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]

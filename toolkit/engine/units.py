@@ -1,0 +1,139 @@
+"""Units of work: what a job is divided into, the same for every engine and any number of workers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from toolkit.core.errors import check_counts
+
+Unit = TypeVar("Unit")
+Result = TypeVar("Result")
+
+
+class Work(ABC, Generic[Unit, Result]):
+    """What is done with each unit. The result of a unit depends on the unit and on `identity` and `facts` alone.
+
+    On this machine it is called with a unit. Workers elsewhere have a copy of it without what `LOADED` names, load that once,
+    and are given packed units: plain values that JSON holds, as are packed results. Bulk is written into files by `compute`.
+
+    advance  is called with how much of a unit is done, in what `size` counts
+    """
+
+    LOADED: tuple[str, ...] = ()  # attributes that stay in this process: models, caches, the units' own data
+
+    name: str
+    advance: Callable[[int], Any] | None = None
+
+    @abstractmethod
+    def pack(self, unit: Unit) -> Any:
+        """A unit as plain values."""
+
+    @abstractmethod
+    def compute(self, packed: Any) -> Any:
+        """The packed result of a packed unit."""
+
+    def result(self, packed: Any) -> Result:
+        """A packed result as `map` gives it."""
+        return packed
+
+    def facts(self) -> dict[str, Any]:
+        """What results depend on and only a loaded model knows: plain values, the same on every worker."""
+        return {}
+
+    @abstractmethod
+    def identity(self) -> Mapping[str, Any]:
+        """What results depend on and is known before anything is loaded, as plain values."""
+
+    def size(self, unit: Unit) -> int:
+        """How far a unit that is done moves the progress."""
+        return len(unit)
+
+    def unit_name(self, unit: Unit) -> str:
+        """What a unit is, for messages."""
+        return f"a unit of {self.size(unit):,}"
+
+    def is_there(self, packed: Any) -> bool:
+        """Whether the files that a packed result speaks of are there."""
+        return True
+
+    @property
+    def memory(self) -> int | None:
+        """Bytes that a worker needs for what it loads; None where nobody knows before."""
+        return None
+
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether a worker computes on a GPU where it has one."""
+        return False
+
+    def moved(self, done: int) -> None:
+        """Tell `advance`, where there is one."""
+        if self.advance:
+            self.advance(done)
+
+    def __call__(self, unit: Unit) -> Result:
+        """The result of a unit, computed here."""
+        return self.result(self.compute(self.pack(unit)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: None if name in (*self.LOADED, "advance") else value for name, value in self.__dict__.items()}
+
+
+class Executor(Protocol):
+    """Who computes units."""
+
+    def job(self, output: Path | None) -> AbstractContextManager[Any]:
+        """The block in which a job that writes `output` is done: what was computed lies beside it until the block ends well."""
+
+    def facts(self, work: Work) -> dict[str, Any]:
+        """`work.facts()`, of whoever computes."""
+
+    def map(self, compute: Callable[[Unit], Result], units: Iterable[Unit]) -> Iterator[Result]:
+        """The results, in the order of the units. An engine of several workers takes `Work` alone."""
+
+
+class LocalExecutor:
+    """This process, one unit after another.
+
+    threads  that models compute with; None for all cores. The last bits of their numbers may depend on it
+    """
+
+    threads: int | None = None
+
+    def __init__(self, threads: int | None = None):
+        check_counts(threads=threads)
+        self.threads = threads
+
+    def job(self, output: Path | None) -> AbstractContextManager[Any]:
+        """See `Executor`; jobs have their own caches of partial results."""
+        if self.threads is not None:
+            set_threads(self.threads)
+        return nullcontext()
+
+    def facts(self, work: Work) -> dict[str, Any]:
+        """See `Executor`."""
+        return work.facts()
+
+    def map(self, compute: Callable[[Unit], Result], units: Iterable[Unit]) -> Iterator[Result]:
+        """See `Executor`."""
+        return map(compute, units)
+
+
+def set_threads(number: int) -> None:
+    """Let models of this process compute with so many threads: torch, FAISS and the libraries under them."""
+    import os
+    import sys
+
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = str(number)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(number)
+
+
+def units_of(items: Sequence[Unit], size: int) -> Iterator[Sequence[Unit]]:
+    """The items in units of a fixed size; the last may be smaller."""
+    return (items[start : start + size] for start in range(0, len(items), size))
