@@ -111,12 +111,12 @@ def test_two_workers_give_the_bytes_of_one_process_and_nobody_else_is_served(pla
 @pytest.mark.slow
 def test_a_killed_worker_costs_its_unit_and_a_killed_command_is_resumed(place):
     words = [sys.executable, "-m", "toolkit", *map(str, ENCODE), "--output", "killed", "--engine", "ray", "--workers", "1"]
-    running = subprocess.Popen(words, cwd=place, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     await_(lambda: list(place.glob("killed/vectors-*.npy")))
     [worker, *_] = named(mine(running.pid), "ray::UnitWorker")
     worker.kill()
-    _, printed = running.communicate(timeout=180)
-    assert running.returncode == 0, printed
+    output, printed = running.communicate(timeout=180)
+    assert (running.returncode, output) == (0, ""), printed
     assert "attempt 1 of 3 failed: the worker ended" in printed
     assert files(place / "killed") == files(place / "local")
 

@@ -43,11 +43,20 @@ class RaySession:
                 say_unauthenticated()
                 ray.init(address=address, **quiet)
             else:
-                here = {"num_cpus": cpus, "num_gpus": gpus, "object_store_memory": OBJECT_STORE, "_temp_dir": str(_private() / "ray")}
+                here = {
+                    "num_cpus": cpus,
+                    "num_gpus": gpus,
+                    "object_store_memory": OBJECT_STORE,
+                    "_temp_dir": str(_private() / "ray"),
+                }
                 ray.init(address="local", include_dashboard=False, _node_ip_address=LOOPBACK, **here, **quiet)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
             place = f"the Ray cluster at {address}" if address else "Ray"
             raise ToolkitError(f"{place} is not reached: {_first(error)}", HINT if address else "", status=1) from error
+        from ray._private import worker
+
+        # whatever it is told, Ray prints on standard output that a worker ended; here that is a note, and output is a run
+        self._printing, worker.print_to_stdstream = worker.print_to_stdstream, lambda *given, **how: None
 
     def nodes(self) -> list[dict[str, float]]:
         """The resources of every node that is alive: `CPU`, `GPU`, `memory` in bytes."""
@@ -59,8 +68,10 @@ class RaySession:
         """Disconnect, and end what was started."""
         if self._is_ours:
             import ray
+            from ray._private import worker
 
             ray.shutdown()
+            worker.print_to_stdstream = self._printing
 
 
 HINT = "is the address right, and the token? `ray get-auth-token` prints that of the node where the cluster was started"
@@ -98,7 +109,8 @@ _folder: Path | None = None  # Ray reads the token once a process, so it is the 
 def _private() -> Path:
     """The folder of clusters that this process starts, which only its user may read; removed when the process ends.
 
-    Ray opens its own folder to everybody, so that one lies in this. Under /tmp, whatever TMPDIR says: names of sockets end at 107 characters.
+    Ray opens its own folder to everybody: it lies in this one. Under /tmp, whatever TMPDIR says, as names of sockets end at 107
+    characters.
     """
     global _folder
     if _folder is None:
