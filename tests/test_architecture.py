@@ -209,7 +209,7 @@ def test_environment_variables_are_the_documented_ones():
     assert {(part, name) for part, name in asked if name not in known} == {
         ("doctor", "name"),
         ("core", "name"),
-        *(("engine", name) for name in ("name", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")),
+        *(("engine", name) for name in ("name", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN")),
         ("models", "name"),
         ("models", "self.key_name"),
     }  # secrets and what Java would read are kept out; and the variable in which a server's entry or api says that its key is
