@@ -1,12 +1,20 @@
 """The figures that carry a report's argument: their numbers by hand and as evaluate has them, and that each can be drawn."""
 
+import hashlib
+
 import pytest
 
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
+from toolkit.evaluate.comparison import compare
+from toolkit.evaluate.judgments import from_benchmark
 from toolkit.report.collect import collect
+from toolkit.report.model import Key
 from toolkit.report.plots import PLOTS
 from toolkit.report.plots.placement import beside_points, spread
+from toolkit.report.plots.theme import themed
+from toolkit.report.plots.tradeoff import front
+from toolkit.report.rank_table import ranked
 
 PLOT = {plot.name: plot for plot in PLOTS}
 MODES = ("ori", "ins", "rev")
@@ -31,6 +39,16 @@ def model_of(lists: dict[str, dict[str, str]]):
 
 def three(query: str, ori: str, ins: str, rev: str) -> dict[str, str]:
     return {f"{query}-{mode}": docs for mode, docs in zip(MODES, (ori, ins, rev), strict=True)}
+
+
+def run_of(name: str, tag: str) -> Run:
+    """All judged documents of each query, in an order that the tag decides."""
+    rows: dict[str, dict[str, float]] = {}
+    for part in from_benchmark(name).parts:
+        for row in part.qrels:
+            digest = hashlib.sha256(f"{tag}/{row.query_id}/{row.doc_id}".encode()).hexdigest()
+            rows.setdefault(row.query_id, {})[row.doc_id] = int(digest[:8], 16) / 16**8
+    return Run.from_dict(rows, tag=tag)
 
 
 FOLLOWS = three("a-1", "xxgn", "gxxn", "nxxg")
@@ -84,3 +102,101 @@ def test_labels_beside_points_do_not_cover_each_other():
     for number, one in enumerate(boxes):
         for other in boxes[:number]:
             assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+
+
+def test_points_of_the_tradeoff_are_what_evaluate_says_and_the_front_is_what_nobody_beats():
+    assert front([("a", 0, 3), ("b", 1, 2), ("c", 1, 1), ("d", 2, 0), ("e", 0, 3)]) == ["a", "e", "b", "d"]
+    model = model_of({"follows": FOLLOWS, "ignores": three("a-1", "gnx", "gnx", "gnx")})
+    rows = {row[0]: row for row in PLOT["tradeoff"].drawn(model).rows}
+    for facts in model.runs:
+        assert rows[facts.name][1] == facts.value("WISE@20", "paired", "all")
+        assert rows[facts.name][2] == facts.value("nDCG@10", "ins", "all")
+        assert rows[facts.name][3] == facts.value("nDCG@10", "ori", "all")
+    assert rows["ignores"][4] == rows["ignores"][1]  # it is blind
+    assert rows["follows"][5] < rows["follows"][6]  # the bounds of random orders
+
+
+def test_differences_are_those_of_the_comparison():
+    lists = {f"a-{n}": (FOLLOWS, three("a-1", "gnx", "gnx", "gnx"))[n % 2] for n in range(1, 5)}
+    good = {key.replace("a-1", query): docs for query in lists for key, docs in FOLLOWS.items()}
+    mixed = {key.replace("a-1", query): docs for query, own in lists.items() for key, docs in own.items()}
+    model = model_of({"good": good, "mixed": mixed})
+    found = {row[:4]: row[5:9] for row in PLOT["differences"].drawn(model).rows}
+    changes = {
+        (each.measure, each.mode): (each.difference, each.low, each.high, each.p)
+        for each in compare(*(facts.run for facts in model.runs), model.judgments, ["nDCG@10", "WISE@20"]).changes
+    }
+    for column in (("nDCG@10", "ins"), ("WISE@20", "paired")):
+        assert found[(*column, "good", "mixed")] == pytest.approx(changes[column], abs=0.02)
+        assert found[(*column, "mixed", "good")][0] == -found[(*column, "good", "mixed")][0]
+
+
+def test_bars_are_means_of_core_queries_and_open_the_query_that_differs_most():
+    # benchmark of ours: two instructions of one core query are one bar
+    model = report_of("infosearch-mini-audience", "one", "other")
+    rows = PLOT["win-tie-loss"].drawn(model).rows
+    cores = model.judgments.parts[0].cores
+    assert len(rows) == len(set(cores.values()))
+    other = next(facts for facts in model.runs if facts.name == rows[0][0])
+    values = other.values[Key("all", "WISE@20", "paired")]
+    for _, _, core, value, *_ in rows:
+        own = [each for query_id, each in zip(values.query_ids, values.values, strict=True) if cores[query_id] == core]
+        assert value == pytest.approx(sum(own) / len(own))
+    differences = [row[5] for row in rows]
+    assert differences == sorted(differences, reverse=True)
+    spec = themed(PLOT["win-tie-loss"].draw(model))
+    assert {row["query"] for row in spec["data"]["values"]} <= set(cores)
+    for row in spec["data"]["values"]:
+        by_query = {
+            query_id: [
+                facts.values[Key("all", "WISE@20", "paired")].values[values.query_ids.index(query_id)] for facts in model.runs
+            ]
+            for query_id in cores
+            if cores[query_id] == cores[row["query"]]
+        }
+        assert max(by_query, key=lambda query_id: abs(by_query[query_id][0] - by_query[query_id][1])) == row["query"]
+
+
+def test_ranks_are_those_of_the_table():
+    model = report_of("infosearch-mini-audience", "one", "other", "third")
+    rows = PLOT["system-ranks"].drawn(model).rows
+    known = {(key.measure, key.mode, each.name): each for key, systems in ranked(model).items() for each in systems}
+    assert {row[:2] for row in rows} == {("nDCG@10", "ins"), ("WISE@20", "paired"), ("pMRR", "paired"), ("SICR", "paired")}
+    for measure, mode, name, place, low, high, score, _ in rows:
+        each = known[measure, mode, name]
+        assert (low, high, score) == (each.rank.low, each.rank.high, each.score)
+        assert low <= place <= high
+
+
+def report_of(name: str, *tags: str):
+    (model,) = collect([run_of(name, tag) for tag in tags], [name])
+    return model
+
+
+# berds-mini and instructir-mini have no modes between which a document could be followed
+EVERYWHERE = {"differences", "win-tie-loss", "system-ranks"}
+FOLLOWED = {*EVERYWHERE, "tradeoff", "rank-slopes", "query-slopes"}
+BENCHMARKS = {
+    "infosearch-mini-audience": FOLLOWED,
+    "mfollowir-mini": FOLLOWED,
+    "instructir-mini": EVERYWHERE,
+    "berds-mini": EVERYWHERE,
+}
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_each_figure_applies_where_it_says_something_and_can_be_drawn(name):
+    vl_convert = pytest.importorskip("vl_convert")
+    model = report_of(name, "one", "other")
+    assert {plot.name for plot in PLOTS if plot.place == "argument" and plot.applies(model)} == BENCHMARKS[name]
+    for plot in BENCHMARKS[name]:
+        svg = vl_convert.vegalite_to_svg(themed(PLOT[plot].draw(model)))
+        assert "other" in svg
+        for wrong in ("NaN", "undefined", "-0.0", "\u22120.0<"):
+            assert wrong not in svg
+
+
+def test_one_run_has_no_differences():
+    model = report_of("infosearch-mini-audience", "one")
+    shown = {plot.name for plot in PLOTS if plot.place == "argument" and plot.applies(model)}
+    assert shown == {"tradeoff", "rank-slopes", "query-slopes"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ class _Group:
         return np.stack([np.bincount(self.cores, column) for column in self.values.T], axis=1)
 
 
+@functools.lru_cache(maxsize=16)  # a table and a figure of one report ask for the same
 def ranked(model: ReportModel) -> dict[Key, list[Ranked]]:
     """Number of the main table -> the systems, best first. Left out is what is no mean over the queries of every group."""
     tested = tested_measures(model)

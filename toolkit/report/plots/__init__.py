@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolkit.report.plots.baseline_differences import DIFFERENCES
 from toolkit.report.plots.depth import COVERAGE, MRECALL
 from toolkit.report.plots.heatmap import HEATMAP
 from toolkit.report.plots.histograms import HISTOGRAMS
@@ -13,7 +14,9 @@ from toolkit.report.plots.rank_slopes import QUERY_SLOPES, RANK_SLOPES
 from toolkit.report.plots.size import SIZE
 from toolkit.report.plots.stance_bars import LEANS, STANCES
 from toolkit.report.plots.surface import WISE_REWARD, WISE_SURFACE
+from toolkit.report.plots.system_ranks import SYSTEM_RANKS
 from toolkit.report.plots.tradeoff import TRADEOFF
+from toolkit.report.plots.win_tie_loss import WIN_TIE_LOSS
 
 __all__ = ["PLOTS", "Drawn", "Plot"]
 
@@ -22,6 +25,9 @@ PLOTS: tuple[Plot, ...] = (
     TRADEOFF,
     RANK_SLOPES,
     QUERY_SLOPES,
+    DIFFERENCES,
+    WIN_TIE_LOSS,
+    SYSTEM_RANKS,
     RADAR,
     INTERVALS,
     PARAPHRASES,

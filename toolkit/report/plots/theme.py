@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolkit.report.model import ReportModel
@@ -16,6 +16,7 @@ DASHES = ((1, 0), (6, 3), (6, 2, 1, 2), (1, 2))
 FADED = 0.12
 # the page's script sets it to the runs that are chosen in any figure, legend or table; empty: all
 FOCUS = "focus"
+SIGNALS = "signals"
 CHOSEN = f"length({FOCUS}) == 0 || indexof({FOCUS}, datum.run) >= 0"
 
 
@@ -25,8 +26,14 @@ def themed(chart: alt.TopLevelMixin, ink: str = "currentColor") -> dict[str, Any
     ink  of text and lines: the page's colour of text, which a dark page turns; black in files. Grounds are transparent.
     """
     spec = chart.to_dict(validate=False)
-    spec.setdefault("params", []).insert(0, {"name": FOCUS, "value": []})
+    own = spec.get("usermeta", {}).get(SIGNALS, {})
+    spec["params"] = [{"name": name, "value": value} for name, value in {FOCUS: [], **own}.items()] + spec.get("params", [])
     return spec | {"background": "transparent", "config": configuration(ink)}
+
+
+def signals(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a chart with these signals, as they are at first: altair's parameters need a name for every view."""
+    return {SIGNALS: dict(values)}
 
 
 def configuration(ink: str) -> dict[str, Any]:

@@ -1,0 +1,110 @@
+"""Which ranks each system may have, number by number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolkit import registry
+from toolkit.report.model import ReportModel
+from toolkit.report.plots.columns import Column, argued, over, shown_column
+from toolkit.report.plots.group_panels import MOST, STEP, runs_shown
+from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.theme import focused, run_colour, run_shape
+from toolkit.report.rank_table import ranked
+
+if TYPE_CHECKING:
+    import altair as alt
+
+TITLE = "Ranks that each system may have"
+PANELS = 4
+WIDTH = 660  # pixels of all panels
+
+
+def applies(model: ReportModel) -> bool:
+    """Systems to be ranked by something that can be tested."""
+    return len(model.runs) > 1 and bool(columns(model))
+
+
+def columns(model: ReportModel) -> list[Column]:
+    """What the report argues with, and other measures over pairs of modes (without modes: others of the table), if tested."""
+    tested = [(key.measure, key.mode) for key in ranked(model)]
+    others = [column for column in tested if over(column[0]) == "paired" or not model.judgments.modes]
+    return [column for column in dict.fromkeys([*argued(model), *others]) if column in tested][:PANELS]
+
+
+def drawn(model: ReportModel) -> Drawn:
+    """Of each run by each number its rank, the first and last that it may have, its score, and how often it is the best."""
+    rows = []
+    for key, systems in ranked(model).items():
+        if (key.measure, key.mode) in columns(model):
+            better = (lambda a, b: a < b) if registry.measure(key.measure).direction == "lower" else (lambda a, b: a > b)
+            for each in systems:
+                place = 1 + sum(better(other.score, each.score) for other in systems)
+                rows.append((key.measure, key.mode, each.name, place, each.rank.low, each.rank.high, each.score, each.rank.won))
+    return Drawn(("measure", "mode", "run", "rank", "first", "last", "score", "won"), tuple(rows))
+
+
+def draw(model: ReportModel) -> alt.TopLevelMixin:
+    """A panel a number, a line a run; all panels have the ranks of all runs."""
+    import altair as alt
+
+    shown = runs_shown(model)
+    names, rows = list(shown.values()), drawn(model).rows
+    colour, panels = run_colour(model, legend=None), []
+    ticks = sorted({1, *range(0, len(model.runs) + 1, max(1, len(model.runs) // 6)), len(model.runs)} - {0})
+    for column in columns(model):
+        data = [
+            {"run": shown[name], "rank": rank, "low": low, "high": high, "score": round(score, 4), "won": round(won, 3)}
+            for *of_column, name, rank, low, high, score, won in rows
+            if tuple(of_column) == column and name in shown
+        ]
+        plain = bool(panels)
+        down = alt.Y(
+            "run:N",
+            title=None,
+            scale=alt.Scale(domain=names),
+            axis=alt.Axis(grid=False, labels=not plain, ticks=not plain, domain=not plain),
+        )
+        scale = alt.Scale(domain=[0.5, len(model.runs) + 0.5], nice=False)
+        across = alt.X("low:Q", title="rank", scale=scale, axis=alt.Axis(values=ticks, format="d", grid=True))
+        chart = alt.Chart(alt.Data(values=data)).encode(y=down, opacity=focused())
+        panels.append(
+            alt.layer(
+                chart.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q", color=colour),
+                *(chart.mark_tick(thickness=2, size=9).encode(x=f"{end}:Q", color=colour) for end in ("low", "high")),
+                chart.mark_point(filled=True, size=60).encode(
+                    x="rank:Q",
+                    color=colour,
+                    shape=run_shape(model, legend=None),
+                    tooltip=[
+                        "run:N",
+                        *(alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS),
+                    ],
+                ),
+                width=min(240, WIDTH // len(columns(model))),
+                height=alt.Step(STEP),
+                title=alt.Title(shown_column(column), fontSize=12, anchor="start", frame="group"),
+            )
+        )
+    return alt.hconcat(*panels, spacing=14)
+
+
+TIPS = (
+    ("score", "score", ".3f"),
+    ("rank", "rank", "d"),
+    ("low", "may be from", "d"),
+    ("high", "to", "d"),
+    ("won", "best in this share of resamples", ".2f"),
+)
+
+SYSTEM_RANKS = Plot(
+    "system-ranks",
+    TITLE,
+    "The rank of each run by its score (the mark) and the ranks that tests over core queries do not rule out (the line: 95 % "
+    "interval, one system at a time, as in the table of ranks). Runs whose lines overlap are not told apart by so many core "
+    f"queries. Of more than {MOST} runs the {MOST} that lead are drawn, among the ranks of all.",
+    applies,
+    draw,
+    drawn,
+    "argument",
+)

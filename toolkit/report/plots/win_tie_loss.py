@@ -1,0 +1,190 @@
+"""For how many core queries each run is better than the baseline, and by how much."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from toolkit import registry
+from toolkit.evaluate.judgments import Part
+from toolkit.evaluate.paired_values import core_queries
+from toolkit.report.differences import differences
+from toolkit.report.leading import leading
+from toolkit.report.model import Key, ReportModel
+from toolkit.report.plots.baseline_differences import BASELINE
+from toolkit.report.plots.columns import best_runs, shown_column
+from toolkit.report.plots.group_panels import signed_axis
+from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.style import GREY
+from toolkit.report.plots.theme import run_colour, run_names, signals
+
+if TYPE_CHECKING:
+    import altair as alt
+
+TITLE = "Wins, ties and losses against the baseline, core query by core query"
+MOST, ACROSS = 8, 4  # panels, and those side by side
+WIDTH, HEIGHT = 190, 120  # pixels of a panel
+
+
+class Core(NamedTuple):
+    """A core query.
+
+    query   the id without mode of the one of its queries in which the runs differ most, which a click opens
+    values  run -> the mean over its queries; runs without a value are not in it
+    """
+
+    group: str
+    core: str
+    query: str
+    values: dict[str, float]
+
+
+def applies(model: ReportModel) -> bool:
+    """Two runs with values of the leading number, query by query."""
+    measure, mode = leading(model)
+    return len(model.runs) > 1 and all(
+        Key(part.group, measure, mode) in facts.values for part in model.judgments.parts for facts in model.runs
+    )
+
+
+def cores(model: ReportModel) -> Iterator[Core]:
+    """The core queries of all groups, each with the values of all runs by the leading number."""
+    for part in model.judgments.parts:
+        yield from _cores(model, part)
+
+
+def _cores(model: ReportModel, part: Part) -> Iterator[Core]:
+    found = {facts.name: facts.values[Key(part.group, *leading(model))] for facts in model.runs}
+    query_ids = tuple(dict.fromkeys(query_id for each in found.values() for query_id in each.query_ids))
+    place = {query_id: row for row, query_id in enumerate(query_ids)}
+    values = np.full((len(query_ids), len(found)), np.nan)
+    for column, each in enumerate(found.values()):
+        values[[place[query_id] for query_id in each.query_ids], column] = each.values
+    core_ids, of_query = core_queries(query_ids, part)
+    # what is over core queries has their ids; a page knows their queries
+    queries_of: dict[str, str] = {}
+    for query_id, core in (part.cores or {}).items():
+        queries_of.setdefault(core, query_id)
+    for code, core in enumerate(core_ids):
+        own = values[of_query == code]
+        known = ~np.isnan(own)
+        spread = [row[here].max() - row[here].min() if here.any() else -1 for row, here in zip(own, known, strict=True)]
+        query = [query_ids[row] for row in np.flatnonzero(of_query == code)][int(np.argmax(spread))]
+        query = queries_of.get(core, query) if query == core else query
+        means = {
+            name: float(own[here, run].mean())
+            for run, (name, here) in enumerate(zip(found, known.T, strict=True))
+            if here.any()
+        }
+        yield Core(part.group, core, query, means)
+
+
+def drawn(model: ReportModel) -> Drawn:
+    """Of each run that is drawn the core queries in the order of their difference from the report's baseline."""
+    baseline, rows, of_all = model.baseline or differences(model).baselines[0], [], list(cores(model))
+    for facts in best_runs(model, leading(model), MOST):
+        of_run = [
+            (facts.name, each.group, each.core, each.values[facts.name], each.values[baseline])
+            for each in of_all
+            if facts.name != baseline and {facts.name, baseline} <= each.values.keys()
+        ]
+        rows += sorted(of_run, key=lambda row: (row[4] - row[3], row[1:3]))
+    named = ("run", "group", "core query", "value", "baseline's value", "difference")
+    return Drawn(named, tuple((*row, row[3] - row[4]) for row in rows))
+
+
+def draw(model: ReportModel) -> alt.TopLevelMixin:
+    """A panel a run, a bar a core query, the best difference first."""
+    import altair as alt
+
+    column = leading(model)
+    called = dict(zip((facts.name for facts in model.runs), run_names(model), strict=True))
+    panels = [facts.name for facts in best_runs(model, column, MOST)]
+    baselines = differences(model).baselines
+    # a panel for the next best takes the place of the baseline's own; the values of all baselines are there to be compared with
+    names = list(dict.fromkeys([*panels, *baselines]))
+    places = {name: str(place) for place, name in enumerate(names)}
+    rows = [
+        {"query": each.query, **{places[name]: round(value, 5) for name, value in each.values.items() if name in places}}
+        for each in cores(model)
+    ]
+    written = json.dumps([called[name] for name in names])
+    sign = "<" if registry.measure(column[0]).direction == "lower" else ">"
+    first = model.baseline if model.baseline in names else names[0]
+    bars = (
+        alt.Chart()
+        .mark_bar(stroke=None)
+        .encode(
+            x=alt.X("place:Q", title=None, axis=None, scale=alt.Scale(nice=False, domain=[0, len(rows)])),
+            x2="next:Q",
+            y=alt.Y("difference:Q", title=None, axis=signed_axis(grid=True)),
+            y2=alt.datum(0),
+            color=run_colour(model, legend=None),
+            opacity=alt.when("datum.won").then(alt.value(1)).otherwise(alt.value(0.5)),
+            tooltip=[
+                "run:N",
+                "query:N",
+                *(alt.Tooltip(f"{field}:Q", title=name, format=form) for field, name, form in TIPS),
+            ],
+        )
+    )
+    counted = (
+        alt.Chart()
+        .transform_aggregate(up="sum(won)", even="sum(tied)", down="sum(lost)", groupby=["run"])
+        .transform_calculate(text="datum.up + ' better, ' + datum.even + ' equal, ' + datum.down + ' worse'")
+        .mark_text(align="left", baseline="bottom", fontSize=11, dy=-3)
+        .encode(x=alt.value(0), y=alt.value(0), text="text:N")
+    )
+    zero = alt.Chart().mark_rule(color=GREY, strokeWidth=1).encode(y=alt.datum(0))
+    text = f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE}"
+    return (
+        alt.layer(bars, zero, counted, width=WIDTH, height=HEIGHT)
+        .transform_fold([str(place) for place in range(len(panels))], as_=["of", "value"])
+        .transform_calculate(run=f"{written}[datum.of]", base=f"datum[indexof({written}, {BASELINE})]")
+        .transform_filter(f"datum.run != {BASELINE} && isValid(datum.value) && isValid(datum.base)")
+        .transform_calculate(difference="datum.value - datum.base")
+        .transform_calculate(
+            measure=json.dumps(shown_column(column)),
+            won=f"datum.difference {sign} 0 ? 1 : 0",
+            tied="datum.difference == 0 ? 1 : 0",
+            lost=f"datum.difference != 0 && !(datum.difference {sign} 0) ? 1 : 0",
+        )
+        .transform_window(
+            next="row_number()",
+            groupby=["run"],
+            sort=[alt.SortField("difference", order="ascending" if sign == "<" else "descending"), alt.SortField("query")],
+        )
+        .transform_calculate(place="datum.next - 1")
+        .facet(
+            data=alt.Data(values=rows),
+            facet=alt.Facet(
+                "run:N",
+                title=None,
+                sort=[called[name] for name in panels],
+                header=alt.Header(labelFontSize=11, labelPadding=2, labelAnchor="start"),
+            ),
+            columns=ACROSS,
+            spacing=12,
+            title=alt.Title(alt.ExprRef(text), fontSize=12, anchor="start", offset=10),
+            usermeta=signals({BASELINE: called[first]}),
+        )
+    )
+
+
+TIPS = (("value", "value", ".3f"), ("base", "baseline", ".3f"), ("difference", "difference", "+.3f"))
+
+WIN_TIE_LOSS = Plot(
+    "win-tie-loss",
+    TITLE,
+    "The difference of each run from the baseline (fractions), core query by core query: the mean over its instructions, the "
+    "largest gain first; where there is no bar, nothing changed. A click on a bar opens the query of that core query in "
+    "which the runs differ most. All panels have one scale. Another baseline can be chosen above the main table. Of more than "
+    f"{MOST} runs the {MOST} that lead are drawn.",
+    applies,
+    draw,
+    drawn,
+    "argument",
+)
