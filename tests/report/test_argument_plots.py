@@ -1,6 +1,7 @@
 """The figures that carry a report's argument: their numbers by hand and as evaluate has them, and that each can be drawn."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
@@ -173,9 +174,28 @@ def report_of(name: str, *tags: str):
     return model
 
 
+def recorded(facts, **method):
+    step = {"name": "mine", "method": "dense", "hits": 10, "queries cut": 3 * len(method)}
+    return replace(facts, records=({"method": {"retrieval": [step | method.pop("step", {})], **method}},))
+
+
+def test_a_run_is_read_against_the_placebo_run_that_was_made_as_it_was():
+    model = report_of("infosearch-mini-audience", "full", "placebo", "deeper")
+    full, placebo, deeper = sorted(model.runs, key=lambda facts: ["full", "placebo", "deeper"].index(facts.run.tag))
+    runs = (recorded(full), recorded(placebo, instruction="placebo"), recorded(deeper, step={"hits": 20}))
+    found = {row[:3]: row[4:] for row in PLOT["controls"].drawn(replace(model, runs=runs)).rows}
+    assert {name for *_, name in found} == {"full", "deeper"}  # a placebo run is no row of its own
+    for measure, mode in (("nDCG@10", "ins"), ("nDCG@10", "rev"), ("WISE@20", "paired")):
+        value, kind, other, low, high = found[measure, mode, "full"]
+        assert (value, kind, other) == (full.value(measure, mode, "all"), "placebo", placebo.value(measure, mode, "all"))
+        assert low <= other <= high
+        blind = next(row.value for row in deeper.references["blind"] if (row.measure, row.mode) == (measure, mode))
+        assert found[measure, mode, "deeper"][1:] == ("blind", blind, "", "")
+
+
 # berds-mini and instructir-mini have no modes between which a document could be followed
 EVERYWHERE = {"differences", "win-tie-loss", "system-ranks"}
-FOLLOWED = {*EVERYWHERE, "tradeoff", "rank-slopes", "query-slopes"}
+FOLLOWED = {*EVERYWHERE, "controls", "tradeoff", "rank-slopes", "query-slopes"}
 BENCHMARKS = {
     "infosearch-mini-audience": FOLLOWED,
     "mfollowir-mini": FOLLOWED,
@@ -199,4 +219,4 @@ def test_each_figure_applies_where_it_says_something_and_can_be_drawn(name):
 def test_one_run_has_no_differences():
     model = report_of("infosearch-mini-audience", "one")
     shown = {plot.name for plot in PLOTS if plot.place == "argument" and plot.applies(model)}
-    assert shown == {"tradeoff", "rank-slopes", "query-slopes"}
+    assert shown == {"tradeoff", "rank-slopes", "query-slopes", "controls"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from toolkit.report.plots.baseline_differences import DIFFERENCES
+from toolkit.report.plots.controls import CONTROLS
 from toolkit.report.plots.depth import COVERAGE, MRECALL
 from toolkit.report.plots.heatmap import HEATMAP
 from toolkit.report.plots.histograms import HISTOGRAMS
@@ -26,6 +27,7 @@ PLOTS: tuple[Plot, ...] = (
     RANK_SLOPES,
     QUERY_SLOPES,
     DIFFERENCES,
+    CONTROLS,
     WIN_TIE_LOSS,
     SYSTEM_RANKS,
     RADAR,

@@ -103,32 +103,46 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     column = leading(model)
     called = dict(zip((facts.name for facts in model.runs), run_names(model), strict=True))
     panels = [facts.name for facts in best_runs(model, column, MOST)]
-    baselines = differences(model).baselines
-    # a panel for the next best takes the place of the baseline's own; the values of all baselines are there to be compared with
-    names = list(dict.fromkeys([*panels, *baselines]))
+    # the values of all baselines are there to be compared with
+    names = list(dict.fromkeys([*panels, *differences(model).baselines]))
     places = {name: str(place) for place, name in enumerate(names)}
     rows = [
         {"query": each.query, **{places[name]: round(value, 5) for name, value in each.values.items() if name in places}}
         for each in cores(model)
     ]
-    written = json.dumps([called[name] for name in names])
-    sign = "<" if registry.measure(column[0]).direction == "lower" else ">"
     first = model.baseline if model.baseline in names else names[0]
-    bars = (
+    text = f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE}"
+    return _differences(_panel(model, len(rows)), model, [called[name] for name in names], len(panels)).facet(
+        data=alt.Data(values=rows),
+        facet=alt.Facet(
+            "run:N",
+            title=None,
+            sort=[called[name] for name in panels],
+            header=alt.Header(labelFontSize=11, labelPadding=2, labelAnchor="start"),
+        ),
+        columns=ACROSS,
+        spacing=12,
+        title=alt.Title(alt.ExprRef(text), fontSize=12, anchor="start", offset=10),
+        usermeta=signals({BASELINE: called[first]}),
+    )
+
+
+def _panel(model: ReportModel, bars: int) -> alt.LayerChart:
+    """Bars side by side, and how many there are of each kind."""
+    import altair as alt
+
+    tips = [alt.Tooltip(f"{field}:Q", title=name, format=form) for field, name, form in TIPS]
+    columns = (
         alt.Chart()
         .mark_bar(stroke=None)
         .encode(
-            x=alt.X("place:Q", title=None, axis=None, scale=alt.Scale(nice=False, domain=[0, len(rows)])),
+            x=alt.X("place:Q", title=None, axis=None, scale=alt.Scale(nice=False, domain=[0, bars])),
             x2="next:Q",
             y=alt.Y("difference:Q", title=None, axis=signed_axis(grid=True)),
             y2=alt.datum(0),
             color=run_colour(model, legend=None),
             opacity=alt.when("datum.won").then(alt.value(1)).otherwise(alt.value(0.5)),
-            tooltip=[
-                "run:N",
-                "query:N",
-                *(alt.Tooltip(f"{field}:Q", title=name, format=form) for field, name, form in TIPS),
-            ],
+            tooltip=["run:N", "query:N", *tips],
         )
     )
     counted = (
@@ -139,15 +153,21 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         .encode(x=alt.value(0), y=alt.value(0), text="text:N")
     )
     zero = alt.Chart().mark_rule(color=GREY, strokeWidth=1).encode(y=alt.datum(0))
-    text = f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE}"
+    return alt.layer(columns, zero, counted, width=WIDTH, height=HEIGHT)
+
+
+def _differences(chart: alt.LayerChart, model: ReportModel, names: list[str], panels: int) -> alt.LayerChart:
+    """The chart over a row a run and core query, made of a row a core query with each run's value at its place in `names`."""
+    import altair as alt
+
+    column, written = leading(model), json.dumps(names)
+    sign, order = (">", "descending") if registry.measure(column[0]).direction != "lower" else ("<", "ascending")
     return (
-        alt.layer(bars, zero, counted, width=WIDTH, height=HEIGHT)
-        .transform_fold([str(place) for place in range(len(panels))], as_=["of", "value"])
+        chart.transform_fold([str(place) for place in range(panels)], as_=["of", "value"])
         .transform_calculate(run=f"{written}[datum.of]", base=f"datum[indexof({written}, {BASELINE})]")
         .transform_filter(f"datum.run != {BASELINE} && isValid(datum.value) && isValid(datum.base)")
-        .transform_calculate(difference="datum.value - datum.base")
+        .transform_calculate(difference="datum.value - datum.base", measure=json.dumps(shown_column(column)))
         .transform_calculate(
-            measure=json.dumps(shown_column(column)),
             won=f"datum.difference {sign} 0 ? 1 : 0",
             tied="datum.difference == 0 ? 1 : 0",
             lost=f"datum.difference != 0 && !(datum.difference {sign} 0) ? 1 : 0",
@@ -155,22 +175,9 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         .transform_window(
             next="row_number()",
             groupby=["run"],
-            sort=[alt.SortField("difference", order="ascending" if sign == "<" else "descending"), alt.SortField("query")],
+            sort=[alt.SortField("difference", order=order), alt.SortField("query")],
         )
         .transform_calculate(place="datum.next - 1")
-        .facet(
-            data=alt.Data(values=rows),
-            facet=alt.Facet(
-                "run:N",
-                title=None,
-                sort=[called[name] for name in panels],
-                header=alt.Header(labelFontSize=11, labelPadding=2, labelAnchor="start"),
-            ),
-            columns=ACROSS,
-            spacing=12,
-            title=alt.Title(alt.ExprRef(text), fontSize=12, anchor="start", offset=10),
-            usermeta=signals({BASELINE: called[first]}),
-        )
     )
 
 

@@ -1,0 +1,159 @@
+"""What the instruction adds beyond its length: each run beside its placebo run, or else beside what ignores instructions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from toolkit.core.modes import INSTRUCTED, REVERSED
+from toolkit.evaluate.references import BLIND
+from toolkit.provenance import part
+from toolkit.report.model import ReportModel, RunFacts
+from toolkit.report.plots.columns import Column, following, keys, relevance, shown_column
+from toolkit.report.plots.group_panels import MOST, groups_shown, panel_row, runs_shown
+from toolkit.report.plots.intervals import interval
+from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.style import GREY
+from toolkit.report.plots.theme import focused, run_colour, run_shape
+
+if TYPE_CHECKING:
+    import altair as alt
+
+TITLE = "What the instruction adds beyond its length"
+PLACEBO = "placebo"
+# a checkpoint is known by its revision, its weights are named by newer records alone
+APART = ("instruction", "usage", "requests", "queries cut", "device", "weights")
+
+
+class Control(NamedTuple):
+    """What a run is read against: the value of its placebo run with its interval, or of its blind reference without."""
+
+    kind: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def applies(model: ReportModel) -> bool:
+    """A measure of following, and something to read it against."""
+    return following(model) is not None and bool(drawn(model).rows)
+
+
+def columns(model: ReportModel) -> list[Column]:
+    """Relevance in the modes with instructions, where the table has them, and the measure of following."""
+    wanted = model.judgments.modes.of(INSTRUCTED, REVERSED)
+    measure = relevance(model)[0]
+    modes = [column for column in model.columns(model.overall) if column[0] == measure and column[1] in wanted]
+    return [*modes, following(model)]
+
+
+def is_placebo(facts: RunFacts) -> bool:
+    """Whether its record says that placebos were sent in the place of instructions."""
+    return any(part(record, "method").get("instruction") == PLACEBO for record in facts.records)
+
+
+def placebo_run(model: ReportModel, facts: RunFacts) -> RunFacts | None:
+    """The placebo run that was made as this one is; None where there is none among the runs."""
+    if not facts.records or is_placebo(facts):
+        return None
+    wanted = _method(facts)
+    return next((other for other in model.runs if is_placebo(other) and _method(other) == wanted), None)
+
+
+def _method(facts: RunFacts) -> list[Any]:
+    """How a run was made, but for what became of the instructions, what was counted, and what only newer records say."""
+    return [_without(part(record, "method"), APART) for record in facts.records]
+
+
+def _without(value: Any, names: Container[str]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without(each, names) for name, each in value.items() if name not in names}
+    return [_without(each, names) for each in value] if isinstance(value, list) else value
+
+
+def control(model: ReportModel, facts: RunFacts, column: Column, group: str) -> Control | None:
+    """What a number of a run in a group is read against; None where nothing is known."""
+    if other := placebo_run(model, facts):
+        value = other.value(*column, group)
+        selected = [key for key in keys(model, group, column) if key in other.values]
+        if value is not None and selected:
+            return Control(PLACEBO, value, *interval(other, model.judgments, selected))
+    rows = (row for row in facts.references.get(BLIND, ()) if (row.measure, row.mode, row.group) == (*column, group))
+    return next((Control(BLIND, row.value) for row in rows if not math.isnan(row.value)), None)
+
+
+def drawn(model: ReportModel) -> Drawn:
+    """Each run that is drawn by number and group, beside its control."""
+    rows = []
+    known = {facts.name: facts for facts in model.runs}
+    for column in columns(model):
+        for name in _runs(model):
+            for group in groups_shown(model):
+                value, beside = known[name].value(*column, group), control(model, known[name], column, group)
+                if beside and value is not None and not math.isnan(value):
+                    ends = ("" if end is None else end for end in beside[2:])
+                    rows.append((*column, name, group, value, *beside[:2], *ends))
+    named = ("measure", "mode", "run", "group", "value", "control", "control's value", "low", "high")
+    return Drawn(named, tuple(rows))
+
+
+def _runs(model: ReportModel) -> dict[str, str]:
+    placebos = {facts.name for facts in model.runs if is_placebo(facts)}
+    return {name: shown for name, shown in runs_shown(model).items() if name not in placebos}
+
+
+def draw(model: ReportModel) -> alt.TopLevelMixin:
+    """A row a number, a panel a group, a run's mark with a line from its control."""
+    import altair as alt
+
+    shown, groups = _runs(model), groups_shown(model)
+    of_run, numbers, lines = list(shown), drawn(model).rows, []
+    for column in columns(model):
+        rows = [
+            {
+                "r": of_run.index(name),
+                "g": groups.index(group),
+                "v": round(value, 4),
+                "kind": kind,
+                "c": round(other, 4),
+                **({} if low == "" else {"l": round(low, 4), "h": round(high, 4)}),
+            }
+            for *of_column, name, group, value, kind, other, low, high in numbers
+            if tuple(of_column) == column
+        ]
+        lines.append(panel_row(model, _layers(model), rows, list(shown.values()), shown_column(column)))
+    return alt.vconcat(*lines, spacing=18)
+
+
+def _layers(model: ReportModel) -> list[alt.Chart]:
+    import altair as alt
+
+    colour, chart = run_colour(model, legend=None), alt.Chart().encode(opacity=focused())
+    across = alt.X("v:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
+    tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in TIPS.items()]
+    return [
+        alt.Chart().mark_rule(strokeWidth=9, color=GREY, opacity=0.3).encode(x="l:Q", x2="h:Q"),
+        chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="c:Q", color=colour),
+        alt.Chart().mark_tick(thickness=2, size=11, color=GREY).encode(x="c:Q"),
+        chart.mark_point(filled=True, size=48).encode(
+            x="v:Q", color=colour, shape=run_shape(model, legend=None), tooltip=["run:N", "group:N", "kind:N", *tips]
+        ),
+    ]
+
+
+TIPS = {"v": "value", "c": "control", "l": "control: 95 % from", "h": "to"}
+
+CONTROLS = Plot(
+    "controls",
+    TITLE,
+    "Each run (mark) beside its control (grey tick), on one scale for all groups: the same system with placebo sentences of "
+    "the same length in the place of the instructions, with the interval that holds 95 % of its means over resampled core "
+    "queries (grey bar); where no placebo run is among the runs, the lists that it gives without instructions (blind), judged in "
+    "this mode. What lies to the right of the control is what the instruction's content adds; to its left, what it costs. Of "
+    f"more than {MOST} runs the {MOST} that lead are drawn.",
+    applies,
+    draw,
+    drawn,
+    "argument",
+)
