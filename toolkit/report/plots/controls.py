@@ -117,7 +117,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
                 "v": round(value, 4),
                 "kind": kind,
                 "c": round(other, 4),
-                **({} if low == "" else {"l": round(low, 4), "h": round(high, 4)}),
+                **({} if low == "" else {"l": round(low, 4), "h": round(high, 4), "between": f"{low:.3f} and {high:.3f}"}),
             }
             for *of_column, name, group, value, kind, other, low, high in numbers
             if tuple(of_column) == column
@@ -132,26 +132,30 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
     colour, chart = run_colour(model, legend=None), alt.Chart().encode(opacity=focused())
     across = alt.X("v:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
     tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in TIPS.items()]
+    between = alt.Tooltip("between:N", title="95 % of the control's means lie between")
     return [
-        alt.Chart().mark_rule(strokeWidth=9, color=GREY, opacity=0.3).encode(x="l:Q", x2="h:Q"),
+        alt.Chart()
+        .transform_filter("isValid(datum.l)")
+        .mark_rule(strokeWidth=9, color=GREY, opacity=0.3)
+        .encode(x="l:Q", x2="h:Q"),
         chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="c:Q", color=colour),
         alt.Chart().mark_tick(thickness=2, size=11, color=GREY).encode(x="c:Q"),
         chart.mark_point(filled=True, size=48).encode(
-            x="v:Q", color=colour, shape=run_shape(model, legend=None), tooltip=["run:N", "group:N", "kind:N", *tips]
+            x="v:Q", color=colour, shape=run_shape(model, legend=None), tooltip=["run:N", "group:N", "kind:N", *tips, between]
         ),
     ]
 
 
-TIPS = {"v": "value", "c": "control", "l": "control: 95 % from", "h": "to"}
+TIPS = {"v": "value", "c": "control"}
 
 CONTROLS = Plot(
     "controls",
     TITLE,
     "Each run (mark) beside its control (grey tick), on one scale for all groups: the same system with placebo sentences of "
     "the same length in the place of the instructions, with the interval that holds 95 % of its means over resampled core "
-    "queries (grey bar); where no placebo run is among the runs, the lists that it gives without instructions (blind), judged in "
-    "this mode. What lies to the right of the control is what the instruction's content adds; to its left, what it costs. Of "
-    f"more than {MOST} runs the {MOST} that lead are drawn.",
+    "queries (grey bar); where no placebo run is among the runs, the lists that it gives without instructions (blind), judged "
+    "in this mode. What lies to the right of the control is what the instruction's content adds; to its left, what it costs. "
+    f"Of more than {MOST} runs the {MOST} that lead are drawn.",
     applies,
     draw,
     drawn,

@@ -168,7 +168,7 @@ def _layers(
         .encode(x="x:Q", y="y:Q"),
         points.mark_rule(strokeWidth=1.2).encode(y="base:Q", y2="y:Q", color=colour),
         points.mark_tick(thickness=1.6, size=9, orient="horizontal").encode(y="base:Q", color=colour),
-        points.mark_point(filled=True, size=85).encode(color=colour, shape=look, tooltip=_tooltip(model)),
+        points.mark_point(filled=True, size=85).encode(color=colour, shape=look, tooltip=_tooltip(model, rows)),
         *(
             labels.transform_filter(f"datum.align == '{align}'").mark_text(align=align, fontSize=11)
             for align in dict.fromkeys(row["align"] for row in rows)
@@ -178,7 +178,7 @@ def _layers(
     )
 
 
-def _tooltip(model: ReportModel) -> list:
+def _tooltip(model: ReportModel, rows: Sequence[Mapping[str, Any]]) -> list:
     import altair as alt
 
     base = base_column(model)
@@ -188,7 +188,10 @@ def _tooltip(model: ReportModel) -> list:
         "base": shown_column(base) if base else "",
     }
     named |= {"blind": "blind", "low": "random, 2.5 %", "high": "random, 97.5 %"}
-    return ["run:N", *(alt.Tooltip(f"{key}:Q", title=name, format=".3f") for key, name in named.items() if name)]
+    return [
+        "run:N",
+        *(alt.Tooltip(f"{key}:Q", title=name, format=".3f") for key, name in named.items() if all(key in row for row in rows)),
+    ]
 
 
 TRADEOFF = Plot(
