@@ -117,7 +117,8 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
                 "v": round(value, 4),
                 "kind": kind,
                 "c": round(other, 4),
-                **({} if low == "" else {"l": round(low, 4), "h": round(high, 4), "between": f"{low:.3f} and {high:.3f}"}),
+                **({} if low == "" else {"l": round(low, 4), "h": round(high, 4)}),
+                "between": "-" if low == "" else f"{low:.3f} and {high:.3f}",
             }
             for *of_column, name, group, value, kind, other, low, high in numbers
             if tuple(of_column) == column
