@@ -31,7 +31,9 @@ def parser() -> argparse.ArgumentParser:
     moved.add_argument("--top", type=int, default=5, metavar="N", help="number of queries shown (default: 5)")
     moved.add_argument("--by", metavar="MEASURE", help="measure that they are ordered by (default: the first)")
     page = made.add_argument_group("HTML page")
-    page.add_argument("--html", metavar="F", help="write one self-contained page: queries, rankings side by side, texts")
+    page.add_argument(
+        "--html", metavar="F", help="write one page: these tables, queries, rankings side by side, texts"
+    )
     topics_option(page, "the benchmark's")
     text_options(page)
     table_options(made)
@@ -53,8 +55,13 @@ def _compared(args: argparse.Namespace) -> list:
     given = load(args.runs, measures=args.measures, depth=args.depth, rankings=args.rankings, **against)
     how = {"missing": args.missing or "worst", "test": args.test, "samples": args.samples, "seed": args.seed}
     pairs = diff(given, measures=args.measures, top=args.top, by=args.by, **how)
+    against = {"benchmark": args.benchmark, "measures": args.measures, "missing": how["missing"]}
     where = {"topics": args.topics, "index": args.index, "docs": args.docs}
-    html = page(given, benchmark=args.benchmark, measures=args.measures, missing=how["missing"], **where) if args.html else ""
+    html = (
+        page(given, pairs, benchmark=args.benchmark, measures=args.measures, missing=how["missing"], **where)
+        if args.html
+        else ""
+    )
     _write(pairs, args)
     if html:
         with open_output(args.html) as file:

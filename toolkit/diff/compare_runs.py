@@ -14,6 +14,7 @@ from toolkit.core.aligned_table import Table
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run
 from toolkit.diff.diff_output import Pair
+from toolkit.diff.diff_page import render
 from toolkit.diff.moved_queries import lay_out, most_moved
 from toolkit.diff.rankings import identical, likeness
 from toolkit.evaluate.comparison import Comparison, compare
@@ -21,7 +22,7 @@ from toolkit.evaluate.evaluation import Evaluation, benchmark_of, prepare, to_de
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.run_inputs import as_sources, load_each
-from toolkit.pages import Frame, browse, finder, languages_of, render
+from toolkit.pages import Frame, browse, finder, languages_of
 from toolkit.texts import texts_from
 
 TESTED = "differences are second minus first; p is two-sided and over core queries; Holm corrects for the numbers of a group"
@@ -169,6 +170,7 @@ def _moved(comparison: Comparison, a: Run, b: Run, judgments: Judgments, top: in
 
 def page(
     given: Given,
+    pairs: Sequence[Pair] | None = None,
     *,
     benchmark: str | None = None,
     topics: str | Sequence[str] | None = None,
@@ -179,8 +181,9 @@ def page(
     notes: Sequence[str] = (),
     frame: Frame | None = None,
 ) -> str:
-    """The runs side by side, query by query, as one HTML file.
+    """What changed, and the runs side by side, query by query, as one HTML file.
 
+    pairs        what `diff` says of these runs; compared here where they are not given
     topics       whose queries they are; the benchmark's where none are named
     index, docs  where texts of documents come from, see `toolkit.texts`; the benchmark's corpora where neither is named
     frame        of a page of a site
@@ -202,5 +205,6 @@ def page(
         languages=languages_of(given.evaluation.judgments, queries) if queries else None,
         missing=missing,
     )
-    title = " and ".join(given.names)
-    return render(browsed, title=title, notes=(*given.evaluation.judgments.notes, *notes), frame=frame)
+    compared = diff(given, measures=measures, missing=missing) if pairs is None else pairs
+    notes = (*given.evaluation.judgments.notes, *notes)
+    return render(compared, browsed, title=" and ".join(given.names), notes=notes, frame=frame)

@@ -47,7 +47,7 @@ def lay_out(pair: Pair, *, relative: bool = False) -> list[Table]:
     head = f"{pair.a} -> {pair.b}"
     if pair.identical:
         return [Table((), (), title=f"{head}: identical")]
-    rankings = _rankings(pair)
+    rankings = rankings_table(pair)
     if pair.comparison:
         return [_changes(pair.comparison.changes, pair.notes, head, relative), rankings, *pair.moved]
     return [Table((), (), pair.notes, head), rankings]
@@ -108,7 +108,8 @@ def summaries(pair: Pair) -> list[dict]:
     ]
 
 
-def _rankings(pair: Pair) -> Table:
+def rankings_table(pair: Pair) -> Table:
+    """How alike the rankings are, a row a mode."""
     if not pair.likeness:
         return Table((), (), title="the runs have no query in common")
     columns = (Column("rankings", label=True), *map(Column, ("queries", "overlap", "Kendall's tau", "RBO", "same ranking")))

@@ -349,6 +349,7 @@ function browse(root, data) {
   }
 
   function show() {
+    root.dispatchEvent(new CustomEvent("measure", {detail: column().name}));
     markSort();
     largest = 0;
     for (const entry of entries) largest = Math.max(largest, Math.abs(mostOf(entry)?.change ?? 0));
@@ -690,6 +691,7 @@ function browse(root, data) {
   if (window.requestIdleCallback) requestIdleCallback(ready);
 
   return {
+    measure: () => column().name,
     // shows a measure, by its name as printed or as ir_measures has it
     choose(name) {
       const place = data.columns.findIndex((each) => each.name === name || each.id === name);

@@ -38,9 +38,21 @@ class Frame(NamedTuple):
     command: str
 
 
-def render(browsed: Browsed, *, title: str, notes: Sequence[str] = (), frame: Frame | None = None) -> str:
-    """One page with a browser of queries and nothing else."""
-    return page(title, browsers([(browsed, notes)], LIMIT)[0], frame=frame)
+def render(
+    browsed: Browsed,
+    *,
+    title: str,
+    notes: Sequence[str] = (),
+    above: Markup | str = "",
+    frame: Frame | None = None,
+    **parts: str,
+) -> str:
+    """One page with a browser of queries.
+
+    above  what stands above it
+    parts  as for `page`
+    """
+    return page(title, above + browsers([(browsed, notes)], LIMIT - len(above.encode()))[0], **parts)
 
 
 def page(

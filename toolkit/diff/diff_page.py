@@ -1,0 +1,172 @@
+"""The page of a comparison: what the terminal shows, above the browser of queries.
+
+Its tables are plain ones: a row a measure and mode, in the order of the benchmark, of which nobody searches or pages through
+sixteen. DataTables would make a page of 0.3 MB one of 1 MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolkit import pages
+from toolkit.core.aligned_table import Cell, Number, shown
+from toolkit.core.scores import OVERALL, PAIRED, Change, shown_measure
+from toolkit.diff.diff_output import Pair, rankings_table
+from toolkit.evaluate.score_table import SIGNIFICANT, is_share
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+FOLDER = Path(__file__).parent
+WIDTH = 120  # of the drawing of an interval, in its own units
+Place = tuple[str, str]  # measure and mode
+
+
+def render(
+    pairs: Sequence[Pair], browsed: pages.Browsed, *, title: str, notes: Sequence[str] = (), frame: pages.Frame | None = None
+) -> str:
+    """The page as HTML.
+
+    pairs  of each other run with the first
+    notes  beside those of the pairs
+    """
+    return pages.render(
+        browsed,
+        title=title,
+        frame=frame,
+        above=summary(pairs, browsed, notes),
+        style=(FOLDER / "diff_page.css").read_text(encoding="utf-8"),
+        script=(FOLDER / "diff_page.js").read_text(encoding="utf-8"),
+    )
+
+
+def summary(pairs: Sequence[Pair], browsed: pages.Browsed, notes: Sequence[str] = ()) -> Markup:
+    """Means, differences with intervals and p, queries up and down, and how alike the rankings are: for each pair, and of
+    several pairs all differences from the first run beside each other."""
+    from markupsafe import Markup
+
+    opening = browsed.columns[browsed.opening]
+    changed = [pair for pair in pairs if pair.comparison]
+    html = pages.template(FOLDER, "diff_page.html").render(
+        pairs=[_pair(pair, opening) for pair in pairs],
+        together=_together(changed) if len(pairs) > 1 and changed else None,
+        notes=list(dict.fromkeys([*notes, *(note for pair in pairs for note in pair.notes)])),
+        significant=SIGNIFICANT,
+    )
+    return Markup(html)
+
+
+def _pair(pair: Pair, opening: Place) -> dict[str, Any]:
+    made: dict[str, Any] = {"first": pair.a, "second": pair.b, "identical": pair.identical, "headline": ""}
+    if not pair.comparison:
+        return made
+    changes = pair.comparison.changes
+    overall = _overall(changes)
+    rankings = rankings_table(pair)
+    return made | {
+        "headline": _headline(next((each for each in overall if _place(each) == opening), overall[0])),
+        "groups": list(dict.fromkeys([overall[0].group, *(change.group for change in changes)])),
+        "rows": _rows(changes, _reaches(changes)),
+        "rankings": [[text(cell) for cell in row] for row in rankings.rows],
+        "heads": [column.name for column in rankings.columns],
+    }
+
+
+def _place(change: Change) -> Place:
+    return change.measure, change.mode
+
+
+def _name(change: Change) -> str:
+    """As the browser of queries calls it."""
+    measure = shown_measure(change.measure)
+    return measure if change.mode in ("", PAIRED) else f"{measure} {change.mode}"
+
+
+def _overall(changes: Sequence[Change]) -> list[Change]:
+    """Those over all groups; of the last group where none are."""
+    group = next((change.group for change in changes if change.group in OVERALL), changes[-1].group)
+    return [change for change in changes if change.group == group]
+
+
+def _headline(change: Change) -> str:
+    value = lambda number: text(Number(number, is_share(change.measure)))  # noqa: E731
+    signed = lambda number: text(Number(number, is_share(change.measure), signed=True))  # noqa: E731
+    p, holm = (text(Number(each, p=True)) for each in (change.p, change.holm))
+    verdict = "significant" if change.holm < SIGNIFICANT else "not significant"
+    return (
+        f"{_name(change)} {value(change.a)} \u2192 {value(change.b)}: {signed(change.difference)} (95 % interval "
+        f"{signed(change.low)} to {signed(change.high)}); p {p}, after Holm's correction {holm}: {verdict}. Of "
+        f"{change.queries:,} queries {change.up:,} up, {change.down:,} down, {change.same:,} equal."
+    )
+
+
+def _reaches(changes: Sequence[Change]) -> dict[str, float]:
+    """Measure -> the largest distance of an interval's end from 0: fractions share one, ranks and counts have their own."""
+    reaches: dict[str, float] = {}
+    for change in changes:
+        scale = "" if is_share(change.measure) else change.measure
+        ends = max(abs(change.low), abs(change.high), abs(change.difference))
+        reaches[scale] = max(reaches.get(scale, 0.0), ends)
+    return {change.measure: reaches["" if is_share(change.measure) else change.measure] for change in changes}
+
+
+def _rows(changes: Sequence[Change], reaches: Mapping[str, float]) -> list[dict[str, Any]]:
+    rows = []
+    for change in changes:
+        share, reach = is_share(change.measure), reaches[change.measure] or 1.0
+        low, middle, high = (_x(value / reach) for value in (change.low, change.difference, change.high))
+        rows.append(
+            {
+                "group": change.group,
+                "name": _name(change),
+                "first": text(Number(change.a, share)),
+                "second": text(Number(change.b, share)),
+                "change": text(Number(change.difference, share, signed=True)),
+                "marked": change.holm < SIGNIFICANT,
+                "side": "up" if change.low > 0 else "down" if change.high < 0 else "same",
+                "from": text(Number(change.low, share, signed=True)),
+                "to": text(Number(change.high, share, signed=True)),
+                "p": text(Number(change.p, p=True)),
+                "holm": text(Number(change.holm, p=True)),
+                "test": change.test,
+                "d": text(Number(change.effect, signed=True, decimals=2)),
+                "moved": (change.up, change.down, change.same),
+                "drawing": {"low": low, "middle": middle, "high": high, "zero": WIDTH / 2, "width": WIDTH},
+            }
+        )
+    return rows
+
+
+def _x(share: float) -> float:
+    return round(WIDTH / 2 + share * (WIDTH / 2 - 4), 1)
+
+
+def _together(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """A row a measure: the first run's mean, then each other run's difference from it."""
+    by_run = [{_place(change): change for change in _overall(pair.comparison.changes)} for pair in pairs]
+    places = dict.fromkeys(place for changes in by_run for place in changes)
+    rows = []
+    for place in places:
+        own = [changes.get(place) for changes in by_run]
+        known = next(change for change in own if change)
+        cells = _rows([change for change in own if change], {known.measure: 1.0})
+        filled = iter(cells)
+        rows.append(
+            {"name": _name(known), "first": cells[0]["first"], "cells": [next(filled) if change else None for change in own]}
+        )
+    return {"first": pairs[0].a, "runs": [pair.b for pair in pairs], "rows": rows, "group": _overall_name(pairs)}
+
+
+def _overall_name(pairs: Sequence[Pair]) -> str:
+    return _overall(pairs[0].comparison.changes)[0].group
+
+
+def text(cell: Cell) -> str:
+    """What a cell shows in a page: fractions with three decimals, ranks and counts with one, others as in the terminal."""
+    number = Number(cell, share=True) if isinstance(cell, float) else cell
+    if isinstance(number, Number) and number.decimals == Number.decimals and not number.p:
+        number = replace(number, decimals=3 if number.share else 1)
+    return shown(number)
