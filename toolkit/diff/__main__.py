@@ -31,9 +31,7 @@ def parser() -> argparse.ArgumentParser:
     moved.add_argument("--top", type=int, default=5, metavar="N", help="number of queries shown (default: 5)")
     moved.add_argument("--by", metavar="MEASURE", help="measure that they are ordered by (default: the first)")
     page = made.add_argument_group("HTML page")
-    page.add_argument(
-        "--html", metavar="F", help="write one page: these tables, queries, rankings side by side, texts"
-    )
+    page.add_argument("--html", metavar="F", help="write one page: these tables, queries, rankings side by side, texts")
     topics_option(page, "the benchmark's")
     text_options(page)
     table_options(made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 from toolkit import measures as tandem
@@ -21,8 +22,9 @@ from toolkit.evaluate.comparison import Comparison, compare
 from toolkit.evaluate.evaluation import Evaluation, benchmark_of, prepare, to_depth
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
-from toolkit.evaluate.run_inputs import as_sources, load_each
+from toolkit.evaluate.run_inputs import Source, as_sources, load_each
 from toolkit.pages import Frame, browse, finder, languages_of
+from toolkit.provenance import NamedRun, Recorded, run_names
 from toolkit.texts import texts_from
 
 TESTED = "differences are second minus first; p is two-sided and over core queries; Holm corrects for the numbers of a group"
@@ -68,11 +70,11 @@ def load(
     if benchmark or qrels is not None or (not rankings and _has_benchmark(sources)):
         how = {"modes": modes, "measures": measures, "apart": True}
         prepared = prepare(sources, benchmark, qrels, depth, ids, unjudged, **how)
-        return Given(prepared.runs, _names(prepared.runs), prepared)
+        return Given(prepared.runs, _names(prepared.runs, sources), prepared)
     if ids != "tandem":
         raise ToolkitError(f"--ids {ids} needs a benchmark", "name --benchmark")
     loaded = tuple(to_depth(run, depth) for run in load_each(sources))
-    return Given(loaded, _names(loaded), None)
+    return Given(loaded, _names(loaded, sources), None)
 
 
 def _has_benchmark(runs: Sequence[Any]) -> bool:
@@ -116,10 +118,18 @@ def diff(
     return [_pair(given, other, name, measures, top, by, **how) for other, name in others]
 
 
-def _names(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Tags, or where two are the same, files."""
-    tags = tuple(run.tag for run in runs)
-    return tags if len(set(tags)) == len(tags) else tuple(run.source or f"run {place}" for place, run in enumerate(runs, 1))
+def _names(runs: Sequence[Run], sources: Sequence[Source]) -> tuple[str, ...]:
+    """Tags, or where two are the same, names from the records, or files where one has no record."""
+    tags = [run.tag for run in runs]
+    if len(set(tags)) == len(tags):
+        return tuple(tags)
+    named = []
+    for run, source in zip(runs, sources, strict=True):
+        record = Recorded(str(source.given), run).record if isinstance(source.given, str | Path) else None
+        named.append(NamedRun(run.tag, run.source, [record] if record else []))
+    if all(each.records for each in named):
+        return tuple(run_names(named))
+    return tuple(run.source or f"run {place}" for place, run in enumerate(runs, 1))
 
 
 def _pair(
@@ -207,4 +217,9 @@ def page(
     )
     compared = diff(given, measures=measures, missing=missing) if pairs is None else pairs
     notes = (*given.evaluation.judgments.notes, *notes)
-    return render(compared, browsed, title=" and ".join(given.names), notes=notes, frame=frame)
+    return render(compared, browsed, title=_title(given.names), notes=notes, frame=frame)
+
+
+def _title(names: Sequence[str]) -> str:
+    first, *others = names
+    return f"{first} \u2192 {others[0]}" if len(others) == 1 else f"{len(others)} runs compared with {first}"

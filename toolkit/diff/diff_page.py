@@ -6,12 +6,12 @@ sixteen. DataTables would make a page of 0.3 MB one of 1 MB.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit import pages
+from toolkit import pages, registry
 from toolkit.core.aligned_table import Cell, Number, shown
 from toolkit.core.scores import OVERALL, PAIRED, Change, shown_measure
 from toolkit.diff.diff_output import Pair, rankings_table
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
-WIDTH = 120  # of the drawing of an interval, in its own units
+WIDTH = 110  # of the drawing of an interval, in its own units
 Place = tuple[str, str]  # measure and mode
 
 
@@ -66,10 +66,12 @@ def _pair(pair: Pair, opening: Place) -> dict[str, Any]:
     changes = pair.comparison.changes
     overall = _overall(changes)
     rankings = rankings_table(pair)
+    names = dict.fromkeys([overall[0].group, *(change.group for change in changes)])
+    groups = [[change for change in changes if change.group == name] for name in names]
     return made | {
         "headline": _headline(next((each for each in overall if _place(each) == opening), overall[0])),
-        "groups": list(dict.fromkeys([overall[0].group, *(change.group for change in changes)])),
-        "rows": _rows(changes, _reaches(changes)),
+        "groups": [group[0].group for group in groups],
+        "rows": [row for group in groups for row in _rows(group)],
         "rankings": [[text(cell) for cell in row] for row in rankings.rows],
         "heads": [column.name for column in rankings.columns],
     }
@@ -83,6 +85,11 @@ def _name(change: Change) -> str:
     """As the browser of queries calls it."""
     measure = shown_measure(change.measure)
     return measure if change.mode in ("", PAIRED) else f"{measure} {change.mode}"
+
+
+def _about(measure: str) -> str:
+    spec = registry.measure(measure)
+    return spec.text or spec.title
 
 
 def _overall(changes: Sequence[Change]) -> list[Change]:
@@ -113,8 +120,9 @@ def _reaches(changes: Sequence[Change]) -> dict[str, float]:
     return {change.measure: reaches["" if is_share(change.measure) else change.measure] for change in changes}
 
 
-def _rows(changes: Sequence[Change], reaches: Mapping[str, float]) -> list[dict[str, Any]]:
-    rows = []
+def _rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
+    """Those of one group."""
+    rows, reaches = [], _reaches(changes)
     for change in changes:
         share, reach = is_share(change.measure), reaches[change.measure] or 1.0
         low, middle, high = (_x(value / reach) for value in (change.low, change.difference, change.high))
@@ -122,6 +130,8 @@ def _rows(changes: Sequence[Change], reaches: Mapping[str, float]) -> list[dict[
             {
                 "group": change.group,
                 "name": _name(change),
+                "about": _about(change.measure),
+                "lower": registry.measure(change.measure).direction == "lower",
                 "first": text(Number(change.a, share)),
                 "second": text(Number(change.b, share)),
                 "change": text(Number(change.difference, share, signed=True)),
@@ -151,12 +161,9 @@ def _together(pairs: Sequence[Pair]) -> dict[str, Any]:
     rows = []
     for place in places:
         own = [changes.get(place) for changes in by_run]
-        known = next(change for change in own if change)
-        cells = _rows([change for change in own if change], {known.measure: 1.0})
+        cells = _rows([change for change in own if change])
         filled = iter(cells)
-        rows.append(
-            {"name": _name(known), "first": cells[0]["first"], "cells": [next(filled) if change else None for change in own]}
-        )
+        rows.append({**cells[0], "cells": [next(filled) if change else None for change in own]})
     return {"first": pairs[0].a, "runs": [pair.b for pair in pairs], "rows": rows, "group": _overall_name(pairs)}
 
 

@@ -402,7 +402,7 @@ function browse(root, data) {
         box.disabled = Number(box.value) === base();
       }
     }
-    root.style.setProperty("--run", chosen.length > 3 ? "5.6rem" : "7.5rem");
+    root.style.setProperty("--run", chosen.length > 3 ? "6.6rem" : "7.5rem");
     buildHead();
     show();
   }
@@ -529,7 +529,7 @@ function browse(root, data) {
         button("Copy link", {class: "copy"}, (asked) => copyText(location.href.split("#")[0] + linkTo(entry), asked)),
         button("Close", {}, () => { toggle(entry); entry.toggle.focus(); })),
       asked, judgedOf(entry, own, columns, where),
-      element("div", {class: "lists", style: `--lists: ${columns.length}`}, ...columns.map((each, place) => listOf(entry, each, place ? columns[0] : null, kinds, language))));
+      element("div", {class: columns.length > 3 ? "lists many" : "lists"}, ...columns.map((each, place) => listOf(entry, each, place ? columns[0] : null, kinds, language))));
   }
 
   function views(entry) {
@@ -601,7 +601,7 @@ function browse(root, data) {
     const add = (start, end) => items.append(...list.slice(start, end).map(([doc, score], place) => {
       const kind = kindIn(own, doc), rank = start + place + 1, text = packed.texts[doc];
       const move = from ? moved(rankOf(entry, from, doc), rank, from.name) : null;
-      return element("li", {value: rank}, element("div", {class: "item"}, documentButton(entry, doc, kind), badge(kind), move, element("span", {class: "score"}, String(score))),
+      return element("li", {value: rank}, element("div", {class: "item", title: `score ${score}`}, documentButton(entry, doc, kind), badge(kind), move, element("span", {class: "score"}, String(score))),
         text ? element("p", {class: "snippet", ...asText(text, language)}, ...snippet(text, rangesOf(text, kinds))) : null);
     }));
     add(0, LIST);

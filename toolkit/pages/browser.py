@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -82,10 +83,10 @@ class Browsed:
     modes: Modes = field(default_factory=Modes)
     languages: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def moves(self) -> list[float]:
-        """Of each column, how far apart the runs are: the mean over queries of the largest absolute difference of a run from
-        the first, over the range of the measure's values in all modes; 0 where nothing differs or there is one run.
+    @functools.cached_property
+    def moves(self) -> list[tuple[float, float]]:
+        """Of each column, how far apart the runs are: the largest absolute mean difference of a run from the first, then the
+        largest mean absolute difference, both over the range of the measure's values; zeros where nothing differs.
 
         The range makes ranks and fractions comparable. A measure without a good direction counts as 0: it says nothing of a
         system's quality.
@@ -94,24 +95,25 @@ class Browsed:
         means = []
         for column in self.columns:
             rows = np.array([question.values[column] for question in self.questions if column in question.values], float)
-            if not len(rows) or np.isnan(rows).all():
-                means.append(0.0)
-                continue
-            apart = np.abs(rows[:, 1:] - rows[:, :1])
-            apart = apart[~np.isnan(apart).all(axis=1)] if apart.size else apart
-            means.append(float(np.nanmax(apart, axis=1).mean()) if apart.size else 0.0)
+            apart = rows[:, 1:] - rows[:, :1]
+            apart = apart[:, ~np.isnan(apart).all(axis=0)]
+            both = (
+                [np.abs(np.nanmean(apart, axis=0)).max(), np.nanmean(np.abs(apart), axis=0).max()] if apart.size else [0.0, 0.0]
+            )
+            means.append(both)
             spans.setdefault(column[0], []).extend((float(np.nanmin(rows)), float(np.nanmax(rows))))
-        ranges = {measure: max(ends) - min(ends) for measure, ends in spans.items()}
+        ranges = {measure: max(ends) - min(ends) or 1.0 for measure, ends in spans.items()}
+        aims = {measure: registry.measure(measure).direction != "none" for measure in ranges}
         return [
-            mean / ranges[measure] if mean and registry.measure(measure).direction != "none" else 0.0
-            for (measure, _), mean in zip(self.columns, means, strict=True)
+            (float(mean) / ranges[measure] * aims[measure], float(size) / ranges[measure] * aims[measure])
+            for (measure, _), (mean, size) in zip(self.columns, means, strict=True)
         ]
 
     @property
     def opening(self) -> int:
         """The column to begin with: what moved most; of one run or of equal ones, the first measure over pairs of modes."""
         moves = self.moves
-        if any(moves):
+        if any(map(any, moves)):
             return moves.index(max(moves))
         return next((place for place, (_, mode) in enumerate(self.columns) if mode == PAIRED), 0)
 

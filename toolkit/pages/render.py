@@ -153,7 +153,7 @@ class Fitting:
         self.whole = Shown(min(characters, CHARACTERS), judged, TOP, longest, len(browsed.questions))
         kinds = {kind for mode in modes for _, _, kind, _ in mode["judged"]}
         self.kinds = [kind for kind in KINDS if kind in kinds or kind == UNJUDGED]
-        self.opening, self.moves = browsed.opening, any(browsed.moves)
+        self.opening, self.moves = browsed.opening, any(map(any, browsed.moves))
         self._sizes: dict[Shown, int] = {}
 
     def content(self, room: int) -> tuple[str, str]:
