@@ -10,11 +10,12 @@ from command import tandem
 import tandem_ir
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
+from toolkit.core.scores import shown_measure
 from toolkit.formats import write_run
 from toolkit.provenance import write_record
 from toolkit.report.collect import collect
 from toolkit.report.make_report import report, to_html
-from toolkit.report.text_table import ALIKE, BEST
+from toolkit.report.text_table import BEST
 
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
 # the table of infosearch-mini is read whole in other tests
@@ -36,16 +37,21 @@ def shown(chrome, tmp_path_factory):
 
 
 def tables(chrome):
-    """Title of each table of systems -> row -> heading -> (text, number)."""
+    """Title of each table of systems -> row -> heading -> (text without signs, number); words are left out."""
     return chrome.execute_script("""
       return Object.fromEntries([...document.querySelectorAll(".scores")].map((table) => [
         table.querySelector("caption strong").textContent,
-        Object.fromEntries([...table.querySelectorAll("tbody tr:not(.heading)")].map((row) => [
+        Object.fromEntries([...table.querySelectorAll("tbody tr")].map((row) => [
           row.cells[0].textContent,
-          Object.fromEntries([...row.cells].slice(1).map((cell, place) => [
-            table.tHead.lastElementChild.cells[place + 1].querySelector("button").getAttribute("aria-label"),
-            [cell.textContent, "value" in cell.dataset ? Number(cell.dataset.value) : null]]))]))]));
+          Object.fromEntries([...row.cells].flatMap((cell, place) => cell.dataset.order === undefined ? [] : [[
+            table.tHead.rows[0].cells[place].dataset.label,
+            [cell.firstChild.textContent, cell.dataset.order === "" ? null : Number(cell.dataset.order)]]]))]))]));
     """)
+
+
+def shown_number(row):
+    """As a page prints it."""
+    return f"{row['value']:z.{1 if row['measure'] == 'GoldRank' else 3}f}".replace("-", "\u2212")
 
 
 @needs_chromium
@@ -54,14 +60,23 @@ def test_the_numbers_of_the_page_are_those_of_evaluate(chrome, shown):
     chrome.get(path.as_uri())
     assert chrome.get_log("browser") == []
     found = tables(chrome)
-    titles = {"average": "infosearch-mini: average over 6 groups"}
-    for group in dict.fromkeys(row["group"] for row in rows):
-        wanted = {}
-        for row in rows:
-            if row["group"] == group and not row["query_id"]:
-                column = " ".join([row["measure"], *([row["mode"]] if row["mode"] != "paired" else [])])
-                wanted.setdefault(row["run"], {})[column] = [f"{row['value']:.4f}", row["value"]]
-        assert found[titles.get(group, f"infosearch-mini: {group}")] == wanted
+    wanted = {}  # group -> run -> column
+    for row in rows:
+        if not row["query_id"]:
+            column = " ".join([shown_measure(row["measure"]), *([row["mode"]] if row["mode"] != "paired" else [])])
+            wanted.setdefault(row["group"], {}).setdefault(row["run"], {})[column] = [shown_number(row), row["value"]]
+    assert found["infosearch-mini: all measures"] == wanted["average"]
+    main = ["nDCG@10 ori", "nDCG@10 ins", "WISE@20", "SICR", "Robustness@10 ins"]
+    for group, title in {
+        "average": "average over 6 groups",
+        **{group: group for group in wanted if group != "average"},
+    }.items():
+        for run, numbers in found[f"infosearch-mini: {title}"].items():
+            change = numbers.pop("nDCG@10 ins \u2212 ori")
+            rank = numbers.pop("rank", None)
+            assert numbers == {column: wanted[group][run][column] for column in main}
+            assert change[1] == pytest.approx(numbers["nDCG@10 ins"][1] - numbers["nDCG@10 ori"][1])
+            assert (rank is None) == (group != "average")
 
 
 @needs_chromium
@@ -88,44 +103,168 @@ def test_the_values_of_queries_are_those_of_evaluate(chrome, shown):
         assert found[query_id] == pytest.approx([dict(its)[run] for run in heads], abs=0.00056)
 
 
+def main_table(chrome):
+    """The main table, once it sorts."""
+    return wait(chrome, lambda: chrome.find_elements("css selector", ".table.main .dt-container table.scores"))[0]
+
+
+def systems(table):
+    return [
+        row.find_element("tag name", "th").text for row in table.find_elements("css selector", "tbody tr") if row.is_displayed()
+    ]
+
+
 @needs_chromium
-def test_a_click_on_a_heading_sorts_each_kind_and_words_filter_systems(chrome, shown):
+def test_a_click_on_a_heading_sorts_over_kinds_and_words_filter_systems(chrome, shown):
     chrome.get(shown[0].as_uri())
-    table = chrome.find_element("css selector", ".benchmark .scores")
-
-    def names():
-        rows = table.find_elements("css selector", "tbody tr:not(.heading)")
-        return [row.find_element("tag name", "th").text for row in rows if row.is_displayed()]
-
-    assert names() == ["bm25", "bm25+rules", "all-minilm-l6-v2"]
-    head = table.find_element("css selector", "button[aria-label='WISE@20']")
+    table = main_table(chrome)
+    assert systems(table) == ["bm25+rules", "all-minilm-l6-v2", "bm25"]  # by WISE
+    head = table.find_element("css selector", "th[data-label='nDCG@10 ins']")
     head.click()
-    assert names() == ["bm25+rules", "bm25", "all-minilm-l6-v2"]  # within its kind, best first
-    head.send_keys("\n")  # the same by the keyboard, the other way round
-    assert names() == ["bm25", "bm25+rules", "all-minilm-l6-v2"]
-    assert head.find_element("xpath", "..").get_attribute("aria-sort") == "ascending"
-    chrome.find_element("css selector", ".systems input").send_keys("rules")
-    assert names() == ["bm25+rules"]
-    assert [each.text for each in table.find_elements("css selector", ".heading") if each.is_displayed()] == ["sparse"]
+    assert systems(table) == ["all-minilm-l6-v2", "bm25+rules", "bm25"]  # best first
+    head.find_element("css selector", ".dt-column-order").send_keys("\n")  # the same by the keyboard, the other way round
+    assert systems(table) == ["bm25", "bm25+rules", "all-minilm-l6-v2"]
+    assert head.get_attribute("aria-sort") == "ascending"
+    chrome.execute_script("const fold = document.querySelector('details.measures'); fold.open = true; fold.scrollIntoView()")
+    every = wait(chrome, lambda: chrome.find_elements("css selector", ".measures .dt-container table.scores"))[0]
+    every.find_element("css selector", "th[data-label='GoldRank ori']").click()
+    assert systems(every)[0] == "all-minilm-l6-v2"  # a mean rank of 4.5 is the best, and comes first
+
+
+@needs_chromium
+def test_words_filter_systems_and_columns_can_be_chosen(chrome, shown):
+    chrome.get(shown[0].as_uri())
+    table = main_table(chrome)
+    chrome.execute_script("DataTable.tables({api: true}).search('bi-encoder').draw()")
+    assert systems(table) == ["all-minilm-l6-v2"]
+    chrome.execute_script("DataTable.tables({api: true}).search('').draw()")
+    chrome.find_element("css selector", ".table.main .buttons-colvis").click()
+    choice = wait(chrome, lambda: chrome.find_elements("css selector", ".dt-button-collection .buttons-columnVisibility"))
+    assert [each.text.strip() for each in choice][:3] == ["kind", "rank", "nDCG@10 ori"]
+    choice[0].click()
+    assert wait(chrome, lambda: "kind" not in [head.text for head in table.find_elements("css selector", "thead th")])
+
+
+@needs_chromium
+def test_what_a_column_is_opens_by_a_touch_and_does_not_sort(chrome, shown):
+    chrome.get(shown[0].as_uri())
+    table = main_table(chrome)
+    button = table.find_element("css selector", "th[data-label='WISE@20'] button.about")
+    button.click()
+    about = chrome.find_element("id", button.get_attribute("popovertarget"))
+    assert about.is_displayed()
+    assert "Weighted Instruction Sensitivity Evaluation" in about.text
+    assert not table.find_elements("css selector", "th[aria-sort]")
+    without = chrome.execute_script("""
+      const about = (head) => document.getElementById(head.querySelector(".about")?.getAttribute("popovertarget"));
+      const heads = [...document.querySelectorAll(".table:is(.main, .groups, .measures) th.number")];
+      return heads.filter((head) => !about(head)).map((head) => head.textContent);
+    """)
+    assert without == []
+
+
+@needs_chromium
+def test_the_baseline_can_be_changed_in_every_table(chrome, shown):
+    chrome.get(shown[0].as_uri())
+    table = main_table(chrome)
+
+    def signs(run):
+        cells = table.find_elements("css selector", f"tr[data-run='{run}'] td[data-signs] sup")
+        return {cell.text for cell in cells} - {""}
+
+    assert signs("bm25") == set()
+    assert "\u2020" in signs("all-minilm-l6-v2")
+    chrome.execute_script("""
+      document.addEventListener("baseline", ({detail}) => { window.heard = detail; });
+      const select = document.querySelector("select.baseline");
+      select.value = "all-minilm-l6-v2";
+      select.dispatchEvent(new Event("change"));
+    """)
+    assert chrome.execute_script("return window.heard") == "all-minilm-l6-v2"
+    assert signs("all-minilm-l6-v2") == set()
+    assert "\u2021" in signs("bm25")
+    assert "worse than all-minilm-l6-v2" in chrome.find_element("css selector", ".legend").text
+
+
+@needs_chromium
+def test_a_chosen_run_is_chosen_in_tables_and_figures(chrome, shown):
+    chrome.get(shown[0].as_uri())
+    button = main_table(chrome).find_element("css selector", "tr[data-run='bm25'] button.run")
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    assert chrome.execute_script("return [...figures.chosen]") == ["bm25"]
+    rows = "return [...document.querySelectorAll('.scores tr.chosen')].map((row) => row.dataset.run)"
+    assert set(chrome.execute_script(rows)) == {"bm25"}
+    chrome.execute_script("chooseRun('bm25')")  # as a click in a figure does
+    assert chrome.execute_script(rows) == []
+
+
+@needs_chromium
+def test_tables_are_copied_as_csv_and_latex(chrome, shown):
+    chrome.get(shown[0].as_uri())
+    main_table(chrome)
+    found = chrome.execute_script("""
+      const table = document.querySelector(".table.main");
+      const api = new DataTable(table.querySelector("table.scores"));
+      const csv = buttonsOf(api.table().node())[2];
+      return [api.buttons.exportData(csv.exportOptions), JSON.parse(table.querySelector(".latex").textContent)];
+    """)
+    exported, latex = found
+    assert exported["header"][:4] == ["system", "kind", "rank", "nDCG@10 ori"]
+    assert [row[0].strip() for row in exported["body"]] == ["bm25+rules", "all-minilm-l6-v2", "bm25"]
+    numbers = {row["run"]: repr(row["value"]) for row in shown[1] if (row["group"], row["measure"]) == ("average", "WISE@20")}
+    assert {row[0]: row[exported["header"].index("WISE@20")] for row in exported["body"]} == numbers
+    assert "\\begin{tabular}" in latex
+
+
+@needs_chromium
+def test_a_table_is_read_without_scripts(chrome, shown, tmp_path):
+    path = tmp_path / "plain.html"
+    text = shown[0].read_text(encoding="utf-8")
+    path.write_text(text.replace("script-src 'unsafe-inline'", "script-src 'none'"), encoding="utf-8")
+    chrome.get(path.as_uri())
+    table = chrome.find_element("css selector", ".table.main table.scores")
+    assert systems(table) == ["bm25+rules", "all-minilm-l6-v2", "bm25"]
+    assert not chrome.find_elements("css selector", ".dt-container")
+    assert not chrome.find_element("css selector", ".compare").is_displayed()
+    chrome.get_log("browser")
+
+
+@needs_chromium
+def test_the_main_table_begins_on_the_first_screen_and_fits_it(chrome, shown):
+    chrome.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    )
+    try:
+        chrome.get(shown[0].as_uri())
+        table = main_table(chrome)
+        first = table.find_elements("css selector", "tbody tr")[0]
+        box = chrome.execute_script("return arguments[0].getBoundingClientRect().toJSON()", first)
+        assert box["bottom"] < 800
+        widths = chrome.execute_script(
+            "const box = arguments[0].closest('.dt-layout-table'); return [box.scrollWidth, box.clientWidth]", table
+        )
+        assert widths[0] <= widths[1]
+        assert chrome.execute_script("return document.documentElement.scrollWidth") <= 1280
+    finally:
+        chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @needs_chromium
 def test_marks_are_seen_without_colours_and_heard(chrome, tmp_path):
-    lists = {"a": [2, 2, 2], "b": [2, 2, 0]}  # scores of the relevant document; the other one has 1
+    lists = {"a": [2] * 12, "b": [0] * 12}  # scores of the relevant document; the other one has 1
     runs = [
         Run.from_dict({f"q{place}": {"good": score, "bad": 1} for place, score in enumerate(scores)}, tag=tag)
         for tag, scores in lists.items()
     ]
-    qrels = Qrels.from_rows([Qrel(f"q{place}", "good", 1) for place in range(3)])
+    qrels = Qrels.from_rows([Qrel(f"q{place}", "good", 1) for place in range(12)])
     path = tmp_path / "marks.html"
     path.write_text(to_html(report(collect(runs, qrels=qrels, measures=["RR"]))), encoding="utf-8")
     chrome.get(path.as_uri())
-    best = chrome.find_element("css selector", f".{BEST}")
+    best = chrome.find_element("css selector", f"td.{BEST}")
     assert int(best.value_of_css_property("font-weight")) >= 700
-    assert (best.text, best.get_attribute("title")) == ("1.0000", "the best of its kind")
-    alike = chrome.find_element("css selector", f".{ALIKE}")
-    assert alike.value_of_css_property("text-decoration-line") == "underline"
-    assert alike.get_attribute("title") == "not significantly different from the best of its kind"
+    assert (best.text, best.get_attribute("title")) == ("1.000", "the best")
+    assert chrome.find_element("css selector", "tr[data-run='b'] sup").text == "\u2021"  # worse than a, the baseline
 
 
 @needs_chromium
@@ -149,11 +288,14 @@ def test_print_unfolds_all_but_queries_and_the_numbers_of_figures(chrome, shown)
 
 
 @needs_chromium
-def test_every_table_of_scores_on_a_mini_says_that_it_is_one(chrome, shown):
+def test_that_a_mini_is_one_is_said_once(chrome, shown):
     chrome.get(shown[0].as_uri())
-    captions = chrome.execute_script("return [...document.querySelectorAll('.scores caption')].map((each) => each.textContent)")
-    without = [each for each in captions if "no score on it is comparable with a published one" not in each]
-    assert [each.split(" Judged@10")[0] for each in without] == ["infosearch-mini: how much is judged"]
+    text = chrome.execute_script("""
+      const copy = document.body.cloneNode(true);
+      copy.querySelectorAll("script").forEach((each) => each.remove());  // LaTeX that is copied says it itself
+      return copy.textContent;
+    """)
+    assert text.count("no score on it is comparable with a published one") == 1
 
 
 @needs_chromium
@@ -175,8 +317,10 @@ def test_where_it_comes_from_stands_in_the_page(chrome, shown):
     text = chrome.find_element("id", "reproduce").text
     assert "python -m toolkit.search --topics infosearch-mini --output runs/infosearch-mini.bm25.trec" in text
     assert "python -m toolkit.report " in text
-    assert "no score on it is comparable with a published one" in chrome.find_element("css selector", "[role=note]").text
-    run = chrome.find_element("css selector", ".run")
+    assert (
+        "no score on it is comparable with a published one" in chrome.find_element("css selector", ".headline .distrust").text
+    )
+    run = chrome.find_element("css selector", "details.run")
     run.find_element("tag name", "summary").click()
     assert "sha256: a8df541797c2d1c1ec496e7e37f4525f6ab8a78ee41ba3addc87bb64a4573f4b" in run.text
 
@@ -207,12 +351,8 @@ def test_every_benchmark_that_is_shipped_has_a_usable_page(chrome, tmp_path, ben
     assert chrome.get_log("browser") == []
     scores = tandem_ir.evaluate(paths, benchmark=benchmark, measures=MINIS[benchmark])
     overall = [row for row in scores.rows if row.group in ("all", "average")]
-    main = next(
-        its
-        for title, its in tables(chrome).items()
-        if title in (benchmark, *(f"{benchmark}: average over {n} groups" for n in range(9)))
-    )
-    assert sorted(number for its in main.values() for _, number in its.values()) == sorted(row.value for row in overall)
+    every = tables(chrome)[f"{benchmark}: all measures"]
+    assert sorted(number for its in every.values() for _, number in its.values()) == sorted(row.value for row in overall)
 
 
 def rows_of(own):

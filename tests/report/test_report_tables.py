@@ -18,7 +18,7 @@ from toolkit.report import make_report as job
 from toolkit.report.collect import collect
 from toolkit.report.make_report import report, to_text
 from toolkit.report.run_facts import parse_size
-from toolkit.report.text_table import ALIKE, BEST, KINDS, Block, Cell, Head, Table, figure, score, styled
+from toolkit.report.text_table import BEST, DAGGER, KINDS, OF_KIND, WORSE, Block, Cell, Head, Table, figure, score, styled
 from toolkit.texts import TextSource
 
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
@@ -53,11 +53,18 @@ def cells(table):
     }
 
 
-def test_the_best_is_marked_and_what_does_not_differ_significantly_from_it(compared):
+def test_the_best_is_marked_and_what_differs_significantly_from_the_baseline(compared):
     (table, *_) = report(compared).tables
     marks = {name: (its["RR"].value, its["RR"].mark) for name, its in cells(table).items()}
-    # c differs in one query, which chance does every time; b in twenty, which it does once in 2 ** 19
-    assert marks == {"a": (1.0, BEST), "b": (0.5, ""), "c": (0.975, ALIKE)}
+    # a is the baseline. c differs in one query, which chance does every time; b in twenty, which it does once in 2 ** 19
+    assert marks == {"a": (1.0, BEST), "b": (0.5, WORSE), "c": (0.975, "")}
+    assert [row[0].text for row in table.rows] == ["a", "c", "b"]  # best first
+
+
+def test_systems_that_tests_do_not_tell_apart_share_ranks_in_the_main_table(compared):
+    (table, *_) = report(compared).tables
+    ranks = {name: (its["rank"].text, its["rank"].value) for name, its in cells(table).items()}
+    assert ranks == {"a": ("1\u20132", 1.0), "c": ("1\u20132", 1.0), "b": ("3", 3.0)}
 
 
 def test_systems_that_cannot_be_told_apart_share_their_ranks(compared):
@@ -65,8 +72,8 @@ def test_systems_that_cannot_be_told_apart_share_their_ranks(compared):
     (block,) = [block for block in table.blocks if block.heading == "RR"]
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in block.rows}
     # of 20 core queries c has the gold document second in one: mean 0.025, t (2.0930 + 0.8610), standard error 0.025
-    assert rows["a"][:4] == ["1-2", rows["a"][1], "1.000", "-"]
-    assert rows["c"] == ["1-2", rows["c"][1], "0.975", "0.025 <", "0.074"]
+    assert rows["a"][:4] == ["1\u20132", rows["a"][1], "1.000", "-"]
+    assert rows["c"] == ["1\u20132", rows["c"][1], "0.975", "0.025 <", "0.074"]
     assert rows["b"] == ["3", "0.000", "0.500", "0.500", "-"]  # every query differs alike: any difference would show
     # a core query is in no resample with a probability of 0.95 ** 20 = 0.36, and then both are best
     assert float(rows["a"][1]) == pytest.approx(0.64 + 0.36 / 2, abs=0.03)
@@ -83,7 +90,7 @@ def test_nobody_is_best_where_all_are_equal(compared):
     assert {its["P@2"].mark for its in cells(table).values()} == {""}
 
 
-def test_systems_stand_under_their_kind_and_each_kind_has_its_best(tmp_path):
+def test_kinds_are_a_column_and_each_kind_has_its_best(tmp_path):
     made = [
         (ranked("first", QUERIES), {"retrieval": [{"name": "bm25", "method": "bm25"}]}),
         (ranked("second", QUERIES[:9]), {"retrieval": [{"name": "splade", "method": "impact"}]}),
@@ -95,16 +102,19 @@ def test_systems_stand_under_their_kind_and_each_kind_has_its_best(tmp_path):
     ]
     model = collect([with_method(tmp_path, run, method) for run, method in made], qrels=QRELS, measures=["RR"])
     (table, *_) = report(model).tables
-    shown = [(block.heading, [row[0].text for row in block.rows]) for block in table.blocks]
-    assert shown == [
-        ("sparse", ["fifth", "first"]),
-        ("learned sparse", ["second"]),
-        ("listwise reranker", ["fourth"]),
-        ("hybrid", ["sixth", "third"]),
-        ("other", ["seventh"]),
+    shown = [(row[0].text, row[1].text) for row in table.rows]
+    assert shown == [  # flat, best first: RR falls with the number of queries in which the document is second
+        ("fourth", "listwise reranker"),
+        ("sixth", "hybrid"),
+        ("third", "hybrid"),
+        ("seventh", "other"),
+        ("fifth", "sparse"),
+        ("second", "learned sparse"),
+        ("first", "sparse"),
     ]
-    marks = {name: its["RR"].mark for name, its in cells(table).items()}
-    assert [name for name, mark in marks.items() if mark == BEST] == ["fifth"]
+    marks = {name: its["RR"].mark.split()[:1] for name, its in cells(table).items()}
+    assert {name for name, mark in marks.items() if mark == [BEST]} == {"third", "fourth", "sixth", "seventh"}
+    assert {name for name, mark in marks.items() if mark == [OF_KIND]} == {"fifth"}
 
 
 def test_cost_is_what_record_and_registry_say(tmp_path):
@@ -175,7 +185,7 @@ ONE = Table(
     "x_1",
     "50 %",
     (Head("", "system", False), Head("RR", "ori"), Head("RR", "ins"), Head("WISE", "")),
-    (Block("a & b", ((Cell("s|1"), Cell("0.5000", 0.5, BEST), Cell("0.2500", 0.25, ALIKE), Cell("-")),)),),
+    (Block("a & b", ((Cell("s|1"), Cell("0.500", 0.5, f"{BEST} {DAGGER}"), Cell("0.250", 0.25, OF_KIND), Cell("-")),)),),
 )
 
 
@@ -187,7 +197,7 @@ def test_latex_marks_groups_and_escapes():
         "\\multicolumn{1}{c}{} & \\multicolumn{2}{c}{RR} & \\multicolumn{1}{c}{} \\\\\n"
         "system & ori & ins & WISE \\\\\n\\midrule\n"
         "\\multicolumn{4}{l}{\\textit{a \\& b}} \\\\\n"
-        "s|1 & \\textbf{0.5000} & \\underline{0.2500} & - \\\\\n"
+        "s|1 & \\textbf{0.500}\u2020 & \\textit{0.250} & - \\\\\n"
         "\\bottomrule\n\\end{tabular}\n\\caption{x\\_1. 50 \\%}\n\\end{table}\n"
     )
 
@@ -197,7 +207,7 @@ def test_markdown_marks_groups_and_escapes():
 
     assert to_markdown([ONE]) == (
         "## x\\_1\n\n| system | RR ori | RR ins | WISE |\n| --- | ---: | ---: | ---: |\n"
-        "| *a &amp; b* |  |  |  |\n| s\\|1 | **0.5000** | <u>0.2500</u> | - |\n\n50 %\n"
+        "| *a &amp; b* |  |  |  |\n| s\\|1 | **0.500**\u2020 | *0.250* | - |\n\n50 %\n"
     )
 
 

@@ -105,6 +105,12 @@ def references(run: Run, qrels: Qrels, modes: Modes) -> Orders:
     return Orders(lists, (BLIND, *[RANDOM] * PERMUTATIONS, ORACLE, REVERSED), ranks)
 
 
+def blind(run: Run, modes: Modes) -> Run:
+    """The reference `blind` alone."""
+    lists = base_lists(run, modes)
+    return next(Orders(lists, (BLIND,), {mode: [lists.ranks] for mode in modes}).runs())
+
+
 @functools.lru_cache(maxsize=16)  # runs whose lists are of the same lengths are shuffled alike
 def _shuffled(lengths: tuple[int, ...], modes: int) -> np.ndarray:
     """(modes, PERMUTATIONS, n) int32: new ranks of the lines of lists of these lengths."""

@@ -9,16 +9,19 @@ from typing import Any
 
 from toolkit import __version__, pages
 from toolkit.provenance import part
+from toolkit.report.differences import differences
 from toolkit.report.figures import applying, to_spec, to_svg
+from toolkit.report.headline import headline
 from toolkit.report.model import ReportModel, RunFacts
+from toolkit.report.page_tables import abouts, modes_line, page_table
 from toolkit.report.plots import Plot
+from toolkit.report.plots.theme import run_names
 from toolkit.report.report_tables import Section, warning
-from toolkit.report.text_table import ALIKE, BEST, Table
+from toolkit.report.text_table import Table
 
 FOLDER = Path(__file__).parent
 PLACES = ("argument", "paper", "appendix")  # of figures: openly below the main table, or in a fold
 MOST = 600  # numbers of a figure that a page holds beside it
-MARKS = {BEST: "the best of its kind", ALIKE: "not significantly different from the best of its kind"}
 
 
 def render(
@@ -40,8 +43,7 @@ def render(
     parts = [_part(number, section) for number, section in enumerate(sections, 1)]
     template = functools.partial(
         pages.template(FOLDER, "report.html").render,
-        overview=overview,
-        marks=MARKS,
+        overview=overview and page_table(overview, "overview"),
         version=__version__,
         commands="\n".join(dict.fromkeys([*(line for facts in runs for line in commands(facts)), command])),
         unknown=[facts.name for facts in runs if not commands(facts)],
@@ -54,32 +56,58 @@ def render(
         title,
         Markup(body),
         style=_file("report.css"),
-        script=_file("figures.js") + _file("report.js"),
+        script=_file("figures.js") + _file("tables.js") + _file("report.js"),
         libraries=[pages.vega(), pages.datatables()],
         frame=frame,
     )
 
 
 def _part(number: int, section: Section) -> dict[str, Any]:
-    model = section.model
-    benchmark = model.benchmark
+    model, id = section.model, f"b{number}"
     figures: dict[str, list[dict[str, Any]]] = {place: [] for place in PLACES}
     for plot in applying(model):
-        figures[getattr(plot, "place", "paper")].append(_figure(plot, model, f"b{number}-"))
-    return {
-        "id": f"b{number}",
+        figures[plot.place].append(_figure(plot, model, f"{id}-"))
+    about = abouts(model, id)
+    scores = functools.partial(page_table, model=model, about=about)
+    more = [page_table(table, f"{id}-{table.kind}-table", model, about) for table in section.more]
+    names = dict(zip([facts.name for facts in model.runs], run_names(model), strict=True))
+    part = {
+        "id": id,
         "name": model.name,
-        "description": benchmark.description if benchmark else "",
-        "warning": warning(model),
-        "main": section.main,
-        "groups": section.groups,
-        "more": section.more,
-        "references": section.references,
+        "description": model.benchmark.description if model.benchmark and not model.benchmark.mini else "",
+        "headline": headline(model),
+        "baseline": model.baseline,
+        "baselines": [(name, names[name]) for name in differences(model).baselines],
+        "abouts": list(about.values()),
+        "modes": modes_line(model),
+        "main": scores(section.main, f"{id}-main"),
+        "tested": section.main.caption,
+        "groups": [scores(table, f"{id}-group-{place}") for place, table in enumerate(section.groups)],
+        "measures": scores(section.measures, f"{id}-all"),
+        "more": more,
+        "references": [page_table(table, f"{id}-orders", None, about) for table in section.references],
         "figures": figures,
         "browser": "",
-        "notes": model.notes,
+        "notes": [note for note in model.notes if f"{note}." != warning(model)],
         "runs": [_run(facts) for facts in model.runs],
     }
+    return {**part, "contents": _contents(part)}
+
+
+def _contents(part: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a benchmark's section has, as (end of the id, words)."""
+    known = [
+        ("table", "Systems", True),
+        ("argument", "Figures", part["figures"]["argument"]),
+        ("groups", "Groups", part["groups"]),
+        ("queries", "Query by query", True),
+        ("measures", "All measures", True),
+        *((table["kind"], table["title"].removeprefix(f"{part['name']}: ").capitalize(), True) for table in part["more"]),
+        ("paper", "Figures as in the papers", part["figures"]["paper"]),
+        ("appendix", "More figures", part["figures"]["appendix"]),
+        ("notes", "Notes and runs", True),
+    ]
+    return [(place, words) for place, words, there in known if there]
 
 
 def _figure(plot: Plot, model: ReportModel, prefix: str) -> dict[str, Any]:

@@ -1,31 +1,54 @@
-"""The tables of a report: systems by kind, groups, references, cost, coverage, and a system over all benchmarks."""
+"""The tables of a report: systems, groups, all measures, references, cost, coverage, and a system over all benchmarks."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from toolkit import registry
+from toolkit.core.modes import BASE, INSTRUCTED
+from toolkit.core.scores import shown_measure
+from toolkit.evaluate.references import BLIND, RANDOM
+from toolkit.evaluate.score_table import SIGNIFICANT
 from toolkit.evaluate.scoring import INTERVAL, is_ranked
 from toolkit.measures.evaluation import PAIRED
+from toolkit.report.leading import leading
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.paper_section import claims_table, published_table
 from toolkit.report.rank_table import ranked
 from toolkit.report.run_facts import headings
-from toolkit.report.significance import by_heading, marks
-from toolkit.report.text_table import Block, Cell, Head, Table, figure, score, words
-
-MARKED = "Bold: the best of its kind"
-TESTED = (
-    f"{MARKED}; underlined: not significantly different from it (p of 0.05 or more: Wilcoxon for measures over pairs of modes, "
-    "randomisation for others, over core queries, Holm's correction over the systems of the kind; what is no mean over the "
-    "queries of every group is not tested). Scores are fractions."
+from toolkit.report.significance import against, by_heading, marks
+from toolkit.report.text_table import (
+    BEST,
+    DAGGER,
+    DECIMALS,
+    KIND,
+    OF_KIND,
+    WORSE,
+    Block,
+    Cell,
+    Head,
+    Table,
+    figure,
+    score,
+    words,
 )
 
+RANK = "rank"  # the unit of a measure that is a mean of ranks
+CHANGE = "change"  # instructed minus base
+
+TESTED = (
+    f"Significant: p below {SIGNIFICANT}, over core queries (Wilcoxon for measures over pairs of modes, randomisation for "
+    "others; Holm's correction over the numbers of a group). What is no mean over queries is not tested."
+)
+RANKED = (
+    "those that tests over core queries do not rule out (95 % interval, one system at a time; its comparisons with all others "
+    "are corrected by steps); systems that share ranks are tied, as far as these core queries show"
+)
 RANKS = (
-    "Rank: those that tests over core queries do not rule out (95 % interval, one system at a time; its comparisons with all "
-    "others are corrected by steps); systems that share ranks are tied, as far as these core queries show. Won: the share of "
+    f"Rank: {RANKED}. Won: the share of "
     "2,000 resamples of core queries in which the system is best. Behind: the best score minus its own; < where that is less "
     "than detectable, the smallest difference that so many core queries show with 80 % power."
 )
@@ -33,18 +56,21 @@ RANKS = (
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """The tables of one benchmark: the main one, one a group, what stands behind them, and the references, if it has modes."""
+    """The tables of one benchmark: the main one, one a group, one of all measures, what stands behind them, and the references,
+    if it has modes.
+    """
 
     model: ReportModel
     main: Table
     groups: tuple[Table, ...]
+    measures: Table
     more: tuple[Table, ...]
     references: tuple[Table, ...]
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """All of them, in the order of a report."""
-        return (self.main, *self.groups, *self.more, *self.references)
+        return (self.main, *self.groups, self.measures, *self.more, *self.references)
 
 
 def section(model: ReportModel, *, missing: str = "worst", published: bool = False, claims: bool = False) -> Section:
@@ -54,8 +80,7 @@ def section(model: ReportModel, *, missing: str = "worst", published: bool = Fal
     more += [ranks(model)] if len(model.runs) > 1 else []
     more += [cost(model), coverage(model)]
     others = [references(model)] if any(facts.references for facts in model.runs) else []
-    main = main_table(model, missing=missing)
-    return Section(model, main, tuple(group_tables(model)), tuple(more), tuple(others))
+    return Section(model, main_table(model), tuple(group_tables(model)), measures_table(model), tuple(more), tuple(others))
 
 
 def warning(model: ReportModel) -> str:
@@ -64,41 +89,139 @@ def warning(model: ReportModel) -> str:
     return f"{model.name} was written for this project: no score on it is comparable with a published one." if mini else ""
 
 
-def main_table(model: ReportModel, *, missing: str = "worst") -> Table:
-    """The benchmark's table over systems: the average over groups, or the only one, with what is best and what may be."""
-    group = model.overall
+def main_table(model: ReportModel) -> Table:
+    """The benchmark's table over systems, the best first: the average over groups, or the only one, in the columns that say
+    most, with the ranks that tests leave each system.
+    """
     title = f"{model.name}: average over {len(model.groups) - 1} groups" if len(model.groups) > 1 else model.name
-    return _scores(model, group, title, TESTED, "main", marks(model, group, missing=missing))
+    by = Key(model.overall, *leading(model))
+    possible = {each.name: each.rank for each in ranked(model).get(by, ())} if len(model.runs) > 1 else {}
+    table = _scores(model, model.overall, "main", title, main_columns(model, model.overall))
+    if not possible:
+        return table
+    head = Head("", "rank", note=f"by {shown_measure(by.measure)}; {RANKED}", better="lower")
+    rows = tuple(
+        (*row[:2], Cell(str(rank).replace("-", "\u2013"), float(rank.low)), *row[2:])
+        for row in table.rows
+        for rank in [possible[row[0].text]]
+    )
+    heads = (*table.heads[:2], head, *table.heads[2:])
+    return replace(table, heads=heads, blocks=(Block("", rows),))
 
 
 def group_tables(model: ReportModel) -> list[Table]:
     """The same for each group (dimension, language, data set), where there are several."""
     return [
-        _scores(model, group, f"{model.name}: {group}", f"{MARKED}.", "groups", marks(model, group, tested=False))
+        _scores(model, group, "groups", f"{model.name}: {group}", main_columns(model, group))
         for group in model.groups
         if group != model.overall
     ]
 
 
-def _scores(
-    model: ReportModel, group: str, title: str, caption: str, kind: str, marked: Mapping[tuple[str, Key], str]
-) -> Table:
-    columns = model.columns(group)
-    blocks = []
-    for heading, runs in by_heading(model).items():
-        rows = []
-        for facts in runs:
-            keys = [Key(group, *column) for column in columns]
-            cells = [score(facts.value(key.measure, key.mode, group), marked.get((facts.name, key), "")) for key in keys]
-            rows.append((words(facts.name), *cells))
-        blocks.append(Block(heading, tuple(rows)))
-    head_row = (Head("", "system", False), *heads(columns))
-    return Table(f"{model.name}.{group}", title, caption, head_row, tuple(blocks), warning(model), kind)
+def measures_table(model: ReportModel) -> Table:
+    """Every number of the average over groups, or of the only one."""
+    title = f"{model.name}: all measures"
+    return _scores(model, model.overall, "measures", title, model.columns(model.overall))
 
 
-def heads(columns: Iterable[tuple[str, str]]) -> list[Head]:
+def main_columns(model: ReportModel, group: str) -> list[tuple[str, str]]:
+    """The columns of a group that say most: where there are modes, the first measure in the base and the instructed mode and
+    their difference, WISE or else p-MRR, SICR, and Robustness where it is not the first measure once more.
+    """
+    columns = list(model.columns(group))
+    modes = model.judgments.modes
+    if not modes.of(BASE):
+        return columns
+    measure = next((measure for measure, mode in columns if mode != PAIRED), "")
+    pair = [(measure, mode) for mode in modes.of(BASE, INSTRUCTED) if (measure, mode) in columns]
+    chosen = [*pair, (measure, CHANGE)] if len(pair) == 2 else pair
+    paired = {registry.measure(column[0]).name: column for column in columns if column[1] == PAIRED}
+    chosen += [paired[name] for name in ("WISE", "pMRR") if name in paired][:1]
+    chosen += [paired[name] for name in ("SICR",) if name in paired]
+    # of the base mode, in which the instructions of a core query are one query, it is the first measure
+    own = modes.of(INSTRUCTED)
+    chosen += [column for column in columns if registry.measure(column[0]).name == "Robustness" and column[1] in own]
+    return chosen or columns
+
+
+def _scores(model: ReportModel, group: str, kind: str, title: str, columns: Sequence[tuple[str, str]]) -> Table:
+    marked = marks(model, group)
+    rows = [
+        (words(facts.name), words(facts.heading), *(_cell(model, facts, Key(group, *column), marked) for column in columns))
+        for facts in _best_first(model, group)
+    ]
+    return Table(
+        f"{model.name}.{'measures' if kind == 'measures' else group}",
+        title,
+        "" if kind == "measures" else TESTED if len(model.runs) > 1 else "",
+        (Head("", "system", False), Head("", KIND, False), *heads(columns, model)),
+        (Block("", tuple(rows)),),
+        warning(model),
+        kind,
+        _meanings(model),
+        group,
+    )
+
+
+def _best_first(model: ReportModel, group: str) -> list[RunFacts]:
+    """The runs by the leading number, those without one last; equals in the report's order."""
+    measure, mode = leading(model)
+    down = 1 if registry.measure(measure).direction == "lower" else -1
+    values = {facts.name: facts.value(measure, mode, group) for facts in model.runs}
+    known = {name: down * value for name, value in values.items() if value is not None and not math.isnan(value)}
+    return sorted(model.runs, key=lambda facts: known.get(facts.name, math.inf))
+
+
+def _cell(model: ReportModel, facts: RunFacts, key: Key, marked: Mapping[tuple[str, Key], str]) -> Cell:
+    if key.mode == CHANGE:
+        pair = [Key(key.group, key.measure, mode) for mode in model.judgments.modes.of(BASE, INSTRUCTED)]
+        values = [facts.value(each.measure, each.mode, each.group) for each in pair]
+        blind = [_reference(facts, BLIND, each) for each in pair]
+        cell = score(None if None in values else values[1] - values[0], signed=True)
+        return cell if None in blind else replace(cell, blind=blind[1] - blind[0])
+    number = number_of(facts.value(key.measure, key.mode, key.group), key.measure, marked.get((facts.name, key), ""))
+    bounds = [_reference(facts, f"{RANDOM} {bound:g}%", key) for bound in INTERVAL]
+    return replace(
+        number,
+        mark=" ".join(filter(None, (number.mark, against(model, model.baseline, facts.name, key)))),
+        blind=_reference(facts, BLIND, key),
+        band=None if None in bounds else (bounds[0], bounds[1]),
+    )
+
+
+def _reference(facts: RunFacts, name: str, key: Key) -> float | None:
+    rows = facts.references.get(name, ())
+    found = (row.value for row in rows if (row.measure, row.mode, row.group) == (key.measure, key.mode, key.group))
+    return next((value for value in found if not math.isnan(value)), None)
+
+
+def number_of(value: float | None, measure: str, mark: str = "") -> Cell:
+    """A number of a measure: scores to three decimals, ranks to one."""
+    of_ranks = registry.measure(measure).unit == RANK
+    return score(value, mark, share=not of_ranks, decimals=1 if of_ranks else DECIMALS)
+
+
+def _meanings(model: ReportModel) -> dict[str, str]:
+    """What the marks of a table mean."""
+    return {
+        BEST: "the best",
+        OF_KIND: "the best of its kind",
+        DAGGER: f"significantly better than {model.baseline}",
+        WORSE: f"significantly worse than {model.baseline}",
+    }
+
+
+def heads(columns: Iterable[tuple[str, str]], model: ReportModel) -> list[Head]:
     """The columns of measures; modes stand below their measure."""
-    return [Head(measure, "" if mode == PAIRED else mode, note=registry.measure(measure).title) for measure, mode in columns]
+    made = []
+    for measure, mode in columns:
+        spec = registry.measure(measure)
+        ranked_here = mode != CHANGE and is_ranked(measure, mode, model.judgments.modes)
+        pair = " \u2212 ".join(reversed(model.judgments.modes.of(BASE, INSTRUCTED)))
+        name = {PAIRED: "", CHANGE: pair}.get(mode, mode)
+        better = spec.direction if ranked_here else ""
+        made.append(Head(measure, name, True, spec.title or measure, (measure, mode), better))
+    return made
 
 
 def references(model: ReportModel) -> Table:
@@ -112,7 +235,7 @@ def references(model: ReportModel) -> Table:
         f"which {high - low:g} % of the permutations lie), as the instructions want (oracle), and the opposite (reversed)."
     )
     title = f"{model.name}: references"
-    head_row = (Head("", "order", False), *heads(columns))
+    head_row = (Head("", "order", False), *heads(columns, model))
     return Table(f"{model.name}.references", title, caption, head_row, tuple(blocks), warning(model), "references")
 
 
@@ -123,7 +246,7 @@ def _reference_rows(facts: RunFacts, group: str, columns: Sequence[tuple[str, st
 
 def _row(name: str, rows: Iterable, group: str, columns: Sequence[tuple[str, str]]) -> tuple[Cell, ...]:
     values = {(row.measure, row.mode): row.value for row in rows if row.group == group}
-    return (words(name), *(score(values.get(column)) for column in columns))
+    return (words(name), *(number_of(values.get(column), column[0]) for column in columns))
 
 
 def ranks(model: ReportModel) -> Table:
@@ -134,7 +257,7 @@ def ranks(model: ReportModel) -> Table:
         rows = (
             (
                 words(each.name),
-                words(str(each.rank)),
+                words(str(each.rank).replace("-", "\u2013")),
                 figure(each.rank.won, "{:.3f}"),
                 score(each.score),
                 score(each.behind, suffix=" <" if each.below else ""),
@@ -179,7 +302,7 @@ def cost(model: ReportModel) -> Table:
         "nothing of candidates or runs that went into it, and of the machine that the record names: others take other times."
     )
     title = f"{model.name}: cost beside quality"
-    head_row = (Head("", "system", False), *heads(columns), *cost_heads)
+    head_row = (Head("", "system", False), *heads(columns, model), *cost_heads)
     return Table(f"{model.name}.cost", title, caption, head_row, tuple(blocks), warning(model), "cost")
 
 

@@ -7,14 +7,14 @@ import io
 from collections.abc import Callable, Sequence
 
 from toolkit.core.table_forms import latex, latex_number, latex_tabular, markdown, markdown_table
-from toolkit.report.text_table import ALIKE, BEST, Cell, Head, Table
+from toolkit.report.text_table import BEST, KIND, OF_KIND, Cell, Head, Table
 
 COLUMNS = ("table", "block", "row", "column", "value", "mark")
 WIDEST = 10  # columns that fit a page of text
 
 
 def to_latex(tables: Sequence[Table]) -> str:
-    """A table environment each, with the rules of the booktabs package; marks are `\\textbf` and `\\underline`. What is wider
+    """A table environment each, with the rules of the booktabs package; marks are `\\textbf` and `\\textit`. What is wider
     than a page is scaled to it (graphicx).
     """
     return "\n".join(_latex(table) for table in tables)
@@ -37,7 +37,8 @@ def _latex(table: Table) -> str:
 
 def _latex_cell(cell: Cell) -> str:
     text = latex(cell.text) if cell.value is None else latex_number(cell.text)
-    return {BEST: "\\textbf{%s}", ALIKE: "\\underline{%s}"}.get(cell.mark, "%s") % text
+    strong = {BEST: "\\textbf{%s}", OF_KIND: "\\textit{%s}"}
+    return next((form for mark, form in strong.items() if mark in cell.mark.split()), "%s") % text + latex(cell.signs)
 
 
 def to_markdown(tables: Sequence[Table]) -> str:
@@ -56,7 +57,9 @@ def _markdown(table: Table) -> str:
 
 
 def _markdown_cell(cell: Cell) -> str:
-    return {BEST: "**%s**", ALIKE: "<u>%s</u>"}.get(cell.mark, "%s") % markdown(cell.text)
+    strong = {BEST: "**%s**", OF_KIND: "*%s*"}
+    form = next((form for mark, form in strong.items() if mark in cell.mark.split()), "%s")
+    return form % markdown(cell.text) + cell.signs
 
 
 def to_csv(tables: Sequence[Table]) -> str:
@@ -73,10 +76,13 @@ def to_csv(tables: Sequence[Table]) -> str:
 
 def _csv(table: str, block: str, row: Sequence[Cell], heads: Sequence[Head]) -> list[tuple[str, ...]]:
     name, *cells = row
+    kind = next((cell.text for head, cell in zip(heads, row, strict=True) if head.title == KIND), "")
     lines = []
     for head, cell in zip(heads[1:], cells, strict=True):
+        if head.title == KIND:
+            continue
         number = "" if cell.value is None else repr(cell.value)
-        lines.append((table, block, name.text, head.title, number if head.number else cell.text, cell.mark))
+        lines.append((table, block or kind, name.text, head.title, number if head.number else cell.text, cell.mark))
     return lines
 
 

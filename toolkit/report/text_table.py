@@ -10,14 +10,17 @@ from itertools import groupby
 from toolkit.core.aligned_table import Number, TableStyle, shown
 from toolkit.core.scores import shown_measure
 
-# the best of all; the best of its kind; what cannot be told apart from the best; what differs from the baseline
-BEST, OF_KIND, ALIKE, DAGGER = "best", "of-kind", "alike", "dagger"
+# the best of all; the best of its kind; significantly better and worse than the baseline
+BEST, OF_KIND, DAGGER, WORSE = "best", "of-kind", "dagger", "worse"
+SIGNS = {DAGGER: "\u2020", WORSE: "\u2021"}  # what stands behind a number
+KIND = "kind"  # the column that says of which kind a system is
 DECIMALS = 3  # of scores, in a page and a paper
 # what `--tables` names: kinds of tables of a report
 KINDS = {
     "overview": "every system over several benchmarks",
-    "main": "the average over groups, or the only one",
+    "main": "the average over groups, or the only one: what says most",
     "groups": "the same for each group",
+    "measures": "every measure, of the average or the only group",
     "published": "beside the paper's numbers",
     "claims": "the paper's claims over these runs",
     "ranks": "systems in the order of their scores, with the ranks that each may have",
@@ -29,12 +32,21 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Head:
-    """A column. above: what several neighbours share (the measure); name: its own (the mode); note: what it is, in words."""
+    """A column.
+
+    above   what several neighbours share (the measure)
+    name    its own (the mode)
+    note    what it is, in words
+    column  measure and mode of its numbers, where it is of scores
+    better  `higher` or `lower`; empty where no value is better
+    """
 
     above: str
     name: str
     number: bool = True
     note: str = ""
+    column: tuple[str, str] | None = None
+    better: str = ""
 
     @property
     def title(self) -> str:
@@ -60,12 +72,21 @@ class Cell:
     value   the number at full precision
     mark    what it is marked with, divided by blanks: `best dagger`; a table's `marks` say what they mean
     number  of a number whose digits are the reader's choice; None where text is all there is
+    blind   the same number if the run ignored instructions, where it can
+    band    between which values 95 % of random orders of its lists are
     """
 
     text: str
     value: float | None = None
     mark: str = ""
     number: Number | None = None
+    blind: float | None = None
+    band: tuple[float, float] | None = None
+
+    @property
+    def signs(self) -> str:
+        """The signs of its marks."""
+        return "".join(sign for mark, sign in SIGNS.items() if mark in self.mark.split())
 
 
 @dataclass(frozen=True)
@@ -91,6 +112,7 @@ class Table:
     warning  what a reader must know who sees this table alone
     kind     one of `KINDS`
     marks    what the marks mean that its cells may have, for a note
+    group    whose scores it has, as in `Score`; empty for other tables
     """
 
     name: str
@@ -101,6 +123,12 @@ class Table:
     warning: str = ""
     kind: str = "main"
     marks: Mapping[str, str] = field(default_factory=dict)
+    group: str = ""
+
+    @property
+    def rows(self) -> list[tuple[Cell, ...]]:
+        """Those of all blocks."""
+        return [row for block in self.blocks for row in block.rows]
 
     @property
     def legend(self) -> str:

@@ -1,0 +1,84 @@
+"use strict";
+// Tables of systems: DataTables sorts, searches and chooses columns; the baseline and the chosen runs are shown in all of them.
+
+async function copied(text, button) {
+  await navigator.clipboard.writeText(text);
+  const name = button.textContent;
+  button.textContent = "copied";
+  setTimeout(() => { button.textContent = name; }, 1500);
+}
+
+// the number at full precision, where there is one
+function exported(data, row, column, cell) {
+  return cell.dataset.order ?? cell.textContent;
+}
+
+function buttonsOf(table) {
+  const latex = table.closest(".table").querySelector(".latex");
+  const heading = {header: (data, column, cell) => cell.dataset.label ?? cell.textContent};
+  const options = (format) => ({columns: ":visible", format: {...heading, ...format}});
+  return [
+    {extend: "colvis", text: "Columns", columns: ":gt(0)", columnText: (api, place) => api.column(place).header().dataset.label},
+    {extend: "copyHtml5", text: "Copy", title: null, exportOptions: options({body: (data, row, column, cell) => cell.textContent.trim()})},
+    {extend: "csvHtml5", text: "CSV", title: null, filename: table.closest(".table").id, exportOptions: options({body: exported})},
+    {text: "LaTeX", action: (event, api, button) => copied(JSON.parse(latex.textContent), button[0])},
+  ];
+}
+
+function enhance(table) {
+  if (DataTable.isDataTable(table)) return;
+  const heads = [...table.tHead.rows[0].cells];
+  for (const button of table.tHead.querySelectorAll(".about")) {
+    // it says what a column is, and does not sort by it
+    for (const name of ["click", "mousedown", "keydown", "keypress"]) button.addEventListener(name, (event) => event.stopPropagation());
+  }
+  const better = (place) => heads[place].dataset.better;
+  const rising = heads.map((head, place) => place).filter((place) => !heads[place].classList.contains("number") || better(place) === "lower");
+  const select = table.closest(".table.main")?.parentElement.querySelector(":scope > .compare");
+  const compare = select ? [() => select] : [];
+  new DataTable(table, {
+    paging: false, info: false, autoWidth: false, order: [], orderMulti: false,
+    columnDefs: [
+      {targets: rising, orderSequence: ["asc", "desc", ""]},
+      {targets: "_all", orderSequence: ["desc", "asc", ""]},
+    ],
+    language: {search: "", searchPlaceholder: "search"},
+    layout: {topStart: [...compare, {buttons: buttonsOf(table)}], topEnd: table.tBodies[0].rows.length > 3 ? "search" : null, bottomStart: null, bottomEnd: null},
+  });
+}
+
+// a baseline's name -> the signs of what differs from it
+function compareWith(name) {
+  for (const select of document.querySelectorAll("select.baseline")) {
+    const option = [...select.options].find((each) => each.dataset.run === name || each.value === name);
+    if (!option) continue;
+    option.selected = true;
+    const section = select.closest(".benchmark");
+    for (const cell of section.querySelectorAll("td[data-signs]")) cell.querySelector("sup").textContent = JSON.parse(cell.dataset.signs)[option.value] ?? "";
+    for (const each of section.querySelectorAll(".baseline-name")) each.textContent = option.value;
+  }
+}
+
+{
+  const near = new IntersectionObserver((entries) => {
+    for (const {target, isIntersecting} of entries) if (isIntersecting) requestIdleCallback(() => enhance(target), {timeout: 500});
+  }, {rootMargin: "300px"});
+  document.querySelectorAll(".scores").forEach((table) => near.observe(table));
+}
+for (const select of document.querySelectorAll("select.baseline")) {
+  select.closest(".compare").hidden = false;
+  select.addEventListener("change", () => document.dispatchEvent(new CustomEvent("baseline", {detail: select.selectedOptions[0].dataset.run})));
+}
+document.addEventListener("baseline", ({detail}) => compareWith(detail));
+document.querySelectorAll(".scores").forEach((table) => table.addEventListener("click", (event) => {
+  const button = event.target.closest("button.run");
+  if (button) chooseRun(button.closest("tr").dataset.run);
+}));
+figures.listeners.push((chosen) => {
+  for (const row of document.querySelectorAll(".scores tr[data-run]")) {
+    const own = chosen.has(row.dataset.run);
+    row.classList.toggle("chosen", own);
+    row.classList.toggle("faded", chosen.size > 0 && !own);
+    row.querySelector("button.run").setAttribute("aria-pressed", String(own));
+  }
+});
