@@ -7,7 +7,7 @@ and `report.html` of all. What is there and up to date, as its record says, is n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
@@ -18,9 +18,9 @@ from toolkit import __version__
 from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.core.progress import say
 from toolkit.core.scores import Scores
 from toolkit.jobs import RunJob, pipeline_job
+from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, recorded
 from toolkit.jobs.rerank_jobs import rerank_job
 from toolkit.jobs.up_to_date import tandem_version, why_outdated
 from toolkit.provenance import Output, Provenance, file_digest, part, read_record
@@ -29,35 +29,6 @@ from toolkit.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.steps import given_topics
 
 SCORES, REPORT = "scores.json", "report.html"
-
-
-@dataclass(frozen=True)
-class PlannedRun:
-    """One run: a system's on a benchmark, or of a reranker over such a run.
-
-    name    of the run, its tag and its file
-    job     makes the job; of a reranker only once the run that it reranks is there
-    before  the run that is reranked
-    """
-
-    benchmark: str
-    name: str
-    path: Path
-    job: Callable[[], RunJob]
-    before: PlannedRun | None = None
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether what it is made of is there."""
-        return self.before is None or self.before.path.exists()
-
-
-@dataclass(frozen=True)
-class Failure:
-    """What could not be done, and why."""
-
-    what: str
-    error: ToolkitError
 
 
 @dataclass
@@ -180,28 +151,14 @@ class Experiment:
     def make(self) -> Results:
         """Make what is not there or out of date, evaluate and report. What fails is in `failures`, and nothing else is lost."""
         results = Results()
-        made = [run for run in self.runs if self._make(run, results)]
+        made = [run for run in self.runs if make_run(run, results.failures)]
         for first in self._first_runs():
             runs = [run.path for run in made if run.benchmark == first.benchmark]
-            with _recorded(f"evaluation on {first.benchmark}", results):
+            with recorded(f"evaluation on {first.benchmark}", results.failures):
                 self._evaluate(first.benchmark, runs, results)
-        with _recorded("report", results):
+        with recorded("report", results.failures):
             self._report(results)
         return results
-
-    def _make(self, run: PlannedRun, results: Results) -> bool:
-        """Whether the run is there and as it should be."""
-        if run.before and any(failure.what == str(run.before.path) for failure in results.failures):
-            say(f"{run.path}: left out, as the run that it reranks is not there")
-            return False
-        with _recorded(str(run.path), results):
-            job = run.job()
-            reason = why_outdated(job, run.path)
-            say(f"{run.path}: {reason or 'up to date'}")
-            if reason:
-                job.make()
-            return True
-        return False
 
     def _evaluate(self, benchmark: str, runs: Sequence[Path], results: Results) -> None:
         from toolkit.evaluate import evaluate
@@ -271,15 +228,3 @@ class _Problems:
         if self._found:
             shown = [f"{what}: {error.message} ({error.hint})" for what, error in self._found]
             raise ToolkitError(f"{len(shown)} things are wrong", "nothing was done yet", problems=shown)
-
-
-@contextmanager
-def _recorded(what: str, results: Results) -> Iterator[None]:
-    """Put what a block raises among the failures: that of one system, a bug in its own code too, ends no other's work."""
-    try:
-        yield
-    except ToolkitError as error:
-        results.failures.append(Failure(what, error))
-    except Exception as error:
-        failed = ToolkitError(f"{type(error).__name__}: {error}", "make this run alone with --debug to see where", status=1)
-        results.failures.append(Failure(what, failed))

@@ -49,7 +49,7 @@ def beside(
     groups   of the benchmark, that were scored: a printed average is compared where all that it is over were
     printed  run -> how the paper prints its system (`SystemSpec.printed`)
     """
-    values = _aggregates(scores)
+    values = aggregates(scores)
     rows: dict[tuple, Beside] = {}
     for run, row in printed.items():
         for cell in cells(paper):
@@ -71,7 +71,7 @@ def _merged(known: Beside | None, row: Beside) -> Beside:
     return known._replace(cell=known.cell._replace(inconsistent=flaws), tables=(*known.tables, *row.tables))
 
 
-def _aggregates(scores: Iterable[Score]) -> dict[tuple[str, str, str, str], float]:
+def aggregates(scores: Iterable[Score]) -> dict[tuple[str, str, str, str], float]:
     """Run, group, mode (empty where it is paired) and measure -> value."""
     return {
         (row.run, row.group, "" if row.mode == PAIRED else row.mode, row.measure): row.value
@@ -97,7 +97,7 @@ def as_cells(
     systems  run -> the entry of its system, None where there is none. A system is called as the paper prints it; the second
              run of one system, and a run of a system that the paper does not report, by the run's name
     """
-    values = _aggregates(scores)
+    values = aggregates(scores)
     places = {(cell.table, cell.group, cell.mode, cell.measure): cell for cell in cells(paper) if cell.ours}
     converted, taken = [], set()
     for run, spec in systems.items():
