@@ -30,7 +30,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tandem_ir.evaluation import cite, diff, evaluate, experiment, gate, report
+from tandem_ir.evaluation import cite, diff, evaluate, experiment, gate, report, reproduce
 from tandem_ir.making import check_system, diversify, encode, expand, fuse, index, judge, rerank, search
 from tandem_ir.reading import load, read_qrels, read_run, read_topics
 from toolkit import __version__
@@ -102,6 +102,7 @@ __all__ = [
     "read_run",
     "read_topics",
     "report",
+    "reproduce",
     "rerank",
     "search",
 ]

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from toolkit.cite import Citations
     from toolkit.experiment import Results
     from toolkit.gate.decision import Gate
+    from toolkit.reproduce import Outcome
 
-__all__ = ["cite", "diff", "evaluate", "experiment", "gate", "report"]
+__all__ = ["cite", "diff", "evaluate", "experiment", "gate", "report", "reproduce"]
 
 
 def cite(
@@ -133,3 +134,20 @@ def report(
         with open_output(output) as file:
             file.write(text.encode())
     return text
+
+
+def reproduce(
+    paper: str, *, tables: Sequence[str] = (), systems: Sequence[str] = (), output: str | Path | None = None, **how: Any
+) -> Outcome:
+    """Make a paper's tables of results again, or some of its tables and systems; what is in `output` and up to date stays.
+
+    paper   infosearch, instructir, mfollowir or berds
+    output  a folder; `reproduced-<paper>` where none is named
+    how     `models` (`device`, `precision`, `batch_size`, `trust_remote_code`), `asking` (how servers are asked)
+
+    Its `cells` are every printed number with ours, `claims` what the paper claims and whether it holds, `failures` what could
+    not be made. Raises ToolkitError before anything is made.
+    """
+    from toolkit.reproduce import Reproduction
+
+    return Reproduction(paper, tables, systems, output=output, **how).make()

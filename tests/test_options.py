@@ -22,6 +22,7 @@ OTHER = {
         **dict.fromkeys(("report", "analyze dimensions", "cite"), "takes several"),
         **dict.fromkeys(("runs verify", "runs convert"), "what a file is compared with or translated by"),
     },
+    "--export": {"judge": "training pairs", "reproduce": "an archive"},
     "--fix": {"runs verify": "names a file", "cache verify": "removes what is left over"},
     "--format": {
         **dict.fromkeys(("evaluate", "report", "expand merge", "expand run", "benchmarks published"), "what can be written"),
@@ -35,7 +36,7 @@ OTHER = {
     "--judge": {"analyze dimensions": "asked where rules give nothing"},
     "--kind": {"systems list": "a filter", "rerank": "rerankers alone"},
     "--output": {
-        **dict.fromkeys(("encode", "experiment", "index"), "a folder"),
+        **dict.fromkeys(("encode", "experiment", "index", "reproduce"), "a folder"),
         **dict.fromkeys(("expand topics", "judge"), "topics, qrels"),
         **dict.fromkeys(("diversify", "search", "rerank", "fuse", "expand merge", "expand run"), "a run"),
         **dict.fromkeys(("runs convert", "runs pool"), "a run"),
@@ -48,7 +49,13 @@ OTHER = {
     "--rerank": {"experiment": "several"},
     "--run": {"evaluate": "several", "analyze power": "several, whose differences are drawn"},
     "--seed": {"judge": "none, unless given"},
-    "--system": {"benchmarks published": "of a paper's table", "search": "several with --fuse", "cite": "several"},
+    "--system": {
+        "benchmarks published": "of a paper's table",
+        "search": "several with --fuse",
+        "cite": "several",
+        "reproduce": "several",
+    },
+    "--verify": {"reproduce": "a folder"},
     "--to": {"benchmarks export": "a folder", "runs convert": "a form"},
 }
 # what stands for a default in brackets is the command's own, and so may be the default

@@ -57,6 +57,7 @@ LINES = {
     "cache list": [],
     "cache verify": [],
     "gate": [BM25, BM25, *BOTH, "-m", "WISE"],
+    "reproduce": ["infosearch", "--dry-run"],
     "runs show": [BM25],
     "runs verify": ["bm25.trec.gz"],
     "runs verify --codes": ["--codes"],

@@ -1,16 +1,17 @@
 """A paper's tables of results made again: fetch, search, rerank, judge, evaluate, and set every number beside the printed one.
 
 In one folder: a folder for each part of the tables with `<system>.trec` and its record (and `<system>.qrels` where a judge
-labels), `comparison.csv` with every number, and `report.html`. What is there and up to date is not made again.
+labels), and `comparison.csv` with every number. What is there and up to date is not made again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolkit.benchmarks import find
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.progress import say
@@ -20,12 +21,13 @@ from toolkit.jobs.judge_jobs import JudgeJob, judge_of
 from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, recorded
 from toolkit.jobs.rerank_jobs import rerank_job
 from toolkit.provenance import file_digest, part, read_record
-from toolkit.published.comparison import measures_of
+from toolkit.published.claims import Claim
+from toolkit.published.comparison import claims_over, measures_of
 from toolkit.reproduce.compared_cells import Compared, compared, to_csv
-from toolkit.reproduce.plan import Row, Tables, tables_of
+from toolkit.reproduce.table_rows import Row, Tables, tables_of
 from toolkit.rerank import Rerank
 
-COMPARISON, REPORT = "comparison.csv", "report.html"
+COMPARISON = "comparison.csv"
 CANDIDATES = "candidates"
 
 
@@ -34,19 +36,20 @@ class Outcome:
     """What came of it.
 
     cells     every printed number with ours, where it was made
+    claims    what the paper claims in general, over our numbers: (part, claim, whether it holds, None where runs are missing)
     failures  what could not be done, and why
     """
 
     cells: list[Compared] = field(default_factory=list)
+    claims: list[tuple[str, Claim, bool | None]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
-    report: Path | None = None
 
 
 class Reproduction:
     """Tables of a paper, looked up when it is made; nothing is fetched or loaded before `make`.
 
-    paper, tables, systems   see `toolkit.reproduce.plan.tables_of`
-    output   the folder; `<paper>` where none is named
+    paper, tables, systems   see `toolkit.reproduce.table_rows.tables_of`
+    output   the folder; `reproduced-<paper>` where none is named
     models   what every model takes: `device`, `batch_size`, `precision`, `trust_remote_code`
     asking   how a model on a server is asked, see `core.specs.ENDPOINT`
     """
@@ -62,7 +65,7 @@ class Reproduction:
         asking: dict[str, Any] | None = None,
     ):
         self.tables: Tables = tables_of(paper, tables, systems)
-        self.output = Path(output or paper)
+        self.output = Path(output or f"reproduced-{paper}")
         if self.output.exists() and not self.output.is_dir():
             raise ToolkitError(f"{self.output} is a file", "name a folder with --output")
         self.models = {name: value for name, value in (models or {}).items() if value}
@@ -94,6 +97,7 @@ class Reproduction:
             with recorded(f"scores of {row.name}", outcome.failures):
                 scores[row.name] = self._scores(row)
         outcome.cells = compared(self.tables, scores)
+        outcome.claims = self._claims(made, scores)
         with open_output(self.output / COMPARISON) as file:
             file.write(to_csv(outcome.cells).encode())
         return outcome
@@ -105,6 +109,16 @@ class Reproduction:
         qrels = self._judged(row, run) if row.part.judge else None
         scores = evaluate([str(run)], benchmark=row.part.topics, qrels=qrels, measures=list(measures_of(self.tables.paper)))
         return list(scores.rows)
+
+    def _claims(self, made: Sequence[Row], scores: Mapping[str, Sequence[Score]]) -> list[tuple[str, Claim, bool | None]]:
+        found = []
+        for name in dict.fromkeys(row.part.name for row in made):
+            rows = [row for row in made if row.part.name == name and row.name in scores]
+            groups = find(rows[0].part.topics).groups if rows else ()
+            own = [score for row in rows for score in scores[row.name]]
+            systems = {row.system.name: row.system for row in rows}
+            found += [(name, claim, holds) for claim, holds in claims_over(own, groups, self.tables.paper, systems)]
+        return found
 
     def _judged(self, row: Row, run: Path) -> str:
         """The judge's labels of a run, made where they are not there or are of another run."""

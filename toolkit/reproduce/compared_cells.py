@@ -10,9 +10,10 @@ from toolkit.benchmarks import find
 from toolkit.core import tabular
 from toolkit.core.aligned_table import Column, Number, Table
 from toolkit.core.scores import Score
+from toolkit.published.claims import Claim
 from toolkit.published.comparison import aggregates, scored_group
 from toolkit.published.paper_tables import SCALES, Cell
-from toolkit.reproduce.plan import Row, Tables
+from toolkit.reproduce.table_rows import Row, Tables
 
 AGREES, NEAR, DIFFERS, NOT_RUN = STATES = ("agrees", "near", "differs", "not run")
 HEADS = (
@@ -101,6 +102,13 @@ def lay_out(cells: Sequence[Compared]) -> list[Table]:
         )
         rows.append((own[0].row.part.name, own[0].row.system.name, *counts, mean, known))
     return [Table(columns, rows)]
+
+
+def claims_table(claims: Sequence[tuple[str, Claim, bool | None]]) -> Table:
+    """What the paper claims, and whether it holds over our numbers."""
+    columns = (Column("part", label=True), Column("holds"), Column("section"), Column("claim", prose=True))
+    said = {True: "yes", False: "no", None: "-"}
+    return Table(columns, [(name, said[holds], claim.section, claim.claim) for name, claim, holds in claims], title="claims")
 
 
 def to_csv(cells: Sequence[Compared]) -> str:

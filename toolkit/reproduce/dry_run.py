@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from toolkit import registry
 from toolkit.benchmarks import find, load
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.models.checkpoints import check_usable, free_memory
 from toolkit.provenance import file_digest, part, read_record
-from toolkit.reproduce.plan import Row
+from toolkit.reproduce.table_rows import Row
 from toolkit.rerank.listwise import Sliding, spans
 from toolkit.store import shown
 from toolkit.systems.system_facts import parameters, weights
@@ -51,7 +52,8 @@ def _line(reproduction: Reproduction, row: Row) -> tuple[Cell, ...]:
     inputs, what = _inputs(row)
     precision = system.parameters.get("precision", "fp32")
     size, needed = weights(system, precision), weights(system, "fp32")
-    flops = 2 * (parameters(system) or math.nan) * inputs * TOKENS
+    texts = inputs * (Sliding().window if what == "windows" else 1)
+    flops = 2 * (parameters(system) or math.nan) * texts * TOKENS
     seconds = flops / speed() if system.loader != "endpoint" and not done and system.checkpoint else math.nan
     return (
         row.part.name,
@@ -73,6 +75,9 @@ def _cannot(reproduction: Reproduction, row: Row) -> str:
         check_usable(row.system, device=reproduction.models.get("device"), trust_remote_code=trust)
     except ToolkitError as error:
         return f"{error.message} ({error.hint})"
+    index = row.part.search.get("index")
+    if index and not row.reranks and row.system.checkpoint and registry.index(index).kind == "lucene":
+        return f"no prebuilt vectors of {index}: tandem encode {index} --system {row.system.name}, then tandem index"
     needed = weights(row.system, reproduction.models.get("precision") or "fp32")
     if needed and row.system.loader != "endpoint" and not reproduction.models.get("device") and needed > free_memory("cpu"):
         return f"needs {shown(needed)} of memory, {shown(free_memory('cpu'))} are free (--device, --precision bf16)"
@@ -91,7 +96,8 @@ def _inputs(row: Row) -> tuple[int, str]:
         return queries * len(spans(sliding.depth, sliding.window, sliding.step)) * sliding.passes, "windows"
     if row.reranks:
         return queries * sliding.depth, "pairs"
-    return queries + sum(count.get("documents", 0) for count in counts), "texts"
+    documents = 0 if "index" in row.part.search else sum(count.get("documents", 0) for count in counts)
+    return queries + documents, "texts"
 
 
 @cache
@@ -119,12 +125,15 @@ def _notes(reproduction: Reproduction) -> Iterator[str]:
     for name in dict.fromkeys(row.part.topics for row in tables.rows):
         selection = find(name, at_hand=False)
         spec = load(selection.benchmark).spec
-        absent = [group for group in selection.groups if group not in find(name).groups]
-        state = f"{len(selection.groups) - len(absent)} of {len(selection.groups)} groups are on this machine"
-        yield f"data: {name}, {spec.source.get('data', spec.source['url'])}: {state}"
+        present = sum(map(load(selection.benchmark).is_present, selection.groups))
+        where = spec.source.get("data", spec.source["url"])
+        yield f"data: {name}, {where}: {present} of {len(selection.groups)} groups are on this machine"
+    for name in dict.fromkeys(row.part.search["index"] for row in tables.rows if "index" in row.part.search):
+        index = registry.index(name)
+        yield f"index: {index.name}, {shown(index.size)} to download where it is not here"
     yield (
         f"time: 2 operations a parameter and token, {TOKENS} tokens a text, on this machine's processors "
-        f"({speed() / 1e9:,.0f} GFLOP/s measured): a GPU takes a hundredth, weights have to be fetched first"
+        f"({speed() / 1e9:,.0f} GFLOP/s measured); a GPU is some hundred times faster"
     )
     for table, why in tables.unmade.items():
         yield f"not made: table {table}: {why}"

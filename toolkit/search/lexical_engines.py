@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from toolkit import registry
-from toolkit.benchmarks import Benchmark, Collection, TopicSet, find, is_benchmark_folder, load, open_collection
+from toolkit.benchmarks import Benchmark, Collection, TopicSet, find, load, open_collection
 from toolkit.core.columns import Ids, to_arrow
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
@@ -119,7 +119,7 @@ class Fields(Collected):
 
 def _corpora(name: str, chosen: Chosen) -> Callable[[str], tuple[Collection, str]]:
     """The function from a group of topics to the corpus that a name means for it."""
-    is_index = Path(name).is_dir() and not is_benchmark_folder(name)
+    is_index = Path(name).is_dir() and find(name) is None  # a benchmark stays one beside a folder of its name
     if is_index or name in registry.indexes() or name in registry.index_aliases():
         hint = "name a benchmark, or leave --index out"
         raise ToolkitError(f"{chosen.name} searches the documents themselves, not an index", hint)

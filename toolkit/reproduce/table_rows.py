@@ -127,6 +127,6 @@ def _recipe(spec: SystemSpec, paper: str) -> tuple[str, str]:
     if why := recipe.get("unknown"):
         return "", f"as its model card has it: {why}"
     if not recipe:
-        return "", "as its model card has it: the paper's release says nothing else"
+        return "", ""
     ours = "prompt: ours" if "prompt is ours" in " ".join(str(recipe.get("notes", "")).split()) else ""
     return paper, ours

@@ -1,0 +1,137 @@
+"""`tandem reproduce`: a paper's tables planned from the registry, made on a tiny copy of the benchmark, and compared."""
+
+import csv
+import zipfile
+
+import pytest
+from command import tandem
+from published_layout import write_infosearch
+
+from toolkit import benchmarks, registry
+from toolkit.core.errors import ToolkitError
+from toolkit.published import cells
+from toolkit.published.paper_tables import papers
+from toolkit.reproduce import Reproduction
+from toolkit.reproduce.compared_cells import AGREES, DIFFERS, NEAR, NOT_RUN, state_of
+from toolkit.reproduce.table_rows import tables_of
+
+BM25 = ("reproduce", "infosearch", "--system", "bm25", "--table", "1", "--table", "17")
+
+
+@pytest.fixture
+def place(home, tmp_path, monkeypatch):
+    """A folder to work in, with a tiny InfoSearch taken."""
+    benchmarks.take("infosearch", write_infosearch(tmp_path / "copy", with_candidates=True))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def printed(value, scale="times 100", text=None):
+    """A cell of a paper that has this number."""
+    one = next(cell for cell in cells("infosearch") if cell.ours)
+    return one._replace(value=value, scale=scale, printed=text)
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_every_printed_system_is_a_row_of_each_table_that_can_be_made(paper):
+    tables = tables_of(paper)
+    wanted = {name for name, spec in registry.systems().items() if paper in spec.printed and spec.kind != "judge"}
+    assert {row.system.name for row in tables.rows} == wanted
+    made = {cell.table for row in tables.rows for cell in row.cells}
+    # what is printed is made, or it is said why it is not
+    assert {cell.table for cell in cells(paper)} <= made | {name.split(" ")[0] for name in tables.unmade}
+
+
+def test_a_cell_agrees_to_its_printed_digits():
+    cell = printed(0.387, text="38.7")
+    assert [state_of(cell, value, 0.005) for value in (0.38749, 0.3875, 0.3876, 0.3919, 0.3921, None, float("nan"))] == [
+        *[AGREES] * 2,
+        *[NEAR] * 2,
+        DIFFERS,
+        *[NOT_RUN] * 2,
+    ]
+    rank = printed(12.3, "number", "12.3")
+    assert [state_of(rank, value, 0.01) for value in (12.34, 12.42, 12.43)] == [AGREES, NEAR, DIFFERS]
+
+
+def test_a_dry_run_says_what_it_takes_and_touches_nothing(place):
+    done = tandem("reproduce", "infosearch", "--dry-run", "--format", "csv", check=True)
+    rows = {row["system"]: row for row in csv.DictReader(done.stdout.splitlines())}
+    assert len(rows) == 18
+    assert rows["bm25"]["state"] == "to be made"
+    assert rows["llama-3.1-8b-instruct-pointwise"]["state"] == "cannot be made"
+    assert "HF_TOKEN" in rows["llama-3.1-8b-instruct-pointwise"]["remark"]
+    assert "trust-remote-code" in rows["nv-embed-v2"]["remark"]
+    assert not (place / "reproduced-infosearch").exists()
+
+
+def test_runs_are_made_once_and_compared_cell_by_cell(place):
+    first = tandem(*BM25, check=True)
+    assert "reproduced-infosearch/infosearch/bm25.trec: not there yet" in first.stderr
+    with (place / "reproduced-infosearch" / "comparison.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    of_bm25 = [cell for cell in cells("infosearch") if cell.ours and cell.system == "BM25" and cell.table in ("1", "17")]
+    assert [(row["table"], row["group"], row["mode"], row["measure"], row["published"]) for row in rows] == [
+        (cell.table, cell.group, cell.mode, cell.measure, cell.printed) for cell in of_bm25
+    ]
+    assert all(row["ours"] and row["state"] in (AGREES, NEAR, DIFFERS) for row in rows)
+    record = (place / "reproduced-infosearch" / "infosearch" / "bm25.trec.yaml").read_text(encoding="utf-8")
+    assert "okapi" in record  # the paper's recipe
+    assert "bm25.trec: up to date" in tandem(*BM25, check=True).stderr
+    assert tandem(*BM25, "--dry-run", check=True).stdout.count("made  ") == 1
+
+
+def test_one_systems_failure_ends_no_other(place):
+    done = tandem("reproduce", "infosearch", "--system", "nv-embed-v2", "--system", "bm25", "--table", "1")
+    assert done.returncode == 1
+    assert "error: reproduced-infosearch/infosearch/nv-embed-v2.trec: nv-embed-v2 is not loaded" in done.stderr
+    with (place / "reproduced-infosearch" / "comparison.csv").open(encoding="utf-8") as file:
+        states = {(row["system"], row["state"] == NOT_RUN) for row in csv.DictReader(file)}
+    assert states == {("bm25", False), ("nv-embed-v2", True)}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("infosearch-mini",), "no tables of 'infosearch-mini' to reproduce"),
+        (("infosearch", "--table", "9"), "table 9 of the infosearch paper cannot be made: counts of the data"),
+        (("infosearch", "--table", "99"), "table 99 of the infosearch paper cannot be made, as it has none"),
+        (("infosearch", "--system", "bm2"), "did you mean 'bm25'?"),
+    ],
+)
+def test_what_is_not_there_is_one_error(words, message, place):
+    done = tandem("reproduce", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not (place / "reproduced-infosearch").exists()
+
+
+def test_a_file_is_no_folder(place):
+    (place / "reproduced-infosearch").touch()
+    with pytest.raises(ToolkitError, match="is a file"):
+        Reproduction("infosearch")
+
+
+def test_an_archive_is_the_same_bytes_and_is_checked_file_by_file(place):
+    archives = [place / "a.zip", place / "b.zip"]
+    for archive in archives:
+        tandem(*BM25, "--export", archive, check=True)
+    assert archives[0].read_bytes() == archives[1].read_bytes()
+    unpacked = place / "unpacked"
+    with zipfile.ZipFile(archives[0]) as packed:
+        packed.extractall(unpacked)
+    assert tandem("reproduce", "--verify", unpacked, check=True).stdout == "all files are those of the manifest\n"
+    (unpacked / "infosearch" / "bm25.trec").write_text("changed")
+    (unpacked / "infosearch" / "bm25.trec.yaml").unlink()
+    (unpacked / "more.csv").touch()
+    done = tandem("reproduce", "--verify", unpacked)
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        "infosearch/bm25.trec: not the file of the manifest",
+        "infosearch/bm25.trec.yaml: missing",
+        "more.csv: not in the manifest",
+    ]
+    (unpacked / "manifest.json").write_text("[]")
+    assert tandem("reproduce", "--verify", unpacked).returncode == 2
+    assert tandem("reproduce", "--verify", place / "nowhere").returncode == 2
+    assert "no paper named" in tandem("reproduce").stderr
