@@ -55,6 +55,7 @@ OTHER = {
         "cite": "several",
         "reproduce": "several",
     },
+    "--table": {"reproduce": "several"},
     "--verify": {"reproduce": "a folder"},
     "--to": {"benchmarks export": "a folder", "runs convert": "a form"},
 }
