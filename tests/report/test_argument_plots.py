@@ -97,7 +97,7 @@ def test_labels_beside_points_do_not_cover_each_other():
     labels = beside_points(points, ["first system", "second system", "third", "fourth"], (400, 200))
     boxes = []
     for (x, y), label, name in zip(points, labels, ["first system", "second system", "third", "fourth"], strict=True):
-        width = 6.2 * len(name)
+        width = 6.5 * len(name)
         left = x + label.dx - {"left": 0, "right": width, "center": width / 2}[label.align]
         boxes.append((left, y + label.dy - 6, left + width, y + label.dy + 6))
     for number, one in enumerate(boxes):

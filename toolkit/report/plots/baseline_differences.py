@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolkit import registry
 from toolkit.report.differences import differences
 from toolkit.report.model import Key, ReportModel
 from toolkit.report.plots.columns import argued, shown_column
-from toolkit.report.plots.group_panels import MOST, groups_shown, panel_row, runs_shown, signed_axis
+from toolkit.report.plots.group_panels import MOST, groups_shown, panel_row, runs_shown, signed_axis, written
 from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.style import GREY
 from toolkit.report.plots.theme import focused, run_colour, run_names, run_shape, signals
 from toolkit.report.significance import SIGNIFICANT
 
@@ -47,64 +48,82 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     import altair as alt
 
     called = dict(zip((facts.name for facts in model.runs), run_names(model), strict=True))
-    baselines, shown, groups = list(differences(model).baselines), runs_shown(model), groups_shown(model)
-    names, of_run = list(shown.values()), list(shown)
-    numbers = drawn(model).rows
-    lines = []
+    baselines, shown, groups = list(differences(model).baselines), list(runs_shown(model)), groups_shown(model)
+    names = list(dict.fromkeys([*shown, *baselines]))
+    numbers, lines = drawn(model).rows, []
     for column in argued(model):
         rows = [
             {
-                "b": baselines.index(baseline),
-                "r": of_run.index(name),
+                "b": names.index(baseline),
+                "r": names.index(name),
                 "g": groups.index(group),
                 **{key: round(value, 4) for key, value in zip("dlh", row, strict=False)},
-                **{key: float(f"{p:.3g}") for key, p in zip(("p", "q"), row[3:], strict=True) if not math.isnan(p)},
+                **{key: float(f"{p:.2g}") for key, p in zip("pq", row[3:], strict=True) if not math.isnan(p)},
             }
             for measure, mode, baseline, name, group, *row in numbers
-            if (measure, mode) == column
+            # the other direction is the same with the other sign
+            if (measure, mode) == column and not (name in baselines and baseline in shown and baseline > name)
         ]
         # the line of the baseline itself says so, in the first panel
-        rows += [{"b": place, "r": of_run.index(name), "g": 0} for place, name in enumerate(baselines) if name in shown]
-        lines.append(_row(alt, model, rows, names, column, [called[name] for name in baselines]))
+        rows += [{"b": names.index(name), "r": names.index(name), "g": 0} for name in baselines if name in shown]
+        lines.append(_row(model, rows, [called[name] for name in names], len(shown), column))
     first = called[model.baseline] if model.baseline in baselines else called[baselines[0]]
     return alt.vconcat(*lines, spacing=18, usermeta=signals({BASELINE: first}))
 
 
-def _row(alt: Any, model: ReportModel, rows: list, names: list[str], column: tuple[str, str], baselines: list[str]) -> Any:
-    colour = run_colour(model, legend=None)
+def _row(model: ReportModel, rows: list[dict], names: list[str], shown: int, column: tuple[str, str]) -> alt.FacetChart:
+    import altair as alt
+
+    def from_baseline(chart: alt.FacetChart) -> alt.FacetChart:
+        """The rows of the chosen baseline, turned where it is the second of the two."""
+        turned = f"{written(names)}[datum.r] == {BASELINE} && datum.b != datum.r"
+        return (
+            chart.transform_filter(f"{written(names)}[datum.b] == {BASELINE} || {written(names)}[datum.r] == {BASELINE}")
+            .transform_calculate(turned=turned)
+            .transform_filter(f"(datum.turned ? datum.b : datum.r) < {shown}")
+            .transform_calculate(
+                run=f"{written(names)}[datum.turned ? datum.b : datum.r]",
+                difference="datum.turned && datum.d ? -datum.d : datum.d",
+                low="datum.turned ? -datum.h : datum.l",
+                high="datum.turned ? -datum.l : datum.h",
+            )
+        )
+
     arrow = "lower is better" if registry.measure(column[0]).direction == "lower" else "to the right is better"
-    chart = alt.Chart().encode(opacity=focused())
-    across = alt.X("l:Q", title=None, axis=signed_axis())
-    told = alt.when(f"datum.q < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))
-    caps = [chart.mark_tick(thickness=1.5, size=7).encode(x=f"{end}:Q", color=colour) for end in "lh"]
-    said = ["run:N", "group:N", *(_tip(alt, *each) for each in TIPS)]
-    layers = [
-        chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="h:Q", color=colour),
-        *caps,
-        chart.mark_point(size=48, strokeWidth=1.6).encode(
-            x="d:Q", shape=run_shape(model, legend=None), stroke=colour, fill=colour, fillOpacity=told, tooltip=said
-        ),
-        alt.Chart()
-        .transform_filter("!isValid(datum.d)")
-        .mark_text(fontSize=10, fontStyle="italic", align="left", dx=4, color="#888")
-        .encode(x=alt.datum(0), text=alt.value("baseline")),
-    ]
     text = alt.ExprRef(f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE} + ' ({arrow})'")
-    return panel_row(model, layers, rows, names, text, [f"{json.dumps(baselines)}[datum.b] == {BASELINE}"])
+    return panel_row(model, _layers(model), rows, names[:shown], text, from_baseline)
+
+
+def _layers(model: ReportModel) -> list[alt.Chart]:
+    """Intervals with caps, so that none vanishes, and dots on them."""
+    import altair as alt
+
+    colour, chart = run_colour(model, legend=None), alt.Chart().transform_filter("isValid(datum.d)").encode(opacity=focused())
+    told = alt.when(f"datum.q < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))
+    tips = [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS]
+    words = {"fontSize": 10, "fontStyle": "italic", "align": "left", "dx": 4, "color": GREY}
+    return [
+        chart.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q", title=None, axis=signed_axis()), x2="high:Q", color=colour),
+        *(chart.mark_tick(thickness=1.5, size=7).encode(x=f"{end}:Q", color=colour) for end in ("low", "high")),
+        chart.mark_point(size=48, strokeWidth=1.6).encode(
+            x="difference:Q",
+            shape=run_shape(model, legend=None),
+            stroke=colour,
+            fill=colour,
+            fillOpacity=told,
+            tooltip=["run:N", "group:N", *tips],
+        ),
+        alt.Chart().transform_filter("!isValid(datum.d)").mark_text(**words).encode(x=alt.datum(0), text=alt.value("baseline")),
+    ]
 
 
 TIPS = (
-    ("d", "difference", "+.3f"),
-    ("l", "95 % from", "+.3f"),
-    ("h", "to", "+.3f"),
-    ("p", "p", ".3g"),
-    ("q", "p (Holm)", ".3g"),
+    ("difference", "difference", "+.3f"),
+    ("low", "95 % from", "+.3f"),
+    ("high", "to", "+.3f"),
+    ("p", "p", ".2g"),
+    ("q", "p, Holm", ".2g"),
 )
-
-
-def _tip(alt: Any, field: str, title: str, form: str) -> Any:
-    return alt.Tooltip(f"{field}:Q", title=title, format=form)
-
 
 DIFFERENCES = Plot(
     "differences",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolkit.evaluate.scoring import AVERAGE
@@ -38,13 +38,14 @@ def panel_row(
     rows: Sequence[dict[str, Any]],
     names: Sequence[str],
     title: Any,
-    transforms: Sequence[Any] = (),
+    prepare: Callable[[alt.FacetChart], alt.FacetChart] | None = None,
 ) -> alt.FacetChart:
     """Panels side by side, on one scale.
 
     layers  without data, with a channel `x`; the vertical axis, which has the runs, is added, and a line at 0
     rows    with a field `g`, the number of the group in `groups_shown`, and `r`, the number of the run in `names`
     title   of the row: text, or an expression of signals
+    prepare what gives the rows their field `run`, where not `r` alone does
     """
     import altair as alt
 
@@ -66,12 +67,8 @@ def panel_row(
         bounds="flush",
         title=alt.Title(title, fontSize=12, anchor="start", offset=8, frame="bounds"),
     )
-    chart = chart.transform_calculate(
-        run=f"{_array(names)}[datum.r]", group=f"{_array([named[group] for group in groups])}[datum.g]"
-    )
-    for transform in transforms:
-        chart = chart.transform_filter(transform)
-    return chart
+    chart = chart.transform_calculate(group=f"{written([named[group] for group in groups])}[datum.g]")
+    return prepare(chart) if prepare else chart.transform_calculate(run=f"{written(names)}[datum.r]")
 
 
 def signed_axis(**options: Any) -> alt.Axis:
@@ -81,5 +78,6 @@ def signed_axis(**options: Any) -> alt.Axis:
     return alt.Axis(tickCount=4, labelExpr="datum.value ? format(datum.value, '+.2~f') : '0'", **options)
 
 
-def _array(words: Sequence[str]) -> str:
+def written(words: Sequence[str]) -> str:
+    """A list of texts in an expression of Vega."""
     return json.dumps(list(words))

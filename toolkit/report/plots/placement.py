@@ -10,7 +10,7 @@ import numpy as np
 from toolkit.report.plots.theme import FADED, FOCUS
 
 LINE = 13  # pixels from one label of 11 px to the next
-WIDTH = 6.2  # of a character of 11 px, on average
+WIDTH = 6.5  # of a character of 11 px, on average
 FAR = 60  # square pixels that a label rather covers than to stand a step away from its point
 PALE = 0.3
 AROUND = ((8, 0, "left"), (-8, 0, "right"), (0, -13, "center"), (0, 13, "center"))

@@ -36,7 +36,7 @@ OTHERS = "#999"
 MANY_MISSING = 0.1  # share of documents from which on a mean rank is drawn hollow
 LABELLED = 12  # runs with a label that shows at once
 PANELS, LINES = 4, 60  # of the figure query by query
-HEIGHT, WIDTH, SMALL = 300, 230, 150  # pixels
+HEIGHT, WIDTH, SMALL = 300, 230, 185  # pixels
 TICKS = [each * 10**power for power in range(5) for each in (1, 1.5, 2, 3, 4, 5, 7) if each * 10**power != 1.5]
 
 
@@ -151,9 +151,8 @@ def _panel(
     alt: Any, model: ReportModel, title: str, lines: list[dict], ends: tuple[float, float], *, first: bool
 ) -> alt.LayerChart:
     last = [row for row in lines if row["place"] == len(mode_names(model)) - 1]
-    pixels = [HEIGHT * np.log(row["rank"] / ends[0]) / np.log(ends[1] / ends[0]) for row in last]
-    at = ends[0] * np.exp(np.array(spread(pixels, HEIGHT)) / HEIGHT * np.log(ends[1] / ends[0]))
-    labels = [{**row, "at": round(float(each), 3)} for row, each in zip(last, at, strict=True)]
+    labels = [*_spread_labels([row for row in last if row["shown"]], ends)]
+    labels += [{**row, "at": row["rank"]} for row in last if not row["shown"]]  # shown when its run is chosen
     colour = run_colour(model, legend=None)
     axes = {"x": _modes_axis(alt, model), "y": _rank_axis(alt, ends, AXIS, plain=not first)}
     base = alt.Chart(alt.Data(values=lines)).encode(**axes, opacity=line_opacity())
@@ -173,6 +172,13 @@ def _panel(
         height=HEIGHT,
         title=alt.Title(title, fontSize=12, anchor="start"),
     )
+
+
+def _spread_labels(rows: list[dict], ends: tuple[float, float]) -> Iterator[dict]:
+    """Rows with the rank `at` which their label stands."""
+    scale = HEIGHT / np.log(ends[1] / ends[0])
+    for row, pixel in zip(rows, spread([scale * np.log(row["rank"] / ends[0]) for row in rows], HEIGHT), strict=True):
+        yield {**row, "at": round(float(ends[0] * np.exp(pixel / scale)), 3)}
 
 
 def _modes_axis(alt: Any, model: ReportModel) -> alt.X:
@@ -234,7 +240,7 @@ def draw_by_query(model: ReportModel) -> alt.TopLevelMixin:
         for name in names:
             axis = _rank_axis(alt, (1, deepest * 1.1), f"{kind}: rank", plain=name != names[0])
             panels.append(_queries_panel(alt, model, shown[name], kind, by_panel[kind, name], axis))
-    return alt.concat(*panels, columns=len(names), spacing=12)
+    return alt.concat(*panels, columns=len(names), spacing=14, bounds="flush")
 
 
 def _queries_panel(alt: Any, model: ReportModel, run: str, kind: str, rows: list[tuple], axis: alt.Y) -> alt.LayerChart:
@@ -269,7 +275,7 @@ def _queries_panel(alt: Any, model: ReportModel, run: str, kind: str, rows: list
         base.mark_line(strokeWidth=1.2, opacity=0.55),
         base.mark_point(size=18, filled=True, opacity=0.7),
         width=SMALL,
-        height=SMALL + 20,
+        height=SMALL - 15,
         title=title,
     )
 
