@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,7 @@ for name, *argv in json.loads(sys.argv[2]):
 """
 MINI = ("--topics", "infosearch-mini-audience")
 DENSE, CROSS = ("--system", "all-minilm-l6-v2"), ("--system", "./ck", "--kind", "cross-encoder")
+BM25 = str(Path(__file__).resolve().parents[1] / "runs" / "baselines" / "infosearch-mini.bm25.v1.trec.gz")
 RERANK = ("rerank", "--run", "r.trec", "--topics", "t.tsv", "--docs", "c.tsv")
 NEEDS = {
     "lucene": [
@@ -51,6 +53,10 @@ NEEDS = {
         ("judge", "r.trec", "--topics", "berds-mini-test", "--judge", "nli-deberta-v3-base"),
         ("expand", "topics", "--topics", "t.tsv", "--from", "./ck", "--output", "q.jsonl"),
     ],
+    "pages": [
+        ("report", BM25, "--benchmark", "infosearch-mini", "--output", "p.html"),
+        ("report", BM25, "--benchmark", "infosearch-mini", "--plots", "figures"),
+    ],
 }
 ALONE_TOO = [
     ("search", *MINI, "--recipe", "infosearch", "--output", "okapi.trec"),
@@ -58,6 +64,7 @@ ALONE_TOO = [
     ("systems", "explain", "bm25", *MINI, "--query", "audience-001-1"),
     ("systems", "show", "all-minilm-l6-v2"),
     ("index", "list", "msmarco"),
+    ("report", "okapi.trec", "--benchmark", "infosearch-mini-audience", "--format", "latex"),
     ("doctor",),
 ]
 
@@ -80,7 +87,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("extra", ["lucene", "dense"])
+@pytest.mark.parametrize("extra", NEEDS)
 def test_what_needs_an_extra_says_how_to_install_it(folder, home, extra):
     modules = [module for modules in EXTRAS.values() for module in modules]
     for command, (status, _, err) in zip(NEEDS[extra], run(folder, NEEDS[extra], modules), strict=True):

@@ -21,7 +21,7 @@ def test_the_notebook_runs_and_shows_tables_and_a_figure(tmp_path, monkeypatch):
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
 
-    monkeypatch.setenv("HOME", str(tmp_path))  # kernels and matplotlib keep files there
+    monkeypatch.setenv("HOME", str(tmp_path))  # kernels keep files there
     monkeypatch.setenv("TANDEM_HOME", str(tmp_path / "tandem"))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]))
     notebook = nbformat.read(NOTEBOOK, as_version=4)

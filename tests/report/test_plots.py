@@ -2,11 +2,13 @@
 
 import hashlib
 import itertools
+import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import vl_convert
 
 from toolkit.analyze.coverage import coverage
 from toolkit.analyze.paraphrase import paraphrase
@@ -20,17 +22,19 @@ from toolkit.evaluate.judgments import Judgments, Part, from_benchmark
 from toolkit.evaluate.stance import by_stance
 from toolkit.measures.paired import VARIANTS, wise_of_ranks
 from toolkit.report.collect import collect
-from toolkit.report.figures import drawn, to_svg
+from toolkit.report.figures import caption, to_spec
 from toolkit.report.model import Key, QueryValues, RunFacts
 from toolkit.report.plots import PLOTS, intervals, surface
-from toolkit.report.plots.size import short
+from toolkit.report.plots.radar import ticks
+from toolkit.report.plots.size import family
+from toolkit.report.plots.theme import MOST
 from toolkit.report.run_facts import Cost
 
 PLOT = {plot.name: plot for plot in PLOTS}
 HOSTILE = ("_$\\frac{1$<b>&\"'", "x" * 60 + "1" + "x" * 60)
 BENCHMARKS = {
     "infosearch-mini-audience": {"intervals", "wise-surface", "wise-reward", "histograms"},
-    "mfollowir-mini": {"radar", "intervals", "heatmap", "histograms"},
+    "mfollowir-mini": {"intervals", "heatmap", "histograms"},
     "instructir-mini": {"intervals", "paraphrases"},
     "instructir-mini-paraphrases": {"intervals"},
     "berds-mini": {"mrecall", "coverage", "stance"},
@@ -64,6 +68,18 @@ def model():
     return {each.name: each for its in made for each in its}
 
 
+def svg_of(plot, model):
+    """A figure as its file has it."""
+    return ElementTree.fromstring(vl_convert.vegalite_to_svg(to_spec(PLOT[plot], model)))
+
+
+def texts_of(plot, model):
+    """What is written in it."""
+    root = svg_of(plot, model)
+    assert not list(root.iter("{http://www.w3.org/2000/svg}image"))  # pages allow none
+    return ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
 def evaluated(model, **options):
     """(measure, mode, run, group) -> value."""
     return {(row.measure, row.mode, row.run, row.group): row.value for row in evaluated_rows(model, **options)}
@@ -79,24 +95,29 @@ def test_plots_apply_where_their_data_are(model, name):
     assert found == BENCHMARKS[name]
 
 
-@pytest.mark.parametrize(("name", "plot"), [(name, plot) for name, plots in BENCHMARKS.items() for plot in sorted(plots)])
-def test_figures_are_xml_with_title_units_and_names_of_runs_as_text(model, name, plot):
-    root = ElementTree.fromstring(to_svg(PLOT[plot], model[name], "a-"))
-    texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    if plot != "wise-reward":  # it is of variants
+@pytest.mark.parametrize(
+    ("name", "plot"), [(name, plot) for name, plots in BENCHMARKS.items() for plot in sorted(plots)]
+)
+def test_figures_have_titles_with_units_and_names_as_text_and_their_own_title_nowhere(model, name, plot):
+    texts = texts_of(plot, model[name])
+    if plot == "histograms":
+        assert f"{HOSTILE[0]}, {next(iter(model[name].judgments.modes))}" in texts
+    elif plot != "wise-reward":  # it is of variants
         assert HOSTILE[0] in texts
         assert any(text.startswith("xxx") and "\u2026" in text for text in texts)
-    assert any(text.startswith(f"{name}: {PLOT[plot].title}") for text in texts)
-    assert any(text.endswith(("(fraction)", "(documents)", "(rank)", "(as the system gives it)")) for text in texts)
-    assert not list(root.iter("{http://www.w3.org/2000/svg}image"))  # pages allow none
+    units = ("(fraction)", "(documents)", "(rank)")
+    assert any(text.endswith(units) for text in texts) or plot == "histograms"
+    assert PLOT[plot].title not in " ".join(texts)
+    assert not any(text in ("-0.00", "\u22120.00") for text in texts)
+    assert to_spec(PLOT[plot], model[name])["description"].startswith(f"{PLOT[plot].title}. ")
 
 
 def test_radar_and_heatmap_show_the_values_of_evaluate(model):
     expected = evaluated(model["mfollowir-mini"])
-    radar = {("paired", *row[1:3], row[0]): row[3] for row in PLOT["radar"].drawn(model["mfollowir-mini"]).rows}
+    radar = {row[:3]: row[3] for row in PLOT["radar"].drawn(model["mfollowir-mini"]).rows}
     assert radar == {
-        (mode, run, group, measure): value
-        for (measure, mode, run, group), value in expected.items()
+        (measure, run, group): value
+        for (measure, _, run, group), value in expected.items()
         if measure == "pMRR" and group != "average"
     }
     heatmap = {row[:4]: row[4] for row in PLOT["heatmap"].drawn(model["mfollowir-mini"]).rows}
@@ -149,7 +170,7 @@ def test_groups_that_a_run_lacks_are_left_out_where_absent_queries_are():
     assert all(low <= value <= high for value, low, high in found.values())
     assert {row[1] for row in PLOT["radar"].drawn(own).rows if row[2] != "fas"} == {"whole"}
     for plot in BENCHMARKS["mfollowir-mini"]:
-        assert ElementTree.fromstring(to_svg(PLOT[plot], own, "a-"))
+        assert "whole" in " ".join(texts_of(plot, own))
 
 
 def test_one_mode_alone_has_neither_pairs_nor_surfaces():
@@ -257,8 +278,7 @@ def test_sides_have_the_values_of_their_analysis(tmp_path):
         assert len(found) == 15
         assert found == {key: expected[key] for key in found}
         assert PLOT["lean"].applies(own)
-        texts = "".join(ElementTree.fromstring(to_svg(PLOT["lean"], own, "a-")).itertext())
-        assert "opposing" in texts
+        assert {"opposing", "lean (p \u2212 n) / p (fraction)"} <= set(texts_of("lean", own))
 
 
 def test_runs_of_perspectives_stand_beside_one_run_of_their_system():
@@ -281,12 +301,103 @@ def test_quality_stands_against_the_cost_that_is_known(model):
     assert found == {key: value for key, value in expected.items() if key[3] == "average"}
     assert [row[3] for row in PLOT["size"].drawn(known).rows] == [3e8, 7e9] * (len(found) // 2)
     assert not PLOT["size"].applies(replace(known, x="seconds"))
-    with drawn(PLOT["size"], known) as figure:
-        assert {axes.get_xscale() for axes in figure.axes if axes.get_visible()} == {"log"}
+    texts = texts_of("size", known)
+    assert {"300M", "1B", "3B"} <= set(texts)  # of a logarithmic axis
+    assert texts.count(HOSTILE[0]) == len(found) // 2  # beside its point, in each panel
 
 
-def test_sizes_are_written_as_those_of_models():
-    assert [short(number) for number in (3e8, 7.11e9, 22_700_000, 1e3, 12.5)] == ["300M", "7.11B", "22.7M", "1k", "12.5"]
+def test_sizes_of_one_model_are_joined_by_a_line():
+    assert {family(f"e5-{size}-v2") for size in ("small", "base", "large")} == {"e5-v2"}
+    assert family("qwen2.5-7b-instruct") == family("qwen2.5-0.5b-instruct") == "qwen2.5-instruct"
+    assert family("bm25+rules") == "bm25+rules"
+    assert family("all-minilm-l6-v2") == "all-minilm-l6-v2"
+
+
+def test_a_figure_shows_the_numbers_behind_it_with_five_digits(model):
+    own = model["infosearch-mini-audience"]
+    spec = to_spec(PLOT["intervals"], own)
+    shown = [row for rows in spec["datasets"].values() for row in rows if "value" in row]
+    wanted = [(*row[:2], *row[3:]) for row in PLOT["intervals"].drawn(own).rows]
+    found = [(row["measure"], row["mode"], row["value"], row["low"], row["high"]) for row in shown]
+    assert sorted(found) == [(*row[:2], *(pytest.approx(number, rel=1e-4) for number in row[2:])) for row in sorted(wanted)]
+    assert all(row[name] == float(f"{row[name]:.5g}") for row in shown for name in ("value", "low", "high"))
+
+
+def test_panels_of_a_figure_have_one_scale(model):
+    own = model["infosearch-mini-audience"]
+    domains = [
+        [layer["encoding"]["x"]["scale"]["domain"] for layer in panel["layer"] if "scale" in layer["encoding"].get("x", {})]
+        for panel in to_spec(PLOT["intervals"], own)["concat"]
+    ]
+    assert len(domains) > 3
+    assert len({tuple(domain) for panel in domains for domain in panel}) == 1
+    of_run: dict = {}
+    for panel in to_spec(PLOT["histograms"], own)["concat"]:
+        name = panel["title"].rpartition(", ")[0]
+        of_run.setdefault(name, set()).add(str([panel["encoding"][axis]["scale"]["domain"] for axis in "xy"]))
+    assert len(of_run) == 2
+    assert all(len(domains) == 1 for domains in of_run.values())
+
+
+def test_intervals_without_width_are_seen():
+    (own,) = collect([run_of("infosearch-mini-audience", "mine")], ["infosearch-mini-audience"])
+    key = next(key for key in own.runs[0].values if key.measure == "SICR")
+    flat = replace(own.runs[0].values[key], values=np.zeros_like(own.runs[0].values[key].values))
+    still = replace(own, runs=(replace(own.runs[0], values={**own.runs[0].values, key: flat}),))
+    low, high = next(row[4:] for row in PLOT["intervals"].drawn(still).rows if row[0] == "SICR")
+    assert low == high == 0
+    ends = [each for each in svg_of("intervals", still).iter() if each.get("aria-roledescription") == "tick"]
+    of_flat = [each for each in ends if re.search("(low|high)[^;]*: 0(;|$)", each.get("aria-label"))]
+    assert of_flat
+    assert all(re.match(r"M[\d.,-]+h2v9", each.get("d")) for each in of_flat)  # pixels
+
+
+@pytest.mark.parametrize(("plot", "name"), [("mrecall", "berds-mini"), ("wise-surface", "infosearch-mini-audience")])
+def test_logarithmic_axes_name_more_than_one_rank(model, plot, name):
+    assert {"1", "2", "5", "10", "20"} <= set(texts_of(plot, model[name]))
+
+
+def test_curves_over_depth_are_steps(model):
+    lines = to_spec(PLOT["mrecall"], model["berds-mini"])["layer"][0]
+    assert lines["mark"]["interpolate"] == "step-after"
+    assert lines["encoding"]["x"]["scale"]["type"] == "log"
+
+
+def test_a_radar_is_asked_for_and_has_five_groups_or_more(model):
+    (own,) = collect([run_of("infosearch-mini", tag) for tag in HOSTILE], ["infosearch-mini"], radar=True)
+    assert PLOT["radar"].applies(own)
+    assert not PLOT["radar"].applies(replace(own, radar=False))
+    assert not PLOT["radar"].applies(replace(model["mfollowir-mini"], radar=True))  # three languages
+    assert {"audience", "source", "SICR (fraction)", HOSTILE[0]} <= set(texts_of("radar", own))
+
+
+def test_ticks_of_a_radar_are_round_and_hold_all_values():
+    assert ticks([0.12, 0.58]) == pytest.approx([0, 0.2, 0.4, 0.6])
+    assert ticks([-0.55, 0.1]) == pytest.approx([-0.6, -0.4, -0.2, 0, 0.2])
+    assert ticks([0.0]) == pytest.approx([0, 0.2])
+
+
+def test_of_many_runs_the_best_are_drawn_and_the_caption_says_so(model):
+    own = model["berds-mini"]
+    many = replace(own, runs=tuple(replace(own.runs[0], name=f"run {number}") for number in range(30)))
+    texts = texts_of("mrecall", many)
+    assert len([text for text in texts if text.startswith("run ")]) == MOST
+    assert caption(PLOT["mrecall"], many).endswith("Drawn are the 12 best of 30 runs, or on a page those that are chosen.")
+    assert caption(PLOT["mrecall"], own) == PLOT["mrecall"].caption
+    assert len([text for text in texts_of("stance", many) if text.startswith("run ")]) == 30  # a row each
+
+
+def test_cells_of_a_surface_have_the_values_of_their_places():
+    deepest = 60
+    x, y = np.meshgrid(*[surface.centres(deepest)] * 2)
+    values = wise_of_ranks(x, y, x + 1, 2, 20, "paper")
+    cells = list(surface._cells(values, deepest))
+    for row, column in np.ndindex(values.shape):
+        (own,) = [
+            cell for cell in cells if cell["_x"] < x[row, column] < cell["_x2"] and cell["_y"] < y[row, column] < cell["_y2"]
+        ]
+        assert own["_value"] == pytest.approx(round(values[row, column] * 10) / 10)
+    assert len(cells) < values.size / 3
 
 
 def test_paraphrases_have_the_values_of_their_analysis(model):

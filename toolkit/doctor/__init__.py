@@ -93,6 +93,21 @@ def _faiss() -> Finding:
     return Finding("faiss", "ok", f"{faiss.__version__}, {faiss.omp_get_max_threads()} threads")
 
 
+def _pages() -> Finding:
+    """What pages and figures are drawn with."""
+    try:
+        import altair
+        import itables
+        import vl_convert
+    except ImportError as missing:
+        return Finding(
+            "pages", "absent", f"{missing.name} is not installed: no pages, no figures", "pip install 'tandem-ir[pages]'"
+        )
+    return Finding(
+        "pages", "ok", f"altair {altair.__version__}, itables {itables.__version__}, vl-convert {vl_convert.__version__}"
+    )
+
+
 def _home() -> Finding:
     home = store.home()
     existing = next(folder for folder in (home, *home.parents) if folder.exists())
@@ -153,4 +168,4 @@ def _registry() -> Iterator[Finding]:
     yield from (Finding("registry", "bad", str(one), one.error.hint) for one in unread)
 
 
-CHECKS: tuple[Callable[[], Finding], ...] = (_python, _java, _torch, _faiss, _home, _disk, _network, _settings)
+CHECKS: tuple[Callable[[], Finding], ...] = (_python, _java, _torch, _faiss, _pages, _home, _disk, _network, _settings)

@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
         default="parameters",
         help="x axis of the plots of quality (default: parameters)",
     )
+    made.add_argument("--radar", action="store_true", help="also a radar plot, of benchmarks of five groups or more")
     made.add_argument(
         "--published", action="store_true", help="also the numbers that the benchmark's paper prints, beside ours"
     )
@@ -59,7 +60,7 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.report.make_report import report, to_html, to_text
 
     missing = args.missing or "worst"
-    names = ("qrels", "measures", "depth", "ids", "unjudged", "x", "perspectives", "stances", "baseline")
+    names = ("qrels", "measures", "depth", "ids", "unjudged", "x", "radar", "perspectives", "stances", "baseline")
     given = {name: getattr(args, name) for name in names}
     models = collect(args.runs, args.benchmark or (), modes=args.modes and dict(args.modes), missing=missing, **given)
     if args.published and args.benchmark:

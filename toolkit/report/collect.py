@@ -43,6 +43,7 @@ def collect(
     missing: str = "worst",
     ids: str = "tandem",
     x: str = X[0],
+    radar: bool = False,
     perspectives: Sequence[Any] = (),
     stances: str | Path | None = None,
     baseline: str | None = None,
@@ -51,6 +52,7 @@ def collect(
 
     runs, qrels, modes, measures, depth, unjudged, missing, ids   as in `toolkit.evaluate`
     x                                            one of `X`
+    radar                                        whether groups are drawn as a radar too
     perspectives                                 runs of the perspectives of questions with two sides, ids `<question>.<n>`
     stances                                      a file that says which perspective supports, see `analyze stance`
     baseline                                     the run that others are compared with: name, tag or file; else that of BM25
@@ -76,7 +78,7 @@ def collect(
             raise ToolkitError("runs of perspectives are of one benchmark", "make a report of each benchmark")
         models = [_with_stances(models[0], as_sources(perspectives), read_stances(stances) if stances else None)]
     models = with_baseline(models, baseline)
-    return [replace(each, beside=tuple(other for other in models if other is not each)) for each in models]
+    return [replace(each, beside=tuple(other for other in models if other is not each), radar=radar) for each in models]
 
 
 def _with_stances(model: ReportModel, sources: Sequence[Source], stances: Mapping[str, str] | None) -> ReportModel:

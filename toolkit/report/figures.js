@@ -2,21 +2,81 @@
 // Figures: drawn by Vega from the specification that stands beside each, those near the window first, the others when there
 // is time. A click on a mark or a legend's entry chooses its run, in every figure and table of the page.
 
-const figures = {views: [], chosen: new Set(), baseline: null, listeners: []};
+const figures = {views: new Map(), runs: new Set(), chosen: new Set(), baseline: null, listeners: []};
+const TRIES = 6, LEAST = 120, NAMES = 0.34;  // as fitting.py has them
+const OPTIONS = {ast: true, renderer: "svg", actions: false, logLevel: vega.Error, tooltip: {theme: "custom"}};
 
 async function drawFigure(chart) {
   if (chart.dataset.state) return;
   chart.dataset.state = "drawing";
-  const spec = JSON.parse(chart.querySelector("script").textContent);
   const place = element("div");
   chart.append(place);
-  const {view} = await vegaEmbed(place, spec, {ast: true, renderer: "svg", actions: false, tooltip: {theme: "custom"}});
+  const whole = JSON.parse(chart.querySelector("script").textContent);
+  for (const {run} of rowsOf(whole)) if (run !== undefined) figures.runs.add(run);
+  const room = roomOf(chart);
+  let spec = whole, view;
+  for (let tries = 0; ; tries += 1) {
+    const made = await vegaEmbed(place, structuredClone(spec), OPTIONS);
+    view = made.view;
+    const wide = Number(place.querySelector("svg").getAttribute("width"));
+    if (wide <= room || tries === TRIES) break;
+    made.finalize();
+    spec = narrowed(spec, wide, room);
+  }
+  chart.dataset.room = room;
+  chart.dataset.narrowed = spec !== whole;
   view.signal("focus", [...figures.chosen]);
   if (figures.baseline !== null) setBaseline(view);
   view.addEventListener("click", (event, item) => item && item.datum && clicked(item));
-  figures.views.push(view);
+  figures.views.set(chart, view);
   await view.runAsync();
   chart.dataset.state = "drawn";
+}
+
+// pixels that a figure may be wide: of what is folded, those of what is around it
+function roomOf(chart) {
+  let around = chart;
+  while (around.clientWidth === 0 && around.parentElement) around = around.parentElement;
+  return around.clientWidth;
+}
+
+function* nodesOf(spec) {
+  yield spec;
+  for (const part of ["concat", "hconcat", "vconcat", "layer"]) for (const child of spec[part] || []) yield* nodesOf(child);
+}
+
+// a step to a narrower figure: fewer panels side by side, then narrower ones
+function narrowed(before, wide, room) {
+  const spec = structuredClone(before), {legend, axis, title} = spec.config;
+  legend.columns = Math.max(1, Math.floor(legend.columns * room / wide));
+  axis.labelLimit = Math.min(axis.labelLimit, NAMES * room);
+  title.limit = room - 20;
+  const nodes = [...nodesOf(spec)];
+  const beside = nodes.filter((node) => node.hconcat || node.columns > 1);
+  for (const node of beside) {
+    if (node.hconcat) {
+      node.vconcat = node.hconcat;
+      delete node.hconcat;
+    } else {
+      node.columns = Math.max(1, Math.floor(node.columns * room / wide));
+    }
+  }
+  for (const node of nodes) {
+    if (!beside.length && typeof node.width === "number") node.width = Math.max(LEAST, Math.floor(node.width - (wide - room)));
+  }
+  if (spec.usermeta && spec.usermeta.names === "first column") nameRowsOnce(nodes);
+  return spec;
+}
+
+function nameRowsOnce(nodes) {
+  for (const {concat = [], columns = 1} of nodes) {
+    concat.forEach((panel, number) => {
+      const first = number % columns === 0;
+      for (const {encoding} of nodesOf(panel)) {
+        if (encoding && encoding.y && encoding.y.field === "run") encoding.y.axis = {...encoding.y.axis, labels: first, ticks: first};
+      }
+    });
+  }
 }
 
 // a mark of one query opens it among the queries, any other mark and a legend's entry chooses the run
@@ -27,7 +87,7 @@ function clicked({datum, mark}) {
     return;
   }
   const run = datum.run ?? (mark.role && mark.role.startsWith("legend") ? datum.value : undefined);
-  if (typeof run === "string") chooseRun(run);
+  if (figures.runs.has(run)) chooseRun(run);
 }
 
 function setBaseline(view) {
@@ -37,7 +97,7 @@ function setBaseline(view) {
 // the run that differences are to: a signal of the figures that have one
 document.addEventListener("baseline", ({detail}) => {
   figures.baseline = detail;
-  for (const view of figures.views) {
+  for (const view of figures.views.values()) {
     setBaseline(view);
     view.runAsync();
   }
@@ -46,8 +106,60 @@ document.addEventListener("baseline", ({detail}) => {
 // the runs that are chosen, in all figures; `figures.listeners` are called with them, so that tables follow
 function chooseRun(run) {
   if (!figures.chosen.delete(run)) figures.chosen.add(run);
-  for (const view of figures.views) view.signal("focus", [...figures.chosen]).runAsync();
+  for (const view of figures.views.values()) view.signal("focus", [...figures.chosen]).runAsync();
   for (const listener of figures.listeners) listener(figures.chosen);
+}
+
+// Copies and files of a figure
+
+function rowsOf(spec) {
+  return Object.values(spec.datasets || {}).concat([...nodesOf(spec)].flatMap(({data}) => data && data.values ? [data.values] : [])).flat();
+}
+
+// the rows that a figure draws; a spreadsheet takes no text for a formula
+function csvOf(spec) {
+  const all = rowsOf(spec).filter((row) => Object.keys(row).some((name) => !name.startsWith("_")));
+  const ofRuns = all.filter((row) => "run" in row);
+  const rows = [...new Map((ofRuns.length ? ofRuns : all).map((row) => [JSON.stringify(row), row])).values()];
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => !name.startsWith("_"));
+  const written = (value) => {
+    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "");
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => `${row.map(written).join(",")}\n`).join("");
+}
+
+async function contentOf(chart, format) {
+  if (format === "csv") return new Blob([csvOf(JSON.parse(chart.querySelector("script").textContent))], {type: "text/csv"});
+  await drawFigure(chart);
+  const view = figures.views.get(chart);
+  if (format === "svg") return new Blob([await view.toSVG()], {type: "image/svg+xml"});
+  const ground = view.background();
+  const canvas = await view.background("white").toCanvas(3);
+  view.background(ground);
+  return new Promise((made) => canvas.toBlob(made, "image/png"));
+}
+
+async function take(button) {
+  const figure = button.closest("figure"), chart = figure.querySelector(".chart"), said = figure.querySelector("output");
+  const {format} = button.dataset;
+  try {
+    const content = await contentOf(chart, format);
+    if (button.dataset.way === "save") {
+      const link = element("a");
+      link.href = URL.createObjectURL(content);
+      link.download = `${chart.dataset.file}.${format}`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+      said.textContent = `saved: ${link.download}`;
+    } else {
+      if (format === "png") await navigator.clipboard.write([new ClipboardItem({"image/png": content})]);
+      else await navigator.clipboard.writeText(await content.text());
+      said.textContent = `${format.toUpperCase()} copied`;
+    }
+  } catch (error) {
+    said.textContent = `not possible here: ${error.message}`;
+  }
 }
 
 {
@@ -61,4 +173,22 @@ function chooseRun(run) {
     if (chart) drawFigure(chart).then(() => requestIdleCallback(next));
   };
   addEventListener("load", () => requestIdleCallback(next));
+  document.querySelectorAll("figure .take button").forEach((button) => button.addEventListener("click", () => take(button)));
+  // a window of another width: what was narrowed, or is now too wide, is drawn again
+  let later;
+  addEventListener("resize", () => {
+    clearTimeout(later);
+    later = setTimeout(() => {
+      for (const [chart, view] of figures.views) {
+        const room = roomOf(chart), wide = Number(chart.querySelector("svg").getAttribute("width"));
+        if (chart.dataset.state !== "drawn" || room === Number(chart.dataset.room)) continue;
+        if (wide <= room && chart.dataset.narrowed !== "true") continue;
+        view.finalize();
+        figures.views.delete(chart);
+        chart.lastElementChild.remove();
+        delete chart.dataset.state;
+        drawFigure(chart);
+      }
+    }, 200);
+  });
 }

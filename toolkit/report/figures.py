@@ -1,30 +1,24 @@
-"""Figures: drawn once, as SVG that lives in a page or as files for papers."""
+"""Figures: drawn once, as a specification that lives in a page or as files for papers."""
 
 from __future__ import annotations
 
 import csv
 import io
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
+from typing import Any
 
-from toolkit.core.files import atomic_path, open_output
+from toolkit.core.files import open_output
+from toolkit.report import fitting
 from toolkit.report.model import ReportModel
+from toolkit.report.pdf_order import ordered
 from toolkit.report.plots import PLOTS, Drawn, Plot
-from toolkit.report.plots.theme import themed
+from toolkit.report.plots.theme import SMALL, leading_only, themed
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-FILES = ("pdf", "svg", "png")
-UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same runs give the same bytes
-DPI = 200  # of PNG
-SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-# text stays text, never a formula, and the same figure is the same bytes
-STYLE = {"svg.fonttype": "none", "svg.hashsalt": "tandem", "text.parse_math": False, "pdf.fonttype": 42}
+DPI = 300  # of PNG
+WIDTHS = {"column": 3.33, "page": 7.0}  # inches: a column of a paper of two, and both
+POINTS = 7  # of the smallest text at that width
+INCH = 72  # points
 
 
 def applying(model: ReportModel) -> tuple[Plot, ...]:
@@ -32,104 +26,60 @@ def applying(model: ReportModel) -> tuple[Plot, ...]:
     return tuple(plot for plot in PLOTS if plot.applies(model))
 
 
+def caption(plot: Plot, model: ReportModel) -> str:
+    """What is drawn, and of which runs where it is not all."""
+    return " ".join(filter(None, (plot.caption, leading_only(model) if plot.leading else "")))
+
+
+def file_stem(plot: Plot, model: ReportModel) -> str:
+    """The name of a figure's files, without what their format adds."""
+    return f"{model.name.replace('/', '-')}.{plot.name}"
+
+
 def to_spec(plot: Plot, model: ReportModel) -> dict[str, Any]:
-    """The Vega-Lite specification of a figure, as a page draws it."""
-    return themed(plot.draw(model))
+    """The Vega-Lite specification of a figure, as a page draws it; it has title and caption for those who do not see it."""
+    return fitting.with_names_once(themed(plot.draw(model), f"{plot.title}. {caption(plot, model)}"))
 
 
-def _is_chart(drawing: object) -> bool:
-    return hasattr(drawing, "to_dict")
+def save(benchmarks: Sequence[ReportModel], folder: Path, width: str = "page") -> list[Path]:
+    """Every plot of every benchmark as SVG, PDF and PNG, and its numbers as CSV: `<folder>/<benchmark>.<plot>.<suffix>`.
 
+    width  in which a paper shows it, of `WIDTHS`: text has 7 points there or more
 
-@contextmanager
-def drawn(plot: Plot, model: ReportModel) -> Iterator[Figure]:
-    """The figure, in the style of reports, in which it is saved too."""
-    import matplotlib
-
-    with matplotlib.rc_context(STYLE):
-        yield plot.draw(model)
-
-
-def to_svg(plot: Plot, model: ReportModel, prefix: str) -> str:
-    """The figure as an SVG element to stand in a page.
-
-    prefix  of all ids, so that two figures of a page do not share any
-
-    It has title and description for those who hear it, no colour behind it, and black parts take the page's colour of text.
+    Returns the paths, in the order of a report. The same runs give the same bytes.
     """
-    raw = io.BytesIO()
-    with drawn(plot, model) as figure:
-        figure.savefig(raw, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
-    root = ElementTree.fromstring(raw.getvalue())
-    _without_metadata(root)
-    _with_prefix(root, prefix)
-    for name, text in (("desc", plot.caption), ("title", plot.title)):
-        element = ElementTree.Element(f"{{{SVG}}}{name}", id=f"{prefix}{name}")
-        element.text = text
-        root.insert(0, element)
-    root.attrib |= {"role": "img", "aria-labelledby": f"{prefix}title {prefix}desc"}
-    ElementTree.register_namespace("", SVG)
-    ElementTree.register_namespace("xlink", XLINK)
-    return ElementTree.tostring(root, encoding="unicode").replace("#000000", "currentColor")
+    import vl_convert
 
-
-def _without_metadata(root: ElementTree.Element) -> None:
-    for child in list(root):
-        if child.tag == f"{{{SVG}}}metadata":
-            root.remove(child)
-
-
-def _with_prefix(root: ElementTree.Element, prefix: str) -> None:
-    """Every id, and every reference to one, with a prefix."""
-    for element in root.iter():
-        for name, value in element.attrib.items():
-            if name == "id":
-                value = prefix + value
-            elif name in ("href", f"{{{XLINK}}}href") and value.startswith("#"):
-                value = f"#{prefix}{value[1:]}"
-            element.set(name, re.sub(r"url\(#", f"url(#{prefix}", value))
-
-
-def save(benchmarks: Sequence[ReportModel], folder: Path) -> list[Path]:
-    """Every plot of every benchmark as PDF, SVG and PNG, and its numbers as CSV: `<folder>/<benchmark>.<plot>.<suffix>`.
-
-    Returns the paths, in the order of a report.
-    """
     paths = []
     for model in benchmarks:
         for plot in applying(model):
-            stem = f"{model.name.replace('/', '-')}.{plot.name}"
-            if _is_chart(plot.draw(model)):
-                paths += _save_chart(themed(plot.draw(model), "black"), folder, stem)
-                paths.append(folder / f"{stem}.csv")
+            of_inch, of_points = at_width(to_spec(plot, model), WIDTHS[width])
+            made = {
+                "svg": of_inch.encode(),
+                "pdf": ordered(vl_convert.svg_to_pdf(of_points)),
+                "png": vl_convert.svg_to_png(of_points, scale=DPI / INCH),
+                "csv": _numbers(plot.drawn(model)).encode(),
+            }
+            for suffix, content in made.items():
+                paths.append(folder / f"{file_stem(plot, model)}.{suffix}")
                 with open_output(paths[-1]) as file:
-                    file.write(_numbers(plot.drawn(model)).encode())
-                continue
-            with drawn(plot, model) as figure:
-                for suffix in FILES:
-                    paths.append(folder / f"{stem}.{suffix}")
-                    with atomic_path(paths[-1]) as part:
-                        figure.savefig(part, format=suffix, dpi=DPI, bbox_inches="tight", metadata=UNDATED.get(suffix))
-            paths.append(folder / f"{stem}.csv")
-            with open_output(paths[-1]) as file:
-                file.write(_numbers(plot.drawn(model)).encode())
+                    file.write(content)
     return paths
 
 
-def _save_chart(spec: dict[str, Any], folder: Path, stem: str) -> list[Path]:
-    import vl_convert
-
-    made = {
-        "pdf": lambda: vl_convert.vegalite_to_pdf(spec),
-        "svg": lambda: vl_convert.vegalite_to_svg(spec).encode(),
-        "png": lambda: vl_convert.vegalite_to_png(spec, ppi=DPI),
-    }
-    paths = []
-    for suffix, convert in made.items():
-        paths.append(folder / f"{stem}.{suffix}")
-        with open_output(paths[-1]) as file:
-            file.write(convert())
-    return paths
+def at_width(spec: dict[str, Any], inches: float) -> tuple[str, str]:
+    """A chart as SVG for a width: its size in inches, as a browser reads it, and in points, as PDF and PNG are made of it."""
+    _, svg = fitting.fitted(spec | {"background": "white"}, inches * INCH * SMALL / POINTS)
+    wide, high = fitting.size(svg)
+    # what could not be made narrow enough is scaled down
+    scale = min(POINTS / SMALL, inches * INCH / wide)
+    across, down = (round(pixels * scale, 2) for pixels in (wide, high))
+    was = fitting.SIZE.search(svg)
+    assert was
+    return tuple(
+        svg.replace(was[0], f'width="{size[0]}" height="{size[1]}"', 1)
+        for size in ((f"{across / INCH:.4g}in", f"{down / INCH:.4g}in"), (across, down))
+    )
 
 
 def _numbers(numbers: Drawn) -> str:

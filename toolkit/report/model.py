@@ -89,6 +89,7 @@ class ReportModel:
     measures   as ir_measures writes them, in the order of the table
     notes      what must be known before a number is trusted
     x          the field of `Cost` that quality is drawn against
+    radar      whether groups are drawn as a radar too
     stances    query id -> which of its two perspectives supports; None where nobody says, and the first does
     beside     the other benchmarks of the same report: one may hold paraphrases of this one's instructions
     baseline   the name of the run that the others are compared with first
@@ -102,6 +103,7 @@ class ReportModel:
     topics: tuple[Topic, ...] = ()
     notes: tuple[str, ...] = ()
     x: str = "parameters"
+    radar: bool = False
     stances: Mapping[str, str] | None = None
     beside: tuple[ReportModel, ...] = ()
     baseline: str = ""

@@ -1,3 +1,3 @@
 "use strict";
-// queries and the numbers of figures are too many for paper
-addEventListener("beforeprint", () => document.querySelectorAll("details:not(.by-query, .numbers)").forEach((each) => { each.open = true; }));
+// queries are too many for paper
+addEventListener("beforeprint", () => document.querySelectorAll("details:not(.by-query)").forEach((each) => { each.open = true; }));

@@ -10,7 +10,7 @@ from typing import Any
 from toolkit import __version__, pages
 from toolkit.provenance import part
 from toolkit.report.differences import differences
-from toolkit.report.figures import applying, to_spec, to_svg
+from toolkit.report.figures import applying, caption, file_stem, to_spec
 from toolkit.report.headline import headline
 from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.page_tables import abouts, modes_line, page_table
@@ -21,7 +21,6 @@ from toolkit.report.text_table import Table
 
 FOLDER = Path(__file__).parent
 PLACES = ("argument", "paper", "appendix")  # of figures: openly below the main table, or in a fold
-MOST = 600  # numbers of a figure that a page holds beside it
 
 
 def render(
@@ -55,7 +54,7 @@ def render(
     return pages.page(
         title,
         Markup(body),
-        style=_file("report.css"),
+        style=_file("figures.css") + _file("report.css"),
         script=_file("figures.js") + _file("tables.js") + _file("report.js"),
         libraries=[pages.vega(), pages.datatables()],
         frame=frame,
@@ -113,14 +112,13 @@ def _contents(part: dict[str, Any]) -> list[tuple[str, str]]:
 def _figure(plot: Plot, model: ReportModel, prefix: str) -> dict[str, Any]:
     from markupsafe import Markup
 
-    if hasattr(plot.draw(model), "to_dict"):
-        spec = Markup(pages.script_json(to_spec(plot, model)))
-        return {"title": plot.title, "caption": plot.caption, "place": plot.place, "name": f"{prefix}{plot.name}", "spec": spec}
-    numbers = plot.drawn(model)
-    svg = Markup(to_svg(plot, model, prefix))
-    shown = numbers if len(numbers.rows) <= MOST else None
-    figure = {"title": plot.title, "caption": plot.caption, "place": plot.place, "svg": svg, "spec": ""}
-    return {**figure, "numbers": shown, "count": len(numbers.rows)}
+    return {
+        "title": plot.title,
+        "caption": caption(plot, model),
+        "name": f"{prefix}{plot.name}",
+        "file": file_stem(plot, model),
+        "spec": Markup(pages.script_json(to_spec(plot, model))),
+    }
 
 
 def _run(facts: RunFacts) -> dict[str, Any]:

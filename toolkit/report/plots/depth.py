@@ -15,12 +15,23 @@ from toolkit.evaluate.subtopics import has_subtopics
 from toolkit.measures.join import positions
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.style import looks, panels, run_legend
+from toolkit.report.plots.theme import (
+    data,
+    focused,
+    lead,
+    only_leading,
+    run_colour,
+    run_dash,
+    run_legend,
+    run_shape,
+    with_legend_clicks,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 DEPTH = 100
+TICKS = [1, 2, 5, 10, 20, 50, 100]
 RECALL, COVERED = "MRecall over depth", "Questions with all perspectives covered, over depth"
 
 
@@ -68,19 +79,37 @@ def drawn(model: ReportModel, *, every: bool) -> Drawn:
     return Drawn(("run", "depth", "share"), tuple(rows))
 
 
-def draw(model: ReportModel, *, title: str, every: bool) -> Figure:
-    """A line a run."""
-    figure, axes = panels(model, title, 1, 1, (7.0, 4.0))
-    (axis,) = axes.flat
-    drawing = looks(model)
-    for number, (name, shares) in enumerate(curves(model, every=every).items()):
-        # marks of runs stand apart, so that equal curves show both
-        axis.plot(range(1, DEPTH + 1), shares, **drawing[name].lines, markevery=(number % 10, 10))
-    axis.set_xlabel("depth (documents)", fontsize="small")
-    axis.set_ylabel("questions (fraction)", fontsize="small")
-    axis.set_ylim(-0.03, 1.03)
-    run_legend(figure, model)
-    return figure
+def draw(model: ReportModel, *, every: bool) -> alt.TopLevelMixin:
+    """A stepped line a run, with its points at the depths that the axis names."""
+    import altair as alt
+
+    shares = curves(model, every=every)
+    rows = [
+        {"run": name, "depth": depth, "share": share}
+        for name, curve in shares.items()
+        for depth, share in enumerate(curve.tolist(), 1)
+        if depth in TICKS or share != curve[depth - 2]
+    ]
+    base = only_leading(alt.Chart(data(lead(rows, model))), model).encode(
+        x=alt.X(
+            "depth:Q", title="depth (documents)", scale=alt.Scale(type="log", domain=[1, DEPTH]), axis=alt.Axis(values=TICKS)
+        ),
+        y=alt.Y("share:Q", title="questions (fraction)", scale=alt.Scale(domain=[0, 1])),
+        opacity=focused(),
+    )
+    lines = base.mark_line(interpolate="step-after", strokeWidth=1.8).encode(
+        color=run_colour(model, legend=run_legend(model)), strokeDash=run_dash(model, legend=None)
+    )
+    points = (
+        base.transform_filter(alt.FieldOneOfPredicate(field="depth", oneOf=TICKS))
+        .mark_point(filled=True, size=50)
+        .encode(
+            color=run_colour(model, legend=run_legend(model)),
+            shape=run_shape(model, legend=run_legend(model)),
+            tooltip=["run:N", "depth:Q", "share:Q"],
+        )
+    )
+    return alt.layer(lines, with_legend_clicks(points), width=520, height=280)
 
 
 MRECALL = Plot(
@@ -89,8 +118,9 @@ MRECALL = Plot(
     f"MRecall@k for k from 1 to {DEPTH}: the fraction of questions whose top k documents hold all perspectives, or k of them "
     "where there are more than k (BERDS, after Min et al. 2021); the mean over groups where there are several.",
     applies,
-    partial(draw, title=RECALL, every=False),
+    partial(draw, every=False),
     partial(drawn, every=False),
+    leading=True,
 )
 COVERAGE = Plot(
     "coverage",
@@ -98,6 +128,7 @@ COVERAGE = Plot(
     "The fraction of all judged questions whose smallest prefix that holds every perspective is at most k documents long, k "
     f"from 1 to {DEPTH}; the mean over groups where there are several. A question that is never covered counts at no depth.",
     applies,
-    partial(draw, title=COVERED, every=True),
+    partial(draw, every=True),
     partial(drawn, every=True),
+    leading=True,
 )

@@ -3,34 +3,51 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit import registry
-from toolkit.evaluate.scoring import AVERAGE
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.columns import Column, own_groups
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.style import NEAR_BLACK, WHITE, axis_name, labels, name_rows, panels
+from toolkit.report.plots.style import NEAR_BLACK, PALE, axis_name, cell, labels
+from toolkit.report.plots.theme import NAMES_ONCE, SMALL, data, focused, lead, row_height, run_rows
 from toolkit.report.report_tables import headline
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    import altair as alt
 
 TITLE = "Runs by groups"
 ACROSS = 2  # panels side by side
 
 
+class Colours(NamedTuple):
+    """What the colours of cells mean, the same in every panel.
+
+    pale_on  on which values text is pale, an expression of Vega
+    """
+
+    title: str
+    scheme: str
+    low: float
+    high: float
+    pale_on: str
+
+
+SIGNED = Colours("from -1 to 1", "purpleorange", -1, 1, "abs(datum.value) > 0.65")
+SHARES = Colours("from 0 to 1", "cividis", 0, 1, "datum.value < 0.5")
+SCALES = SHARES, SIGNED
+
+
 def applies(model: ReportModel) -> bool:
-    """Several groups."""
-    return len(own_groups(model)) > 1
+    """Several groups, and a measure that is a fraction."""
+    return len(own_groups(model)) > 1 and any(map(scale_of, headline(model)))
 
 
 def drawn(model: ReportModel) -> Drawn:
     """The value of each run in each group and on average."""
     rows = (
         (measure, mode, facts.name, group, facts.value(measure, mode, group))
-        for measure, mode in headline(model)
+        for measure, mode in filter(scale_of, headline(model))
         for facts in model.runs
         for group in model.groups
     )
@@ -38,52 +55,65 @@ def drawn(model: ReportModel) -> Drawn:
     return Drawn(("measure", "mode", "run", "group", "value"), kept)
 
 
-def draw(model: ReportModel) -> Figure:
+def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a measure and mode, a row a run, a column a group; every cell has its number."""
-    columns = headline(model)
-    across = min(ACROSS, len(columns))
-    size = (1.6 + 0.6 * len(model.groups), 1.2 + 0.28 * len(model.runs))
-    figure, axes = panels(model, TITLE, -(-len(columns) // across), across, size, sharey=True)
-    rows = drawn(model).rows
-    for each, column in zip(axes.flat, columns, strict=False):
-        _cells(each, model, column, {row[2:4]: row[4] for row in rows if row[:2] == column})
-        each.set_title(axis_name(*column), fontsize="small")
-    for unused in axes.flat[len(columns) :]:
-        unused.set_visible(False)
-    return figure
+    import altair as alt
+
+    rows = lead((dict(zip(("measure", "mode", "run", "group", "value"), row, strict=True)) for row in drawn(model).rows), model)
+    groups = labels(model.groups)
+    for row in rows:
+        row |= {"group": groups[row["group"]], "_shown": cell(row["value"])}
+    kinds = [[column for column in headline(model) if scale_of(column) == scale] for scale in SCALES]
+    return alt.vconcat(
+        *(
+            alt.concat(
+                *(_cells(model, column, [row for row in rows if (row["measure"], row["mode"]) == column]) for column in kind),
+                columns=ACROSS,
+                align="each",
+            )
+            for kind in kinds
+            if kind
+        ),
+        usermeta=NAMES_ONCE,
+    ).resolve_scale(color="independent")
 
 
-def _cells(axes: Axes, model: ReportModel, column: Column, values: dict[tuple[str, str], float]) -> None:
-    from matplotlib import colormaps
-    from matplotlib.colors import Normalize
-    from matplotlib.patches import Rectangle
+def scale_of(column: Column) -> Colours | None:
+    """The colours of a measure; None for ranks, which have no end."""
+    measure = registry.measure(column[0])
+    if measure.unit != "fraction":
+        return None
+    return SIGNED if measure.lowest < 0 else SHARES
 
-    signed = registry.measure(column[0]).lowest < 0  # from -1 to 1
-    scale = Normalize(-1, 1) if signed else Normalize(min(values.values(), default=0), max(values.values(), default=1))
-    shades = colormaps["PuOr" if signed else "cividis"]
-    names = [facts.name for facts in model.runs]
-    for (name, group), value in values.items():
-        x, y = model.groups.index(group), names.index(name)
-        shade = shades(scale(value))
-        # a rectangle a cell: a page shows no images
-        axes.add_artist(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=shade, linewidth=0))
-        dark = 0.299 * shade[0] + 0.587 * shade[1] + 0.114 * shade[2] < 0.5
-        axes.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=7, color=WHITE if dark else NEAR_BLACK)
-    shown = labels(model.groups)
-    axes.grid(visible=False)
-    axes.set_xlim(-0.5, len(model.groups) - 0.5)
-    axes.set_xticks(range(len(model.groups)), [shown[group] for group in model.groups], rotation=40, ha="right")
-    if AVERAGE in model.groups:
-        axes.axvline(model.groups.index(AVERAGE) - 0.5, color=WHITE, linewidth=3)
-    name_rows(axes, names)
+
+def _cells(model: ReportModel, column: Column, rows: list[dict]) -> alt.TopLevelMixin:
+    import altair as alt
+
+    colours = scale_of(column)
+    groups = list(labels(model.groups).values())
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X(
+            "group:N", title=None, scale=alt.Scale(domain=groups), axis=alt.Axis(labelAngle=-40, grid=False, labelLimit=110)
+        ),
+        y=run_rows(model),
+        opacity=focused(),
+        tooltip=["run:N", "group:N", "value:Q"],
+    )
+    legend = alt.Legend(title=colours.title, gradientLength=200, orient="bottom")
+    scale = alt.Scale(domain=[colours.low, colours.high], scheme=colours.scheme, reverse=colours is SIGNED, clamp=True)
+    grounds = base.mark_rect(stroke=PALE, strokeWidth=0.5).encode(color=alt.Color("value:Q", scale=scale, legend=legend))
+    ink = alt.when(colours.pale_on).then(alt.value(PALE)).otherwise(alt.value(NEAR_BLACK))
+    numbers = base.mark_text(fontSize=SMALL).encode(text="_shown:N", color=ink)
+    title = axis_name(*column)
+    return alt.layer(grounds, numbers, title=title, width=36 * len(groups), height=alt.Step(row_height(model)))
 
 
 HEATMAP = Plot(
     "heatmap",
     TITLE,
-    "The value of each run in each dimension, language or data set (fractions), the average over them apart. p-MRR and WISE "
-    "are coloured from -1 (brown) over 0 (white) to 1 (violet), other measures from the smallest value (dark blue) to the "
-    "largest (yellow) of their own panel.",
+    "The value of each run in each dimension, language or data set, and the average over them. Colours mean the same in every "
+    "panel: measures that can be negative (p-MRR, WISE) from -1 (orange) over 0 (white) to 1 (violet), others from 0 (dark) to "
+    "1 (bright).",
     applies,
     draw,
     drawn,

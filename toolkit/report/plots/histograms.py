@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,15 +15,17 @@ from toolkit.evaluate.scoring import own_queries
 from toolkit.measures.pairs import ROLES, Pairs, pairs
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.style import labels, legend, look, panels
+from toolkit.report.plots.style import GREY
+from toolkit.report.plots.theme import data, drawn_runs, run_labels
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 TITLE = "Scores of gold documents, instruction negatives and others"
 KINDS = GOLD, NEGATIVES, OTHERS = ("gold", "negatives", "others")
 BINS = 30
-LINES = {GOLD: "-", NEGATIVES: "--", OTHERS: ":"}
+KIND_COLOURS = {GOLD: "#986D2C", NEGATIVES: "#028DED", OTHERS: GREY}
+KIND_DASHES = {GOLD: [1, 0], NEGATIVES: [6, 3], OTHERS: [2, 2]}
 
 
 class Lines(NamedTuple):
@@ -92,30 +94,47 @@ def _counted(name: str, lines: Lines, model: ReportModel) -> Iterator[tuple]:
                     yield name, mode, kind, low, high, count, count / total
 
 
-def draw(model: ReportModel) -> Figure:
-    """A row a run, a column a mode, a line a kind of documents."""
-    from matplotlib.lines import Line2D
+def draw(model: ReportModel) -> alt.TopLevelMixin:
+    """A panel a run and mode, a stepped line a kind of documents; the panels of a run have the same axes."""
+    import altair as alt
 
-    modes, names = list(model.judgments.modes), [facts.name for facts in model.runs]
-    figure, axes = panels(model, TITLE, len(names), len(modes), (3.2, 1.7), sharex="row", sharey="row")
-    styles = {kind: {"color": look(number).colour, "linestyle": LINES[kind]} for number, kind in enumerate(KINDS)}
-    found: dict[tuple[str, str, str], list[tuple]] = {}
+    modes = list(model.judgments.modes)
+    shown, first = run_labels(model), drawn_runs(model)
+    found: dict[str, list[tuple]] = {}
     for row in drawn(model).rows:
-        found.setdefault(row[:3], []).append(row)
-    for (name, mode, kind), bins in found.items():
-        each = axes[names.index(name), modes.index(mode)]
-        edges = [bins[0][3], *(row[4] for row in bins)]
-        each.stairs([row[6] for row in bins], edges, **styles[kind], linewidth=1.4)
-    shown = labels(names)
-    for row, name in zip(axes, names, strict=True):
-        row[0].set_ylabel("documents\n(fraction of kind)", fontsize="x-small")
-        row[0].set_title(shown[name], fontsize="small", loc="left")
-    for mode, each in zip(modes, axes[0], strict=True):
-        each.set_title(mode, fontsize="small", loc="right")
-    for each in axes[-1]:
-        each.set_xlabel("score (as the system gives it)", fontsize="small")
-    legend(figure, {kind: Line2D([], [], **style) for kind, style in styles.items()})
-    return figure
+        found.setdefault(row[0], []).append(row)
+    panels = []
+    for name in first:
+        across = alt.Scale(domain=[min(row[3] for row in found[name]), max(row[4] for row in found[name])], nice=False)
+        up = alt.Scale(domain=[0, max(row[6] for row in found[name])])
+        for mode in modes:
+            rows = list(_steps(shown[name], [row for row in found[name] if row[1] == mode]))
+            last = name == first[-1]
+            kinds = alt.Scale(domain=list(KINDS), range=list(KIND_COLOURS.values()))
+            dashes = alt.Scale(domain=list(KINDS), range=list(KIND_DASHES.values()))
+            panels.append(
+                alt.Chart(data(rows), title=f"{shown[name]}, {mode}", width=190, height=80)
+                .mark_line(interpolate="step-after", strokeWidth=1.6)
+                .encode(
+                    x=alt.X("score:Q", title="score" if last else None, scale=across, axis=alt.Axis(tickCount=4, grid=False)),
+                    y=alt.Y("share:Q", title="fraction of kind", scale=up, axis=alt.Axis(tickCount=3)),
+                    color=alt.Color("kind:N", scale=kinds),
+                    strokeDash=alt.StrokeDash("kind:N", scale=dashes),
+                    tooltip=["run:N", "mode:N", "kind:N", "score:Q", "share:Q", "documents:Q"],
+                )
+            )
+    return alt.concat(*panels, columns=len(modes), align="each")
+
+
+def _steps(name: str, bins: list[tuple]) -> Iterator[dict[str, Any]]:
+    """Each bin where it begins, and the end of the last; of bins that are alike the first and the last."""
+    for kind in KINDS:
+        own = [row for row in bins if row[2] == kind]
+        for before, row, after in zip([None, *own], own, [*own[1:], None], strict=False):
+            if not (before and after and before[5] == row[5] == after[5]):
+                yield {"run": name, "mode": row[1], "kind": kind, "score": row[3], "share": row[6], "documents": row[5]}
+        if own:
+            yield {"run": name, "mode": own[-1][1], "kind": kind, "score": own[-1][4], "share": 0.0, "documents": 0}
 
 
 HISTOGRAMS = Plot(
@@ -127,4 +146,5 @@ HISTOGRAMS = Plot(
     applies,
     draw,
     drawn,
+    leading=True,
 )

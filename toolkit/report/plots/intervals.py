@@ -15,7 +15,17 @@ from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.plots.columns import Column, by_query, keys, over
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import axis_name
-from toolkit.report.plots.theme import focused, run_colour, run_names, run_shape
+from toolkit.report.plots.theme import (
+    NAMES_ONCE,
+    data,
+    focused,
+    lead,
+    row_height,
+    run_colour,
+    run_rows,
+    run_shape,
+    zero_line,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -75,32 +85,34 @@ def bounds(means: np.ndarray) -> tuple[float, float]:
 
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
-    """A panel a measure and mode, a dot with its interval a run."""
+    """A panel a measure and mode, a dot with its interval a run, all on one scale."""
     import altair as alt
 
     numbers = drawn(model)
+    bounds_of_all = [bound for row in numbers.rows for bound in row[4:]]
+    scale = alt.Scale(domain=[min([0.0, *bounds_of_all]), max([0.0, *bounds_of_all])], nice=True)
+    rows = lead((dict(zip(numbers.columns, row, strict=True)) for row in numbers.rows), model)
     panels = []
     for column in columns(model):
-        rows = [dict(zip(numbers.columns, row, strict=True)) for row in numbers.rows if row[:2] == column]
-        base = alt.Chart(alt.Data(values=rows)).encode(
-            y=alt.Y("run:N", sort=run_names(model), title=None), opacity=focused(), color=run_colour(model, legend=None)
-        )
-        across = alt.X("low:Q", title=axis_name(*column), scale=alt.Scale(zero=False))
-        intervals = base.mark_rule(strokeWidth=3).encode(x=across, x2="high:Q")
+        own = data(row for row in rows if (row["measure"], row["mode"]) == column)
+        base = alt.Chart(own).encode(y=run_rows(model), opacity=focused(), color=run_colour(model, legend=None))
+        across = alt.X("low:Q", title=axis_name(*column), scale=scale, axis=alt.Axis(tickCount=5))
+        intervals = base.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q")
+        # an interval without width is two ticks at one place
+        ends = [base.mark_tick(thickness=2, size=9).encode(x=alt.X(f"{end}:Q", scale=scale)) for end in ("low", "high")]
         dots = base.mark_point(filled=True, size=60).encode(
             x="value:Q",
             shape=run_shape(model, legend=None),
             tooltip=["run:N", *(f"{name}:Q" for name in ("value", "low", "high"))],
         )
-        zero = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[2, 2]).encode(x=alt.datum(0))
-        panels.append(alt.layer(zero, intervals, dots, width=220, height=alt.Step(18)))
-    return alt.concat(*panels, columns=ACROSS)
+        panels.append(alt.layer(zero_line(), intervals, *ends, dots, width=190, height=alt.Step(row_height(model))))
+    return alt.concat(*panels, columns=ACROSS, align="each", usermeta=NAMES_ONCE)
 
 
 INTERVALS = Plot(
     "intervals",
     TITLE,
-    f"The value of each run (fraction), and the interval that holds 95 % of {SAMPLES:,} resamples: whole core queries are "
+    f"The value of each run (a dot) and the interval that holds 95 % of {SAMPLES:,} resamples: whole core queries are "
     "drawn with replacement, because instructions of one core query are no independent evidence; of an average over groups, "
     "each group is drawn anew. With fewer than some 20 core queries the intervals are too narrow. Intervals of two runs say "
     "little of their difference, as both answer the same queries: the marks of the table do.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +10,11 @@ import numpy as np
 from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.plots.intervals import SAMPLES, SEED, bounds, means_of
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.style import legend, look, name_rows, panels
+from toolkit.report.plots.style import axis_name
+from toolkit.report.plots.theme import data, focused, lead, run_colour, run_rows
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    import altair as alt
 
 TITLE = "Original instructions against their worst paraphrase"
 ORIGINAL, WORST = (
@@ -72,31 +72,26 @@ def _values(facts: RunFacts, column: tuple[str, str]) -> dict[str, float]:
     return found
 
 
-def whiskers(axes: Axes, places: Sequence[float], values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
-    """Intervals over horizontal bars."""
-    # the mean itself may lie outside by a rounding error
-    bars = np.maximum([values - low, high - values], 0)
-    axes.errorbar(values, places, xerr=bars, fmt="none", ecolor="black", capsize=3, linewidth=1.2)
+def draw(model: ReportModel) -> alt.TopLevelMixin:
+    """Two dots with their intervals a run."""
+    import altair as alt
 
-
-def draw(model: ReportModel) -> Figure:
-    """Two bars a run."""
-    rows = drawn(model).rows
-    names = list(dict.fromkeys(row[0] for row in rows))
-    figure, axes = panels(model, TITLE, 1, 1, (6.0, 1.3 + 0.5 * len(names)))
-    (axis,) = axes.flat
-    bars = {}
-    for number, (kind, hatch) in enumerate(zip(KINDS, ("", "///"), strict=True)):
-        of_kind = [row for row in rows if row[1] == kind]
-        places = [names.index(row[0]) + (number - 0.5) * 0.38 for row in of_kind]
-        values, low, high = np.array([row[2:5] for row in of_kind]).T
-        style = {"edgecolor": look(number + 1).colour, "facecolor": "none", "hatch": hatch, "linewidth": 1.4}
-        bars[kind] = axis.barh(places, values, height=0.36, **style)
-        whiskers(axis, places, values, low, high)
-    axis.set_xlabel("nDCG@10 (fraction)", fontsize="small")
-    name_rows(axis, names)
-    legend(figure, bars)
-    return figure
+    names = ("run", "instructions", "value", "low", "high", "number")
+    rows = lead((dict(zip(names, row, strict=True)) for row in drawn(model).rows), model)
+    shown = list(dict.fromkeys(row["run"] for row in rows))
+    which = alt.YOffset("instructions:N", scale=alt.Scale(domain=KINDS))
+    base = alt.Chart(data(rows)).encode(
+        y=run_rows(model, shown), yOffset=which, opacity=focused(), color=run_colour(model, legend=None)
+    )
+    across = alt.X("low:Q", title=axis_name(*ORIGINAL), scale=alt.Scale(domainMin=0))
+    intervals = base.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q")
+    ends = [base.mark_tick(thickness=2, size=7).encode(x=f"{end}:Q") for end in ("low", "high")]
+    dots = base.mark_point(filled=True, size=60).encode(
+        x="value:Q",
+        shape=alt.Shape("instructions:N", scale=alt.Scale(domain=KINDS, range=["circle", "triangle-down"])),
+        tooltip=["run:N", "instructions:N", alt.Tooltip("value:Q", title=ORIGINAL[0]), "low:Q", "high:Q", "number:Q"],
+    )
+    return alt.layer(intervals, *ends, dots, width=420, height=alt.Step(40))
 
 
 PARAPHRASES = Plot(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from toolkit.report.model import ReportModel
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 Value = str | float
 Place = Literal["argument", "paper", "appendix"]
@@ -34,17 +34,19 @@ class Plot:
     title    a heading, in words
     caption  what is drawn, with units, and where the definition is from; it is also read to those who do not see the figure
     applies  whether these runs have what it draws
-    draw     the figure, made with `matplotlib.figure.Figure` (pyplot keeps figures in memory); axes have labels with units,
-             and runs differ by mark and line style as well as by colour
+    draw     the chart, which `theme.themed` makes a specification; axes have titles with units, runs differ by shape and dash
+             as well as by colour, and a row of a run's data has its name in the field `run`
     drawn    the numbers in it
     place    where a page shows it: `argument` openly below the main table, `paper` in the fold of figures as in the papers,
              `appendix` in the last one
+    leading  whether only the leading runs are drawn where all are too many (`theme.leading`)
     """
 
     name: str
     title: str
     caption: str
     applies: Callable[[ReportModel], bool]
-    draw: Callable[[ReportModel], Figure]
+    draw: Callable[[ReportModel], alt.TopLevelMixin]
     drawn: Callable[[ReportModel], Drawn]
     place: Place = "paper"
+    leading: bool = False

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from toolkit.report.model import ReportModel
-from toolkit.report.plots.columns import Column
+from toolkit.report.plots.columns import Column, over
+from toolkit.report.plots.placement import beside_points
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.style import axis_name, looks, panels, run_legend
+from toolkit.report.plots.radar import ticks
+from toolkit.report.plots.style import GREY, axis_name
+from toolkit.report.plots.theme import LEADS, data, focused, lead, only_leading, run_colour, run_names, run_shape
 from toolkit.report.report_tables import headline
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 TITLE = "Quality against cost"
 UNITS = {
@@ -21,7 +25,12 @@ UNITS = {
     "tokens": "tokens of prompts and answers",
     "memory": "peak memory (bytes)",
 }
-ACROSS = 3  # panels side by side
+ACROSS = 2  # panels side by side
+WIDTH, HEIGHT = 330, 220  # pixels of a panel
+NARROW = 240  # of one on a phone or in a column: names that have room there have it everywhere
+ROOM = 1.6  # by which the axis of costs goes beyond the smallest and the largest
+NAMED = 0.4  # and its share for the name of the last
+SIZES = re.compile(r"[-_.]?\b(?:tiny|mini|small|base|large|xl|xxl|\d+(?:\.\d+)?[mb])\b", re.IGNORECASE)
 
 
 def applies(model: ReportModel) -> bool:
@@ -29,11 +38,17 @@ def applies(model: ReportModel) -> bool:
     return len({row[3] for row in drawn(model).rows}) > 1
 
 
+def columns(model: ReportModel) -> list[Column]:
+    """The first measure in its first mode, and those over pairs of modes; without modes all that stand for the benchmark."""
+    found = headline(model)
+    return found if not model.judgments.modes else [*found[:1], *(each for each in found[1:] if over(each[0]) == "paired")]
+
+
 def drawn(model: ReportModel) -> Drawn:
     """The cost and the value of each run of which both are known; a cost of 0 has no place on a logarithmic axis."""
     rows = (
         (*column, facts.name, float(cost), value)
-        for column in headline(model)
+        for column in columns(model)
         for facts in model.runs
         if (cost := getattr(facts.cost, model.x))
         and (value := facts.value(*column, model.overall)) is not None
@@ -42,44 +57,80 @@ def drawn(model: ReportModel) -> Drawn:
     return Drawn(("measure", "mode", "run", model.x, "value"), tuple(rows))
 
 
-def draw(model: ReportModel) -> Figure:
-    """A panel a measure and mode, a point a run."""
-    from matplotlib.ticker import NullFormatter
-
-    rows = drawn(model).rows
-    columns: list[Column] = list(dict.fromkeys(row[:2] for row in rows))
-    across = min(ACROSS, len(columns))
-    figure, axes = panels(model, TITLE, -(-len(columns) // across), across, (3.4, 2.8))
-    drawing = looks(model)
-    for each, column in zip(axes.flat, columns, strict=False):
-        for _, _, name, cost, value in (row for row in rows if row[:2] == column):
-            each.plot([cost], [value], **drawing[name].points)
-        each.set_xscale("log")
-        each.xaxis.set_major_formatter(lambda cost, _: short(cost))
-        each.xaxis.set_minor_formatter(NullFormatter())
-        each.set_xlabel(UNITS[model.x], fontsize="small")
-        each.set_ylabel(axis_name(*column), fontsize="small")
-    for unused in axes.flat[len(columns) :]:
-        unused.set_visible(False)
-    run_legend(figure, model, "points", {row[2] for row in rows})
-    return figure
+def family(name: str) -> str:
+    """What the names of one model in several sizes have in common: `e5-base-v2` and `e5-large-v2` are both `e5-v2`."""
+    return SIZES.sub("", name)
 
 
-def short(number: float) -> str:
-    """`7e9` -> `7B`: as sizes of models are written."""
-    for factor, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if number >= factor:
-            return f"{number / factor:g}{letter}"
-    return f"{number:g}"
+def draw(model: ReportModel) -> alt.TopLevelMixin:
+    """A panel a measure, a point with its name a run, a line a family of models."""
+    import altair as alt
+
+    rows = lead((dict(zip(("measure", "mode", "run", "cost", "value"), row, strict=True)) for row in drawn(model).rows), model)
+    called = {shown: family(facts.called) for facts, shown in zip(model.runs, run_names(model), strict=True)}
+    costs = [row["cost"] for row in rows]
+    low, high = min(costs) / ROOM, max(costs) * ROOM
+    high *= (high / low) ** NAMED
+    across = alt.X(
+        "cost:Q",
+        title=UNITS[model.x],
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        axis=alt.Axis(values=powers(low, high), labelExpr="replace(format(datum.value, '~s'), 'G', 'B')", labelOverlap=True),
+    )
+    panels = []
+    for column in dict.fromkeys((row["measure"], row["mode"]) for row in rows):
+        own = [row for row in rows if (row["measure"], row["mode"]) == column]
+        bounds = ticks([row["value"] for row in own])
+        up = alt.Y(
+            "value:Q", title=axis_name(*column), scale=alt.Scale(domain=[bounds[0], bounds[-1]]), axis=alt.Axis(values=bounds)
+        )
+        places = [
+            (
+                NARROW * math.log(row["cost"] / low) / math.log(high / low),
+                HEIGHT * (bounds[-1] - row["value"]) / (bounds[-1] - bounds[0]),
+            )
+            for row in own
+        ]
+        named = [row for row in own if LEADS in row] if any(LEADS in row for row in own) else own
+        texts = beside_points([places[own.index(row)] for row in named], [row["run"] for row in named], (NARROW, HEIGHT))
+        beside = [
+            {**row, "_family": called[row["run"]], "_dx": each.dx, "_dy": each.dy, "_align": each.align}
+            for row, each in zip(named, texts, strict=True)
+        ]
+        base = only_leading(alt.Chart(data(own)), model).encode(across, up, opacity=focused())
+        points = base.mark_point(filled=True, size=70).encode(
+            color=run_colour(model, legend=None),
+            shape=run_shape(model, legend=None),
+            tooltip=["run:N", alt.Tooltip("cost:Q", title=model.x, format="~s"), "value:Q"],
+        )
+        lines = alt.Chart(data(beside)).mark_line(color=GREY, strokeWidth=1).encode(across, up, detail="_family:N")
+        words = [
+            alt.Chart(data([row]))
+            .mark_text(dx=row["_dx"], dy=row["_dy"], align=row["_align"], baseline="middle")
+            .encode(across, up, text="run:N", opacity=focused())
+            for row in beside
+        ]
+        panels.append(alt.layer(lines, points, *words, width=WIDTH, height=HEIGHT))
+    return alt.concat(*panels, columns=ACROSS, align="each")
+
+
+def powers(low: float, high: float) -> list[float]:
+    """Powers of ten between two numbers; where these are few, also 3 times or 2 and 5 times."""
+    decades = math.log10(high / low)
+    factors = (1, 2, 5) if decades < 1.5 else (1, 3) if decades < 3 else (1,)
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    every = (factor * 10.0**power for power in range(first, last + 1) for factor in factors)
+    return [number for number in every if low <= number <= high]
 
 
 SIZE = Plot(
     "size",
     TITLE,
-    "The value of each run (fraction) against what the record or the registry say it takes, on a logarithmic axis: "
-    "parameters of the checkpoint that had the last word, or, where --x asks for them, wall time of the command in seconds, "
-    "tokens, or peak memory in bytes. Runs of which it is not known are left out.",
+    "The value of each run against what the record or the registry say it takes, on a logarithmic axis: parameters of the "
+    "checkpoint that had the last word, or, where --x asks for them, wall time of the command in seconds, tokens, or peak "
+    "memory in bytes. Grey lines join models of one family in several sizes. Runs of which it is not known are left out.",
     applies,
     draw,
     drawn,
+    leading=True,
 )

@@ -13,10 +13,21 @@ from toolkit.evaluate.scoring import own_queries
 from toolkit.evaluate.stance import CUTOFF, FORMS, Tally, contested_questions, tally
 from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.style import GREY, HATCHES, legend, look, looks, name_rows, panels, run_legend
+from toolkit.report.plots.style import INK, NEAR_BLACK, PALE, cell
+from toolkit.report.plots.theme import (
+    data,
+    focused,
+    lead,
+    only_leading,
+    run_colour,
+    run_dash,
+    run_legend,
+    run_shape,
+    with_legend_clicks,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 STANCE, LEAN = "Contested that the top documents hold", "Lean towards the supporting side"
 SHOWN = {
@@ -25,6 +36,8 @@ SHOWN = {
     "Both": "both",
     "Neither": "neither",
 }
+STANCE_COLOURS = ("#4B1D7A", "#A04A00", "#F2B84B", "#BDBDBD")  # dark, middle, bright, pale: in grey as well
+LABELLED = 0.07  # the smallest part of a bar that has room for its number
 
 
 def with_two_perspectives(qrels: Qrels) -> bool:
@@ -56,28 +69,36 @@ def drawn_stance(model: ReportModel) -> Drawn:
     return Drawn(("run", "query", "stance", "share"), tuple(rows))
 
 
-def draw_stance(model: ReportModel) -> Figure:
-    """A bar a run and form of the query, four parts long."""
-    from matplotlib.patches import Patch
+def draw_stance(model: ReportModel) -> alt.TopLevelMixin:
+    """A bar a run and form of the query, four parts long, each with its number where it has the room."""
+    import altair as alt
 
-    found = {row[:3]: row[3] for row in drawn_stance(model).rows}
-    bars = list(dict.fromkeys(key[:2] for key in found))
-    figure, axes = panels(model, STANCE, 1, 1, (6.5, 1.3 + 0.32 * len(bars)))
-    (axis,) = axes.flat
-    start = np.zeros(len(bars))
-    styles = {
-        what: {"facecolor": "none", "edgecolor": look(number).colour, "hatch": HATCHES[number], "linewidth": 1.2}
-        for number, what in enumerate(SHOWN)
-    }
-    for what, style in styles.items():
-        shares = np.array([found[*bar, what] for bar in bars])
-        axis.barh(range(len(bars)), shares, left=start, height=0.7, **style)
-        start += shares
-    axis.set_xlabel("questions (fraction)", fontsize="small")
-    axis.set_xlim(0, 1.01)
-    name_rows(axis, [name if form == FORMS[0] else f"{name}, {form}" for name, form in bars])
-    legend(figure, {SHOWN[what]: Patch(**style) for what, style in styles.items()})
-    return figure
+    rows, ends = [], {}
+    for row in lead(
+        (dict(zip(("run", "query", "stance", "share"), row, strict=True)) for row in drawn_stance(model).rows), model
+    ):
+        start = ends.get((row["run"], row["query"]), 0.0)
+        end = ends[row["run"], row["query"]] = start + row["share"]
+        bar = row["run"] if row["query"] == FORMS[0] else f"{row['run']}, {row['query']}"
+        shown = cell(row["share"]) if row["share"] >= LABELLED else ""
+        names = {"stance": SHOWN[row["stance"]], "_bar": bar, "_shown": shown}
+        rows.append({**row, **names, "_start": start, "_end": end, "_middle": (start + end) / 2})
+    bars = alt.Scale(domain=list(dict.fromkeys(row["_bar"] for row in rows)))
+    base = alt.Chart(data(rows)).encode(
+        y=alt.Y("_bar:N", title=None, scale=bars, axis=alt.Axis(grid=False)),
+        opacity=focused(),
+        tooltip=["run:N", "query:N", "stance:N", "share:Q"],
+    )
+    across = alt.X("_start:Q", title="questions (fraction)", scale=alt.Scale(domain=[0, 1]))
+    colours = alt.Scale(domain=list(SHOWN.values()), range=list(STANCE_COLOURS))
+    parts = base.mark_bar(stroke=INK, strokeWidth=0.8, height={"band": 0.8}).encode(
+        x=across, x2="_end:Q", color=alt.Color("stance:N", scale=colours, sort=None)
+    )
+    pale = alt.when(alt.FieldOneOfPredicate(field="stance", oneOf=[SHOWN["Both"], SHOWN["Neither"]]))
+    numbers = base.mark_text().encode(
+        x="_middle:Q", text="_shown:N", color=pale.then(alt.value(NEAR_BLACK)).otherwise(alt.value(PALE))
+    )
+    return alt.layer(parts, numbers, width=480, height=alt.Step(24))
 
 
 def drawn_lean(model: ReportModel) -> Drawn:
@@ -91,21 +112,30 @@ def drawn_lean(model: ReportModel) -> Drawn:
     return Drawn(("run", "query", "lean"), tuple(rows))
 
 
-def draw_lean(model: ReportModel) -> Figure:
+def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
     """A line a run over the forms of the query."""
-    rows = drawn_lean(model).rows
-    figure, axes = panels(model, LEAN, 1, 1, (5.0, 3.6))
-    (axis,) = axes.flat
-    axis.axhline(0, color=GREY, linewidth=1.2)
-    for name, run_look in looks(model).items():
-        values = {form: lean for run, form, lean in rows if run == name}
-        axis.plot(range(len(FORMS)), [values.get(form, math.nan) for form in FORMS], **run_look.lines)
-    axis.set_xticks(range(len(FORMS)), FORMS)
-    axis.set_xlim(-0.3, len(FORMS) - 0.7)
-    axis.set_xlabel("the query is the question, or one of its perspectives", fontsize="small")
-    axis.set_ylabel("lean (p - n) / p (fraction)", fontsize="small")
-    run_legend(figure, model, only={row[0] for row in rows})
-    return figure
+    import altair as alt
+
+    rows = lead((dict(zip(("run", "query", "lean"), row, strict=True)) for row in drawn_lean(model).rows), model)
+    forms = alt.Scale(domain=list(FORMS))
+    across = alt.X(
+        "query:N", title="the query is the question, or one of its perspectives", scale=forms, axis=alt.Axis(labelAngle=0)
+    )
+    base = only_leading(alt.Chart(data(rows)), model).encode(
+        x=across,
+        y=alt.Y("lean:Q", title="lean (p \u2212 n) / p (fraction)"),
+        opacity=focused(),
+    )
+    lines = base.mark_line(strokeWidth=1.8).encode(
+        color=run_colour(model, legend=run_legend(model)), strokeDash=run_dash(model, legend=None)
+    )
+    points = base.mark_point(filled=True, size=60).encode(
+        color=run_colour(model, legend=run_legend(model)),
+        shape=run_shape(model, legend=run_legend(model)),
+        tooltip=["run:N", "query:N", "lean:Q"],
+    )
+    zero = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(y=alt.datum(0))
+    return alt.layer(zero, lines, with_legend_clicks(points), width=400, height=260)
 
 
 STANCES = Plot(
@@ -128,4 +158,5 @@ LEANS = Plot(
     lambda model: applies(model) and any(facts.by_stance for facts in model.runs),
     draw_lean,
     drawn_lean,
+    leading=True,
 )

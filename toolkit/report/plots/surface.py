@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,16 +15,17 @@ from toolkit.measures.paired import VARIANTS, wise_of_ranks
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, pairs
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.style import GREY, legend, look, looks, panels, run_legend
+from toolkit.report.plots.style import COLOURS, DASHES, GREY, NEAR_BLACK, cell
+from toolkit.report.plots.theme import data, focused, lead, only_leading, run_fill, run_legend, run_shape, with_legend_clicks
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    import altair as alt
 
 SURFACE, REWARD = "The rewards and penalties of WISE", "The reward of WISE in its three variants"
 K = 20
 SHOWN = 40  # the rank to which axes go at least
 STEPS = 10  # shades between 0 and 1
+TICKS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 SINGLE = 20  # ranks with cells of their own; deeper ones share cells
 COLUMNS = ("run", "query", "document", "R_ori", "R_ins", "R_rev", "N", *VARIANTS)
 
@@ -40,8 +41,8 @@ class Side(NamedTuple):
     other: str
 
 
-CLIMBED = Side("fell when reversed (R_rev > R_ori)", "R_ins")
-ROSE = Side("did not fall when reversed, rose when instructed", "R_rev")
+CLIMBED = Side("R_rev > R_ori", "R_ins")
+ROSE = Side("R_rev \u2264 R_ori, R_ins < R_ori", "R_rev")
 
 
 def applies(model: ReportModel) -> bool:
@@ -71,27 +72,82 @@ def usual_n(rows: Sequence[tuple]) -> int:
     return min(times, key=lambda n: (-times[n], n), default=1)
 
 
-def draw_surface(model: ReportModel) -> Figure:
+def draw_surface(model: ReportModel) -> alt.TopLevelMixin:
     """A row a variant, a column a side; shades are the values of the definition, marks the gold documents of runs."""
+    import altair as alt
+
     rows = drawn(model).rows
     n = usual_n(rows)
     deepest = max([SHOWN, *(rank for row in rows for rank in row[3:6])])
-    figure, axes = panels(model, SURFACE, len(VARIANTS), 2, (4.6, 3.6))
-    for variant, (left, right) in zip(VARIANTS, axes, strict=True):
-        x, y = np.meshgrid(*[centres(deepest)] * 2)
-        _shades(left, wise_of_ranks(x, y, x + 1, n, K, variant), deepest)
-        _shades(right, np.where(y <= x, wise_of_ranks(x, np.ones_like(x), y, n, K, variant), np.nan), deepest)
-        for each, side in ((left, CLIMBED), (right, ROSE)):
-            _points(each, model, [row for row in rows if side_of(*row[3:6]) is side], side)
-            _rank_axes(each, side, deepest)
-            each.set_title(f"{variant}: {side.title}", fontsize="small")
+    x, y = np.meshgrid(*[centres(deepest)] * 2)
+    panels = []
+    for variant in VARIANTS:
         worse = [row[COLUMNS.index(variant)] for row in rows if side_of(*row[3:6]) is None]
-        if worse:
-            text = f"{len(worse):,} did neither,\nmean {np.mean(worse):.2f}"
-            right.text(0.03, 0.97, text, transform=right.transAxes, va="top", fontsize="small")
-    _shade_bar(figure, axes)
-    run_legend(figure, model, "marks")
-    return figure
+        neither = [f"{len(worse):,} did neither, mean {cell(np.mean(worse))}"] if worse else []
+        left = wise_of_ranks(x, y, x + 1, n, K, variant)
+        right = np.where(y <= x, wise_of_ranks(x, np.ones_like(x), y, n, K, variant), np.nan)
+        for side, values, words in ((CLIMBED, left, []), (ROSE, right, ["grey: cannot occur", *neither])):
+            layers = _ground(values, side, deepest, words)
+            if variant == VARIANTS[0]:  # documents have the same places in each
+                layers.append(_points(model, rows, side, deepest))
+            panels.append(alt.layer(*layers, title=f"{variant}: {side.title}", width=300, height=230))
+    return alt.concat(*panels, columns=2, align="each")
+
+
+def _ranks(field: str, title: str, deepest: int) -> dict[str, Any]:
+    """What both axes are made with."""
+    import altair as alt
+
+    scale = alt.Scale(type="log", domain=[0.5, deepest + 0.5], nice=False)
+    return {"shorthand": f"{field}:Q", "title": f"{title} (rank)", "scale": scale, "axis": alt.Axis(values=TICKS, grid=False)}
+
+
+def _ground(values: np.ndarray, side: Side, deepest: int, words: list[str]) -> list[alt.Chart]:
+    """The values of the definition as cells, on the grey of what cannot occur, and words in the upper left corner."""
+    import altair as alt
+
+    colours = alt.Scale(domain=[-1, 1], scheme="purpleorange", reverse=True)
+    cells = (
+        alt.Chart(data(_cells(values, deepest)))
+        .mark_rect()
+        .encode(
+            alt.X(**_ranks("_x", "R_ori", deepest)),
+            alt.Y(**_ranks("_y", side.other, deepest)),
+            x2="_x2:Q",
+            y2="_y2:Q",
+            color=alt.Color("_value:Q", scale=colours, legend=alt.Legend(title="WISE")),
+        )
+    )
+    grey = alt.Chart(alt.Data(values=[{}])).mark_rect(color=GREY, opacity=0.35)
+    text = alt.Chart(alt.Data(values=[{"_text": words}])).mark_text(align="left", baseline="top")
+    return [grey, cells, *([text.encode(x=alt.value(6), y=alt.value(6), text="_text:N")] if words else [])]
+
+
+def _points(model: ReportModel, rows: Sequence[tuple], side: Side, deepest: int) -> alt.Chart:
+    """The gold documents of one side. As deep ranks share cells, so do their marks: a large benchmark has ten thousand."""
+    import altair as alt
+
+    at = COLUMNS.index(side.other)
+    here = np.array([(row[3], row[at]) for row in rows if side_of(*row[3:6]) is side]).reshape(-1, 2)
+    middles = centres(deepest)[np.searchsorted(edges(deepest), here) - 1].astype(int).tolist()
+    names = [row[0] for row in rows if side_of(*row[3:6]) is side]
+    places = Counter((name, *place) for name, place in zip(names, middles, strict=True))
+    marks = [{"run": name, "R_ori": x, side.other: y, "documents": times} for (name, x, y), times in places.items()]
+    sizes = alt.Scale(type="sqrt", domain=[1, max(places.values(), default=1)], range=[30, 160])
+    points = (
+        only_leading(alt.Chart(data(lead(marks, model))), model)
+        .mark_point(filled=True, stroke=NEAR_BLACK, strokeWidth=0.8)
+        .encode(
+            alt.X(**_ranks("R_ori", "R_ori", deepest)),
+            alt.Y(**_ranks(side.other, side.other, deepest)),
+            fill=run_fill(model, legend=run_legend(model)),
+            shape=run_shape(model, legend=run_legend(model)),
+            size=alt.Size("documents:Q", scale=sizes, legend=None),
+            opacity=focused(0.9),
+            tooltip=["run:N", "R_ori:Q", f"{side.other}:Q", "documents:Q"],
+        )
+    )
+    return with_legend_clicks(points) if side is CLIMBED else points
 
 
 def side_of(r_ori: int, r_ins: int, r_rev: int) -> Side | None:
@@ -112,59 +168,20 @@ def centres(deepest: int) -> np.ndarray:
     return np.floor(np.sqrt(edges(deepest)[:-1] * edges(deepest)[1:]) + 0.5)
 
 
-def _shades(axes: Axes, values: np.ndarray, deepest: int) -> None:
-    """One path a shade, made of rectangles: a page shows no images, and a thousand cells would be a thousand elements."""
-    from matplotlib import colormaps
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    sides = edges(deepest)
+def _cells(values: np.ndarray, deepest: int) -> Iterator[dict[str, float]]:
+    """Rectangles of one value, each as wide and then as high as it can be: a thousand cells would be a thousand elements."""
+    sides = edges(deepest).tolist()
     steps = np.round(values * STEPS)
-    for step in np.unique(steps[~np.isnan(steps)]):
-        boxes = []
-        for row, cells in enumerate(steps == step):
-            # neighbours in a row are one rectangle
-            changes = np.flatnonzero(np.diff(np.concatenate([[False], cells, [False]])))
-            for start, end in changes.reshape(-1, 2):
-                (x0, x1), (y0, y1) = sides[[start, end]], sides[[row, row + 1]]
-                boxes.append(Path([(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)], closed=True))
-        shade = colormaps["PuOr"]((step / STEPS + 1) / 2)
-        axes.add_artist(PathPatch(Path.make_compound_path(*boxes), facecolor=shade, linewidth=0, antialiased=False, zorder=0))
-
-
-def _points(axes: Axes, model: ReportModel, rows: Sequence[tuple], side: Side) -> None:
-    """Gold documents at one place are one mark, the larger the more there are."""
-    at = COLUMNS.index(side.other)
-    for name, run_look in looks(model).items():
-        places = Counter((row[3], row[at]) for row in rows if row[0] == name)
-        for size, few, many in ((4, 1, 1), (6, 2, 4), (8, 5, 15), (10, 16, np.inf)):
-            here = [place for place, times in places.items() if few <= times <= many]
-            if here:
-                axes.plot(*zip(*here, strict=True), **{**run_look.marks, "markersize": size})
-
-
-def _rank_axes(axes: Axes, side: Side, deepest: int) -> None:
-    for axis, name in ((axes.xaxis, "R_ori"), (axes.yaxis, side.other)):
-        axis.set_label_text(f"{name} (rank)", fontsize="small")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    ticks = [rank for rank in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if rank <= deepest]
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_ticks(ticks, [str(rank) for rank in ticks])
-        axis.set_ticks([], minor=True)
-    axes.set_xlim(0.5, deepest + 0.5)
-    axes.set_ylim(0.5, deepest + 0.5)
-
-
-def _shade_bar(figure: Figure, axes: np.ndarray) -> None:
-    """What shades mean."""
-    from matplotlib import colormaps
-    from matplotlib.patches import Patch
-
-    entries = [Patch(facecolor=colormaps["PuOr"]((value + 1) / 2), label=f"{value:+.2f}") for value in np.linspace(1, -1, 9)]
-    axes[0, 1].legend(
-        handles=entries, title="WISE", loc="upper left", bbox_to_anchor=(1.02, 1), fontsize="small", frameon=False
-    )
+    free = ~np.isnan(steps)
+    for row, column in zip(*map(np.ndarray.tolist, np.nonzero(free)), strict=True):
+        if not free[row, column]:
+            continue
+        like = free & (steps == steps[row, column])
+        end = column + int(np.argmin(np.append(like[row, column:], False)))
+        last = row + int(np.argmin(np.append(like[row:, column:end].all(axis=1), False)))
+        free[row:last, column:end] = False
+        place = {"_x": sides[column], "_x2": sides[end], "_y": sides[row], "_y2": sides[last]}
+        yield {**place, "_value": float(steps[row, column]) / STEPS}
 
 
 def drawn_reward(model: ReportModel) -> Drawn:
@@ -179,38 +196,45 @@ def drawn_reward(model: ReportModel) -> Drawn:
     return Drawn(("variant", "when instructed", "R_ori", "WISE"), tuple(rows))
 
 
-def draw_reward(model: ReportModel) -> Figure:
+def draw_reward(model: ReportModel) -> alt.TopLevelMixin:
     """A panel for rising and one for staying, a line a variant."""
-    rows = drawn_reward(model).rows
-    ways = list(dict.fromkeys(row[1] for row in rows))
-    figure, axes = panels(model, f"{REWARD} (N = {usual_n(drawn(model).rows)})", 1, len(ways), (4.2, 3.2), sharey=True)
-    handles: dict[str, object] = {}
-    for each, way in zip(axes.flat, ways, strict=True):
-        for number, variant in enumerate(VARIANTS):
-            curve = [row[2:] for row in rows if row[:2] == (variant, way)]
-            # variants lie on each other where they agree: the first are wide, and marks stand apart
-            style = {**look(number + 1).lines, "linewidth": 4 - 1.3 * number, "markevery": (number, len(VARIANTS))}
-            (handles[variant],) = each.plot(*zip(*curve, strict=True), **style)
-        each.axvline(K, color=GREY, linewidth=1)
-        each.set_title(f"a gold document that {way}", fontsize="small")
-        each.set_xlabel("R_ori (rank)", fontsize="small")
-    axes[0, 0].set_ylabel("WISE (fraction)", fontsize="small")
-    legend(figure, handles)
-    return figure
+    import altair as alt
+
+    rows = [dict(zip(("variant", "way", "rank", "value"), row, strict=True)) for row in drawn_reward(model).rows]
+    lowest = min(row["value"] for row in rows)
+    # variants lie on each other where they agree: the first are wide
+    widths = [4.2 - 1.4 * number for number in range(len(VARIANTS))]
+    panels = []
+    for way in dict.fromkeys(row["way"] for row in rows):
+        base = alt.Chart(data(row for row in rows if row["way"] == way)).encode(
+            x=alt.X("rank:Q", title="R_ori (rank)", scale=alt.Scale(domain=[1, SHOWN], nice=False)),
+            y=alt.Y("value:Q", title="WISE (fraction)", scale=alt.Scale(domain=[min(0.0, lowest), 1])),
+            color=alt.Color("variant:N", scale=alt.Scale(domain=list(VARIANTS), range=list(COLOURS[1:4]))),
+            strokeDash=alt.StrokeDash(
+                "variant:N", scale=alt.Scale(domain=list(VARIANTS), range=[list(each) for each in DASHES[:3]])
+            ),
+            strokeWidth=alt.StrokeWidth("variant:N", scale=alt.Scale(domain=list(VARIANTS), range=widths)),
+            tooltip=["variant:N", alt.Tooltip("rank:Q", title="R_ori"), alt.Tooltip("value:Q", title="WISE")],
+        )
+        limit = alt.Chart(alt.Data(values=[{}])).mark_rule(color=GREY).encode(x=alt.datum(K))
+        panels.append(alt.layer(limit, base.mark_line(), title=f"a gold document that {way}", width=300, height=220))
+    return alt.concat(*panels, columns=2, align="each")
 
 
 WISE_SURFACE = Plot(
     "wise-surface",
     SURFACE,
     f"WISE@{K} of a gold document by its ranks, in the three variants (docs/measures.md), N being the one that most documents "
-    "have. Left: it fell when reversed; on and below the diagonal (R_ins <= R_ori) it is rewarded, above it punished. Right: "
-    "it did not fall when reversed, but rose when instructed; how far it rose when reversed is punished. Marks are the gold "
-    "documents of the runs, larger where several share a place; those that did neither have no place on the right and are "
-    "counted there. Queries that a run lacks are left out.",
+    "have; 0 is white, grey is what cannot occur. Left: it fell when reversed (R_rev > R_ori); on and below the diagonal "
+    "(R_ins <= R_ori) it is rewarded, above it punished. Right: it did not fall when reversed, but rose when instructed; how "
+    "far it rose when reversed is punished. Marks in the first row are the gold documents of the runs, larger where several "
+    "share a place, deep ranks together; those that did neither have no place on the right and are counted there. Queries "
+    "that a run lacks are left out.",
     applies,
     draw_surface,
     drawn,
     place="appendix",
+    leading=True,
 )
 WISE_REWARD = Plot(
     "wise-reward",

@@ -1,34 +1,46 @@
-"""How figures look: one colour, point and dash a run over the whole report, and one configuration for page and paper."""
+"""What all figures share: one colour, shape and dash a run over the report, one configuration for page and paper."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolkit.report.leading import leading
 from toolkit.report.model import ReportModel
-from toolkit.report.plots.style import COLOURS, labels
+from toolkit.report.plots.columns import best_runs
+from toolkit.report.plots.style import COLOURS, DASHES, INK, SHAPES, labels
 
 if TYPE_CHECKING:
     import altair as alt
 
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "stroke")
-DASHES = ((1, 0), (6, 3), (6, 2, 1, 2), (1, 2))
+TEXT = 11  # pixels of most text; none is smaller than SMALL
+SMALL = 10
 FADED = 0.12
+MOST = 12  # runs whose lines or points fit into one panel
 # the page's script sets it to the runs that are chosen in any figure, legend or table; empty: all
 FOCUS = "focus"
 SIGNALS = "signals"
 CHOSEN = f"length({FOCUS}) == 0 || indexof({FOCUS}, datum.run) >= 0"
+LEADS = "_leads"  # of rows of the runs that are drawn where all would be too many; copied numbers leave fields of `_` out
+# what the page's script does to fit a chart into a narrower window: see `toolkit.report.fitting`
+NAMES_ONCE = {"names": "first column"}
 
 
-def themed(chart: alt.TopLevelMixin, ink: str = "currentColor") -> dict[str, Any]:
+def themed(chart: alt.TopLevelMixin, description: str = "") -> dict[str, Any]:
     """The Vega-Lite specification of a chart, as page and files draw it: without a title, which stands beside the figure.
 
-    ink  of text and lines: the page's colour of text, which a dark page turns; black in files. Grounds are transparent.
+    description  what is read to those who do not see it
+
+    Grounds are transparent, and text and lines have the colour of the text around them.
     """
-    spec = chart.to_dict(validate=False)
+    import altair as alt
+
+    # what is checked here was checked when the plot was written: it is the slower half of a chart
+    with alt.utils.schemapi.debug_mode(False):
+        spec = chart.to_dict(validate=False)
     own = spec.get("usermeta", {}).get(SIGNALS, {})
     spec["params"] = [{"name": name, "value": value} for name, value in {FOCUS: [], **own}.items()] + spec.get("params", [])
-    return spec | {"background": "transparent", "config": configuration(ink)}
+    return spec | {"background": "transparent", "description": description, "config": configuration()}
 
 
 def signals(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,25 +48,87 @@ def signals(values: Mapping[str, Any]) -> dict[str, Any]:
     return {SIGNALS: dict(values)}
 
 
-def configuration(ink: str) -> dict[str, Any]:
+def configuration() -> dict[str, Any]:
     """Vega-Lite's configuration of every figure."""
-    words = {"labelColor": ink, "titleColor": ink}
+    words = {"labelColor": INK, "titleColor": INK, "labelFontSize": TEXT, "titleFontSize": TEXT}
     lines = {"domainColor": "#888", "tickColor": "#888", "gridColor": "#8883"}
     return {
-        "font": "system-ui, sans-serif",
+        "font": "Helvetica, Arial, sans-serif",
         "view": {"stroke": None},
-        "axis": {**words, **lines, "labelLimit": 260, "titleFontWeight": "normal"},
-        "header": {**words, "labelFontWeight": "bold"},
-        "legend": {**words, "labelLimit": 260, "orient": "bottom", "columns": 4},
-        "text": {"color": ink},
-        "rule": {"color": ink},
+        "axis": {**words, **lines, "labelLimit": 260, "titleFontWeight": "normal", "titleLimit": 400, "labelFlush": False},
+        "header": {**words, "labelFontWeight": "bold", "title": None},
+        "title": {"color": INK, "fontSize": TEXT, "fontWeight": "normal", "anchor": "start", "offset": 6, "limit": 400},
+        "legend": {**words, "labelLimit": 260, "orient": "bottom", "columns": 4, "title": None, "titleFontWeight": "normal"},
+        "text": {"color": INK, "fontSize": TEXT},
+        "rule": {"color": INK},
+        "concat": {"spacing": 24},
     }
+
+
+def data(rows: Iterable[Mapping[str, Any]]) -> alt.InlineData:
+    """Rows of a chart, numbers with five digits: nobody sees more, and a page gets smaller."""
+    import altair as alt
+
+    # layers share what Altair can consolidate
+    return alt.InlineData(values=[{name: _rounded(value) for name, value in row.items()} for row in rows])
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+def run_labels(model: ReportModel) -> dict[str, str]:
+    """Run -> what figures call it."""
+    return labels(facts.name for facts in model.runs)
 
 
 def run_names(model: ReportModel) -> list[str]:
     """What figures call the runs, in the report's order: the domain of every scale over runs."""
-    shown = labels(facts.name for facts in model.runs)
-    return [shown[facts.name] for facts in model.runs]
+    return list(run_labels(model).values())
+
+
+def drawn_runs(model: ReportModel) -> list[str]:
+    """The names of the runs that are drawn where lines or points of all would be too many: the best by the leading number, in
+    the report's order.
+    """
+    best = {facts.name for facts in best_runs(model, leading(model), MOST)}
+    few = len(model.runs) > MOST
+    return [facts.name for facts in model.runs if facts.name in best or not few]
+
+
+def leading_only(model: ReportModel) -> str:
+    """In words, which runs are drawn; empty where all are."""
+    few = len(model.runs) > MOST
+    return f"Drawn are the {MOST} best of {len(model.runs)} runs, or on a page those that are chosen." if few else ""
+
+
+def only_leading(chart: alt.Chart, model: ReportModel) -> alt.Chart:
+    """A chart of lines or points, whose rows `lead` has marked: the chosen runs alone, or the leading ones."""
+    if len(model.runs) <= MOST:
+        return chart
+    return chart.transform_filter(f"length({FOCUS}) ? indexof({FOCUS}, datum.run) >= 0 : datum.{LEADS}")
+
+
+def lead(rows: Iterable[dict[str, Any]], model: ReportModel) -> list[dict[str, Any]]:
+    """Rows of a chart with runs as figures call them; of more than MOST runs the leading ones' are marked."""
+    shown, first = run_labels(model), set(drawn_runs(model))
+    marked = len(model.runs) > MOST
+    return [{**row, "run": shown[row["run"]], **({LEADS: 1} if marked and row["run"] in first else {})} for row in rows]
+
+
+def run_legend(model: ReportModel) -> Any:
+    """The legend of runs, in which a click chooses one; the leading ones where all would be too many."""
+    import altair as alt
+
+    shown = run_labels(model)
+    return alt.Legend(values=[shown[name] for name in drawn_runs(model)], symbolLimit=0, symbolStrokeWidth=0)
+
+
+def with_legend_clicks(points: alt.Chart) -> alt.Chart:
+    """The points whose legend is shown: Vega takes clicks on a legend's entries where a selection is bound to it."""
+    import altair as alt
+
+    return points.add_params(alt.selection_point("legend", fields=["run"], bind="legend")).properties(name="points")
 
 
 def run_colour(model: ReportModel, field: str = "run:N", **options: Any) -> alt.Color:
@@ -64,11 +138,44 @@ def run_colour(model: ReportModel, field: str = "run:N", **options: Any) -> alt.
     return alt.Color(field, scale=alt.Scale(domain=run_names(model), range=_repeated(COLOURS, model)), **options)
 
 
+def run_fill(model: ReportModel, field: str = "run:N", **options: Any) -> alt.Fill:
+    """The same inside a mark with an outline of its own."""
+    import altair as alt
+
+    return alt.Fill(field, scale=alt.Scale(domain=run_names(model), range=_repeated(COLOURS, model)), **options)
+
+
 def run_shape(model: ReportModel, field: str = "run:N", **options: Any) -> alt.Shape:
     """A run's point: any 56 in a row differ in colour or in shape."""
     import altair as alt
 
     return alt.Shape(field, scale=alt.Scale(domain=run_names(model), range=_repeated(SHAPES, model)), **options)
+
+
+def run_dash(model: ReportModel, field: str = "run:N", **options: Any) -> alt.StrokeDash:
+    """A run's line: any 28 in a row differ in colour or in dash."""
+    import altair as alt
+
+    return alt.StrokeDash(field, scale=alt.Scale(domain=run_names(model), range=_repeated(DASHES, model)), **options)
+
+
+def run_rows(model: ReportModel, names: Sequence[str] | None = None) -> alt.Y:
+    """A row a run, the first on top, with its name beside it; names  as figures call them, where not all runs have one."""
+    import altair as alt
+
+    return alt.Y("run:N", title=None, scale=alt.Scale(domain=list(names or run_names(model))), axis=alt.Axis(grid=False))
+
+
+def row_height(model: ReportModel) -> int:
+    """Pixels of a row a run: fewer where there are many."""
+    return 20 if len(model.runs) <= 40 else 13
+
+
+def zero_line() -> alt.Chart:
+    """A dashed line through zero of the horizontal axis."""
+    import altair as alt
+
+    return alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(x=alt.datum(0))
 
 
 def focused(whole: float = 1.0) -> Any:
