@@ -95,9 +95,7 @@ def test_plots_apply_where_their_data_are(model, name):
     assert found == BENCHMARKS[name]
 
 
-@pytest.mark.parametrize(
-    ("name", "plot"), [(name, plot) for name, plots in BENCHMARKS.items() for plot in sorted(plots)]
-)
+@pytest.mark.parametrize(("name", "plot"), [(name, plot) for name, plots in BENCHMARKS.items() for plot in sorted(plots)])
 def test_figures_have_titles_with_units_and_names_as_text_and_their_own_title_nowhere(model, name, plot):
     texts = texts_of(plot, model[name])
     if plot == "histograms":
