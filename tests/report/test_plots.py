@@ -25,8 +25,8 @@ from toolkit.report.collect import collect
 from toolkit.report.figures import caption, to_spec
 from toolkit.report.model import Key, QueryValues, RunFacts
 from toolkit.report.plots import PLOTS, intervals, surface
-from toolkit.report.plots.radar import ticks
 from toolkit.report.plots.size import family
+from toolkit.report.plots.style import ticks
 from toolkit.report.plots.theme import MOST
 from toolkit.report.run_facts import Cost
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.columns import Column, own_groups, paired
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.style import GREY, axis_name, labels
+from toolkit.report.plots.style import GREY, axis_name, labels, ticks
 from toolkit.report.plots.theme import (
     data,
     focused,
@@ -56,59 +55,45 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     return alt.concat(*circles, columns=ACROSS, align="each")
 
 
+class Circle(NamedTuple):
+    """Where values lie: the turn of each group from the top, the values of the rings, and the value of the centre, which is
+    below the smallest ring, so that this does not vanish in one point.
+    """
+
+    turns: dict[str, float]
+    rings: list[float]
+    centre: float
+
+    @property
+    def radius(self) -> float:
+        """Of the outermost ring."""
+        return self.rings[-1] - self.centre
+
+    def place(self, value: float, turn: float) -> dict[str, float]:
+        """Of a value, from the centre."""
+        return {"_x": (value - self.centre) * math.sin(turn), "_y": (value - self.centre) * math.cos(turn)}
+
+    def axes(self) -> tuple[alt.X, alt.Y]:
+        """Both; the scale stands left of the circle, where no line covers it."""
+        import altair as alt
+
+        reach = 1.32 * self.radius
+        scale = alt.Scale(domain=[-reach, reach], nice=False)
+        labelled = {"labelExpr": f"format(datum.value + ({self.centre!r}), '.2~f')", "grid": False, "domain": False}
+        axis = alt.Axis(values=[ring - self.centre for ring in self.rings], **labelled)
+        return alt.X("_x:Q", axis=None, scale=scale), alt.Y("_y:Q", axis=axis, scale=scale, title=None)
+
+
 def _circle(model: ReportModel, column: Column, rows: list[dict[str, Any]]) -> alt.TopLevelMixin:
     import altair as alt
 
     groups = own_groups(model)
-    turns = {group: 2 * math.pi * number / len(groups) for number, group in enumerate(groups)}
     rings = ticks([row["value"] for row in rows])
-    start = rings[0] - (rings[1] - rings[0])  # of the centre: the smallest value does not vanish in one point
-    far = rings[-1] - start
-
-    def place(value: float, turn: float) -> dict[str, float]:
-        return {"_x": (value - start) * math.sin(turn), "_y": (value - start) * math.cos(turn)}
-
-    reach = 1.32 * far
-    flat = {"axis": None, "scale": alt.Scale(domain=[-reach, reach], nice=False)}
-    # the scale stands left of the circle, where no line covers it
-    y_axis = alt.Axis(
-        values=[ring - start for ring in rings],
-        labelExpr=f"format(datum.value + ({start!r}), '.2~f')",
-        grid=False,
-        domain=False,
-    )
-    across, up = alt.X("_x:Q", **flat), alt.Y("_y:Q", **{**flat, "axis": y_axis}, title=None)
-    around = [2 * math.pi * step / 72 for step in range(73)]
-    circles = [{"_ring": ring, "_turn": turn, **place(ring, turn)} for ring in rings for turn in around]
-    grid = (
-        alt.Chart(data(circles))
-        .mark_line(color=GREY, strokeWidth=1)
-        .encode(
-            across,
-            up,
-            detail="_ring:N",
-            order="_turn:Q",
-            opacity=alt.when("datum._ring == 0").then(alt.value(1)).otherwise(alt.value(0.3)),
-        )
-    )
-    spokes = [
-        {"_group": group, "_end": end, **place(value, turns[group])}
-        for group in groups
-        for end, value in enumerate((start, rings[-1]))
-    ]
-    spoke = alt.Chart(data(spokes)).mark_line(color=GREY, strokeWidth=1, opacity=0.3).encode(across, up, detail="_group:N")
-    shown = labels(groups)
-    names = alt.layer(
-        *(
-            alt.Chart(data([{"_name": shown[group], **place(rings[-1] + 0.1 * far, turns[group])}]))
-            .mark_text(align=_side(math.sin(turns[group])), baseline="middle", limit=90)
-            .encode(across, up, text="_name:N")
-            for group in groups
-        )
-    )
-    points = [{**row, **place(row["value"], turns[row["group"]]), "_number": groups.index(row["group"])} for row in rows]
+    turns = {group: 2 * math.pi * number / len(groups) for number, group in enumerate(groups)}
+    circle = Circle(turns, rings, 2 * rings[0] - rings[1])
+    points = [{**row, **circle.place(row["value"], turns[row["group"]]), "_number": groups.index(row["group"])} for row in rows]
     first = [{**row, "_number": len(groups)} for row in points if row["_number"] == 0]
-    base = only_leading(alt.Chart(data(points + first)), model).encode(across, up, opacity=focused())
+    base = only_leading(alt.Chart(data(points + first)), model).encode(*circle.axes(), opacity=focused())
     lines = base.mark_line(strokeWidth=1.8).encode(
         color=run_colour(model, legend=run_legend(model)), strokeDash=run_dash(model, legend=None), order="_number:Q"
     )
@@ -118,21 +103,38 @@ def _circle(model: ReportModel, column: Column, rows: list[dict[str, Any]]) -> a
         tooltip=["run:N", "group:N", "value:Q"],
     )
     dots = with_legend_clicks(dots) if column == paired(model)[0] else dots
-    return alt.layer(grid, spoke, names, lines, dots, title=axis_name(*column), width=300, height=300)
+    return alt.layer(*_web(circle), lines, dots, title=axis_name(*column), width=300, height=300)
+
+
+def _web(circle: Circle) -> list[alt.Chart]:
+    """The rings, the one of 0 darker, the spokes, and the names of the groups at their ends."""
+    import altair as alt
+
+    across, up = circle.axes()
+    around = [2 * math.pi * step / 72 for step in range(73)]
+    rings = [{"_ring": ring, "_turn": turn, **circle.place(ring, turn)} for ring in circle.rings for turn in around]
+    spokes = [
+        {"_group": group, **circle.place(value, turn)}
+        for group, turn in circle.turns.items()
+        for value in (circle.centre, circle.rings[-1])
+    ]
+    zero = alt.when("datum._ring == 0").then(alt.value(1)).otherwise(alt.value(0.3))
+    web = [
+        alt.Chart(data(rings))
+        .mark_line(color=GREY, strokeWidth=1)
+        .encode(across, up, detail="_ring:N", order="_turn:Q", opacity=zero),
+        alt.Chart(data(spokes)).mark_line(color=GREY, strokeWidth=1, opacity=0.3).encode(across, up, detail="_group:N"),
+    ]
+    shown = labels(circle.turns)
+    for group, turn in circle.turns.items():
+        end = {"_name": shown[group], **circle.place(circle.rings[-1] + 0.1 * circle.radius, turn)}
+        words = alt.Chart(data([end])).mark_text(align=_side(math.sin(turn)), baseline="middle", limit=90)
+        web.append(words.encode(across, up, text="_name:N"))
+    return web
 
 
 def _side(across: float) -> str:
     return "center" if abs(across) < 0.1 else "left" if across > 0 else "right"
-
-
-def ticks(values: Sequence[float]) -> list[float]:
-    """Two to seven round numbers from below the smallest value, or 0, to above the largest."""
-    low, high = min([0.0, *values]), max([0.0, *values])
-    rough = (high - low or 1.0) / 5
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
-    first = math.floor(low / step)
-    return [round(number * step, 12) for number in range(first, max(math.ceil(high / step), first + 1) + 1)]
 
 
 RADAR = Plot(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.columns import Column, over
-from toolkit.report.plots.placement import beside_points
+from toolkit.report.plots.placement import Beside, beside_points
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.radar import ticks
-from toolkit.report.plots.style import GREY, axis_name
-from toolkit.report.plots.theme import LEADS, data, focused, lead, only_leading, run_colour, run_names, run_shape
+from toolkit.report.plots.style import GREY, axis_name, ticks
+from toolkit.report.plots.theme import LEADS, MOST, data, focused, lead, only_leading, run_colour, run_names, run_shape
 from toolkit.report.report_tables import headline
 
 if TYPE_CHECKING:
@@ -81,37 +81,36 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     for column in dict.fromkeys((row["measure"], row["mode"]) for row in rows):
         own = [row for row in rows if (row["measure"], row["mode"]) == column]
         bounds = ticks([row["value"] for row in own])
-        up = alt.Y(
-            "value:Q", title=axis_name(*column), scale=alt.Scale(domain=[bounds[0], bounds[-1]]), axis=alt.Axis(values=bounds)
-        )
-        places = [
-            (
-                NARROW * math.log(row["cost"] / low) / math.log(high / low),
-                HEIGHT * (bounds[-1] - row["value"]) / (bounds[-1] - bounds[0]),
-            )
-            for row in own
-        ]
-        named = [row for row in own if LEADS in row] if any(LEADS in row for row in own) else own
-        texts = beside_points([places[own.index(row)] for row in named], [row["run"] for row in named], (NARROW, HEIGHT))
-        beside = [
-            {**row, "_family": called[row["run"]], "_dx": each.dx, "_dy": each.dy, "_align": each.align}
-            for row, each in zip(named, texts, strict=True)
-        ]
+        scale = alt.Scale(domain=[bounds[0], bounds[-1]])
+        up = alt.Y("value:Q", title=axis_name(*column), scale=scale, axis=alt.Axis(values=bounds))
         base = only_leading(alt.Chart(data(own)), model).encode(across, up, opacity=focused())
         points = base.mark_point(filled=True, size=70).encode(
             color=run_colour(model, legend=None),
             shape=run_shape(model, legend=None),
             tooltip=["run:N", alt.Tooltip("cost:Q", title=model.x, format="~s"), "value:Q"],
         )
-        lines = alt.Chart(data(beside)).mark_line(color=GREY, strokeWidth=1).encode(across, up, detail="_family:N")
+        named = [{**row, "_family": called[row["run"]]} for row in own if LEADS in row or len(model.runs) <= MOST]
+        lines = alt.Chart(data(named)).mark_line(color=GREY, strokeWidth=1).encode(across, up, detail="_family:N")
         words = [
             alt.Chart(data([row]))
-            .mark_text(dx=row["_dx"], dy=row["_dy"], align=row["_align"], baseline="middle")
+            .mark_text(dx=label.dx, dy=label.dy, align=label.align, baseline="middle")
             .encode(across, up, text="run:N", opacity=focused())
-            for row in beside
+            for row, label in zip(named, _labels(named, (low, high), (bounds[0], bounds[-1])), strict=True)
         ]
         panels.append(alt.layer(lines, points, *words, width=WIDTH, height=HEIGHT))
     return alt.concat(*panels, columns=ACROSS, align="each")
+
+
+def _labels(rows: Sequence[Mapping[str, Any]], costs: tuple[float, float], values: tuple[float, float]) -> list[Beside]:
+    """Where the name of each run stands beside its point; costs, values  between which the axes go."""
+    points = [
+        (
+            NARROW * math.log(row["cost"] / costs[0]) / math.log(costs[1] / costs[0]),
+            HEIGHT * (values[1] - row["value"]) / (values[1] - values[0]),
+        )
+        for row in rows
+    ]
+    return beside_points(points, [row["run"] for row in rows], (NARROW, HEIGHT))
 
 
 def powers(low: float, high: float) -> list[float]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from toolkit import registry
 from toolkit.core.scores import shown_measure
@@ -43,3 +44,13 @@ def cell(value: float, digits: int = 2) -> str:
     """A number in a figure, with a true minus and never minus zero."""
     text = f"{value:.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text.replace("-", "\u2212")
+
+
+def ticks(values: Sequence[float]) -> list[float]:
+    """Two to seven round numbers from below the smallest value, or 0, to above the largest."""
+    low, high = min([0.0, *values]), max([0.0, *values])
+    rough = (high - low or 1.0) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    first = math.floor(low / step)
+    return [round(number * step, 12) for number in range(first, max(math.ceil(high / step), first + 1) + 1)]
