@@ -109,7 +109,7 @@ def draw(model: ReportModel, *, every: bool) -> alt.TopLevelMixin:
             tooltip=["run:N", "depth:Q", "share:Q"],
         )
     )
-    return alt.layer(lines, with_legend_clicks(points), width=520, height=280)
+    return alt.layer(with_legend_clicks(lines), points, width=520, height=280)
 
 
 MRECALL = Plot(

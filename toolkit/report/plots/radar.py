@@ -102,7 +102,7 @@ def _circle(model: ReportModel, column: Column, rows: list[dict[str, Any]]) -> a
         shape=run_shape(model, legend=run_legend(model)),
         tooltip=["run:N", "group:N", "value:Q"],
     )
-    dots = with_legend_clicks(dots) if column == paired(model)[0] else dots
+    lines = with_legend_clicks(lines) if column == paired(model)[0] else lines
     return alt.layer(*_web(circle), lines, dots, title=axis_name(*column), width=300, height=300)
 
 

@@ -135,7 +135,7 @@ def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
         tooltip=["run:N", "query:N", "lean:Q"],
     )
     zero = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(y=alt.datum(0))
-    return alt.layer(zero, lines, with_legend_clicks(points), width=400, height=260)
+    return alt.layer(zero, with_legend_clicks(lines), points, width=400, height=260)
 
 
 STANCES = Plot(

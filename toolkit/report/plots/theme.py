@@ -124,11 +124,11 @@ def run_legend(model: ReportModel) -> Any:
     return alt.Legend(values=[shown[name] for name in drawn_runs(model)], symbolLimit=0, symbolStrokeWidth=0)
 
 
-def with_legend_clicks(points: alt.Chart) -> alt.Chart:
-    """The points whose legend is shown: Vega takes clicks on a legend's entries where a selection is bound to it."""
+def with_legend_clicks(first: alt.Chart) -> alt.Chart:
+    """The first layer whose legend is shown: Vega takes clicks on a legend's entries where a selection is bound to it."""
     import altair as alt
 
-    return points.add_params(alt.selection_point("legend", fields=["run"], bind="legend")).properties(name="points")
+    return first.add_params(alt.selection_point("legend", fields=["run"], bind="legend")).properties(name="legend_of")
 
 
 def run_colour(model: ReportModel, field: str = "run:N", **options: Any) -> alt.Color:
