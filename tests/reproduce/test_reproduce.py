@@ -9,12 +9,14 @@ from published_layout import write_infosearch
 
 from toolkit import benchmarks, registry
 from toolkit.core.errors import ToolkitError
+from toolkit.core.scores import Score
 from toolkit.published import cells
 from toolkit.published.paper_tables import papers
 from toolkit.reproduce import Reproduction
-from toolkit.reproduce.compared_cells import AGREES, DIFFERS, NEAR, NOT_RUN, state_of
+from toolkit.reproduce.compared_cells import AGREES, DIFFERS, NEAR, NOT_RUN, compared, state_of
 from toolkit.reproduce.table_rows import tables_of
 
+MEASURES = ("nDCG@10", "Robustness@10")
 BM25 = ("reproduce", "infosearch", "--system", "bm25", "--table", "1", "--table", "17")
 
 
@@ -52,6 +54,21 @@ def test_a_cell_agrees_to_its_printed_digits():
     ]
     rank = printed(12.3, "number", "12.3")
     assert [state_of(rank, value, 0.01) for value in (12.34, 12.42, 12.43)] == [AGREES, NEAR, DIFFERS]
+
+
+def test_differences_to_another_table_need_the_runs_of_both():
+    rows = tables_of("instructir", ["4"], ["bm25"]).rows
+    assert [(row.name, len(row.cells)) for row in rows] == [("instruction-first/bm25", 0), ("query-first/bm25", 2)]
+    scores = {
+        "instruction-first/bm25": [Score("bm25", "all", "paired", measure, 0.75, 1) for measure in MEASURES],
+        "query-first/bm25": [Score("bm25", "all", "paired", measure, 0.5, 1) for measure in MEASURES],
+    }
+    tables = tables_of("instructir", ["4"], ["bm25"])
+    assert [(each.cell.printed, each.value, each.shown) for each in compared(tables, scores)] == [
+        ("-17.62", -0.25, "-25.00"),
+        ("-14.69", -0.25, "-25.00"),
+    ]
+    assert {each.value for each in compared(tables, {"query-first/bm25": scores["query-first/bm25"]})} == {None}
 
 
 def test_a_dry_run_says_what_it_takes_and_touches_nothing(place):

@@ -56,10 +56,13 @@ def compared(tables: Tables, scores: Mapping[str, Iterable[Score]]) -> list[Comp
     cells = []
     for row in tables.rows:
         values = aggregates(scores.get(row.name, ()))
+        other = aggregates(scores.get(f"{row.part.minus}/{row.system.name}", ())) if row.part.minus else None
         groups = find(row.part.topics, at_hand=False).groups
         for cell in row.cells:
-            place = (scored_group(cell.ours, groups), cell.ours.mode, cell.ours.measure)
-            value = values.get((row.system.name, *place))
+            place = (row.system.name, scored_group(cell.ours, groups), cell.ours.mode, cell.ours.measure)
+            value = values.get(place)
+            if other is not None:
+                value = None if value is None or place not in other else value - other[place]
             cells.append(Compared(row, cell, value, state_of(cell, value, tables.tolerance)))
     return cells
 

@@ -12,9 +12,10 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.yaml_json import read_yaml
 from toolkit.published.comparison import scored_group
-from toolkit.published.paper_tables import PUBLISHED, Cell, cells, is_of, papers
+from toolkit.published.paper_tables import PUBLISHED, Cell, Place, cells, is_of, papers
 from toolkit.registry.loader import did_you_mean
 
+GAP = "gap:"  # a difference in points to another table
 JUDGES, RERANKERS = ("judge", "expander"), ("cross-encoder", "monot5", "yes-no", "listwise")
 
 
@@ -27,6 +28,7 @@ class Part:
     topics: str
     search: Mapping[str, Any]
     printed: str = ""
+    minus: str = ""
     judge: Mapping[str, Any] | None = None
 
 
@@ -89,6 +91,7 @@ def tables_of(paper: str, tables: Sequence[str] = (), systems: Sequence[str] = (
                 f"these can: {', '.join(made)}",
             )
     rows = [row for part in parts for row in _rows(paper, part, set(tables))]
+    rows = [row for row in rows if row.cells or any(each.part.minus == row.part.name for each in rows if each.cells)]
     names = list(dict.fromkeys(row.system.name for row in rows))
     if unknown := [name for name in systems if name not in names]:
         raise ToolkitError(
@@ -104,21 +107,25 @@ def _part(entry: Mapping[str, Any]) -> Part:
 
 
 def _rows(paper: str, part: Part, tables: Collection[str]) -> Iterator[Row]:
+    """Every system that the part's tables print, with what some of them print of it: nothing where it is in none of these."""
     groups = find(part.topics, at_hand=False).groups
     printed = [
-        cell
+        cell._replace(ours=place)
         for cell in cells(paper)
-        if cell.ours
-        and cell.table in part.tables
-        and (not tables or cell.table in tables)
-        and cell.group.endswith(part.printed)
-        and scored_group(cell.ours, groups)
+        if cell.table in part.tables and (place := _place(cell, part, groups)) and scored_group(place, groups)
     ]
     for spec in registry.systems().values():
         row = spec.printed.get(paper)
-        own = tuple(cell for cell in printed if row and is_of(cell, row))
+        own = [cell for cell in printed if row and is_of(cell, row)]
         if own and spec.kind not in JUDGES:
-            yield Row(part, spec, own, *_recipe(spec, paper))
+            yield Row(part, spec, tuple(cell for cell in own if not tables or cell.table in tables), *_recipe(spec, paper))
+
+
+def _place(cell: Cell, part: Part, groups: tuple[str, ...]) -> Place | None:
+    """Where the scores of a part's runs have what a cell prints, or is the difference of."""
+    if part.minus:
+        return Place(groups, "", cell.measure.removeprefix(GAP)) if cell.measure.startswith(GAP) else None
+    return cell.ours if cell.group.endswith(part.printed) else None
 
 
 def _recipe(spec: SystemSpec, paper: str) -> tuple[str, str]:
