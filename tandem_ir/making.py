@@ -74,15 +74,18 @@ def rerank(
     index, docs  where the texts of documents are; the topics' own corpora where nothing is named
     how          `recipe`, `kind`, `systems`, `tail`, `scores`, `prompt`, `device`, `precision`, `batch_size`,
                  `trust_remote_code`; of listwise ones `window`, `step`, `passes`, `shuffle`, `loader`, `concurrency`, `replay`
+                 of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`
 
     Raises ToolkitError.
     """
+    from toolkit.jobs.engines import engine_of, run_by
     from toolkit.jobs.rerank_jobs import rerank_job
     from toolkit.rerank.rerank_step import Rerank
 
+    made_by = engine_of(how)
     step = Rerank(system, depth=depth, **how)
     where = {"topics": topics, "index": index, "docs": docs, "instruction": instruction}
-    return rerank_job(run, step, **where, output=output, tag=tag).run()
+    return run_by(rerank_job(run, step, **where, output=output, tag=tag), **made_by)
 
 
 def fuse(
@@ -131,12 +134,15 @@ def expand(topics: Any, source: Any, *, output: str | Path | None = None, **how:
     source  `given` (the benchmark's own), `released`, a JSONL file with perspectives, or a system that writes them
             (a name, or an object with `generate`)
     how     `query`, `systems`, `attempts`, `prompt`, `loader`, `concurrency`, `replay`
+            of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`
 
     Search them, and merge the lists: `(Retrieve("bm25") >> MergeLists())(topics)`. Raises ToolkitError.
     """
+    from toolkit.jobs.engines import engine_of, make
     from toolkit.jobs.expand_jobs import ExpandJob
 
-    return ExpandJob(topics, source, output=output, **how).make().topics
+    made_by = engine_of(how)
+    return make(ExpandJob(topics, source, output=output, **how), **made_by).topics
 
 
 def judge(
@@ -158,14 +164,17 @@ def judge(
     system  a name, or an object with `generate` (see `tandem.ChatModel`)
     topics  questions with perspectives; those that the first run's record names, where none are given
     how     `prompt`, `shots`, `loader`, `concurrency`, `replay`, `device`, `precision`, `batch_size`, `trust_remote_code`
+            of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`
 
     Raises ToolkitError.
     """
+    from toolkit.jobs.engines import engine_of, make
     from toolkit.jobs.judge_jobs import JudgeJob, emit_warnings, judge_of
 
+    made_by = engine_of(how)
     loaded = judge_of(system, systems=systems, recipe=recipe, **how)
     job = JudgeJob(runs, loaded, topics=topics, index=index, docs=docs, depth=depth, output=output)
-    judged = job.make()
+    judged = make(job, **made_by)
     emit_warnings(loaded)
     return judged.qrels
 

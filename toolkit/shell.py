@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from toolkit.core.errors import ToolkitError, missing_module
 from toolkit.core.progress import each_once, say, set_quiet
+from toolkit.core.specs import ENGINE
 from toolkit.core.terminal import has_colour, raw, safe_streams, width_of, wrapped
 from toolkit.options import common
 
@@ -107,6 +108,10 @@ def make(job: Job[Product], args: argparse.Namespace, name: Callable[[Any], str]
     if getattr(args, "dry_run", False):
         write_lines(job.describe())
         return None
+    if given := {name: value for name in ENGINE if (value := getattr(args, name, None)) is not None}:
+        from toolkit.jobs.engines import make as make_by
+
+        return make_by(job, **given)
     return job.make()
 
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.specs import ENDPOINT, ENGINE
+from toolkit.core.specs import ENDPOINT
 from toolkit.options import (
     dry_run_option,
     endpoint_options,
@@ -24,7 +24,7 @@ from toolkit.options import (
     system_option,
     topics_option,
 )
-from toolkit.shell import command, guard, note, report, write_lines
+from toolkit.shell import command, guard, make, note, report
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 
@@ -62,14 +62,13 @@ def main(args: argparse.Namespace) -> int:
     if not args.output:
         raise ToolkitError("no folder for the vectors", "name one with --output")
     from toolkit.jobs.encode_jobs import MODEL, EncodeJob
-    from toolkit.jobs.engines import make
 
     given = {name: getattr(args, name) for name in ("topics", "systems", "recipe", "shard_size", *MODEL, *ENDPOINT)}
     job = EncodeJob(args.what[0] if args.what else None, args.system, args.output, **given)
-    if args.dry_run:
-        write_lines(job.describe())
+    made = make(job, args)
+    if made is None:
         return 0
-    counts, dimension = make(job, **{name: getattr(args, name) for name in ENGINE})
+    counts, dimension = made
     left_out = f", {counts.empty} empty ones left out" if counts.empty else ""
     what = "topics" if args.topics else "documents"
     note(f"{args.output}: {counts.documents} {what}{left_out}, {dimension} dimensions")

@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from toolkit.core.errors import check_counts
+from toolkit.core.errors import ToolkitError, check_counts
+from toolkit.core.specs import ObjectSpec, SystemSpec
 
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")
@@ -137,3 +138,10 @@ def set_threads(number: int) -> None:
 def units_of(items: Sequence[Unit], size: int) -> Iterator[Sequence[Unit]]:
     """The items in units of a fixed size; the last may be smaller."""
     return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def refuse_object(spec: SystemSpec) -> None:
+    """Raise ToolkitError for a system that is an object of this process: workers load theirs by a name."""
+    if isinstance(spec, ObjectSpec):
+        hint = "name what makes it, `python:module:factory`, which every node can import"
+        raise ToolkitError(f"{spec.name} is an object of this process, which workers do not have", hint)

@@ -20,6 +20,7 @@ from toolkit.options import (
     depth_option,
     dry_run_option,
     endpoint_options,
+    engine_options,
     hits_option,
     index_option,
     model_options,
@@ -82,6 +83,7 @@ def source_options(sub: argparse.ArgumentParser) -> None:
         "--attempts", type=int, default=3, metavar="N", help="attempts at an answer that cannot be parsed (default: 3)"
     )
     endpoint_options(sub)
+    engine_options(sub)
     model_options(sub.add_argument_group("models on this machine"))
     dry_run_option(sub)
 

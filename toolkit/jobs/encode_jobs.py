@@ -11,12 +11,12 @@ from typing import Any
 from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.progress import say
-from toolkit.core.specs import ENDPOINT, ObjectSpec, SystemSpec
+from toolkit.core.specs import ENDPOINT, SystemSpec
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.encode import SHARD, encode_corpus, write_topics_vectors
 from toolkit.encode.corpus import shards
 from toolkit.encode.estimate import asked_of, estimate
-from toolkit.engine import LocalExecutor
+from toolkit.engine import LocalExecutor, refuse_object
 from toolkit.formats.documents import Corpus, Counts, is_empty
 from toolkit.formats.passages import split_corpus
 from toolkit.formats.vectors import read_vectors_record
@@ -129,13 +129,6 @@ class EncodeJob(FolderJob):
         if isinstance(self.what, TopicSet):
             raise ToolkitError("topics are encoded at once, not divided among workers", "leave --engine out")
         refuse_object(self.spec)
-
-
-def refuse_object(spec: SystemSpec) -> None:
-    """Raise ToolkitError for a system that is an object of this process: workers load theirs by a name."""
-    if isinstance(spec, ObjectSpec):
-        hint = "name what makes it, `python:module:factory`, which every node can import"
-        raise ToolkitError(f"{spec.name} is an object of this process, which workers do not have", hint)
 
 
 class IndexJob(FolderJob):

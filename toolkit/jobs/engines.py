@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
 from toolkit.core.specs import ENGINE
 from toolkit.engine import LocalExecutor
-from toolkit.jobs.file_job import Job, Product
+from toolkit.jobs.file_job import Job, Product, RunJob
 
 
 def make(
@@ -41,6 +43,12 @@ def make(
     job.check_divisible()
     with RayExecutor(address, workers=workers, threads=threads_per_worker, gpus=gpus_per_worker) as job.executor:
         return job.make()
+
+
+def run_by(job: RunJob, **engine: Any) -> Run:
+    """The one run that a job makes, under its tag."""
+    [made] = make(job, **engine)
+    return replace(made.run, tag=job.tag or made.run.tag)
 
 
 def engine_of(how: dict[str, Any]) -> dict[str, Any]:

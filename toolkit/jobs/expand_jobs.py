@@ -12,6 +12,7 @@ from toolkit.benchmarks import TopicSet, resolve_topics
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.files import open_output
 from toolkit.core.topics import Topic
+from toolkit.engine.answers import divide_answers
 from toolkit.expand.generate import ATTEMPTS, Expander, load_expander
 from toolkit.expand.merge import DEPTH, MergeLists, merge
 from toolkit.expand.perspective_sources import FORMS, expand_topics, is_given, read_given, sizes
@@ -88,7 +89,8 @@ class ExpandJob(Job[Expanded]):
         if self.expander is None:
             perspectives, facts = read_given(self.source, self.topics)
         else:
-            perspectives = self.expander.perspectives(questions, self.attempts, tools.executor)
+            divide_answers(self.expander, tools.executor)
+            perspectives = self.expander.perspectives(questions, self.attempts)
             facts = self.expander.facts()
         expanded = expand_topics(questions, perspectives, self.query)  # refuses questions without perspectives
         size = sizes({topic.query_id: perspectives[topic.query_id] for topic in questions})

@@ -11,6 +11,7 @@ from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
+from toolkit.engine.answers import divide_answers
 from toolkit.formats import write_qrels
 from toolkit.formats.conversion import each_of
 from toolkit.jobs.file_job import Job, Product
@@ -88,7 +89,8 @@ class JudgeJob(AskingJob[Judged]):
 
     def work(self, tools: Tools) -> Judged:
         """Judge."""
-        return judge_run(self.runs, self.topics, self.texts, self.judge, self.depth, tools.executor)
+        divide_answers(self.judge, tools.executor)
+        return judge_run(self.runs, self.topics, self.texts, self.judge, self.depth)
 
     def write(self, product: Judged, started: float) -> None:
         """The qrels with their record."""
@@ -116,6 +118,7 @@ class StanceJob(AskingJob[Stances]):
 
     def work(self, tools: Tools) -> Stances:
         """Ask."""
+        divide_answers(self.judge, tools.executor)
         return stances(self.topics.topics, self.judge)
 
     def write(self, product: Stances, started: float) -> None:

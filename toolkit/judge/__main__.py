@@ -22,6 +22,7 @@ from toolkit.options import (
     depth_option,
     dry_run_option,
     endpoint_options,
+    engine_options,
     measure_option,
     metadata_option,
     model_options,
@@ -51,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     what_options(made)
     asked_options(made)
     endpoint_options(made)
+    engine_options(made)
     model_options(made.add_argument_group("a model on this machine"))
     out = made.add_argument_group("output")
     out.add_argument(

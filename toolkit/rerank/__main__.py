@@ -16,6 +16,7 @@ from toolkit.options import (
     depth_option,
     dry_run_option,
     endpoint_options,
+    engine_options,
     instruction_option,
     metadata_option,
     model_options,
@@ -65,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     lists.add_argument("--passes", type=int, metavar="N", help="how often it goes over the list (default: 1)")
     lists.add_argument("--shuffle", type=int, metavar="SEED", help="begin with a random order")
     endpoint_options(parser)
+    engine_options(parser)
     out = run_output(parser)
     metadata_option(out)
     dry_run_option(out)

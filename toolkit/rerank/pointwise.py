@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,13 +12,14 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress, say
 from toolkit.core.runs import Run, ScoredDoc
-from toolkit.core.templates import doc_input, topic_input
+from toolkit.core.templates import Input, doc_input, topic_input
 from toolkit.core.topics import Topic
-from toolkit.engine import Executor, LocalExecutor
+from toolkit.engine import Executor, LocalExecutor, Work
 from toolkit.rerank.candidates import Candidates, Part, check_choices, read_candidates
 from toolkit.store.keyed_cache import key_of
 
 if TYPE_CHECKING:
+    from toolkit.core.specs import SystemSpec
     from toolkit.models.rerankers.base import Pair, Reranker
     from toolkit.store.keyed_cache import KeyedCache
 
@@ -52,7 +54,7 @@ def rerank(
 
 def rerank_parts(
     parts: Sequence[Part],
-    reranker: Reranker,
+    reranker: Reranker | WorkersReranker,
     *,
     depth: int,
     tail: str,
@@ -82,7 +84,7 @@ def plan_pairs(parts: Sequence[Part], reranker: Reranker, depth: int) -> dict[st
 
 
 def _positions(
-    lists: Sequence[Candidates], texts: Mapping[str, Doc], reranker: Reranker, places: dict[Pair, int]
+    lists: Sequence[Candidates], texts: Mapping[str, Doc], reranker: Reranker | WorkersReranker, places: dict[Pair, int]
 ) -> np.ndarray:
     """For each document of each head, list after list, the place of its pair in `places`, where new ones are added."""
     templates = reranker.spec.templates
@@ -95,7 +97,10 @@ def _positions(
 
 
 def score_pairs(
-    pairs: Sequence[Pair], reranker: Reranker, cache: KeyedCache | None = None, executor: Executor | None = None
+    pairs: Sequence[Pair],
+    reranker: Reranker | WorkersReranker,
+    cache: KeyedCache | None = None,
+    executor: Executor | None = None,
 ) -> np.ndarray:
     """The score of each pair, (n,) float64, from the cache where it is there; see `rerank`.
 
@@ -108,27 +113,116 @@ def score_pairs(
     known = cache.get(keys, _score) if cache else {}
     if known:
         say(f"resuming: {len(known):,} of {len(pairs):,} scores are cached")
-    with progress(f"reranking with {reranker.spec.name}", len(pairs), "pairs") as advance:
-
-        def compute(unit: slice) -> np.ndarray:
-            """The scores of some pairs."""
-            part, part_keys = pairs[unit], keys[unit]
-            scores = np.full(len(part), np.nan)
-            done = {place: known[key] for place, key in enumerate(part_keys) if key in known}
-            scores[list(done)] = list(done.values())
-            advance(len(done))
-            for batch, values in reranker.batches(part, done):
-                _check(part, batch, values, reranker)
-                scores[batch] = values
-                if cache:
-                    cache.put({part_keys[place]: value.tobytes() for place, value in zip(batch, values, strict=True)})
-                advance(sum(place not in done for place in batch))
-            return scores
-
-        chunk_scores = list((executor or LocalExecutor()).map(compute, chunks(pairs)))
+    work = reranker.work if isinstance(reranker, WorkersReranker) else ScorePairs(reranker.spec, {}, {}, reranker)
+    work.pairs, work.keys, work.known, work.cache = pairs, keys, known, cache
+    with progress(work.name, len(pairs), "pairs") as work.advance:
+        chunk_scores = list((executor or LocalExecutor()).map(work, chunks(pairs)))
     if truncated := reranker.truncated - before:
         say(f"note: {truncated:,} of {len(pairs):,} pairs did not fit into {reranker.spec.name} and were truncated")
     return np.concatenate(chunk_scores) if chunk_scores else np.empty(0)
+
+
+@dataclass
+class ScorePairs(Work[slice, np.ndarray]):
+    """Pairs to scores; a unit is a part of the pairs.
+
+    loading    how a worker loads its own reranker, see `toolkit.models.rerankers.load_reranker`
+    entry      what a score depends on beside the pair, before a model is loaded
+    truncated  pairs that workers truncated
+    """
+
+    LOADED = ("reranker", "pairs", "keys", "known", "cache")
+
+    spec: SystemSpec
+    loading: Mapping[str, Any]
+    entry: Mapping[str, Any]
+    reranker: Reranker | None = None
+    pairs: Sequence[Pair] = ()
+    keys: Sequence[bytes] = ()
+    known: Mapping[bytes, float] = field(default_factory=dict)
+    cache: KeyedCache | None = None
+    truncated: int = 0
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"reranking with {self.spec.name}"
+
+    def _load(self) -> Reranker:
+        if self.reranker is None:
+            from toolkit.models.rerankers import load_reranker
+
+            self.reranker = load_reranker(self.spec, **self.loading)
+            if self.spec.loader == "endpoint":
+                self.reranker.check()
+        return self.reranker
+
+    def identity(self) -> dict[str, Any]:
+        """See `Work`."""
+        return {**self.entry, "templates": dict(self.spec.templates), "parameters": dict(self.spec.parameters)}
+
+    def facts(self) -> dict[str, Any]:
+        """Those of the reranker."""
+        return dict(self._load().facts)
+
+    def __call__(self, unit: slice) -> np.ndarray:
+        """The scores of some pairs, here: each is cached as it is computed, and taken from there where it is."""
+        reranker, part, part_keys = self.reranker, self.pairs[unit], self.keys[unit]
+        scores = np.full(len(part), np.nan)
+        done = {place: self.known[key] for place, key in enumerate(part_keys) if key in self.known}
+        scores[list(done)] = list(done.values())
+        self.moved(len(done))
+        for batch, values in reranker.batches(part, done):
+            _check(part, batch, values, reranker)
+            scores[batch] = values
+            if self.cache:
+                self.cache.put({part_keys[place]: value.tobytes() for place, value in zip(batch, values, strict=True)})
+            self.moved(sum(place not in done for place in batch))
+        return scores
+
+    def pack(self, unit: slice) -> list[Any]:
+        """The two inputs of each pair."""
+        return [[list(query), list(document)] for query, document in self.pairs[unit]]
+
+    def compute(self, packed: Any) -> dict[str, Any]:
+        """The scores, and how many of the pairs were truncated."""
+        reranker, pairs = self._load(), [(Input(*query), Input(*document)) for query, document in packed]
+        before, scores = reranker.truncated, np.full(len(pairs), np.nan)
+        for batch, values in reranker.batches(pairs):
+            _check(pairs, batch, values, reranker)
+            scores[batch] = values
+        return {"scores": scores.tolist(), "truncated": reranker.truncated - before}
+
+    def result(self, packed: Any) -> np.ndarray:
+        """See `Work`."""
+        self.truncated += packed["truncated"]
+        return np.array(packed["scores"])
+
+    def size(self, unit: slice) -> int:
+        """Pairs."""
+        return len(self.pairs[unit])
+
+    def unit_name(self, unit: slice) -> str:
+        """`pairs 0 to 8191`."""
+        return f"pairs {unit.start:,} to {unit.stop - 1:,}"
+
+    @property
+    def uses_gpu(self) -> bool:
+        """See `Work`."""
+        return self.spec.loader != "endpoint" and self.loading.get("device") != "cpu"
+
+
+class WorkersReranker:
+    """What workers of an executor have each loaded: its `spec`, `facts`, and the pairs that they truncated."""
+
+    def __init__(self, spec: SystemSpec, loading: Mapping[str, Any], entry: Mapping[str, Any], executor: Executor):
+        self.spec, self.work = spec, ScorePairs(spec, loading, entry)
+        self.facts = executor.facts(self.work)
+
+    @property
+    def truncated(self) -> int:
+        """So far."""
+        return self.work.truncated
 
 
 def _score(blob: bytes) -> float:

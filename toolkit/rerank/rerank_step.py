@@ -12,6 +12,8 @@ from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.python_names import PYTHON
 from toolkit.core.runs import Run, join_runs
 from toolkit.core.specs import ENDPOINT, SystemSpec
+from toolkit.engine import LocalExecutor, refuse_object
+from toolkit.engine.answers import divide_answers
 from toolkit.models.checkpoints import check_usable
 from toolkit.models.listwise import load_ranker
 from toolkit.models.listwise.ranker import DEFAULT_PROMPT
@@ -25,7 +27,7 @@ from toolkit.registry.choice import choose_system
 from toolkit.registry.system_kinds import loaded_by, parameters_as
 from toolkit.rerank.candidates import Part, check_queries, check_repeats, count_tied, wanted_ids
 from toolkit.rerank.listwise import plan_listwise, rerank_listwise
-from toolkit.rerank.pointwise import plan_pairs, rerank_parts
+from toolkit.rerank.pointwise import WorkersReranker, plan_pairs, rerank_parts
 from toolkit.steps import Results, Step, Tools
 from toolkit.store.keyed_cache import key_of
 from toolkit.texts import Texts, check_texts, downloads
@@ -202,10 +204,16 @@ class Rerank(Step):
         return parts
 
     def _pointwise(self, parts: list[Part], tools: Tools) -> tuple[list[Run], dict[str, Any]]:
-        reranker = load_reranker(self.spec, **self.loading)
-        if self.is_asked:
-            reranker.check()
-        resumed = tools.cache and not self.is_asked  # what a server computes is cached in TANDEM_HOME
+        divided = not isinstance(tools.executor, LocalExecutor)
+        if divided:
+            refuse_object(self.spec)
+            reranker = WorkersReranker(self.spec, self.loading, self.identity(), tools.executor)
+        else:
+            reranker = load_reranker(self.spec, **self.loading)
+            if self.is_asked:
+                reranker.check()
+        # what a server computes is cached in TANDEM_HOME, what workers compute beside the output
+        resumed = tools.cache and not self.is_asked and not divided
         cache = tools.cache(key_of({**self.identity(), **reranker.facts}).hex()) if resumed else None
         how = {"depth": self.depth, "tail": self.tail, "scores": self.scores}
         runs = rerank_parts(parts, reranker, **how, cache=cache, executor=tools.executor)
@@ -216,7 +224,8 @@ class Rerank(Step):
 
     def _listwise(self, parts: list[Part], tools: Tools) -> tuple[list[Run], dict[str, Any]]:
         ranker = load_ranker(self.spec, **self.loading)
-        how = {"depth": self.depth, "tail": self.tail, "scores": self.scores, **self._windows, "executor": tools.executor}
+        divide_answers(ranker, tools.executor)
+        how = {"depth": self.depth, "tail": self.tail, "scores": self.scores, **self._windows}
         done = [rerank_listwise(part.run, part.topics, part.texts, self.spec, ranker, **how) for part in parts]
         return [run for run, _ in done], done[-1][1]
 

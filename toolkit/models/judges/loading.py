@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,8 @@ def load_judge(
     if settings.in_words:
         llm = load_llm(spec, loader=loader, cache=cache, replay=replay, tolerant=True, **how)
     else:
-        llm = LLM(_scoring(spec, settings, chosen, loader, how), cache=AnswerCache(cache or default_cache()), replay=replay)
+        make = partial(_scoring, spec, settings, chosen, loader, how)
+        llm = LLM(make(), cache=AnswerCache(cache or default_cache()), replay=replay, make=make)
     return Judge(spec, llm, chosen, settings)
 
 

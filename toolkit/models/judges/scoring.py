@@ -16,7 +16,7 @@ from toolkit.models import checkpoints
 from toolkit.models.checkpoint_files import read_json
 from toolkit.models.judges.judge_settings import ENTAILMENT, Settings
 from toolkit.models.llm.estimate import Estimate, estimate_tokens
-from toolkit.models.llm.messages import Answer, Message, Request
+from toolkit.models.llm.messages import Answer, Message, Request, together
 from toolkit.models.llm.prompts import Prompt
 from toolkit.models.rerankers.base import BatchedReranker
 
@@ -81,6 +81,9 @@ class Scoring(Estimate):
 
     def answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """(position, the share as text), batch by batch; it round-trips."""
+        return together(requests, self._answers)
+
+    def _answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         pairs = [_inputs(request.messages) for request in requests]
         for batch, scores in self.model.batches(pairs):
             if not np.isfinite(scores).all():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -69,10 +70,18 @@ class LLM:
 
     cache   None asks each time
     replay  take every answer from the cache and ask nothing: what was published with its cache is reproduced exactly
+    make    makes such a backend in another process; None for an object of this one
     """
 
-    def __init__(self, backend: Backend, *, cache: AnswerCache | None = None, replay: bool = False):
-        self.backend, self.cache, self.replay = backend, cache, replay
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        cache: AnswerCache | None = None,
+        replay: bool = False,
+        make: Callable[[], Backend] | None = None,
+    ):
+        self.backend, self.cache, self.replay, self.make = backend, cache, replay, make
         self.usage = Usage()
 
     @property
@@ -195,11 +204,10 @@ def load_llm(
         model = spec.parameters.get("model") or spec.checkpoint
         if not model:
             raise ToolkitError(f"{spec.name} does not say what a server calls it", "add `model` to the parameters of its entry")
-        backend = Endpoint(model, server=spec.server, tolerant=tolerant, **asking)
+        make = partial(Endpoint, model, server=spec.server, tolerant=tolerant, **asking)
     else:
         from toolkit.models.llm.local import LocalModel
 
-        backend = LocalModel(
-            spec, device=device, precision=precision, batch_size=batch_size, trust_remote_code=trust_remote_code
-        )
-    return LLM(backend, cache=AnswerCache(cache or default_cache()), replay=replay)
+        how = {"device": device, "precision": precision, "batch_size": batch_size, "trust_remote_code": trust_remote_code}
+        make = partial(LocalModel, spec, **how)
+    return LLM(make(), cache=AnswerCache(cache or default_cache()), replay=replay, make=make)

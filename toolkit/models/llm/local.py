@@ -12,7 +12,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
 from toolkit.models.batches import by_length
 from toolkit.models.chat_template import Refused, filled
-from toolkit.models.llm.messages import Answer, Message, Request
+from toolkit.models.llm.messages import Answer, Message, Request, together
 from toolkit.models.llm.sampling import SAMPLING, GumbelSampling, sampling_of
 
 if TYPE_CHECKING:
@@ -103,6 +103,9 @@ class LocalModel:
 
         ToolkitError for options without meaning here, and for more tokens than the checkpoint has places for.
         """
+        return together(requests, self._answers)
+
+    def _answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         for request in requests:
             known = ("max_tokens", *SAMPLING)
             if unknown := [name for name, value in request.options.items() if name not in known and value]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+TOGETHER = 128  # requests that a model of this machine sorts by length into batches, whoever computes them
 Message = dict[str, str]  # {"role": "system", "user" or "assistant", "content": text}
 
 
@@ -112,3 +113,10 @@ class Backend(Protocol):
 
     def count_text(self, text: str) -> int:
         """Tokens of a text that the model writes."""
+
+
+def together(requests: Sequence[Request], answer: Callable[[Sequence[Request]], Iterable[tuple[int, Answer]]]) -> Iterator:
+    """(position, answer) of TOGETHER requests after the other: batches do not depend on how many there are."""
+    for start in range(0, len(requests), TOGETHER):
+        for position, given in answer(requests[start : start + TOGETHER]):
+            yield start + position, given
