@@ -1,17 +1,16 @@
 """Units given to workers that are slow, fail, end and come back: a cluster of this process, without Ray."""
 
-import json
-from collections import deque
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from workers import Here
 
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 from toolkit.engine import LocalExecutor, Work
-from toolkit.engine.dispatch import Dispatch, Lost, Report
+from toolkit.engine.dispatch import Dispatch
 from toolkit.engine.worker import Failure, Settings, UnitWorker
 
 
@@ -49,47 +48,6 @@ class Square(Work):
 
     def result(self, packed):
         return tuple(packed)
-
-
-class Here:
-    """Workers of this process that report in the order that `choose` says: the place of the next report among those due.
-
-    lost    how often a worker is lost at its n-th unit (from 0), by the number of all units given so far
-    unready  how many of the first workers end before they are ready
-    """
-
-    def __init__(self, choose=lambda count: 0, lost=(), unready=0, version=__version__, origins=()):
-        self.choose, self.lost, self.unready, self.origins = choose, set(lost), unready, deque(origins)
-        self.settings = Settings(1, "/nowhere", version)
-        self.due, self.given, self.started, self.ended = [], [], 0, []
-
-    def start(self, work):
-        worker = UnitWorker(self.settings)
-        self.started += 1
-        if self.started <= self.unready:
-            self.due.append(Report(worker, Lost("no memory")))
-            return worker
-        import copy
-
-        theirs = copy.copy(work)
-        theirs.__dict__ = work.__getstate__()
-        if self.origins:
-            theirs.origin = self.origins.popleft()
-        self.due.append(Report(worker, worker.load(theirs)))
-        return worker
-
-    def give(self, worker, unit, digest, result):
-        number = len(self.given)
-        self.given.append(json.loads(unit.read_text()))
-        said = Lost("killed") if number in self.lost else worker.compute(unit, digest, result)
-        self.due.append(Report(worker, said))
-
-    def wait(self):
-        assert self.due, "nobody will ever report"
-        return self.due.pop(self.choose(len(self.due)) % len(self.due))
-
-    def end(self, worker):
-        self.ended.append(worker)
 
 
 UNITS = [[number, number + 1] for number in range(7)]

@@ -1,0 +1,65 @@
+"""A cluster of this process: real workers, files and order of events, without Ray and without other processes."""
+
+import copy
+import json
+from collections import deque
+
+from toolkit import __version__
+from toolkit.engine.dispatch import Lost, Report
+from toolkit.engine.ray_engine import RayExecutor
+from toolkit.engine.worker import Settings, UnitWorker
+
+
+class Here:
+    """Workers of this process that report in the order that `choose` says: the place of the next report among those due.
+
+    lost    how often a worker is lost at its n-th unit (from 0), by the number of all units given so far
+    unready  how many of the first workers end before they are ready
+    """
+
+    def __init__(self, choose=lambda count: 0, lost=(), unready=0, version=__version__, origins=()):
+        self.choose, self.lost, self.unready, self.origins = choose, set(lost), unready, deque(origins)
+        self.settings = Settings(1, "/nowhere", version)
+        self.due, self.given, self.started, self.ended = [], [], 0, []
+
+    def start(self, work):
+        worker = UnitWorker(self.settings)
+        self.started += 1
+        if self.started <= self.unready:
+            self.due.append(Report(worker, Lost("no memory")))
+            return worker
+        theirs = copy.copy(work)
+        theirs.__dict__ = work.__getstate__()
+        if self.origins:
+            theirs.origin = self.origins.popleft()
+        self.due.append(Report(worker, worker.load(theirs)))
+        return worker
+
+    def give(self, worker, unit, digest, result):
+        number = len(self.given)
+        self.given.append(json.loads(unit.read_text()))
+        said = Lost("killed") if number in self.lost else worker.compute(unit, digest, result)
+        self.due.append(Report(worker, said))
+
+    def wait(self):
+        assert self.due, "nobody will ever report"
+        return self.due.pop(self.choose(len(self.due)) % len(self.due))
+
+    def end(self, worker):
+        self.ended.append(worker)
+
+
+class HereExecutor(RayExecutor):
+    """The engine with the workers of a `Here` cluster in place of Ray's; `units` counts what was given to them."""
+
+    def __init__(self, workers=2, **cluster):
+        super().__init__(workers=workers)
+        self.how, self.units = cluster, 0
+
+    def _cluster(self, work):
+        return Here(**self.how), self.workers
+
+    def _end_workers(self):
+        if self._dispatch:
+            self.units += len(self._dispatch.cluster.given)
+        super()._end_workers()
