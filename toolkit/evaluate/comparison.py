@@ -79,7 +79,9 @@ def compare(
         raise ToolkitError(f"samples is {samples}", "a whole number from 1 on")
     chosen = measures if isinstance(measures, MeasureSet) else MeasureSet(tuple(measures), missing=missing)
     pairs = [(part, paired_values(a, b, part, chosen)) for part in judgments.parts]
-    return compare_values(pairs, judgments, chosen, test=test, samples=samples, seed=seed)
+    compared = compare_values(pairs, judgments, chosen, test=test, samples=samples, seed=seed)
+    moved = tuple(query for part, columns in pairs for query in _moved(part.group, columns))
+    return replace(compared, moved=moved)
 
 
 def compare_values(
@@ -91,10 +93,9 @@ def compare_values(
     samples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """The same of values that are there already, part by part."""
+    """The changes alone, of values that are there already, part by part."""
     generator = np.random.default_rng(seed)
     changes: list[Change] = []
-    moved: list[Moved] = []
     tables: list[tuple[Part, dict[Key, PairedValues], dict[Key, np.ndarray]]] = []
     for part, columns in pairs:
         if not columns:
@@ -102,12 +103,11 @@ def compare_values(
         resampled = _resampled(columns, samples, generator)
         tables.append((part, *with_score(part, chosen, columns, resampled)))
         changes += _adjusted(_changes(part.group, columns, resampled, test, samples, seed))
-        moved += _moved(part.group, columns)
     if not changes:
         raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
     if len(tables) > 1:
         changes += _adjusted(_averages(tables, test, samples, seed))
-    return Comparison(tuple(changes), tuple(moved), tuple(_notes(tables, judgments)))
+    return Comparison(tuple(changes), (), tuple(_notes(tables, judgments)))
 
 
 def _together(columns: Mapping[Key, PairedValues], of: str) -> Iterable[list[Key]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,6 +61,11 @@ def paired(first: Mapping[Key, Values], second: Mapping[Key, Values], part: Part
     """The same of values that are there already."""
     columns = {}
     for key in first.keys() & second.keys():
+        if first[key].query_ids == second[key].query_ids:  # as nearly always
+            core_ids, cores = core_queries(tuple(first[key].query_ids), part)
+            values = first[key].values, second[key].values
+            columns[key] = PairedValues(tuple(first[key].query_ids), *values, cores, core_ids)
+            continue
         place = {query_id: row for row, query_id in enumerate(second[key].query_ids)}
         rows = [row for row, query_id in enumerate(first[key].query_ids) if query_id in place]
         shared = tuple(first[key].query_ids[row] for row in rows)
@@ -71,7 +77,13 @@ def paired(first: Mapping[Key, Values], second: Mapping[Key, Values], part: Part
 
 def core_queries(query_ids: tuple[str, ...], part: Part) -> tuple[tuple[str, ...], np.ndarray]:
     """The core queries, and (n,) int64 which of them each query is of; each its own where nobody says."""
-    core_of = [query_id if part.cores is None else part.cores.get(query_id, query_id) for query_id in query_ids]
+    if part.cores is None:
+        return _numbered(query_ids)
+    return _numbered(tuple(part.cores.get(query_id, query_id) for query_id in query_ids))
+
+
+@functools.lru_cache(maxsize=64)
+def _numbered(core_of: tuple[str, ...]) -> tuple[tuple[str, ...], np.ndarray]:
     core_ids, cores = np.unique(core_of, return_inverse=True)
     return tuple(core_ids.tolist()), cores
 

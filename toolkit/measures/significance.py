@@ -7,8 +7,10 @@ scipy.stats, which takes longer than all the tests of a comparison.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -115,12 +117,32 @@ def draws(clusters: int, samples: int, generator: np.random.Generator) -> Iterat
     """(rows, clusters) float64, `samples` rows in all, some at a time: how often each cluster is drawn when as many are drawn
     with replacement as there are.
     """
+    chunks, generator.bit_generator.state = _drawn(clusters, samples, _State(generator.bit_generator.state))
+    for chunk in chunks:
+        yield chunk.astype(np.float64)
+
+
+class _State(dict):
+    """Where a generator is."""
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+@functools.lru_cache(maxsize=32)  # pairs of runs over the same core queries, from one seed, draw the same
+def _drawn(clusters: int, samples: int, state: _State) -> tuple[list[np.ndarray], Mapping[str, Any]]:
+    """The draws, and where the generator is behind them."""
+    generator = np.random.default_rng()
+    generator.bit_generator.state = dict(state)
     at_once = max(1, DRAWN // clusters)
+    chunks = []
     for start in range(0, samples, at_once):
         rows = min(at_once, samples - start)
         drawn = generator.integers(0, clusters, (rows, clusters), np.int32)
         drawn += np.arange(0, rows * clusters, clusters, np.int32)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters).astype(np.float64)
+        counts = np.bincount(drawn.ravel(), minlength=rows * clusters)
+        chunks.append(counts.reshape(rows, clusters).astype(np.uint16 if clusters < 2**16 else np.uint32))
+    return chunks, generator.bit_generator.state
 
 
 def resampled_means(
