@@ -75,7 +75,8 @@ const check = (element, words, style) => {
   const contrast = ratio(over(ink, below, share), below);
   if (contrast < arguments[0]) {
     const path = [];
-    for (let at = element; at && path.length < 4; at = at.parentElement) path.unshift(at.tagName.toLowerCase() + (at.id ? "#" + at.id : "") + (at.getAttribute("class") ? "." + at.getAttribute("class").split(" ")[0] : ""));
+    for (let at = element; at && path.length < 4; at = at.parentElement)
+      path.unshift(`${at.tagName.toLowerCase()}${at.id && "#"}${at.id}.${(at.getAttribute("class") ?? "").split(" ")[0]}`);
     found.push([words.slice(0, 40), Number(contrast.toFixed(2)), path.join(" > ")]);
   }
 };
@@ -100,7 +101,7 @@ const scrolls = (element) => element && (["auto", "scroll", "hidden", "clip"].in
   scrolls(element.parentElement));
 for (const element of document.body.querySelectorAll("*"))
   if (element.getBoundingClientRect().right > width + 1 && element.checkVisibility() && !scrolls(element.parentElement))
-    found.push(element.tagName.toLowerCase() + "." + (element.getAttribute("class") ?? "") + " " + element.textContent.trim().slice(0, 30));
+    found.push(`${element.tagName.toLowerCase()}.${element.getAttribute("class")} ${element.textContent.trim().slice(0, 30)}`);
 return [document.documentElement.scrollWidth, width, found.slice(0, 5)];
 """
 

@@ -1,3 +1,3 @@
 "use strict";
 // queries are too many for paper
-addEventListener("beforeprint", () => document.querySelectorAll("details:not(.by-query)").forEach((each) => { each.open = true; }));
+addEventListener("beforeprint", () => document.querySelectorAll("details:not(.by-query, .run)").forEach((each) => { each.open = true; }));
