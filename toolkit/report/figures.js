@@ -120,13 +120,14 @@ function rowsOf(spec) {
 function csvOf(spec) {
   const all = rowsOf(spec).filter((row) => Object.keys(row).some((name) => !name.startsWith("_")));
   const ofRuns = all.filter((row) => "run" in row);
-  const rows = [...new Map((ofRuns.length ? ofRuns : all).map((row) => [JSON.stringify(row), row])).values()];
+  const rows = ofRuns.length ? ofRuns : all;
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => !name.startsWith("_"));
   const written = (value) => {
     const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "");
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  return [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => `${row.map(written).join(",")}\n`).join("");
+  const lines = [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => `${row.map(written).join(",")}\n`);
+  return [...new Set(lines)].join("");  // layers have the same rows for marks and for labels
 }
 
 async function contentOf(chart, format) {

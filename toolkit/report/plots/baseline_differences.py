@@ -10,10 +10,9 @@ from toolkit import registry
 from toolkit.report.differences import differences
 from toolkit.report.model import Key, ReportModel
 from toolkit.report.plots.columns import argued, shown_column
-from toolkit.report.plots.group_panels import MOST, groups_shown, panel_row, runs_shown, signed_axis, written
+from toolkit.report.plots.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown, signed_axis
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.style import GREY
-from toolkit.report.plots.theme import focused, run_colour, run_names, run_shape, signals
+from toolkit.report.plots.theme import focused, run_colour, run_labels, run_shape, signals
 from toolkit.report.significance import SIGNIFICANT
 
 if TYPE_CHECKING:
@@ -47,82 +46,86 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A row a number, a panel a group, a dot with its interval a run."""
     import altair as alt
 
-    called = dict(zip((facts.name for facts in model.runs), run_names(model), strict=True))
-    baselines, shown, groups = list(differences(model).baselines), list(runs_shown(model)), groups_shown(model)
-    names = list(dict.fromkeys([*shown, *baselines]))
+    called, groups = run_labels(model), named_groups(model)
+    baselines, shown = list(differences(model).baselines), runs_shown(model)
     numbers, lines = drawn(model).rows, []
     for column in argued(model):
         rows = [
             {
-                "b": names.index(baseline),
-                "r": names.index(name),
-                "g": groups.index(group),
-                **{key: round(value, 4) for key, value in zip("dlh", row, strict=False)},
-                **{key: float(f"{p:.2g}") for key, p in zip("pq", row[3:], strict=True) if not math.isnan(p)},
+                "measure": shown_column(column),
+                "baseline": called[baseline],
+                "run": called[name],
+                "group": groups[group],
+                **{key: round(value, 4) for key, value in zip(("difference", "low", "high"), row, strict=False)},
+                **{key: float(f"{p:.2g}") for key, p in zip(("p", "p Holm"), row[3:], strict=True) if not math.isnan(p)},
             }
             for measure, mode, baseline, name, group, *row in numbers
             # the other direction is the same with the other sign
             if (measure, mode) == column and not (name in baselines and baseline in shown and baseline > name)
         ]
         # the line of the baseline itself says so, in the first panel
-        rows += [{"b": names.index(name), "r": names.index(name), "g": 0} for name in baselines if name in shown]
-        lines.append(_row(model, rows, [called[name] for name in names], len(shown), column))
+        first_group = next(iter(groups.values()))
+        rows += [{"baseline": called[name], "run": called[name], "group": first_group} for name in baselines if name in shown]
+        lines.append(_row(model, rows, list(shown.values()), column))
     first = called[model.baseline] if model.baseline in baselines else called[baselines[0]]
     return alt.vconcat(*lines, spacing=18, usermeta=signals({BASELINE: first}))
 
 
-def _row(model: ReportModel, rows: list[dict], names: list[str], shown: int, column: tuple[str, str]) -> alt.FacetChart:
+def _row(model: ReportModel, rows: list[dict], names: list[str], column: tuple[str, str]) -> alt.FacetChart:
     import altair as alt
 
     def from_baseline(chart: alt.FacetChart) -> alt.FacetChart:
         """The rows of the chosen baseline, turned where it is the second of the two."""
-        turned = f"{written(names)}[datum.r] == {BASELINE} && datum.b != datum.r"
         return (
-            chart.transform_filter(f"{written(names)}[datum.b] == {BASELINE} || {written(names)}[datum.r] == {BASELINE}")
-            .transform_calculate(turned=turned)
-            .transform_filter(f"(datum.turned ? datum.b : datum.r) < {shown}")
+            chart.transform_filter(f"datum.baseline == {BASELINE} || datum.run == {BASELINE}")
+            .transform_calculate(_turned=f"datum.run == {BASELINE} && datum.baseline != datum.run")
             .transform_calculate(
-                run=f"{written(names)}[datum.turned ? datum.b : datum.r]",
-                difference="datum.turned && datum.d ? -datum.d : datum.d",
-                low="datum.turned ? -datum.h : datum.l",
-                high="datum.turned ? -datum.l : datum.h",
+                run="datum._turned ? datum.baseline : datum.run",
+                _difference="datum._turned ? 0 - datum.difference : datum.difference",
+                _low="datum._turned ? 0 - datum.high : datum.low",
+                _high="datum._turned ? 0 - datum.low : datum.high",
             )
+            .transform_filter(f"indexof({json.dumps(names)}, datum.run) >= 0")
         )
 
     arrow = "lower is better" if registry.measure(column[0]).direction == "lower" else "to the right is better"
     text = alt.ExprRef(f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE} + ' ({arrow})'")
-    return panel_row(model, _layers(model), rows, names[:shown], text, from_baseline)
+    return panel_row(model, _layers(model), rows, names, text, from_baseline)
 
 
 def _layers(model: ReportModel) -> list[alt.Chart]:
     """Intervals with caps, so that none vanishes, and dots on them."""
     import altair as alt
 
-    colour, chart = run_colour(model, legend=None), alt.Chart().transform_filter("isValid(datum.d)").encode(opacity=focused())
-    told = alt.when(f"datum.q < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))
+    chart = alt.Chart().transform_filter("isValid(datum.difference)").encode(opacity=focused())
+    colour = run_colour(model, legend=None)
+    told = alt.when(f"datum['p Holm'] < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))
     tips = [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS]
-    words = {"fontSize": 10, "fontStyle": "italic", "align": "left", "dx": 4, "color": GREY}
+    words = {"fontSize": 10, "fontStyle": "italic", "align": "left", "dx": 4}
     return [
-        chart.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q", title=None, axis=signed_axis()), x2="high:Q", color=colour),
-        *(chart.mark_tick(thickness=1.5, size=7).encode(x=f"{end}:Q", color=colour) for end in ("low", "high")),
+        chart.mark_rule(strokeWidth=1.5).encode(x=alt.X("_low:Q", title=None, axis=signed_axis()), x2="_high:Q", color=colour),
+        *(chart.mark_tick(thickness=1.5, size=7).encode(x=f"{end}:Q", color=colour) for end in ("_low", "_high")),
         chart.mark_point(size=48, strokeWidth=1.6).encode(
-            x="difference:Q",
+            x="_difference:Q",
             shape=run_shape(model, legend=None),
             stroke=colour,
             fill=colour,
             fillOpacity=told,
             tooltip=["run:N", "group:N", *tips],
         ),
-        alt.Chart().transform_filter("!isValid(datum.d)").mark_text(**words).encode(x=alt.datum(0), text=alt.value("baseline")),
+        alt.Chart()
+        .transform_filter("!isValid(datum.difference)")
+        .mark_text(**words)
+        .encode(x=alt.datum(0), text=alt.value("baseline")),
     ]
 
 
 TIPS = (
-    ("difference", "difference", "+.3f"),
-    ("low", "95 % from", "+.3f"),
-    ("high", "to", "+.3f"),
+    ("_difference", "difference", "+.3f"),
+    ("_low", "95 % from", "+.3f"),
+    ("_high", "to", "+.3f"),
     ("p", "p", ".2g"),
-    ("q", "p, Holm", ".2g"),
+    ("p Holm", "p, Holm", ".2g"),
 )
 
 DIFFERENCES = Plot(

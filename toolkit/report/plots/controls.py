@@ -11,7 +11,7 @@ from toolkit.evaluate.references import BLIND
 from toolkit.provenance import part
 from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.plots.columns import Column, following, keys, relevance, shown_column
-from toolkit.report.plots.group_panels import MOST, groups_shown, panel_row, runs_shown
+from toolkit.report.plots.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown
 from toolkit.report.plots.intervals import interval
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY
@@ -107,18 +107,18 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A row a number, a panel a group, a run's mark with a line from its control."""
     import altair as alt
 
-    shown, groups = _runs(model), groups_shown(model)
-    of_run, numbers, lines = list(shown), drawn(model).rows, []
+    shown, groups, numbers, lines = _runs(model), named_groups(model), drawn(model).rows, []
     for column in columns(model):
         rows = [
             {
-                "r": of_run.index(name),
-                "g": groups.index(group),
-                "v": round(value, 4),
-                "kind": kind,
-                "c": round(other, 4),
-                **({} if low == "" else {"l": round(low, 4), "h": round(high, 4)}),
-                "between": "-" if low == "" else f"{low:.3f} and {high:.3f}",
+                "measure": shown_column(column),
+                "run": shown[name],
+                "group": groups[group],
+                "value": round(value, 4),
+                "control": kind,
+                "control value": round(other, 4),
+                **({} if low == "" else {"low": round(low, 4), "high": round(high, 4)}),
+                "_between": "-" if low == "" else f"{low:.3f} and {high:.3f}",
             }
             for *of_column, name, group, value, kind, other, low, high in numbers
             if tuple(of_column) == column
@@ -131,23 +131,26 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
     import altair as alt
 
     colour, chart = run_colour(model, legend=None), alt.Chart().encode(opacity=focused())
-    across = alt.X("v:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
+    across = alt.X("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
     tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in TIPS.items()]
-    between = alt.Tooltip("between:N", title="95 % of the control's means lie between")
+    between = alt.Tooltip("_between:N", title="95 % of the control's means lie between")
     return [
         alt.Chart()
-        .transform_filter("isValid(datum.l)")
+        .transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=9, color=GREY, opacity=0.3)
-        .encode(x="l:Q", x2="h:Q"),
-        chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="c:Q", color=colour),
-        alt.Chart().mark_tick(thickness=2, size=11, color=GREY).encode(x="c:Q"),
+        .encode(x="low:Q", x2="high:Q"),
+        chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="control value:Q", color=colour),
+        alt.Chart().mark_tick(thickness=2, size=11, color=GREY).encode(x="control value:Q"),
         chart.mark_point(filled=True, size=48).encode(
-            x="v:Q", color=colour, shape=run_shape(model, legend=None), tooltip=["run:N", "group:N", "kind:N", *tips, between]
+            x="value:Q",
+            color=colour,
+            shape=run_shape(model, legend=None),
+            tooltip=["run:N", "group:N", "control:N", *tips, between],
         ),
     ]
 
 
-TIPS = {"v": "value", "c": "control"}
+TIPS = {"value": "value", "control value": "its value"}
 
 CONTROLS = Plot(
     "controls",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from toolkit.report.leading import leading
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.columns import best_runs, own_groups
 from toolkit.report.plots.style import GREY, labels
-from toolkit.report.plots.theme import run_names
+from toolkit.report.plots.theme import run_names, run_rows
 
 if TYPE_CHECKING:
     import altair as alt
@@ -43,32 +42,32 @@ def panel_row(
     """Panels side by side, on one scale.
 
     layers  without data, with a channel `x`; the vertical axis, which has the runs, is added, and a line at 0
-    rows    with a field `g`, the number of the group in `groups_shown`, and `r`, the number of the run in `names`
+    rows    with the fields `run` and `group`, as `named_groups` has it
+    names   of the runs, from top to bottom
     title   of the row: text, or an expression of signals
-    prepare what gives the rows their field `run`, where not `r` alone does
+    prepare what the rows go through first
     """
     import altair as alt
 
-    groups = groups_shown(model)
-    named = labels(groups)
-    down = alt.Y("run:N", title=None, sort=list(names), scale=alt.Scale(domain=list(names)), axis=alt.Axis(grid=False))
+    groups = list(named_groups(model).values())
+    down = run_rows(model, names)
     width = min(max(NARROW, WIDTH // len(groups)), WIDE)
     zero = alt.Chart().mark_rule(color=GREY, strokeWidth=1).encode(x=alt.datum(0))
-    layered = alt.layer(zero, *(layer.encode(y=down) for layer in layers), width=width, height=alt.Step(STEP))
-    chart = layered.facet(
+    header = alt.Header(labelPadding=2) if len(groups) > 1 else alt.Header(labels=False)
+    chart = alt.layer(zero, *(layer.encode(y=down) for layer in layers), width=width, height=alt.Step(STEP)).facet(
         data=alt.Data(values=list(rows)),
-        column=alt.Column(
-            "group:N",
-            title=None,
-            sort=[named[group] for group in groups],
-            header=alt.Header(labelFontSize=11, labelPadding=4) if len(groups) > 1 else None,
-        ),
+        facet=alt.Facet("group:N", title=None, sort=groups, header=header),
+        columns=len(groups),  # a page puts fewer side by side where it is narrow
         spacing=12,
         bounds="flush",
-        title=alt.Title(title, fontSize=12, anchor="start", offset=8, frame="bounds"),
+        title=alt.Title(title, fontSize=12, fontWeight="bold", offset=8, frame="bounds"),
     )
-    chart = chart.transform_calculate(group=f"{written([named[group] for group in groups])}[datum.g]")
-    return prepare(chart) if prepare else chart.transform_calculate(run=f"{written(names)}[datum.r]")
+    return prepare(chart) if prepare else chart
+
+
+def named_groups(model: ReportModel) -> dict[str, str]:
+    """Group -> what the figure calls it, in the order of the panels."""
+    return labels(groups_shown(model))
 
 
 def signed_axis(**options: Any) -> alt.Axis:
@@ -76,8 +75,3 @@ def signed_axis(**options: Any) -> alt.Axis:
     import altair as alt
 
     return alt.Axis(tickCount=4, labelExpr="datum.value ? format(datum.value, '+.2~f') : '0'", **options)
-
-
-def written(words: Sequence[str]) -> str:
-    """A list of texts in an expression of Vega."""
-    return json.dumps(list(words))

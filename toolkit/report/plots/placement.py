@@ -12,6 +12,7 @@ from toolkit.report.plots.theme import FADED, FOCUS
 LINE = 13  # pixels from one label of 11 px to the next
 WIDTH = 6.5  # of a character of 11 px, on average
 FAR = 60  # square pixels that a label rather covers than to stand a step away from its point
+OUT = 60  # pixels
 PALE = 0.3
 AROUND = ((8, 0, "left"), (-8, 0, "right"), (0, -13, "center"), (0, 13, "center"))
 DIAGONAL = ((7, -11, "left"), (7, 11, "left"), (-7, -11, "right"), (-7, 11, "right"))
@@ -68,7 +69,7 @@ def beside_points(
     """A label for each point, where it covers the least of points, of labels before it, and of what lies outside.
 
     points  pixels from left and top, in the order in which they choose
-    size    of the panel; a label may stand out of it to the right
+    size    of the panel; a label may stand a little out of it to the right
     others  boxes (left, top, right, bottom) that are not to be covered either
     """
     taken = [_Box(x - 5, y - 5, x + 5, y + 5) for x, y in points] + [_Box(*box) for box in others]
@@ -79,7 +80,7 @@ def beside_points(
         costs = []
         for far, choice in choices:
             box = _box(point, choice, name)
-            outside = max(-box.left, 0) + max(-box.top, 0) + max(box.bottom - size[1], 0)
+            outside = max(-box.left, 0) + max(-box.top, 0) + max(box.bottom - size[1], 0) + max(box.right - size[0] - OUT, 0)
             costs.append(sum(map(box.overlap, hindered)) + 20 * outside + FAR * (far - 1))
         best = min(range(len(choices)), key=lambda place: (costs[place], place))
         placed.append(choices[best][1])
@@ -95,12 +96,12 @@ def _box(point: tuple[float, float], label: Beside, name: str) -> _Box:
 
 
 def label_opacity() -> Any:
-    """Of a label with the fields `run` and `shown`: there where its run is chosen, or it is shown and none is."""
+    """Of a label with the fields `run` and `_shown`: there where its run is chosen, or it is shown and none is."""
     import altair as alt
 
     chosen, nothing = f"indexof({FOCUS}, datum.run) >= 0", f"length({FOCUS}) == 0"
-    visible = alt.when(f"{chosen} || ({nothing} && datum.shown)").then(alt.value(1))
-    return visible.when("datum.shown").then(alt.value(FADED)).otherwise(alt.value(0))
+    visible = alt.when(f"{chosen} || ({nothing} && datum._shown)").then(alt.value(1))
+    return visible.when("datum._shown").then(alt.value(FADED)).otherwise(alt.value(0))
 
 
 def line_opacity() -> Any:
@@ -108,5 +109,5 @@ def line_opacity() -> Any:
     import altair as alt
 
     chosen, nothing = f"indexof({FOCUS}, datum.run) >= 0", f"length({FOCUS}) == 0"
-    visible = alt.when(f"{chosen} || ({nothing} && datum.shown)").then(alt.value(1))
+    visible = alt.when(f"{chosen} || ({nothing} && datum._shown)").then(alt.value(1))
     return visible.when(f"{nothing}").then(alt.value(PALE)).otherwise(alt.value(FADED))

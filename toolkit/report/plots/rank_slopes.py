@@ -133,52 +133,51 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         lines = [
             {
                 "run": shown[name],
-                "place": modes.index(mode),
+                "_place": modes.index(mode),
+                "kind": kind,
                 "mode": mode,
                 "rank": round(rank, 3),
                 "missing": f"{missing:,} of {documents:,}",
-                "share": round(missing / documents, 3),
-                "shown": name in labelled,
+                "_share": round(missing / documents, 3),
+                "_shown": name in labelled,
             }
             for name, _, of_kind, mode, rank, documents, missing in rows
             if of_kind == kind
         ]
-        panels.append(_panel(alt, model, f"{kind}: {WANTED[kind, len(modes) > 2]}", lines, ends, first=not panels))
+        panels.append(_panel(alt, model, f"{kind}: {WANTED[kind, len(modes) > 2]}", lines, ends))
     return alt.hconcat(*panels, spacing=20)
 
 
-def _panel(
-    alt: Any, model: ReportModel, title: str, lines: list[dict], ends: tuple[float, float], *, first: bool
-) -> alt.LayerChart:
-    last = [row for row in lines if row["place"] == len(mode_names(model)) - 1]
-    labels = [*_spread_labels([row for row in last if row["shown"]], ends)]
-    labels += [{**row, "at": row["rank"]} for row in last if not row["shown"]]  # shown when its run is chosen
+def _panel(alt: Any, model: ReportModel, title: str, lines: list[dict], ends: tuple[float, float]) -> alt.LayerChart:
+    last = [row for row in lines if row["_place"] == len(mode_names(model)) - 1]
+    labels = [*_spread_labels([row for row in last if row["_shown"]], ends)]
+    labels += [{**row, "_at": row["rank"]} for row in last if not row["_shown"]]  # shown when its run is chosen
     colour = run_colour(model, legend=None)
-    axes = {"x": _modes_axis(alt, model), "y": _rank_axis(alt, ends, AXIS, plain=not first)}
+    axes = {"x": _modes_axis(alt, model), "y": _rank_axis(alt, ends, AXIS)}
     base = alt.Chart(alt.Data(values=lines)).encode(**axes, opacity=line_opacity())
-    beside = alt.Chart(alt.Data(values=labels)).encode(x="place:Q", color=colour, opacity=label_opacity())
+    beside = alt.Chart(alt.Data(values=labels)).encode(x="_place:Q", opacity=label_opacity())
     return alt.layer(
         base.mark_line(strokeWidth=2).encode(detail="run:N", color=colour),
         base.mark_point(size=55, strokeWidth=1.8).encode(
             stroke=run_colour(model, legend=None),
             fill=run_colour(model, legend=None),
             shape=run_shape(model, legend=None),
-            fillOpacity=alt.when(f"datum.share >= {MANY_MISSING}").then(alt.value(0)).otherwise(alt.value(1)),
+            fillOpacity=alt.when(f"datum._share >= {MANY_MISSING}").then(alt.value(0)).otherwise(alt.value(1)),
             tooltip=["run:N", "mode:N", alt.Tooltip("rank:Q", title="mean rank", format=".2f"), "missing:N"],
         ),
-        beside.mark_rule(xOffset=6, x2Offset=16, strokeWidth=0.8).encode(x2="place:Q", y="rank:Q", y2="at:Q"),
-        beside.mark_text(align="left", dx=18, fontSize=11).encode(y="at:Q", text="run:N"),
+        beside.mark_rule(xOffset=6, x2Offset=16, strokeWidth=0.8).encode(x2="_place:Q", y="rank:Q", y2="_at:Q", color=colour),
+        beside.mark_text(align="left", dx=18, fontSize=11).encode(y="_at:Q", text="run:N"),
         width=WIDTH,
         height=HEIGHT,
-        title=alt.Title(title, fontSize=12, anchor="start"),
+        title=alt.Title(title, fontSize=12, fontWeight="bold", anchor="start"),
     )
 
 
 def _spread_labels(rows: list[dict], ends: tuple[float, float]) -> Iterator[dict]:
-    """Rows with the rank `at` which their label stands."""
+    """Rows with the rank `_at` which their label stands."""
     scale = HEIGHT / np.log(ends[1] / ends[0])
     for row, pixel in zip(rows, spread([scale * np.log(row["rank"] / ends[0]) for row in rows], HEIGHT), strict=True):
-        yield {**row, "at": round(float(ends[0] * np.exp(pixel / scale)), 3)}
+        yield {**row, "_at": round(float(ends[0] * np.exp(pixel / scale)), 3)}
 
 
 def _modes_axis(alt: Any, model: ReportModel) -> alt.X:
@@ -186,15 +185,15 @@ def _modes_axis(alt: Any, model: ReportModel) -> alt.X:
     modes = mode_names(model)
     names, places = [[mode, model.judgments.modes[mode]] for mode in modes], list(range(len(modes)))
     axis = alt.Axis(values=places, labelExpr=f"{json.dumps(names)}[datum.value]", labelFlush=False)
-    return alt.X("place:Q", title=None, scale=alt.Scale(domain=[0, places[-1]], nice=False), axis=axis)
+    return alt.X("_place:Q", title=None, scale=alt.Scale(domain=[0, places[-1]], nice=False), axis=axis)
 
 
-def _rank_axis(alt: Any, ends: tuple[float, float], title: str, *, plain: bool) -> alt.Y:
-    """Ranks, the first on top; plain  beside another panel of the same axis."""
+def _rank_axis(alt: Any, ends: tuple[float, float], title: str) -> alt.Y:
+    """Ranks, the first on top."""
     scale = alt.Scale(type="log", domain=[ends[1], ends[0]], nice=False)
     values = [tick for tick in TICKS if ends[0] <= tick <= ends[1]]
-    axis = alt.Axis(values=values, format="d", labelOverlap=True, labels=not plain, ticks=not plain)
-    return alt.Y("rank:Q", title=None if plain else title, scale=scale, axis=axis)
+    axis = alt.Axis(values=values, format="d", labelOverlap=True)
+    return alt.Y("rank:Q", title=title, scale=scale, axis=axis)
 
 
 RANK_SLOPES = Plot(
@@ -238,29 +237,30 @@ def draw_by_query(model: ReportModel) -> alt.TopLevelMixin:
     panels = []
     for kind in dict.fromkeys(kind for kind, _ in by_panel):
         for name in names:
-            axis = _rank_axis(alt, (1, deepest * 1.1), f"{kind}: rank", plain=name != names[0])
+            axis = _rank_axis(alt, (1, deepest * 1.1), "mean rank")
             panels.append(_queries_panel(alt, model, shown[name], kind, by_panel[kind, name], axis))
-    return alt.concat(*panels, columns=len(names), spacing=14, bounds="flush")
+    return alt.concat(*panels, columns=len(names), spacing=16)
 
 
 def _queries_panel(alt: Any, model: ReportModel, run: str, kind: str, rows: list[tuple], axis: alt.Y) -> alt.LayerChart:
     by_change = sorted(rows, key=lambda row: (row[5] / row[4], row[3]))
     wanted = [row[5] < row[4] if kind == GOLD else row[5] > row[4] for row in by_change]
     step = -(-len(by_change) // LINES)
-    places = [str(place) for place in range(len(mode_names(model)))]
+    modes = mode_names(model)
+    ranks = [{f"rank in {mode}": round(rank, 2) for mode, rank in zip(modes, row[4:], strict=True)} for row in by_change]
     lines = [
-        {"query": row[3], "wanted": good, **{place: round(rank, 2) for place, rank in zip(places, row[4:], strict=True)}}
-        for row, good in zip(by_change[::step], wanted[::step], strict=True)
+        {"run": run, "kind": kind, "query": row[3], "wanted": good, **of_modes}
+        for row, good, of_modes in zip(by_change[::step], wanted[::step], ranks[::step], strict=True)
     ]
-    said = {"run": run, "measure": shown_column(following(model))}
     base = (
         alt.Chart(alt.Data(values=lines))
-        .transform_fold(places, as_=["place", "rank"])
         .transform_calculate(
-            place="toNumber(datum.place)",
-            mode=f"{json.dumps(mode_names(model))}[datum.place]",
-            **{name: json.dumps(text) for name, text in said.items()},
+            mode=json.dumps(modes),
+            _place=json.dumps(list(range(len(modes)))),
+            rank=f"[{', '.join(f'datum[{json.dumps(name)}]' for name in ranks[0])}]",
+            measure=json.dumps(shown_column(following(model))),
         )
+        .transform_flatten(["mode", "_place", "rank"])
         .encode(
             x=_modes_axis(alt, model),
             y=axis,
@@ -269,8 +269,10 @@ def _queries_panel(alt: Any, model: ReportModel, run: str, kind: str, rows: list
             tooltip=["run:N", "query:N", "mode:N", alt.Tooltip("rank:Q", title="mean rank", format=".2f")],
         )
     )
-    text = f"{sum(wanted)} of {len(rows)} {'rise' if kind == GOLD else 'fall'}"
-    title = alt.Title(run, subtitle=text, fontSize=12, anchor="start", frame="group", offset=8, limit=SMALL + 10)
+    text = f"{kind}: {sum(wanted)} of {len(rows)} {'rise' if kind == GOLD else 'fall'}"
+    title = alt.Title(
+        run, subtitle=text, fontSize=12, fontWeight="bold", anchor="start", frame="group", offset=8, limit=SMALL + 10
+    )
     return alt.layer(
         base.mark_line(strokeWidth=1.2, opacity=0.55),
         base.mark_point(size=18, filled=True, opacity=0.7),

@@ -9,7 +9,7 @@ from toolkit.report.model import ReportModel
 from toolkit.report.plots.columns import Column, argued, over, shown_column
 from toolkit.report.plots.group_panels import MOST, STEP, runs_shown
 from toolkit.report.plots.plot import Drawn, Plot
-from toolkit.report.plots.theme import focused, run_colour, run_shape
+from toolkit.report.plots.theme import NAMES_ONCE, focused, run_colour, run_rows, run_shape
 from toolkit.report.rank_table import ranked
 
 if TYPE_CHECKING:
@@ -54,17 +54,19 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     ticks = sorted({1, *range(0, len(model.runs) + 1, max(1, len(model.runs) // 6)), len(model.runs)} - {0})
     for column in columns(model):
         data = [
-            {"run": shown[name], "rank": rank, "low": low, "high": high, "score": round(score, 4), "won": round(won, 3)}
+            {
+                "measure": shown_column(column),
+                "run": shown[name],
+                "rank": rank,
+                "low": low,
+                "high": high,
+                "score": round(score, 4),
+                "won": round(won, 3),
+            }
             for *of_column, name, rank, low, high, score, won in rows
             if tuple(of_column) == column and name in shown
         ]
-        plain = bool(panels)
-        down = alt.Y(
-            "run:N",
-            title=None,
-            scale=alt.Scale(domain=names),
-            axis=alt.Axis(grid=False, labels=not plain, ticks=not plain, domain=not plain),
-        )
+        down = run_rows(model, names)
         scale = alt.Scale(domain=[0.5, len(model.runs) + 0.5], nice=False)
         across = alt.X("low:Q", title="rank", scale=scale, axis=alt.Axis(values=ticks, format="d", grid=True))
         chart = alt.Chart(alt.Data(values=data)).encode(y=down, opacity=focused())
@@ -83,10 +85,10 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
                 ),
                 width=min(240, WIDTH // len(columns(model))),
                 height=alt.Step(STEP),
-                title=alt.Title(shown_column(column), fontSize=12, anchor="start", frame="group"),
+                title=alt.Title(shown_column(column), fontSize=12, fontWeight="bold", anchor="start", frame="group"),
             )
         )
-    return alt.hconcat(*panels, spacing=14)
+    return alt.concat(*panels, columns=len(panels), spacing=14, usermeta=NAMES_ONCE)
 
 
 TIPS = (

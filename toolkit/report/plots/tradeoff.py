@@ -15,14 +15,17 @@ from toolkit.report.plots.columns import Column, best_runs, following, relevance
 from toolkit.report.plots.placement import WIDTH, beside_points, label_opacity, line_opacity
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY, axis_name
-from toolkit.report.plots.theme import run_colour, run_names, run_shape
+from toolkit.report.plots.theme import run_colour, run_labels, run_shape
 
 if TYPE_CHECKING:
     import altair as alt
 
 TITLE = "Relevance against instruction following"
 LABELLED = 12  # runs with a label that shows at once
-SIZE = (600, 360)  # pixels
+# pixels of the panel, for which labels have places; the second where a page or a paper has no room for the first
+LAYOUTS = {"wide": (600, 360), "narrow": (270, 360)}
+NARROW = 430
+FIELDS = ("following", "relevance", "relevance in base mode", BLIND, "random, low", "random, high")
 MARGIN = 0.06  # of the values' range, on each side
 BOUNDS = tuple(f"{RANDOM} {bound}%" for bound in INTERVAL)
 
@@ -64,34 +67,34 @@ def drawn(model: ReportModel) -> Drawn:
     """Both numbers of each run, its relevance without instruction, its references, and whether no run is better in both."""
     rows = list(_values(model))
     best = front([row[:3] for row in rows])
-    named = ("run", "following", "relevance", "relevance in base mode", BLIND, "random, low", "random, high", "front")
     blank = [tuple("" if value is None else value for value in row) for row in rows]
-    return Drawn(named, tuple((*row, "yes" if row[0] in best else "no") for row in blank))
+    return Drawn(("run", *FIELDS, "front"), tuple((*row, "yes" if row[0] in best else "no") for row in blank))
 
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A point a run with its name, on the interval that random orders of its own lists score."""
 
-    shown = dict(zip((facts.name for facts in model.runs), run_names(model), strict=True))
+    called = run_labels(model)
     labelled = {facts.name for facts in best_runs(model, following(model), LABELLED)}
     found = sorted(_values(model), key=lambda row: (row[0] not in labelled, -row[1]))
-    xs = [value for row in found for value in (row[1], *row[4:]) if value is not None]
-    ys = [value for row in found for value in row[2:4] if value is not None]
-    ends = [_ends(xs), _ends(ys)]
-    keys = ("x", "y", "base", "blind", "low", "high")
+    ends = [
+        _ends([value for row in found for value in (row[1], *row[4:]) if value is not None]),
+        _ends([value for row in found for value in row[2:4] if value is not None]),
+    ]
     rows = [
         {
-            "run": shown[row[0]],
-            **{key: round(value, 4) for key, value in zip(keys, row[1:], strict=True) if value is not None},
-            "shown": row[0] in labelled,
+            "run": called[row[0]],
+            **{key: round(value, 4) for key, value in zip(FIELDS, row[1:], strict=True) if value is not None},
+            "_shown": row[0] in labelled,
         }
         for row in found
     ]
     blind = sorted({row["blind"] for row in rows if "blind" in row})
     marks = _said(rows, blind[0] if len(blind) == 1 else None, ends)
-    best = [shown[name] for name in front([row[:3] for row in found])]
-    steps = [{key: row[key] for key in ("x", "y")} for name in best for row in rows if row["run"] == name]
-    _place(rows, marks, steps, ends)
+    best = [called[name] for name in front([row[:3] for row in found])]
+    steps = [{f"_{key}": row[key] for key in FIELDS[:2]} for name in best for row in rows if row["run"] == name]
+    for name, size in LAYOUTS.items():
+        _place(name, size, rows, marks, steps, ends)
     return _layers(model, rows, marks, steps, ends)
 
 
@@ -101,42 +104,50 @@ def _ends(values: Sequence[float]) -> list[float]:
     return [round(low - margin, 3), round(high + margin, 3)]
 
 
-def _pixels(x: float, y: float, ends: Sequence[Sequence[float]]) -> tuple[float, float]:
-    (left, right), (bottom, top) = ends
-    return SIZE[0] * (x - left) / (right - left), SIZE[1] * (top - y) / (top - bottom)
-
-
 def _said(rows: Sequence[Mapping[str, Any]], blind: float | None, ends: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
     """What stands beside the reference lines."""
-    marks = [{"x": blind, "y": ends[1][1], "text": "blind: ignores instructions", "line": True}] if blind is not None else []
-    if bands := [row for row in rows if "low" in row]:
-        lowest = min(bands, key=lambda row: row["y"])
-        marks.append({"x": lowest["low"], "y": lowest["y"], "text": "random orders of the same lists", "line": False})
+    marks = (
+        [{"_x": blind, "_y": ends[1][1], "_text": "blind: ignores instructions", "_line": True}] if blind is not None else []
+    )
+    if bands := [row for row in rows if "random, low" in row]:
+        lowest = min(bands, key=lambda row: row["relevance"])
+        text = "random orders of the same lists"
+        marks.append({"_x": lowest["random, low"], "_y": lowest["relevance"], "_text": text, "_line": False})
     return marks
 
 
 def _place(
-    rows: list[dict[str, Any]], marks: Sequence[Mapping], steps: Sequence[Mapping], ends: Sequence[Sequence[float]]
+    layout: str,
+    size: tuple[float, float],
+    rows: list[dict[str, Any]],
+    marks: Sequence[Mapping],
+    steps: Sequence[Mapping],
+    ends: Sequence[Sequence[float]],
 ) -> None:
-    """A place for the label of each row, in the units of the axes."""
-    scale = [(high - low) / size for (low, high), size in zip(ends, SIZE, strict=True)]
+    """A place for the label of each row in a layout, in the units of the axes."""
+    (left, right), (bottom, top) = ends
+    scale = (right - left) / size[0], (top - bottom) / size[1]
+
+    def pixels(x: float, y: float) -> tuple[float, float]:
+        return (x - left) / scale[0], (top - y) / scale[1]
+
     others = []
     for mark in marks:
-        x, y = _pixels(mark["x"], mark["y"], ends)
-        wide = WIDTH * len(mark["text"])
-        others += [(x - 2, 0, x + 2, SIZE[1]), (x, 0, x + wide, 14)] if mark["line"] else [(x, y + 4, x + wide, y + 20)]
+        x, y = pixels(mark["_x"], mark["_y"])
+        wide = WIDTH * len(mark["_text"])
+        others += [(x - 2, 0, x + 2, size[1]), (x, 0, x + wide, 14)] if mark["_line"] else [(x, y + 4, x + wide, y + 20)]
     for row in rows:  # the tails that show what instructions cost
-        x, y = _pixels(row["x"], row["y"], ends)
-        other = _pixels(row["x"], row["base"], ends)[1] if "base" in row else y
+        x, y = pixels(row["following"], row["relevance"])
+        _, other = pixels(row["following"], row.get("relevance in base mode", row["relevance"]))
         others.append((x - 3, min(y, other), x + 3, max(y, other)))
-    corners = [_pixels(step["x"], step["y"], ends) for step in steps]
-    for (left, top), (right, bottom) in itertools.pairwise(corners):
-        others += [(left - 2, top, left + 2, bottom), (left, bottom - 2, right, bottom + 2)]
-    points = [_pixels(row["x"], row["y"], ends) for row in rows]
-    for row, label in zip(rows, beside_points(points, [row["run"] for row in rows], SIZE, others), strict=True):
-        row["label x"] = round(row["x"] + label.dx * scale[0], 4)
-        row["label y"] = round(row["y"] - label.dy * scale[1], 4)
-        row["align"] = label.align
+    corners = [pixels(step["_following"], step["_relevance"]) for step in steps]
+    for (x, y), (next_x, next_y) in itertools.pairwise(corners):
+        others += [(x - 2, y, x + 2, next_y), (x, next_y - 2, next_x, next_y + 2)]
+    points = [pixels(row["following"], row["relevance"]) for row in rows]
+    for row, label in zip(rows, beside_points(points, [row["run"] for row in rows], size, others), strict=True):
+        row[f"_{layout} x"] = round(row["following"] + label.dx * scale[0], 4)
+        row[f"_{layout} y"] = round(row["relevance"] - label.dy * scale[1], 4)
+        row[f"_{layout}"] = label.align
 
 
 def _layers(
@@ -144,54 +155,49 @@ def _layers(
 ) -> alt.LayerChart:
     import altair as alt
 
-    across, down = following(model), relevance(model)
-    x = alt.X(
-        "x:Q", title=f"{axis_name(*across)} \u2192", scale=alt.Scale(domain=ends[0], nice=False), axis=alt.Axis(tickCount=8)
-    )
-    y = alt.Y(
-        "y:Q", title=f"{axis_name(*down)} \u2192", scale=alt.Scale(domain=ends[1], nice=False), axis=alt.Axis(tickCount=6)
-    )
+    scales = [alt.Scale(domain=end, nice=False) for end in ends]
+    x = alt.X("following:Q", title=f"{axis_name(*following(model))} \u2192", scale=scales[0], axis=alt.Axis(tickCount=8))
+    y = alt.Y("relevance:Q", title=f"{axis_name(*relevance(model))} \u2192", scale=scales[1], axis=alt.Axis(tickCount=6))
     colour, look = run_colour(model, legend=None), run_shape(model, legend=None)
     points = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, opacity=line_opacity())
-    labels = alt.Chart(alt.Data(values=rows)).encode(
-        x="label x:Q", y="label y:Q", text="run:N", color=colour, opacity=label_opacity()
-    )
-    said = alt.Chart(alt.Data(values=marks)).encode(x="x:Q")
-    words = {"align": "left", "fontSize": 11, "color": GREY, "fontStyle": "italic"}
+    base, said = "relevance in base mode:Q", alt.Chart(alt.Data(values=marks)).encode(x="_x:Q")
+    words = {"align": "left", "fontSize": 11, "fontStyle": "italic"}
     return alt.layer(
-        points.mark_rule(strokeWidth=7, color=GREY).encode(x="low:Q", x2="high:Q", opacity=alt.value(0.22)),
-        said.transform_filter("datum.line").mark_rule(strokeDash=[2, 2], color=GREY),
-        said.transform_filter("datum.line").mark_text(dx=5, dy=7, **words).encode(y="y:Q", text="text:N"),
-        said.transform_filter("!datum.line").mark_text(dx=2, dy=12, **words).encode(y="y:Q", text="text:N"),
+        points.mark_rule(strokeWidth=7, color=GREY).encode(x="random, low:Q", x2="random, high:Q", opacity=alt.value(0.22)),
+        said.transform_filter("datum._line").mark_rule(strokeDash=[2, 2], color=GREY),
+        said.transform_filter("datum._line").mark_text(dx=5, dy=7, **words).encode(y="_y:Q", text="_text:N"),
+        said.transform_filter("!datum._line").mark_text(dx=2, dy=12, **words).encode(y="_y:Q", text="_text:N"),
         alt.Chart(alt.Data(values=steps))
         .mark_line(interpolate="step-before", strokeDash=[6, 3], strokeWidth=1, color=GREY)
-        .encode(x="x:Q", y="y:Q"),
-        points.mark_rule(strokeWidth=1.2).encode(y="base:Q", y2="y:Q", color=colour),
-        points.mark_tick(thickness=1.6, size=9, orient="horizontal").encode(y="base:Q", color=colour),
+        .encode(x="_following:Q", y="_relevance:Q"),
+        points.mark_rule(strokeWidth=1.2).encode(y=base, y2="relevance:Q", color=colour),
+        points.mark_tick(thickness=1.6, size=9, orient="horizontal").encode(y=base, color=colour),
         points.mark_point(filled=True, size=85).encode(color=colour, shape=look, tooltip=_tooltip(model, rows)),
-        *(
-            labels.transform_filter(f"datum.align == '{align}'").mark_text(align=align, fontSize=11)
-            for align in dict.fromkeys(row["align"] for row in rows)
-        ),
-        width=SIZE[0],
-        height=SIZE[1],
+        *_labels(rows),
+        width=LAYOUTS["wide"][0],
+        height=LAYOUTS["wide"][1],
     )
+
+
+def _labels(rows: list[dict]) -> Iterator[alt.Chart]:
+    """The labels of each layout, one chart an alignment; there where the figure is as wide as the layout is for."""
+    import altair as alt
+
+    for layout, fits in (("wide", f"width >= {NARROW}"), ("narrow", f"width < {NARROW}")):
+        for align in sorted({row[f"_{layout}"] for row in rows}):
+            chart = alt.Chart(alt.Data(values=rows)).transform_filter(f"datum._{layout} == '{align}' && {fits}")
+            text = chart.mark_text(align=align, fontSize=11)
+            yield text.encode(x=f"_{layout} x:Q", y=f"_{layout} y:Q", text="run:N", opacity=label_opacity())
 
 
 def _tooltip(model: ReportModel, rows: Sequence[Mapping[str, Any]]) -> list:
     import altair as alt
 
     base = base_column(model)
-    named = {
-        "x": shown_column(following(model)),
-        "y": shown_column(relevance(model)),
-        "base": shown_column(base) if base else "",
-    }
-    named |= {"blind": "blind", "low": "random, 2.5 %", "high": "random, 97.5 %"}
-    return [
-        "run:N",
-        *(alt.Tooltip(f"{key}:Q", title=name, format=".3f") for key, name in named.items() if all(key in row for row in rows)),
-    ]
+    columns = (following(model), relevance(model), *([base] if base else []))
+    named = {name: name for name in FIELDS} | dict(zip(FIELDS, map(shown_column, columns), strict=False))
+    fields = [name for name in named if all(name in row for row in rows)]
+    return ["run:N", *(alt.Tooltip(f"{name}:Q", title=named[name], format=".3f") for name in fields)]
 
 
 TRADEOFF = Plot(

@@ -19,7 +19,7 @@ from toolkit.report.plots.columns import best_runs, shown_column
 from toolkit.report.plots.group_panels import signed_axis
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY
-from toolkit.report.plots.theme import run_colour, run_names, signals
+from toolkit.report.plots.theme import run_colour, run_labels, signals
 
 if TYPE_CHECKING:
     import altair as alt
@@ -101,18 +101,22 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     import altair as alt
 
     column = leading(model)
-    called = dict(zip((facts.name for facts in model.runs), run_names(model), strict=True))
+    called = run_labels(model)
     panels = [facts.name for facts in best_runs(model, column, MOST)]
     # the values of all baselines are there to be compared with
     names = list(dict.fromkeys([*panels, *differences(model).baselines]))
-    places = {name: str(place) for place, name in enumerate(names)}
     rows = [
-        {"query": each.query, **{places[name]: round(value, 5) for name, value in each.values.items() if name in places}}
+        {
+            "query": each.query,
+            "core query": each.core,
+            **{called[name]: round(each.values[name], 5) for name in names if name in each.values},
+        }
         for each in cores(model)
     ]
     first = model.baseline if model.baseline in names else names[0]
     text = f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE}"
-    return _differences(_panel(model, len(rows)), model, [called[name] for name in names], len(panels)).facet(
+    chart = _differences(_panel(model, len(rows)), model, [called[name] for name in panels])
+    return chart.facet(
         data=alt.Data(values=rows),
         facet=alt.Facet(
             "run:N",
@@ -122,7 +126,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         ),
         columns=ACROSS,
         spacing=12,
-        title=alt.Title(alt.ExprRef(text), fontSize=12, anchor="start", offset=10),
+        title=alt.Title(alt.ExprRef(text), fontSize=12, fontWeight="bold", anchor="start", offset=10),
         usermeta=signals({BASELINE: called[first]}),
     )
 
@@ -156,15 +160,16 @@ def _panel(model: ReportModel, bars: int) -> alt.LayerChart:
     return alt.layer(columns, zero, counted, width=WIDTH, height=HEIGHT)
 
 
-def _differences(chart: alt.LayerChart, model: ReportModel, names: list[str], panels: int) -> alt.LayerChart:
-    """The chart over a row a run and core query, made of a row a core query with each run's value at its place in `names`."""
+def _differences(chart: alt.LayerChart, model: ReportModel, names: list[str]) -> alt.LayerChart:
+    """The chart over a row a run and core query, made of a row a core query with a field a run."""
     import altair as alt
 
-    column, written = leading(model), json.dumps(names)
+    column = leading(model)
     sign, order = (">", "descending") if registry.measure(column[0]).direction != "lower" else ("<", "ascending")
+    values = ", ".join(f"datum[{json.dumps(name)}]" for name in names)
     return (
-        chart.transform_fold([str(place) for place in range(panels)], as_=["of", "value"])
-        .transform_calculate(run=f"{written}[datum.of]", base=f"datum[indexof({written}, {BASELINE})]")
+        chart.transform_calculate(run=json.dumps(names), value=f"[{values}]", base=f"datum[{BASELINE}]")
+        .transform_flatten(["run", "value"])
         .transform_filter(f"datum.run != {BASELINE} && isValid(datum.value) && isValid(datum.base)")
         .transform_calculate(difference="datum.value - datum.base", measure=json.dumps(shown_column(column)))
         .transform_calculate(
