@@ -4,7 +4,7 @@
 
 const figures = {views: new Map(), runs: new Set(), chosen: new Set(), baseline: null, listeners: []};
 const TRIES = 6, LEAST = 120, NAMES = 0.34;  // as fitting.py has them
-const OPTIONS = {ast: true, renderer: "svg", actions: false, logLevel: vega.Error, tooltip: {theme: "custom"}};
+const OPTIONS = {ast: true, renderer: "svg", actions: false, logLevel: 1, tooltip: {theme: "custom"}};  // errors alone are logged
 
 async function drawFigure(chart) {
   if (chart.dataset.state) return;
