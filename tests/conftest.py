@@ -68,6 +68,13 @@ def chrome():
         yield driver
 
 
+@pytest.fixture
+def ray_alone():
+    """One test with Ray at a time: two clusters are slow on two CPUs, and `ray stop` ends those of all."""
+    with FileLock(os.path.join(tempfile.gettempdir(), "tandem-tests-ray.lock")):
+        yield
+
+
 @pytest.fixture(scope="session")
 def all_remade(tmp_path_factory):
     """`all_remade()`: what `tandem regress run --all` did, once for all workers, and the TANDEM_HOME it had."""

@@ -63,6 +63,7 @@ def await_(what, seconds=120):
 
 @pytest.mark.process
 @pytest.mark.slow
+@pytest.mark.usefixtures("ray_alone")
 def test_two_workers_give_the_bytes_of_one_process_and_nobody_else_is_served(place):
     environment = {**os.environ, "OPENAI_API_KEY": SECRET}
     words = [sys.executable, "-m", "toolkit", *map(str, ENCODE), "--output", "two", "--engine", "ray", "--workers", "2"]
@@ -109,6 +110,7 @@ def test_two_workers_give_the_bytes_of_one_process_and_nobody_else_is_served(pla
 
 @pytest.mark.process
 @pytest.mark.slow
+@pytest.mark.usefixtures("ray_alone")
 def test_a_killed_worker_costs_its_unit_and_a_killed_command_is_resumed(place):
     words = [sys.executable, "-m", "toolkit", *map(str, ENCODE), "--output", "killed", "--engine", "ray", "--workers", "1"]
     running = subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -123,6 +125,7 @@ def test_a_killed_worker_costs_its_unit_and_a_killed_command_is_resumed(place):
 
 @pytest.mark.process
 @pytest.mark.slow
+@pytest.mark.usefixtures("ray_alone")
 def test_a_killed_command_is_resumed_with_other_workers_and_without(place):
     words = [sys.executable, "-m", "toolkit", *map(str, ENCODE), "--engine", "ray", "--workers"]
     for name in ("again", "alone"):

@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from toolkit import __version__, registry, store
@@ -108,6 +108,26 @@ def _pages() -> Finding:
     )
 
 
+def _ray() -> Finding:
+    """Ray, and the cluster of RAY_ADDRESS: one that answers whoever asks is bad."""
+    try:
+        ray = f"Ray {version('ray')}"
+    except PackageNotFoundError:
+        return Finding("ray", "absent", "not installed: no --engine ray", "pip install 'tandem-ir[ray]'")
+    address = os.environ.get("RAY_ADDRESS")
+    if not address:
+        return Finding("ray", "ok", f"{ray}, no cluster (RAY_ADDRESS)")
+    from toolkit.engine.ray_session import answers_anybody
+
+    answers = answers_anybody(address)
+    if answers is None:
+        return Finding("ray", "absent", f"{ray}, {address} is not reached", "is the address that of the head (HOST:6379)?")
+    if answers:
+        fix = "start the cluster with RAY_AUTH_MODE=token: whoever reaches its ports runs code on its nodes"
+        return Finding("ray", "bad", f"{ray}, {address} answers without a token", fix)
+    return Finding("ray", "ok", f"{ray}, {address} asks for a token")
+
+
 def _home() -> Finding:
     home = store.home()
     existing = next(folder for folder in (home, *home.parents) if folder.exists())
@@ -168,4 +188,4 @@ def _registry() -> Iterator[Finding]:
     yield from (Finding("registry", "bad", str(one), one.error.hint) for one in unread)
 
 
-CHECKS: tuple[Callable[[], Finding], ...] = (_python, _java, _torch, _faiss, _pages, _home, _disk, _network, _settings)
+CHECKS: tuple[Callable[[], Finding], ...] = (_python, _java, _torch, _faiss, _pages, _ray, _home, _disk, _network, _settings)

@@ -6,6 +6,7 @@ import atexit
 import os
 import secrets
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -130,3 +131,28 @@ def _token() -> Path:
 def _first(error: BaseException) -> str:
     """The first line of an error, for people."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
+
+
+STRANGER = """
+import sys
+from ray._raylet import GcsClient
+from ray.exceptions import AuthenticationError
+try:
+    GcsClient(address=sys.argv[1]).internal_kv_keys(b"", b"")
+except AuthenticationError:
+    sys.exit(3)
+"""
+
+
+def answers_anybody(address: str, seconds: float = 12.0) -> bool | None:
+    """Whether a cluster answers one who has no token; None where it is not reached.
+
+    Another process asks, as Ray has one mode a process.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH_")}
+    environment |= {**SETTINGS, "RAY_AUTH_MODE": "disabled"}
+    try:
+        done = subprocess.run([sys.executable, "-c", STRANGER, address], env=environment, capture_output=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    return {0: True, 3: False}.get(done.returncode)
