@@ -109,6 +109,11 @@ def report(
     missing: str = "worst",
     published: bool = False,
     claims: bool = False,
+    percent: bool = False,
+    decimals: int | None = None,
+    tables: Sequence[str] = (),
+    transpose: bool = False,
+    width: str | None = None,
     **how: Any,
 ) -> str:
     """One self-contained HTML page with tables, figures and the queries of runs; or its tables as text.
@@ -118,18 +123,27 @@ def report(
     output       a file to write it to as well
     index, docs  where the texts of documents are; the benchmarks' corpora where nothing is named
     published, claims  also what the benchmarks' papers print and claim
+    percent, decimals  how fractions are shown: times 100, with so many digits (default: 3, in per cent 1)
+    tables, transpose, width  of tables as text, as `tandem report` has them
     how          `qrels`, `measures`, `modes`, `depth`, `ids`, `unjudged`, `x`, `perspectives`, `stances`
 
     Raises ToolkitError.
     """
+    from toolkit.core.aligned_table import TableStyle
     from toolkit.core.files import open_output
     from toolkit.report.collect import collect
     from toolkit.report.make_report import report as made_of
     from toolkit.report.make_report import to_html, to_text
 
     names = list(map(str, benchmark)) if isinstance(benchmark, list | tuple) else [str(benchmark)]
-    made = made_of(collect(runs, names, missing=missing, **how), missing=missing, published=published, claims=claims)
-    text = to_html(made, index=index, docs=docs, missing=missing) if format == "html" else to_text(made, format)
+    style = TableStyle(percent=percent, decimals=decimals)
+    made = made_of(
+        collect(runs, names, missing=missing, **how), missing=missing, published=published, claims=claims, style=style
+    )
+    if format == "html":
+        text = to_html(made, index=index, docs=docs, missing=missing)
+    else:
+        text = to_text(made, format, tables=tables, transpose=transpose, width=width)
     if output is not None:
         with open_output(output) as file:
             file.write(text.encode())

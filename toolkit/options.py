@@ -41,11 +41,16 @@ def table_options(
     group.add_argument("--all", action="store_true", help="every column, also those that do not fit the terminal")
     group.add_argument("--sort", metavar="COLUMN", help="order rows by a column, best or largest first")
     if numbers:
-        group.add_argument("--percent", action="store_true", help="show fractions times 100 (not in json and csv)")
-        digits = "digits after the decimal point, not in json and csv (default: 4; 2 with --percent)"
-        group.add_argument("--decimals", type=int, choices=range(17), metavar="N", help=digits)
+        number_options(group, 4)
     if output:
         output_option(group)
+
+
+def number_options(group: argparse._ActionsContainer, decimals: int) -> None:
+    """`--percent`, `--decimals`. decimals: of what is no per cent, where nobody says."""
+    group.add_argument("--percent", action="store_true", help="show fractions times 100 (not in json and csv)")
+    digits = f"digits after the decimal point, not in json and csv (default: {decimals}; {decimals - 2} with --percent)"
+    group.add_argument("--decimals", type=int, choices=range(17), metavar="N", help=digits)
 
 
 def output_option(group: argparse._ActionsContainer) -> None:

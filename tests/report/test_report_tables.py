@@ -18,7 +18,7 @@ from toolkit.report import make_report as job
 from toolkit.report.collect import collect
 from toolkit.report.make_report import report, to_text
 from toolkit.report.run_facts import parse_size
-from toolkit.report.text_table import BEST, DAGGER, KINDS, OF_KIND, WORSE, Block, Cell, Head, Table, figure, score, styled
+from toolkit.report.text_table import BEST, KINDS, OF_KIND, WORSE, Block, Cell, Head, Table, figure, score, styled
 from toolkit.texts import TextSource
 
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
@@ -180,37 +180,6 @@ def test_a_run_that_fits_no_benchmark_or_two_is_refused():
         collect([run], ["instructir-mini", "berds-mini"])
 
 
-ONE = Table(
-    "x.all",
-    "x_1",
-    "50 %",
-    (Head("", "system", False), Head("RR", "ori"), Head("RR", "ins"), Head("WISE", "")),
-    (Block("a & b", ((Cell("s|1"), Cell("0.500", 0.5, f"{BEST} {DAGGER}"), Cell("0.250", 0.25, OF_KIND), Cell("-")),)),),
-)
-
-
-def test_latex_marks_groups_and_escapes():
-    from toolkit.report.table_output import to_latex
-
-    assert to_latex([ONE]) == (
-        "\\begin{table}\n\\centering\n\\begin{tabular}{lrrr}\n\\toprule\n"
-        "\\multicolumn{1}{c}{} & \\multicolumn{2}{c}{RR} & \\multicolumn{1}{c}{} \\\\\n"
-        "system & ori & ins & WISE \\\\\n\\midrule\n"
-        "\\multicolumn{4}{l}{\\textit{a \\& b}} \\\\\n"
-        "s|1 & \\textbf{0.500}\u2020 & \\textit{0.250} & - \\\\\n"
-        "\\bottomrule\n\\end{tabular}\n\\caption{x\\_1. 50 \\%}\n\\end{table}\n"
-    )
-
-
-def test_markdown_marks_groups_and_escapes():
-    from toolkit.report.table_output import to_markdown
-
-    assert to_markdown([ONE]) == (
-        "## x\\_1\n\n| system | RR ori | RR ins | WISE |\n| --- | ---: | ---: | ---: |\n"
-        "| *a &amp; b* |  |  |  |\n| s\\|1 | **0.500**\u2020 | *0.250* | - |\n\n50 %\n"
-    )
-
-
 def test_digits_and_per_cent_are_those_of_fractions_alone():
     share, rank = score(0.12345, BEST), score(2.5, share=False)
     cells = (Cell("s"), share, rank, score(-0.0001, signed=True), score(0.02, suffix=" <"), figure(1234, "{:,}"), score(None))
@@ -222,7 +191,7 @@ def test_digits_and_per_cent_are_those_of_fractions_alone():
     assert texts() == ["0.123", "2.500", "+0.000", "0.020 <", "1,234", "-"]
     assert texts(percent=True) == ["12.3", "2.500", "+0.0", "2.0 <", "1,234", "-"]
     assert texts(percent=True, decimals=2) == ["12.35", "2.50", "-0.01", "2.00 <", "1,234", "-"]
-    assert styled(table, TableStyle(percent=True)).caption == "How. Fractions are shown in per cent."
+    assert styled(table, TableStyle(percent=True)).caption == "How. Fractions are shown times 100."
     values = {cell.value for cell in styled(table, TableStyle(percent=True)).blocks[0].rows[0]}
     assert values == {None, 0.12345, 2.5, -0.0001, 0.02, 1234.0}
 

@@ -10,7 +10,18 @@ from toolkit.core import tabular
 from toolkit.core.aligned_table import PLAIN, Table, TableStyle, cells_of, shown, spans, value_of
 
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-_LATEX |= {"<": r"\textless{}", ">": r"\textgreater{}", **{sign: "\\" + sign for sign in "&%$#_{}"}}
+_LATEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", **{sign: "\\" + sign for sign in "&%$#_{}"}}
+_LATEX |= {
+    "·": r"\textperiodcentered{}",
+    "…": r"\ldots{}",
+    "–": "--",
+    "—": "---",
+    "−": "$-$",
+    "†": r"$\dagger$",
+    "‡": r"$\ddagger$",
+}
+_LATEX |= {"↑": r"$\uparrow$", "↓": r"$\downarrow$", "→": r"$\to$", "Δ": r"$\Delta$", "±": r"$\pm$", "×": r"$\times$"}
+_LATEX |= {"\u00a0": "~", "≤": r"$\leq$", "≥": r"$\geq$"}
 _MARKDOWN = {sign: "\\" + sign for sign in "\\`*_[]|#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " "}
 
 
@@ -33,10 +44,13 @@ def to_latex(table: Table, style: TableStyle = PLAIN) -> str:
     return latex_tabular("".join("r" if number else "l" for number in right), [*above, heads], [rows])
 
 
-def latex_tabular(alignment: str, heads: Sequence[Sequence[str]], blocks: Iterable[Sequence[Sequence[str]]]) -> str:
-    """Lines of cells that are LaTeX already, between booktabs' rules; a rule before every block."""
+def latex_tabular(
+    alignment: str, heads: Sequence[Sequence[str]], blocks: Iterable[Sequence[Sequence[str]]], rules: str = ""
+) -> str:
+    """Lines of cells that are LaTeX already, between booktabs' rules; a rule before every block; `rules` below the first."""
     line = lambda cells: " & ".join(cells) + r" \\"  # noqa: E731
-    lines = [f"\\begin{{tabular}}{{{alignment}}}", "\\toprule", *map(line, heads)]
+    first, *others = map(line, heads)
+    lines = [f"\\begin{{tabular}}{{{alignment}}}", "\\toprule", first, *([rules] if rules else []), *others]
     for rows in blocks:
         lines += ["\\midrule", *map(line, rows)]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"

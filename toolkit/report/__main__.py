@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
+from toolkit.core.aligned_table import TableStyle
+from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.options import baseline_option, judgment_options, text_options
+from toolkit.options import baseline_option, judgment_options, number_options, text_options
+from toolkit.report.text_table import KINDS, check_kinds
 from toolkit.shell import command, guard, note
 
 EPILOG = """\
@@ -52,6 +55,20 @@ def parser() -> argparse.ArgumentParser:
         "--format", choices=("html", "latex", "markdown", "csv"), default="html", help="how results are written (default: html)"
     )
     made.add_argument("--output", metavar="F", help="where to write (default: standard output)")
+    paper = made.add_argument_group("for papers")
+    paper.add_argument(
+        "--tables",
+        metavar="NAME,...",
+        help=f"of latex, markdown and csv, in this order: {', '.join(KINDS)} (default: all that there are)",
+    )
+    paper.add_argument("--transpose", action="store_true", help="measures as rows, systems as columns: latex and markdown")
+    paper.add_argument(
+        "--width",
+        choices=("column", "page"),
+        help="of tables in latex, and of figures: one column, or the page of a paper (default: a column where a table fits "
+        "one; figures: page)",
+    )
+    number_options(paper, 3)
     return made
 
 
@@ -59,23 +76,28 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.report.collect import collect
     from toolkit.report.make_report import report, to_html, to_text
 
+    kinds = args.tables.split(",") if args.tables is not None else []
+    check_kinds(kinds)
+    _check_format(args)
     missing = args.missing or "worst"
+    named = {name: getattr(args, name) or name in kinds for name in ("published", "claims")}
     names = ("qrels", "measures", "depth", "ids", "unjudged", "x", "radar", "perspectives", "stances", "baseline")
     given = {name: getattr(args, name) for name in names}
     models = collect(args.runs, args.benchmark or (), modes=args.modes and dict(args.modes), missing=missing, **given)
-    if args.published and args.benchmark:
+    if named["published"] and args.benchmark:
         from toolkit.evaluate.paper_comparison import check_judged
 
         check_judged(args.benchmark[0], args.qrels)
     if args.plots:
-        _save(models, args.plots)
+        _save(models, args.plots, args.width or "page")
     if args.plots and args.output is None:
         return
-    made = report(models, missing=missing, published=args.published, claims=args.claims)
+    style = TableStyle(percent=args.percent, decimals=args.decimals)
+    made = report(models, missing=missing, style=style, **named)
     if args.format == "html":
         text = to_html(made, index=args.index, docs=args.docs, missing=missing)
     else:
-        text = to_text(made, args.format)
+        text = to_text(made, args.format, tables=kinds, transpose=args.transpose, width=args.width)
         for line in dict.fromkeys(line for each in models for line in each.notes):
             note(line)
     with open_output(args.output or "-") as file:
@@ -84,12 +106,23 @@ def main(args: argparse.Namespace) -> None:
         note(f"written: {args.output} ({len(text.encode()) / 1e6:.1f} MB)")
 
 
-def _save(models: list, folder: str) -> None:
+def _check_format(args: argparse.Namespace) -> None:
+    """ToolkitError for options that the format has not, before anything is read."""
+    for given, option, formats in (
+        (args.tables is not None, "--tables", ("latex", "markdown", "csv")),
+        (args.transpose, "--transpose", ("latex", "markdown")),
+        (args.width and not args.plots, "--width", ("latex",)),
+    ):
+        if given and args.format not in formats:
+            raise ToolkitError(f"{option} is not for --format {args.format}", f"use it with {' or '.join(formats)}")
+
+
+def _save(models: list, folder: str, width: str) -> None:
     from pathlib import Path
 
     from toolkit.report.figures import save
 
-    for path in save(models, Path(folder)):
+    for path in save(models, Path(folder), width):
         note(f"written: {path}")
 
 

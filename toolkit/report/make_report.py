@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 from toolkit.benchmarks import resolve_topics
+from toolkit.core.aligned_table import PLAIN, TableStyle
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.pages import Browsed, Frame, browse, finder, languages_of
 from toolkit.provenance import command_line
 from toolkit.report.collect import JUDGED
+from toolkit.report.latex_output import to_latex
 from toolkit.report.model import ReportModel
 from toolkit.report.report_page import render
 from toolkit.report.report_tables import Section, overview, section
-from toolkit.report.table_output import FORMATS
-from toolkit.report.text_table import Table
+from toolkit.report.table_output import to_csv, to_markdown
+from toolkit.report.text_table import KINDS, Table, check_kinds, styled, transposed
 from toolkit.texts import texts_from
 
 
@@ -33,23 +35,69 @@ class Report:
 
 
 def report(
-    benchmarks: Sequence[ReportModel], *, missing: str = "worst", published: bool = False, claims: bool = False
+    benchmarks: Sequence[ReportModel],
+    *,
+    missing: str = "worst",
+    published: bool = False,
+    claims: bool = False,
+    style: TableStyle = PLAIN,
 ) -> Report:
     """The tables of runs of one or several benchmarks.
 
     missing    as in `toolkit.evaluate`
     published  also what the benchmarks' papers print of the systems, beside the runs
     claims     also what the papers claim, over the runs
+    style      decimals and per cent; CSV has numbers at full precision
 
     Raises ToolkitError where nothing published can be set beside the runs: of a mini, never.
     """
     sections = [section(model, missing=missing, published=published, claims=claims) for model in benchmarks]
-    return Report(tuple(sections), overview(benchmarks) if len(benchmarks) > 1 else None)
+    of_all = styled(overview(benchmarks), style) if len(benchmarks) > 1 else None
+    return Report(tuple(_styled(each, style) for each in sections), of_all)
 
 
-def to_text(made: Report, format: str) -> str:
-    """All tables as `latex`, `markdown` or `csv`."""
-    return FORMATS[format](made.tables)
+def _styled(section: Section, style: TableStyle) -> Section:
+    """With every table of it in this style."""
+    values = {each.name: getattr(section, each.name) for each in fields(section)}
+    one = {name: styled(value, style) for name, value in values.items() if isinstance(value, Table)}
+    several = {
+        name: tuple(styled(table, style) for table in value)
+        for name, value in values.items()
+        if isinstance(value, tuple) and all(isinstance(table, Table) for table in value)
+    }
+    return replace(section, **one, **several)
+
+
+def to_text(
+    made: Report,
+    format: str,
+    *,
+    tables: Sequence[str] = (),
+    transpose: bool = False,
+    width: str | None = None,
+) -> str:
+    """Tables as `latex`, `markdown` or `csv`.
+
+    tables     kinds of `toolkit.report.text_table.KINDS`, in this order; all where none are named
+    transpose  whether measures are rows and systems columns (not in CSV)
+    width      of LaTeX: `column` or `page`, see `toolkit.report.latex_output`
+
+    Raises ToolkitError for tables that are not known, or that this report has none of.
+    """
+    chosen = _chosen(made.tables, tables)
+    if format == "csv":
+        return to_csv(chosen)
+    chosen = [transposed(table) if transpose else table for table in chosen]
+    return to_latex(chosen, width) if format == "latex" else to_markdown(chosen)
+
+
+def _chosen(tables: Sequence[Table], kinds: Sequence[str]) -> list[Table]:
+    check_kinds(kinds)
+    present = [kind for kind in KINDS if any(table.kind == kind for table in tables)]
+    for kind in kinds:
+        if kind not in present:
+            raise ToolkitError(f"this report has no table {kind!r}", f"it has {', '.join(present)}")
+    return [table for kind in kinds for table in tables if table.kind == kind] if kinds else list(tables)
 
 
 def to_html(

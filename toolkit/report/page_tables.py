@@ -13,19 +13,18 @@ from toolkit.core.modes import BASE, INSTRUCTED, REVERSED
 from toolkit.core.scores import shown_measure
 from toolkit.measures.evaluation import PAIRED
 from toolkit.report.differences import differences
+from toolkit.report.latex_output import to_latex
 from toolkit.report.model import Key, ReportModel
 from toolkit.report.plots.theme import run_colour, run_names
 from toolkit.report.report_tables import CHANGE
 from toolkit.report.significance import against
-from toolkit.report.table_output import to_latex
-from toolkit.report.text_table import SIGNS, Block, Cell, Head, Table
+from toolkit.report.text_table import ARROWS, SIGNS, Block, Cell, Head, Table
 
 ROLES = {
     BASE: "the core query without an instruction (base)",
     INSTRUCTED: "with its instruction (instructed)",
     REVERSED: "with the instruction reversed",
 }
-ARROWS = {"higher": "\u2191", "lower": "\u2193"}
 HEADINGS = {
     "ranks": "measure",
     "references": "run",

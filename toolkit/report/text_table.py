@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from toolkit.core.aligned_table import Number, TableStyle, shown
+from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import shown_measure
+from toolkit.registry.loader import did_you_mean
 
 # the best of all; the best of its kind; significantly better and worse than the baseline
 BEST, OF_KIND, DAGGER, WORSE = "best", "of-kind", "dagger", "worse"
 SIGNS = {DAGGER: "\u2020", WORSE: "\u2021"}  # what stands behind a number
+ARROWS = {"higher": "\u2191", "lower": "\u2193"}  # which direction is better
 KIND = "kind"  # the column that says of which kind a system is
 DECIMALS = 3  # of scores, in a page and a paper
 # what `--tables` names: kinds of tables of a report
@@ -28,6 +31,13 @@ KINDS = {
     "coverage": "how much of each run is judged",
     "references": "what other orders of the same lists would score",
 }
+
+
+def check_kinds(names: Iterable[str]) -> None:
+    """ToolkitError for what is no kind of table."""
+    for name in names:
+        if name not in KINDS:
+            raise ToolkitError(f"no table {name!r}", f"{did_you_mean(name, KINDS)}tables: {', '.join(KINDS)}")
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,11 @@ class Head:
     def label(self) -> str:
         """The same for people."""
         return shown_measure(self.title)
+
+    @property
+    def arrow(self) -> str:
+        """Which direction of its scores is better; empty for columns of other things."""
+        return f"\u00a0{ARROWS[self.better]}" if self.column and self.better in ARROWS else ""
 
     @property
     def short(self) -> str:
@@ -188,5 +203,27 @@ def styled(table: Table, style: TableStyle) -> Table:
 
     blocks = tuple(replace(block, rows=tuple(tuple(map(restyled, row)) for row in block.rows)) for block in table.blocks)
     shares = any(cell.number and cell.number.share for block in blocks for row in block.rows for cell in row)
-    percent = ["Fractions are shown in per cent."] if style.percent and shares else []
+    percent = ["Fractions are shown times 100."] if style.percent and shares else []
     return replace(table, blocks=blocks, caption=" ".join(filter(None, (table.caption, *percent))))
+
+
+def grouped(table: Table) -> Table:
+    """The table with kinds of systems as headings, in the order of the best of each, in place of a column."""
+    place = next((place for place, head in enumerate(table.heads) if head.title == KIND), None)
+    if place is None:
+        return table
+    without = lambda cells: (*cells[:place], *cells[place + 1 :])  # noqa: E731
+    kinds: dict[str, list[tuple[Cell, ...]]] = {}
+    for row in table.rows:
+        kinds.setdefault(row[place].text, []).append(without(row))
+    return replace(table, heads=without(table.heads), blocks=tuple(Block(kind, tuple(rows)) for kind, rows in kinds.items()))
+
+
+def transposed(table: Table) -> Table:
+    """The table with measures as rows and systems as columns, kinds of systems above them."""
+    table = grouped(table)
+    rows = [(block.heading, row) for block in table.blocks for row in block.rows]
+    heads = (replace(table.heads[0], name="measure"), *(Head(heading, row[0].text) for heading, row in rows))
+    labels = [words(head.label + head.arrow) for head in table.heads[1:]]
+    lines = zip(labels, *(row[1:] for _, row in rows), strict=True)
+    return replace(table, heads=heads, blocks=(Block("", tuple(lines)),))
