@@ -12,7 +12,7 @@ from toolkit.core.aligned_table import PLAIN, Table, TableStyle, cells_of, shown
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _LATEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", **{sign: "\\" + sign for sign in "&%$#_{}"}}
 _LATEX |= {
-    "·": r"\textperiodcentered{}",
+    "·": r"$\cdot$",
     "…": r"\ldots{}",
     "–": "--",
     "—": "---",

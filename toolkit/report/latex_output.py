@@ -99,13 +99,14 @@ def _is_of_numbers(table: Table) -> bool:
 
 
 def _fitted(table: Table, limit: float, *, whole: bool = False) -> Part | None:
-    """The table in the largest font in which it fits, words broken only where it fits in none; `whole`: never."""
-    for breaks in (False,) if whole else (False, True):
-        for font in FONTS:
-            part = _sized(table, font, limit, breaks)
-            if part.total <= limit:
-                return part
-    return None
+    """The table in the largest font in which it fits. Words are broken only where it fits in none (`whole`: never), and then in
+    the font that makes the fewest lines.
+    """
+    for font in FONTS:
+        if (part := _sized(table, font, limit, False)).total <= limit:
+            return part
+    broken = [] if whole else [part for font in FONTS if (part := _sized(table, font, limit, True)).total <= limit]
+    return min(broken, key=lambda part: sum(_row_lines(row, part) for row in part.table.rows), default=None)
 
 
 def _sized(table: Table, font: tuple[float, float, float], limit: float, breaks: bool) -> Part:
