@@ -228,7 +228,7 @@ def replace_names(table, names):
 
 
 @needs_tex
-@pytest.mark.process
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("width", [None, "column", "page"])
 def test_nothing_is_overfull_in_the_usual_classes(tmp_path, all_tables, name, width):
@@ -241,7 +241,7 @@ def test_nothing_is_overfull_in_the_usual_classes(tmp_path, all_tables, name, wi
 
 
 @needs_tex
-@pytest.mark.process
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["article", "acl"])
 def test_no_table_is_wider_than_it_was_estimated(tmp_path, all_tables, name):
     if not has(FILES[name]):
