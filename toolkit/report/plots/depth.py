@@ -98,7 +98,7 @@ def draw(model: ReportModel, *, every: bool) -> alt.TopLevelMixin:
         opacity=focused(),
     )
     lines = base.mark_line(interpolate="step-after", strokeWidth=1.8).encode(
-        color=run_colour(model, legend=run_legend(model)), strokeDash=run_dash(model, legend=None)
+        color=run_colour(model, legend=run_legend(model)), strokeDash=run_dash(model, legend=run_legend(model))
     )
     points = (
         base.transform_filter(alt.FieldOneOfPredicate(field="depth", oneOf=TICKS))

@@ -95,7 +95,9 @@ def _circle(model: ReportModel, column: Column, rows: list[dict[str, Any]]) -> a
     first = [{**row, "_number": len(groups)} for row in points if row["_number"] == 0]
     base = only_leading(alt.Chart(data(points + first)), model).encode(*circle.axes(), opacity=focused())
     lines = base.mark_line(strokeWidth=1.8).encode(
-        color=run_colour(model, legend=run_legend(model)), strokeDash=run_dash(model, legend=None), order="_number:Q"
+        color=run_colour(model, legend=run_legend(model)),
+        strokeDash=run_dash(model, legend=run_legend(model)),
+        order="_number:Q",
     )
     dots = base.mark_point(filled=True, size=40).encode(
         color=run_colour(model, legend=run_legend(model)),

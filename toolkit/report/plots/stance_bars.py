@@ -127,7 +127,7 @@ def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
         opacity=focused(),
     )
     lines = base.mark_line(strokeWidth=1.8).encode(
-        color=run_colour(model, legend=run_legend(model)), strokeDash=run_dash(model, legend=None)
+        color=run_colour(model, legend=run_legend(model)), strokeDash=run_dash(model, legend=run_legend(model))
     )
     points = base.mark_point(filled=True, size=60).encode(
         color=run_colour(model, legend=run_legend(model)),

@@ -26,6 +26,7 @@ K = 20
 SHOWN = 40  # the rank to which axes go at least
 STEPS = 10  # shades between 0 and 1
 TICKS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+MANY = 10  # documents at one place that have the largest mark
 SINGLE = 20  # ranks with cells of their own; deeper ones share cells
 COLUMNS = ("run", "query", "document", "R_ori", "R_ins", "R_rev", "N", *VARIANTS)
 
@@ -133,7 +134,7 @@ def _points(model: ReportModel, rows: Sequence[tuple], side: Side, deepest: int)
     names = [row[0] for row in rows if side_of(*row[3:6]) is side]
     places = Counter((name, *place) for name, place in zip(names, middles, strict=True))
     marks = [{"run": name, "R_ori": x, side.other: y, "documents": times} for (name, x, y), times in places.items()]
-    sizes = alt.Scale(type="sqrt", domain=[1, max(places.values(), default=1)], range=[30, 160])
+    sizes = alt.Scale(type="sqrt", domain=[1, MANY], range=[30, 160], clamp=True)
     points = (
         only_leading(alt.Chart(data(lead(marks, model))), model)
         .mark_point(filled=True, stroke=NEAR_BLACK, strokeWidth=0.8)
@@ -209,12 +210,12 @@ def draw_reward(model: ReportModel) -> alt.TopLevelMixin:
         base = alt.Chart(data(row for row in rows if row["way"] == way)).encode(
             x=alt.X("rank:Q", title="R_ori (rank)", scale=alt.Scale(domain=[1, SHOWN], nice=False)),
             y=alt.Y("value:Q", title="WISE (fraction)", scale=alt.Scale(domain=[min(0.0, lowest), 1])),
-            color=alt.Color("variant:N", scale=alt.Scale(domain=list(VARIANTS), range=list(COLOURS[1:4]))),
+            color=alt.Color("variant:O", scale=alt.Scale(domain=list(VARIANTS), range=list(COLOURS[1:4]))),
             strokeDash=alt.StrokeDash(
-                "variant:N", scale=alt.Scale(domain=list(VARIANTS), range=[list(each) for each in DASHES[:3]])
+                "variant:O", scale=alt.Scale(domain=list(VARIANTS), range=[list(each) for each in DASHES[:3]])
             ),
-            strokeWidth=alt.StrokeWidth("variant:N", scale=alt.Scale(domain=list(VARIANTS), range=widths)),
-            tooltip=["variant:N", alt.Tooltip("rank:Q", title="R_ori"), alt.Tooltip("value:Q", title="WISE")],
+            strokeWidth=alt.StrokeWidth("variant:O", scale=alt.Scale(domain=list(VARIANTS), range=widths)),
+            tooltip=["variant:O", alt.Tooltip("rank:Q", title="R_ori"), alt.Tooltip("value:Q", title="WISE")],
         )
         limit = alt.Chart(alt.Data(values=[{}])).mark_rule(color=GREY).encode(x=alt.datum(K))
         panels.append(alt.layer(limit, base.mark_line(), title=f"a gold document that {way}", width=300, height=220))
