@@ -128,12 +128,14 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], beside_blind: Seq
     if which == list(first) and len(which) == 1:
         if beating:
             return f"{best}{unclear} and is the only one of {len(rows)} systems that beats ignoring them."
-        significantly = f"though not significantly ({_p(rows[which[0]].p)})"
+        significantly = f"but not significantly ({_p(rows[which[0]].p)})"
         return f"{best}{unclear}. Of {len(rows)} systems it alone scores above ignoring the instructions, {significantly}."
-    how_many = "all" if len(which) == len(rows) else _count(len(which))
+    every = "both" if len(rows) == 2 else f"all {len(rows)}"
+    how_many = every if len(which) == len(rows) else f"{_count(len(which))} of {len(rows)}"
+    one = "s" if len(which) == 1 else ""
     if beating:
-        return f"{best}{unclear}; {how_many} of {len(rows)} systems beat{'s' * (len(which) == 1)} ignoring the instructions."
-    return f"{best}{unclear}; {how_many} of {len(rows)} systems score above ignoring the instructions, none significantly."
+        return f"{best}{unclear}; {how_many} systems beat{one} ignoring the instructions."
+    return f"{best}{unclear}; {how_many} systems score{one} above ignoring the instructions, none significantly."
 
 
 def _beats(row: Followed) -> bool:
