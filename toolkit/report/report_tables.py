@@ -342,7 +342,7 @@ def coverage(model: ReportModel) -> Table:
 
 def overview(benchmarks: Sequence[ReportModel]) -> Table:
     """Each system over all benchmarks; runs of one system that stand beside each other in a benchmark keep their own rows."""
-    columns = [(model, column) for model in benchmarks for column in headline(model)]
+    columns = [(model, column) for model in benchmarks for column in main_columns(model, model.overall) if column[1] != CHANGE]
     runs: dict[str, dict[str, dict[str, RunFacts]]] = {}  # heading -> row -> benchmark -> run
     for model in benchmarks:
         times = Counter(facts.called for facts in model.runs)

@@ -75,10 +75,12 @@ document.querySelectorAll(".scores").forEach((table) => table.addEventListener("
   if (button) chooseRun(button.closest("tr").dataset.run);
 }));
 figures.listeners.push((chosen) => {
-  for (const row of document.querySelectorAll(".scores tr[data-run]")) {
-    const own = chosen.has(row.dataset.run);
-    row.classList.toggle("chosen", own);
-    row.classList.toggle("faded", chosen.size > 0 && !own);
-    row.querySelector("button.run").setAttribute("aria-pressed", String(own));
-  }
+  for (const row of document.querySelectorAll(".scores tr.chosen")) if (!chosen.has(row.dataset.run)) choose(row, false);
+  for (const run of chosen) document.querySelectorAll(`.scores tr[data-run="${CSS.escape(run)}"]:not(.chosen)`).forEach((row) => choose(row, true));
+  for (const table of document.querySelectorAll(".scores")) table.classList.toggle("choosing", chosen.size > 0 && table.querySelector("tr.chosen") !== null);
 });
+
+function choose(row, own) {
+  row.classList.toggle("chosen", own);
+  row.querySelector("button.run").setAttribute("aria-pressed", String(own));
+}
