@@ -16,7 +16,7 @@ EPILOG = """\
 examples:
   tandem report bm25.trec minilm.trec --benchmark infosearch-mini --output report.html
   tandem report runs/*.trec --benchmark infosearch-mini instructir-mini --output report.html
-  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --format latex
+  tandem report bm25.trec minilm.trec --benchmark infosearch-mini --format latex --tables main --width column
   tandem report bm25.trec minilm.trec --benchmark infosearch-mini --plots figures
 
 Of several benchmarks, each run is judged by the one whose queries it has. With --plots alone only figures are written."""
