@@ -112,6 +112,15 @@ def test_a_narrow_chart_has_fewer_panels_side_by_side_and_names_its_rows_in_the_
     assert named(narrow) == [True] * 6
 
 
+@pytest.mark.parametrize(
+    "plot", [plot for plot in PLOTS if plot.name not in ("stance", "lean", "paraphrases")], ids=lambda plot: plot.name
+)
+def test_every_figure_can_be_as_narrow_as_a_phone(minis, plot):
+    for model in filter(plot.applies, minis):
+        _, svg = fitting.fitted(figures.to_spec(plot, model), 358)
+        assert fitting.size(svg)[0] <= 358 * 1.1  # text of 10 pixels has 9
+
+
 @pytest.mark.process
 def test_without_the_extra_nothing_is_written(tmp_path):
     hidden = "import sys; sys.modules['vl_convert'] = None; from toolkit.__main__ import main; sys.exit(main())"

@@ -43,6 +43,7 @@ function roomOf(chart) {
 function* nodesOf(spec) {
   yield spec;
   for (const part of ["concat", "hconcat", "vconcat", "layer"]) for (const child of spec[part] || []) yield* nodesOf(child);
+  if (spec.spec) yield* nodesOf(spec.spec);  // of a facet
 }
 
 // a step to a narrower figure: fewer panels side by side, then narrower ones

@@ -73,3 +73,5 @@ def nodes(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for part in PARTS:
         for child in spec.get(part, ()):
             yield from nodes(child)
+    if "spec" in spec:  # of a facet
+        yield from nodes(spec["spec"])
