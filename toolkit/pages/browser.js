@@ -112,7 +112,8 @@ function snippet(text, ranges) {
   }
   let from = Math.max(0, Math.min(best - 40, text.length - SNIPPET));
   if (from > 0) from = Math.max(from, text.lastIndexOf(" ", from + 20) + 1);
-  const to = Math.min(text.length, from + SNIPPET);
+  let to = Math.min(text.length, from + SNIPPET);
+  if (to < text.length && text.lastIndexOf(" ", to) > to - 20) to = text.lastIndexOf(" ", to);
   return [from > 0 ? "\u2026" : "", ...marked(text, ranges, from, to), to < text.length ? "\u2026" : ""];
 }
 
