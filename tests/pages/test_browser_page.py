@@ -463,8 +463,7 @@ def test_texts_are_shortened_where_a_page_would_be_too_large_and_the_page_says_s
     data = json.loads(text.partition('class="data">')[2].partition("</script>")[0])
     assert data["notes"] == [f"So that the page stays small: documents have their first {data['characters']} characters."]
     assert 20 < data["characters"] < 300
-    packed = text.partition('class="packed">')[2].partition("</script>")[0]
-    content = json.loads(gzip.decompress(base64.b64decode(packed)))
+    content = parts_of(text)[1]
     whole = dict(zip(browsed.docs, browsed.texts, strict=True))
     assert content["texts"] == [whole[doc][: data["characters"]] for doc in content["docs"]]
 
@@ -515,8 +514,11 @@ def test_lists_of_ten_runs_stay_wide_enough_to_be_read(chrome, tmp_path):
 def parts_of(text: str) -> tuple[dict, dict]:
     """What the table of queries of a page shows, and what a click shows."""
     data = text.partition('class="data">')[2].partition("</script>")[0]
-    packed = text.partition('class="packed">')[2].partition("</script>")[0]
-    return json.loads(data), json.loads(gzip.decompress(base64.b64decode(packed)))
+    packed, texts = (
+        json.loads(gzip.decompress(base64.b64decode(text.partition(f'class="{name}">')[2].partition("</script>")[0])))
+        for name in ("packed", "texts")
+    )
+    return json.loads(data), packed | {"texts": texts}
 
 
 ROOM = 20_000  # bytes of a small page's data

@@ -201,7 +201,7 @@ function browse(root, data) {
   const groups = [...new Set(data.questions.map((question) => question.group))];
   let sorted = {key: "order", up: true};
   let packed = null;  // rankings and texts: most of a page, and read on a click or when there is time
-  let chosen = [], ordered = [], fitting = [], shown = 0, largest = 0;
+  let chosen = [], ordered = [], fitting = [], shown = 0, largest = 0, version = 0;
 
   const entries = data.questions.map((question, order) => ({
     question, order, row: null, detail: null,
@@ -220,16 +220,18 @@ function browse(root, data) {
 
   function changeOf(entry, run) {
     const [from, to] = [valueOf(entry, base()), valueOf(entry, run)];
-    return from === null || to === null ? null : Number((to - from).toFixed(6));
+    return from === null || to === null ? null : Math.round((to - from) * 1e6) / 1e6;
   }
 
-  // the run that moved most from the reference, and by how much
+  // the run that moved most from the reference, and by how much; null without values
   function mostOf(entry) {
+    if (entry.mostKey === version) return entry.most;
     let most = null;
     for (const run of others()) {
       const change = changeOf(entry, run);
       if (change !== null && (most === null || Math.abs(change) > Math.abs(most.change))) most = {run, change};
     }
+    [entry.mostKey, entry.most] = [version, most];
     return most;
   }
 
@@ -352,6 +354,7 @@ function browse(root, data) {
   function show() {
     root.dispatchEvent(new CustomEvent("measure", {detail: column().name}));
     markSort();
+    version++;  // of what is compared: differences are computed once for each
     largest = 0;
     for (const entry of entries) largest = Math.max(largest, Math.abs(mostOf(entry)?.change ?? 0));
     ordered = entries.map((entry) => ({entry, key: keyOf(entry)})).sort(compare).map(({entry}) => entry);
@@ -420,7 +423,7 @@ function browse(root, data) {
 
   // ---- an opened query
 
-  const ready = async () => { packed ??= await unpacked(one(".packed")); };
+  const ready = async () => { packed ??= {...await unpacked(one(".packed")), texts: await unpacked(one(".texts"))}; };
 
   async function toggle(entry) {
     await ready();

@@ -98,9 +98,9 @@ def browsers(parts: Sequence[tuple[Browsed, Sequence[str]]], room: int) -> list[
     fittings = [Fitting(browsed, notes) for browsed, notes in parts]
     sizes = [each.size(each.whole) for each in fittings]
     for number in sorted(range(len(parts)), key=lambda number: sizes[number]):
-        data, packed = fittings[number].content(room // (len(parts) - len(made)))
-        room -= len(data.encode()) + len(packed)
-        made[number] = Markup(template(FOLDER, "browser.html").render(data=Markup(data), packed=packed))
+        data, packed, texts = fittings[number].content(room // (len(parts) - len(made)))
+        room -= len(data.encode()) + len(packed) + len(texts)
+        made[number] = Markup(template(FOLDER, "browser.html").render(data=Markup(data), packed=packed, texts=texts))
     return [made[number] for number in range(len(parts))]
 
 
@@ -154,14 +154,18 @@ class Fitting:
         kinds = {kind for mode in modes for _, _, kind, _ in mode["judged"]}
         self.kinds = [kind for kind in KINDS if kind in kinds or kind == UNJUDGED]
         self.opening, self.moves = browsed.opening, any(map(any, browsed.moves))
-        self._sizes: dict[Shown, int] = {}
+        # each depends on some of the limits alone: what a smaller page needs is seldom made again
+        self._questions = functools.cache(self._questions_json)
+        self._rankings = functools.cache(self._packed_rankings)
+        self._texts = functools.cache(self._packed_texts)
 
-    def content(self, room: int) -> tuple[str, str]:
-        """The JSON of what the table of queries shows, and what a click shows, packed: both in so many bytes."""
+    def content(self, room: int) -> tuple[str, str, str]:
+        """The JSON of what the table of queries shows, and rankings and texts, which a click shows, packed: all in so many
+        bytes."""
         shown = self.whole
         for name, least in LEAST._asdict().items():
             shown = self._within(room, name, least, shown)
-        return script_json(self._data(shown)), self._packed(shown)
+        return self._parts(shown)
 
     def _within(self, room: int, name: str, least: int, shown: Shown) -> Shown:
         """With one limit as low as it has to be."""
@@ -179,14 +183,18 @@ class Fitting:
 
     def size(self, shown: Shown) -> int:
         """Bytes in the page."""
-        if shown not in self._sizes:
-            self._sizes[shown] = len(script_json(self._data(shown)).encode()) + len(self._packed(shown))
-        return self._sizes[shown]
+        data, *packed = self._parts(shown)
+        return len(data.encode()) + sum(map(len, packed))
+
+    def _parts(self, shown: Shown) -> tuple[str, str, str]:
+        limits = (shown.judged, shown.top, shown.queries)
+        about = script_json(self._data(shown)).removesuffix("}")
+        data = f'{about},"questions":{self._questions(shown.words, shown.queries)}}}'
+        return data, self._rankings(*limits)[0], self._texts(shown.characters, *limits)
 
     def _data(self, shown: Shown) -> dict[str, Any]:
-        """What the table of queries shows."""
+        """What the table of queries shows beside the queries."""
         browsed = self.browsed
-        place = {column: number for number, column in enumerate(browsed.columns)}
         return {
             "runs": [_shortened(run, NAME) for run in browsed.runs],
             "columns": [_column(*column) for column in browsed.columns],
@@ -198,17 +206,22 @@ class Fitting:
             "top": shown.top,
             "characters": shown.characters,
             "notes": [*self._left_out(shown), *(_shortened(note, NOTE) for note in self.notes)],
-            "questions": [
+        }
+
+    def _questions_json(self, words: int, queries: int) -> str:
+        place = {column: number for number, column in enumerate(self.browsed.columns)}
+        return script_json(
+            [
                 {
                     "id": question.id,
                     "group": question.group,
-                    "text": _shortened(question.text, shown.words),
-                    "modes": [(mode["mode"], _shortened(mode["text"], shown.words)) for mode in question.modes],
+                    "text": _shortened(question.text, words),
+                    "modes": [(mode["mode"], _shortened(mode["text"], words)) for mode in question.modes],
                     "values": {place[column]: values for column, values in question.values.items()},
                 }
-                for question in browsed.questions[: shown.queries]
-            ],
-        }
+                for question in self.browsed.questions[:queries]
+            ]
+        )
 
     def _about(self, shown: Shown) -> str:
         """What the page opens on, and how much of rankings it has."""
@@ -231,17 +244,21 @@ class Fitting:
         limited = [text for name, text in limits.items() if getattr(shown, name) < getattr(self.whole, name)]
         return [f"So that the page stays small: {'; '.join(limited)}."] if limited else []
 
-    def _packed(self, shown: Shown) -> str:
-        """What a click shows: a third of its size. Documents are numbered as they come."""
+    def _packed_rankings(self, judged: int, top: int, queries: int) -> tuple[str, list[int]]:
+        """Rankings, a third of their size, and the documents that they have, numbered as they come."""
         codes: dict[int, int] = {}
-        questions = self.browsed.questions[: shown.queries]
-        content = {
-            "modes": [[_mode(mode, shown, codes) for mode in question.modes] for question in questions],
-            "docs": [self.browsed.docs[code] for code in codes],
-            "texts": [self.browsed.texts[code][: shown.characters] for code in codes],
-        }
-        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-        return base64.b64encode(gzip.compress(_encodable(text).encode(), mtime=0)).decode()
+        questions = self.browsed.questions[:queries]
+        modes = [[_mode(mode, judged, top, codes) for mode in question.modes] for question in questions]
+        return _gzipped({"modes": modes, "docs": [self.browsed.docs[code] for code in codes]}), list(codes)
+
+    def _packed_texts(self, characters: int, *limits: int) -> str:
+        return _gzipped([self.browsed.texts[code][:characters] for code in self._rankings(*limits)[1]])
+
+
+def _gzipped(content: Any) -> str:
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    # level 6 is three times as fast as the best one, which makes a page a hundredth smaller
+    return base64.b64encode(gzip.compress(_encodable(text).encode(), 6, mtime=0)).decode()
 
 
 def _column(measure: str, mode: str) -> dict[str, Any]:
@@ -250,16 +267,16 @@ def _column(measure: str, mode: str) -> dict[str, Any]:
     return {"name": names[0], "id": names[1], "mode": mode, "share": is_share(measure)}
 
 
-def _mode(mode: Mapping[str, Any], shown: Shown, codes: dict[int, int]) -> dict[str, Any]:
+def _mode(mode: Mapping[str, Any], judged: int, top: int, codes: dict[int, int]) -> dict[str, Any]:
     """A mode of a query; `more` is how many of its relevant documents are not named."""
-    lists = [ranking[: shown.top] for ranking in mode["lists"]]
+    lists = [ranking[:top] for ranking in mode["lists"]]
     listed = {doc for ranking in lists for doc, _ in ranking}
     others = [row[0] for row in mode["judged"] if row[0] not in listed and row[2] != OTHER]
-    named = listed.union(others[: shown.judged])
+    named = listed.union(others[:judged])
     return {
         "lists": [[(codes.setdefault(doc, len(codes)), score) for doc, score in ranking] for ranking in lists],
         "judged": [(codes.setdefault(doc, len(codes)), *row) for doc, *row in mode["judged"] if doc in named],
-        "more": len(others[shown.judged :]),
+        "more": len(others[judged:]),
     }
 
 
