@@ -268,6 +268,7 @@ def test_an_address_names_a_query_and_a_measure(chrome, tmp_path):
 def test_no_focus_goes_below_the_head(chrome, tmp_path):
     """Back through the rows by the keyboard: the window scrolls each below the head of the table."""
     chrome.get(mini_page(tmp_path).as_uri())
+    wait(chrome, lambda: len(rows_shown(chrome)) == 96)
     chrome.execute_script("document.querySelectorAll('.queries .open')[60].focus()")
     for _ in range(25):
         chrome.switch_to.active_element.send_keys(Keys.SHIFT, Keys.TAB)
@@ -485,7 +486,7 @@ def test_more_queries_come_on_a_click(chrome, tmp_path):
     path = tmp_path / "large.html"
     path.write_text(render(large(50, queries=230), title="a and b"), encoding="utf-8")
     chrome.get(path.as_uri())
-    assert len(chrome.find_elements("css selector", ".queries > tbody > tr")) == 100
+    wait(chrome, lambda: len(chrome.find_elements("css selector", ".queries > tbody > tr")) == 100)
     more = chrome.find_element("css selector", ".more")
     assert more.text == "130 more queries"
     chrome.execute_script("arguments[0].click(); arguments[0].click()", more)

@@ -94,6 +94,7 @@ def test_the_values_of_queries_are_those_of_evaluate(chrome, shown):
         lambda: chrome.find_elements("css selector", ".measure option") and chrome.find_element("css selector", ".measure"),
     )
     next(option for option in choice.find_elements("tag name", "option") if option.text == "WISE@20").click()
+    wait(chrome, lambda: len(chrome.find_elements("css selector", ".queries > tbody > tr")) == 96)
     found = chrome.execute_script("""
       return Object.fromEntries([...document.querySelectorAll(".queries > tbody > tr")].map(
         (row) => [row.dataset.query, [...row.cells].slice(1, -1).map((cell) => Number(cell.firstChild.textContent))]));

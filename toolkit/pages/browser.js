@@ -189,7 +189,7 @@ function arrow(from, to) {
   return element("span", {class: `arrow ${name}`, role: "img", "aria-label": name}, sign);
 }
 
-const STEP = 100;  // rows of the table at a time
+const STEP = 100, FIRST = 25;  // rows of the table at a time, and those that a window shows
 const COLUMNS = 5;  // runs that fit beside each other
 const LIST = 10, JUDGED = 12;  // documents of a list, and rows of judged documents, before more are asked for
 
@@ -201,7 +201,7 @@ function browse(root, data) {
   const groups = [...new Set(data.questions.map((question) => question.group))];
   let sorted = {key: "order", up: true};
   let packed = null;  // rankings and texts: most of a page, and read on a click or when there is time
-  let chosen = [], ordered = [], fitting = [], shown = 0, largest = 0, version = 0;
+  let chosen = [], ordered = [], fitting = [], shown = 0, largest = 0, version = 0, later = 0;
 
   const entries = data.questions.map((question, order) => ({
     question, order, row: null, detail: null,
@@ -371,10 +371,13 @@ function browse(root, data) {
     one(".count").textContent = `${fitting.length} of ${entries.length} queries`;
   }
 
+  // what the window shows at once, and the rest of the first rows after it is painted: most of the time goes into layout
   function refresh() {
     shown = 0;
     body.replaceChildren();
-    showMore(STEP);
+    showMore(FIRST);
+    cancelAnimationFrame(later);
+    later = requestAnimationFrame(() => setTimeout(() => { if (shown < STEP) showMore(STEP - shown); }));
   }
 
   // a browser takes long over thousands of rows: more come when the end of the table is near, or is asked for
@@ -668,7 +671,7 @@ function browse(root, data) {
   // no focus goes below the head that stays at the top
   new ResizeObserver(() => root.style.setProperty("--head", `${head.offsetHeight}px`)).observe(head);
   more.addEventListener("click", () => showMore(STEP));
-  new IntersectionObserver(([seen]) => seen.isIntersecting && showMore(STEP), {rootMargin: "1000px"}).observe(more);
+  new IntersectionObserver(([seen]) => seen.isIntersecting && showMore(shown < STEP ? STEP - shown : STEP), {rootMargin: "1000px"}).observe(more);
   window.addEventListener("beforeprint", () => showMore(fitting.length));
   measure.addEventListener("change", show);
   group.addEventListener("change", filter);
