@@ -34,7 +34,7 @@ class Colours(NamedTuple):
 
 
 SIGNED = Colours("from -1 to 1", "purpleorange", -1, 1, "abs(datum.value) > 0.65")
-SHARES = Colours("from 0 to 1", "cividis", 0, 1, "datum.value < 0.5")
+SHARES = Colours("from 0 to 1", "cividis", 0, 1, "datum.value < 0.475")
 SCALES = SHARES, SIGNED
 
 
