@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from toolkit.cite import Citations
     from toolkit.experiment import Results
     from toolkit.gate.decision import Gate
+    from toolkit.report.site.site_folder import Written
     from toolkit.reproduce import Outcome
 
-__all__ = ["cite", "diff", "evaluate", "experiment", "gate", "report", "reproduce"]
+__all__ = ["cite", "diff", "evaluate", "experiment", "gate", "report", "report_site", "reproduce"]
 
 
 def cite(
@@ -148,6 +149,30 @@ def report(
         with open_output(output) as file:
             file.write(text.encode())
     return text
+
+
+def report_site(
+    runs: Sequence[str | Path] | Mapping[str, Any],
+    benchmark: str | Sequence[str] = (),
+    *,
+    output: str | Path,
+    pairs: Sequence[tuple[str, str]] = (),
+    **how: Any,
+) -> Written:
+    """A static site of runs in a folder: an index of systems over benchmarks, a page for each of both, runs and records.
+
+    runs    files, as for `evaluate`; runs in memory are refused, as a site has the files themselves
+    output  a new or empty folder, or a site, which is updated: only files that the site made are replaced or removed
+    pairs   names of two runs or systems each, that get a page side by side on every benchmark that has both
+    how     `index`, `docs`, `missing`, `published`, `claims` as for `report`, and what that has in its `how`
+
+    What is returned says how many `files` the site has, how many of them are `changed` (new or other than before), how many
+    were `removed`. Raises ToolkitError, and writes nothing then.
+    """
+    from toolkit.report.site.make_site import report_site as made_of
+
+    names = [benchmark] if isinstance(benchmark, str) else list(benchmark)
+    return made_of(runs, names, output=output, pairs=pairs, **how)
 
 
 def reproduce(

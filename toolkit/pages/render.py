@@ -28,14 +28,16 @@ NAME, NOTE = 200, 2000  # characters of a run's name, and of a note
 class Frame(NamedTuple):
     """What a page has around it as a page of a site.
 
-    links    (title, relative address) of other pages, the page's own place last, without an address
+    links    (title, relative address) of the site's pages; of the page itself without an address
     assets   relative address of the folder that has the files of the libraries
     command  the command line that makes the site
+    folds    (title, (title, relative address) of each) of lists of more pages that belong to this one
     """
 
     links: tuple[tuple[str, str], ...]
     assets: str
     command: str
+    folds: tuple[tuple[str, Sequence[tuple[str, str]]], ...] = ()
 
 
 def render(

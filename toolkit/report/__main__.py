@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 from toolkit.core.aligned_table import TableStyle
 from toolkit.core.errors import ToolkitError
@@ -18,6 +19,7 @@ examples:
   tandem report runs/*.trec --benchmark infosearch-mini instructir-mini --output report.html
   tandem report bm25.trec minilm.trec --benchmark infosearch-mini --format latex --tables main --width column
   tandem report bm25.trec minilm.trec --benchmark infosearch-mini --plots figures
+  tandem report runs/*.trec --benchmark infosearch-mini instructir-mini --site public
 
 Of several benchmarks, each run is judged by the one whose queries it has. With --plots alone only figures are written."""
 
@@ -69,10 +71,18 @@ def parser() -> argparse.ArgumentParser:
         "one; figures: page)",
     )
     number_options(paper, 3)
+    site = made.add_argument_group("a site")
+    text = "write a static site of all benchmarks and systems, with the runs: a new folder, or a site, which is updated"
+    site.add_argument("--site", metavar="DIR", help=text)
+    text = "also a page of two runs or systems side by side, on every benchmark that has both"
+    site.add_argument("--pair", nargs=2, action="append", default=[], metavar=("A", "B"), help=text)
     return made
 
 
 def main(args: argparse.Namespace) -> None:
+    if args.site or args.pair:
+        _write_site(args)
+        return
     from toolkit.report.collect import collect
     from toolkit.report.make_report import report, to_html, to_text
 
@@ -81,9 +91,7 @@ def main(args: argparse.Namespace) -> None:
     _check_format(args)
     missing = args.missing or "worst"
     named = {name: getattr(args, name) or name in kinds for name in ("published", "claims")}
-    names = ("qrels", "measures", "depth", "ids", "unjudged", "x", "radar", "perspectives", "stances", "baseline")
-    given = {name: getattr(args, name) for name in names}
-    models = collect(args.runs, args.benchmark or (), modes=args.modes and dict(args.modes), missing=missing, **given)
+    models = collect(args.runs, args.benchmark or (), **_judging(args))
     if named["published"] and args.benchmark:
         from toolkit.evaluate.paper_comparison import check_judged
 
@@ -106,18 +114,9 @@ def main(args: argparse.Namespace) -> None:
         note(f"written: {args.output} ({len(text.encode()) / 1e6:.1f} MB)")
 
 
-def _check_format(args: argparse.Namespace) -> None:
-    """ToolkitError for options that the format has not, before anything is read."""
-    for given, option, formats in (
-        (args.tables is not None, "--tables", ("latex", "markdown", "csv")),
-        (args.transpose, "--transpose", ("latex", "markdown")),
-        (args.width and not args.plots, "--width", ("latex",)),
-    ):
-        if given and args.format not in formats:
-            raise ToolkitError(f"{option} is not for --format {args.format}", f"use it with {' or '.join(formats)}")
-
-
-def _save(models: list, folder: str, width: str) -> None:
+    named = {name: getattr(args, name) or name in kinds for name in ("published", "claims")}
+    models = collect(args.runs, args.benchmark or (), **_judging(args))
+    if named["published"] and args.benchmark:
     from pathlib import Path
 
     from toolkit.report.figures import save

@@ -119,6 +119,7 @@ def _assigned(sources: Sequence[Source], benchmarks: Sequence[str]) -> dict[str,
 def _model_of(
     evaluation: Evaluation, name: str | None, sources: Sequence[Source], measures: Sequence[str] | None, missing: str, x: str
 ) -> ReportModel:
+    evaluation = replace(evaluation, runs=tuple(_named(evaluation.runs, sources)))
     judgments = evaluation.judgments
     for run in evaluation.runs:
         run.doc_ids  # noqa: B018  numbered once: every number and every figure looks documents up
@@ -129,7 +130,7 @@ def _model_of(
     rows = _by_run(scores.rows)
     names = run_names([NamedRun(run.tag, run.source, records[run.tag]) for run in evaluation.runs])
     runs = [
-        _facts(name, run, records[run.tag], rows[run.tag], judged[run.tag])
+        _facts(name, run, _files(sources, run), records[run.tag], rows[run.tag], judged[run.tag])
         for name, run in zip(names, evaluation.runs, strict=True)
     ]
     order = list(headings())
@@ -144,6 +145,18 @@ def _model_of(
         notes=scores.notes,
         x=x,
     )
+
+
+def _named(runs: Sequence[Run], sources: Sequence[Source]) -> list[Run]:
+    """The runs in the order of their tags. Those of one tag, which are called by their files' paths, get a name instead: what a
+    report says is the same wherever files lie.
+    """
+    records = _records(sources, runs)
+    names = run_names([NamedRun(run.tag, run.source, records[run.tag]) for run in runs])
+    tags = {run.tag for run in runs}
+    by_path = [run.tag in run.source.split(", ") and name not in tags for run, name in zip(runs, names, strict=True)]
+    named = [replace(run, tag=name) if path else run for run, name, path in zip(runs, names, by_path, strict=True)]
+    return sorted(named, key=lambda run: run.tag)
 
 
 def _by_run(rows: Iterable[Score]) -> dict[str, dict[str, list[Score]]]:
@@ -162,21 +175,28 @@ def _records(sources: Sequence[Source], runs: Sequence[Run]) -> dict[str, tuple[
     """Tag -> what stands beside each of the run's files."""
     records = {}
     for run in runs:
-        files = [each for each in sources if isinstance(each.given, str | Path) and _is_part(each, run)]
+        files = _files(sources, run)
         records[run.tag] = tuple(record for each in files if (record := Recorded(str(each.given), run).record))
     return records
 
 
-def _is_part(source: Source, run: Run) -> bool:
-    """Whether a file is the run, or one of its parts, which are named side by side."""
-    return source.name == run.source or source.name in run.source.split(", ")
+def _files(sources: Sequence[Source], run: Run) -> list[Source]:
+    """Those that the run was read from: one, or its parts, which are named side by side."""
+    names = (run.source, *run.source.split(", "))
+    return [each for each in sources if isinstance(each.given, str | Path) and each.name in names]
 
 
 def _facts(
-    name: str, run: Run, records: tuple[Mapping[str, Any], ...], rows: Mapping[str, Sequence[Score]], judged: Sequence[Score]
+    name: str,
+    run: Run,
+    files: Sequence[Source],
+    records: tuple[Mapping[str, Any], ...],
+    rows: Mapping[str, Sequence[Score]],
+    judged: Sequence[Score],
 ) -> RunFacts:
     first = records[0] if records else {}
-    called = system_name(run.tag, first)
+    # a run that is called by its file's path has a name without it
+    called = system_name(name if run.tag in run.source.split(", ") else run.tag, first)
     system = find_system(called)
     own_rows = rows[run.tag]
     return RunFacts(
@@ -187,6 +207,7 @@ def _facts(
         heading=heading_of(first, called),
         cost=cost_of(records, system),
         records=records,
+        sources=tuple(files),
         scores=tuple(row for row in own_rows if not row.query_id),
         judged=tuple(judged),
         references={order: tuple(aggregate) for order, aggregate in rows.items() if order != run.tag},

@@ -49,14 +49,15 @@ def differences(model: ReportModel) -> Differences:
     changes: dict[tuple[str, str], dict[Key, Change]] = {}
     with progress("differences", len(pairs), "pairs of runs") as advance:
         for a, b in pairs:
-            found = _compared(model, a, b)
+            found = compared(model, a, b)
             changes[a.name, b.name] = found
             changes[b.name, a.name] = {key: _turned(change) for key, change in found.items()}
             advance()
     return Differences(baselines, changes)
 
 
-def _compared(model: ReportModel, a: RunFacts, b: RunFacts) -> dict[Key, Change]:
+def compared(model: ReportModel, a: RunFacts, b: RunFacts) -> dict[Key, Change]:
+    """What changed from one run to another, in all that is a mean over queries."""
     pairs = [(part, _paired(model, part, a, b)) for part in model.judgments.parts]
     if not any(columns for _, columns in pairs):
         return {}
@@ -95,15 +96,11 @@ def with_baseline(models: Sequence[ReportModel], given: str | None = None) -> li
 
     Raises ToolkitError where no model has the run that is given.
     """
-    fitting = [next((facts.name for facts in model.runs if given and _is_called(facts, given)), "") for model in models]
+    fitting = [next((facts.name for facts in model.runs if given and facts.is_called(given)), "") for model in models]
     if given and not any(fitting):
         names = three(facts.name for model in models for facts in model.runs)
         raise ToolkitError(f"no run is called {given}", f"the runs are {names}")
     return [replace(model, baseline=name or _default(model)) for model, name in zip(models, fitting, strict=True)]
-
-
-def _is_called(facts: RunFacts, given: str) -> bool:
-    return given in (facts.name, facts.run.tag, *facts.run.source.split(", "))
 
 
 def _default(model: ReportModel) -> str:

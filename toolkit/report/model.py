@@ -14,6 +14,7 @@ from toolkit.core.scores import Score
 from toolkit.core.specs import BenchmarkSpec, SystemSpec
 from toolkit.core.topics import Topic
 from toolkit.evaluate.judgments import Judgments
+from toolkit.evaluate.run_inputs import Source
 from toolkit.evaluate.scoring import AVERAGE
 from toolkit.report.run_facts import Cost
 
@@ -49,6 +50,7 @@ class RunFacts:
     heading     the kind of system it stands under (`toolkit.report.run_facts.headings`)
     cost        what it took
     records     the records of its files (`toolkit.provenance`); none of a file without
+    sources     its files, each with the mode that it was given as; none of a run in memory
     scores      its own aggregate rows
     judged      the aggregate rows of Judged@10: which share of the ten best documents is judged
     references  name of the reference (`blind`, `random`, `random 2.5%`, ...) -> its aggregate rows; empty without modes
@@ -65,10 +67,15 @@ class RunFacts:
     cost: Cost
     records: tuple[Mapping[str, Any], ...]
     scores: tuple[Score, ...]
+    sources: tuple[Source, ...] = ()
     judged: tuple[Score, ...] = ()
     references: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)
     values: Mapping[Key, QueryValues] = field(default_factory=dict)
     by_stance: Mapping[str, Run] = field(default_factory=dict)
+
+    def is_called(self, given: str) -> bool:
+        """Whether this is its name, its tag, or a file of it."""
+        return given in (self.name, self.run.tag, *self.run.source.split(", "))
 
     def value(self, measure: str, mode: str, group: str) -> float | None:
         """An aggregate value; None where there is none."""
