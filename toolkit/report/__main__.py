@@ -114,9 +114,41 @@ def main(args: argparse.Namespace) -> None:
         note(f"written: {args.output} ({len(text.encode()) / 1e6:.1f} MB)")
 
 
-    named = {name: getattr(args, name) or name in kinds for name in ("published", "claims")}
-    models = collect(args.runs, args.benchmark or (), **_judging(args))
-    if named["published"] and args.benchmark:
+def _check_format(args: argparse.Namespace) -> None:
+    """ToolkitError for options that the format has not, before anything is read."""
+    for given, option, formats in (
+        (args.tables is not None, "--tables", ("latex", "markdown", "csv")),
+        (args.transpose, "--transpose", ("latex", "markdown")),
+        (args.width and not args.plots, "--width", ("latex",)),
+    ):
+        if given and args.format not in formats:
+            raise ToolkitError(f"{option} is not for --format {args.format}", f"use it with {' or '.join(formats)}")
+
+
+def _judging(args: argparse.Namespace) -> dict[str, Any]:
+    """What `collect` takes beside runs and benchmarks."""
+    names = ("qrels", "measures", "depth", "ids", "unjudged", "x", "radar", "perspectives", "stances", "baseline")
+    given = {name: getattr(args, name) for name in names}
+    return {**given, "modes": args.modes and dict(args.modes), "missing": args.missing or "worst"}
+
+
+def _write_site(args: argparse.Namespace) -> None:
+    if not args.site:
+        raise ToolkitError("--pair is of a site", "name its folder with --site DIR")
+    if args.output or args.plots or args.format != "html":
+        raise ToolkitError("--site writes a folder of pages, without --format, --output or --plots", "leave them out")
+    if args.percent or args.decimals is not None:
+        raise ToolkitError("--site writes fractions with the digits of a page: no --percent, --decimals", "leave them out")
+    _check_format(args)
+    from toolkit.report.site.make_site import report_site
+
+    named = {name: getattr(args, name) for name in ("index", "docs", "published", "claims")}
+    pairs = [(first, second) for first, second in args.pair]
+    written = report_site(args.runs, args.benchmark or (), output=args.site, pairs=pairs, **named, **_judging(args))
+    note(f"written: {args.site} ({written.files} files: {written.changed} new or changed, {written.removed} removed)")
+
+
+def _save(models: list, folder: str, width: str) -> None:
     from pathlib import Path
 
     from toolkit.report.figures import save
