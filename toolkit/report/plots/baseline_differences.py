@@ -88,7 +88,7 @@ def _row(model: ReportModel, rows: list[dict], names: list[str], column: tuple[s
             .transform_filter(f"indexof({json.dumps(names)}, datum.run) >= 0")
         )
 
-    arrow = "lower is better" if registry.measure(column[0]).direction == "lower" else "to the right is better"
+    arrow = "lower is better" if registry.measure(column[0]).direction == "lower" else "right is better"
     text = alt.ExprRef(f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE} + ' ({arrow})'")
     return panel_row(model, _layers(model), rows, names, text, from_baseline)
 

@@ -58,7 +58,7 @@ def panel_row(
         data=alt.Data(values=list(rows)),
         facet=alt.Facet("group:N", title=None, sort=groups, header=header),
         columns=len(groups),  # a page puts fewer side by side where it is narrow
-        spacing=12,
+        spacing=alt.RowColnumber(row=28, column=12),
         bounds="flush",
         title=alt.Title(title, fontSize=12, fontWeight="bold", offset=8, frame="bounds"),
     )

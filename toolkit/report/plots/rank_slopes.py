@@ -269,9 +269,9 @@ def _queries_panel(alt: Any, model: ReportModel, run: str, kind: str, rows: list
             tooltip=["run:N", "query:N", "mode:N", alt.Tooltip("rank:Q", title="mean rank", format=".2f")],
         )
     )
-    text = f"{kind}: {sum(wanted)} of {len(rows)} {'rise' if kind == GOLD else 'fall'}"
+    text = f"{kind.removeprefix('instruction ')}: {sum(wanted)} of {len(rows)} {'rise' if kind == GOLD else 'fall'}"
     title = alt.Title(
-        run, subtitle=text, fontSize=12, fontWeight="bold", anchor="start", frame="group", offset=8, limit=SMALL + 10
+        run, subtitle=text, fontSize=12, fontWeight="bold", anchor="start", frame="group", offset=8, limit=SMALL + 40
     )
     return alt.layer(
         base.mark_line(strokeWidth=1.2, opacity=0.55),
