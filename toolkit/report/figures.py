@@ -38,7 +38,11 @@ def file_stem(plot: Plot, model: ReportModel) -> str:
 
 def to_spec(plot: Plot, model: ReportModel) -> dict[str, Any]:
     """The Vega-Lite specification of a figure, as a page draws it; it has title and caption for those who do not see it."""
-    return fitting.with_names_once(themed(plot.draw(model), f"{plot.title}. {caption(plot, model)}"))
+    from altair.utils import schemapi
+
+    # tests draw every figure: what Altair checks at each step takes half of the time
+    with schemapi.debug_mode(False):
+        return fitting.with_names_once(themed(plot.draw(model), f"{plot.title}. {caption(plot, model)}"))
 
 
 def save(benchmarks: Sequence[ReportModel], folder: Path, width: str = "page") -> list[Path]:

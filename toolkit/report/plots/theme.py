@@ -33,11 +33,7 @@ def themed(chart: alt.TopLevelMixin, description: str = "") -> dict[str, Any]:
 
     Grounds are transparent, and text and lines have the colour of the text around them.
     """
-    import altair as alt
-
-    # what is checked here was checked when the plot was written: it is the slower half of a chart
-    with alt.utils.schemapi.debug_mode(False):
-        spec = chart.to_dict(validate=False)
+    spec = chart.to_dict(validate=False)
     own = spec.get("usermeta", {}).get(SIGNALS, {})
     spec["params"] = [{"name": name, "value": value} for name, value in {FOCUS: [], **own}.items()] + spec.get("params", [])
     return spec | {"background": "transparent", "description": description, "config": configuration()}
