@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from toolkit import registry
 from toolkit.report.differences import differences
 from toolkit.report.model import Key, ReportModel
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import argued, shown_column
 from toolkit.report.plots.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown, signed_axis
 from toolkit.report.plots.plot import Drawn, Plot
@@ -97,7 +98,7 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
     """Intervals with caps, so that none vanishes, and dots on them."""
     import altair as alt
 
-    chart = alt.Chart().transform_filter("isValid(datum.difference)").encode(opacity=focused())
+    chart = chart_of().transform_filter("isValid(datum.difference)").encode(opacity=focused())
     colour = run_colour(model, legend=None)
     told = alt.when(f"datum['p Holm'] < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))
     tips = [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS]
@@ -113,7 +114,7 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
             fillOpacity=told,
             tooltip=["run:N", "group:N", *tips],
         ),
-        alt.Chart()
+        chart_of()
         .transform_filter("!isValid(datum.difference)")
         .mark_text(**words)
         .encode(x=alt.datum(0), text=alt.value("baseline")),

@@ -10,6 +10,7 @@ from toolkit.core.modes import INSTRUCTED, REVERSED
 from toolkit.evaluate.references import BLIND
 from toolkit.provenance import part
 from toolkit.report.model import ReportModel, RunFacts
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, following, keys, relevance, shown_column
 from toolkit.report.plots.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown
 from toolkit.report.plots.intervals import interval
@@ -130,17 +131,17 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 def _layers(model: ReportModel) -> list[alt.Chart]:
     import altair as alt
 
-    colour, chart = run_colour(model, legend=None), alt.Chart().encode(opacity=focused())
+    colour, chart = run_colour(model, legend=None), chart_of().encode(opacity=focused())
     across = alt.X("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
     tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in TIPS.items()]
     between = alt.Tooltip("_between:N", title="95 % of the control's means lie between")
     return [
-        alt.Chart()
+        chart_of()
         .transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=9, color=GREY, opacity=0.3)
         .encode(x="low:Q", x2="high:Q"),
         chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="control value:Q", color=colour),
-        alt.Chart().mark_tick(thickness=2, size=11, color=GREY).encode(x="control value:Q"),
+        chart_of().mark_tick(thickness=2, size=11, color=GREY).encode(x="control value:Q"),
         chart.mark_point(filled=True, size=48).encode(
             x="value:Q",
             color=colour,

@@ -14,9 +14,9 @@ from toolkit.evaluate.scoring import own_queries
 from toolkit.evaluate.subtopics import has_subtopics
 from toolkit.measures.join import positions
 from toolkit.report.model import ReportModel
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.theme import (
-    data,
     focused,
     lead,
     only_leading,
@@ -90,7 +90,7 @@ def draw(model: ReportModel, *, every: bool) -> alt.TopLevelMixin:
         for depth, share in enumerate(curve.tolist(), 1)
         if depth in TICKS or share != curve[depth - 2]
     ]
-    base = only_leading(alt.Chart(data(lead(rows, model))), model).encode(
+    base = only_leading(chart_of(lead(rows, model)), model).encode(
         x=alt.X(
             "depth:Q", title="depth (documents)", scale=alt.Scale(type="log", domain=[1, DEPTH]), axis=alt.Axis(values=TICKS)
         ),

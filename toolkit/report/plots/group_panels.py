@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.evaluate.scoring import AVERAGE
 from toolkit.report.leading import leading
 from toolkit.report.model import ReportModel
+from toolkit.report.plots.charts import chart_of, data
 from toolkit.report.plots.columns import best_runs, own_groups
 from toolkit.report.plots.style import GREY, labels
 from toolkit.report.plots.theme import run_names, run_rows
@@ -52,10 +53,10 @@ def panel_row(
     groups = list(named_groups(model).values())
     down = run_rows(model, names)
     width = min(max(NARROW, WIDTH // len(groups)), WIDE)
-    zero = alt.Chart().mark_rule(color=GREY, strokeWidth=1).encode(x=alt.datum(0))
+    zero = chart_of().mark_rule(color=GREY, strokeWidth=1).encode(x=alt.datum(0))
     header = alt.Header(labelPadding=2) if len(groups) > 1 else alt.Header(labels=False)
     chart = alt.layer(zero, *(layer.encode(y=down) for layer in layers), width=width, height=alt.Step(STEP)).facet(
-        data=alt.Data(values=list(rows)),
+        data=data(rows),
         facet=alt.Facet("group:N", title=None, sort=groups, header=header),
         columns=len(groups),  # a page puts fewer side by side where it is narrow
         spacing=alt.RowColnumber(row=28, column=12),

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit import registry
 from toolkit.report.model import ReportModel
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, own_groups
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import NEAR_BLACK, PALE, axis_name, cell, labels
-from toolkit.report.plots.theme import NAMES_ONCE, SMALL, data, focused, lead, row_height, run_rows
+from toolkit.report.plots.theme import NAMES_ONCE, SMALL, focused, lead, row_height, run_rows
 from toolkit.report.report_tables import headline
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _cells(model: ReportModel, column: Column, rows: list[dict]) -> alt.TopLevel
 
     colours = scale_of(column)
     groups = list(labels(model.groups).values())
-    base = alt.Chart(data(rows)).encode(
+    base = chart_of(rows).encode(
         x=alt.X(
             "group:N", title=None, scale=alt.Scale(domain=groups), axis=alt.Axis(labelAngle=-40, grid=False, labelLimit=110)
         ),

@@ -14,9 +14,10 @@ from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.scoring import own_queries
 from toolkit.measures.pairs import ROLES, Pairs, pairs
 from toolkit.report.model import ReportModel
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY
-from toolkit.report.plots.theme import data, drawn_runs, run_labels
+from toolkit.report.plots.theme import drawn_runs, run_labels
 
 if TYPE_CHECKING:
     import altair as alt
@@ -113,7 +114,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
             kinds = alt.Scale(domain=list(KINDS), range=list(KIND_COLOURS.values()))
             dashes = alt.Scale(domain=list(KINDS), range=list(KIND_DASHES.values()))
             panels.append(
-                alt.Chart(data(rows), title=f"{shown[name]}, {mode}", width=190, height=80)
+                chart_of(rows, title=f"{shown[name]}, {mode}", width=190, height=80)
                 .mark_line(interpolate="step-after", strokeWidth=1.6)
                 .encode(
                     x=alt.X("score:Q", title="score" if last else None, scale=across, axis=alt.Axis(tickCount=4, grid=False)),

@@ -12,20 +12,11 @@ from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.scoring import is_ranked
 from toolkit.measures.significance import resampled_means
 from toolkit.report.model import Key, ReportModel, RunFacts
+from toolkit.report.plots.charts import chart_of, data
 from toolkit.report.plots.columns import Column, by_query, keys, over
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import axis_name
-from toolkit.report.plots.theme import (
-    NAMES_ONCE,
-    data,
-    focused,
-    lead,
-    row_height,
-    run_colour,
-    run_rows,
-    run_shape,
-    zero_line,
-)
+from toolkit.report.plots.theme import NAMES_ONCE, focused, lead, row_height, run_colour, run_rows, run_shape, zero_line
 
 if TYPE_CHECKING:
     import altair as alt
@@ -95,7 +86,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     panels = []
     for column in columns(model):
         own = data(row for row in rows if (row["measure"], row["mode"]) == column)
-        base = alt.Chart(own).encode(y=run_rows(model), opacity=focused(), color=run_colour(model, legend=None))
+        base = chart_of(own).encode(y=run_rows(model), opacity=focused(), color=run_colour(model, legend=None))
         across = alt.X("low:Q", title=axis_name(*column), scale=scale, axis=alt.Axis(tickCount=5))
         intervals = base.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q")
         # an interval without width is two ticks at one place

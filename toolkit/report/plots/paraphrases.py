@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from toolkit.report.model import ReportModel, RunFacts
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.intervals import SAMPLES, SEED, bounds, means_of
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import axis_name
-from toolkit.report.plots.theme import data, focused, lead, run_colour, run_rows
+from toolkit.report.plots.theme import focused, lead, run_colour, run_rows
 
 if TYPE_CHECKING:
     import altair as alt
@@ -80,7 +81,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     rows = lead((dict(zip(names, row, strict=True)) for row in drawn(model).rows), model)
     shown = list(dict.fromkeys(row["run"] for row in rows))
     which = alt.YOffset("instructions:N", scale=alt.Scale(domain=KINDS))
-    base = alt.Chart(data(rows)).encode(
+    base = chart_of(rows).encode(
         y=run_rows(model, shown), yOffset=which, opacity=focused(), color=run_colour(model, legend=None)
     )
     across = alt.X("low:Q", title=axis_name(*ORIGINAL), scale=alt.Scale(domainMin=0))

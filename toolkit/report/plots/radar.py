@@ -6,11 +6,11 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.report.model import ReportModel
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, own_groups, paired
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY, axis_name, labels, ticks
 from toolkit.report.plots.theme import (
-    data,
     focused,
     lead,
     only_leading,
@@ -93,7 +93,7 @@ def _circle(model: ReportModel, column: Column, rows: list[dict[str, Any]]) -> a
     circle = Circle(turns, rings, 2 * rings[0] - rings[1])
     points = [{**row, **circle.place(row["value"], turns[row["group"]]), "_number": groups.index(row["group"])} for row in rows]
     first = [{**row, "_number": len(groups)} for row in points if row["_number"] == 0]
-    base = only_leading(alt.Chart(data(points + first)), model).encode(*circle.axes(), opacity=focused())
+    base = only_leading(chart_of(points + first), model).encode(*circle.axes(), opacity=focused())
     lines = base.mark_line(strokeWidth=1.8).encode(
         color=run_colour(model, legend=run_legend(model)),
         strokeDash=run_dash(model, legend=run_legend(model)),
@@ -122,15 +122,15 @@ def _web(circle: Circle) -> list[alt.Chart]:
     ]
     zero = alt.when("datum._ring == 0").then(alt.value(1)).otherwise(alt.value(0.3))
     web = [
-        alt.Chart(data(rings))
+        chart_of(rings)
         .mark_line(color=GREY, strokeWidth=1)
         .encode(across, up, detail="_ring:N", order="_turn:Q", opacity=zero),
-        alt.Chart(data(spokes)).mark_line(color=GREY, strokeWidth=1, opacity=0.3).encode(across, up, detail="_group:N"),
+        chart_of(spokes).mark_line(color=GREY, strokeWidth=1, opacity=0.3).encode(across, up, detail="_group:N"),
     ]
     shown = labels(circle.turns)
     for group, turn in circle.turns.items():
         end = {"_name": shown[group], **circle.place(circle.rings[-1] + 0.1 * circle.radius, turn)}
-        words = alt.Chart(data([end])).mark_text(align=_side(math.sin(turn)), baseline="middle", limit=90)
+        words = chart_of([end]).mark_text(align=_side(math.sin(turn)), baseline="middle", limit=90)
         web.append(words.encode(across, up, text="_name:N"))
     return web
 

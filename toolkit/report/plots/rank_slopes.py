@@ -14,6 +14,7 @@ from toolkit.evaluate.judgments import Part
 from toolkit.evaluate.scoring import AVERAGE, own_queries
 from toolkit.measures.pairs import Pairs, pairs
 from toolkit.report.model import ReportModel
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import best_runs, following, shown_column
 from toolkit.report.plots.placement import label_opacity, line_opacity, spread
 from toolkit.report.plots.plot import Drawn, Plot
@@ -154,8 +155,8 @@ def _panel(alt: Any, model: ReportModel, title: str, lines: list[dict], ends: tu
     labels += [{**row, "_at": row["rank"]} for row in last if not row["_shown"]]  # shown when its run is chosen
     colour = run_colour(model, legend=None)
     axes = {"x": _modes_axis(alt, model), "y": _rank_axis(alt, ends, AXIS)}
-    base = alt.Chart(alt.Data(values=lines)).encode(**axes, opacity=line_opacity())
-    beside = alt.Chart(alt.Data(values=labels)).encode(x="_place:Q", opacity=label_opacity())
+    base = chart_of(lines).encode(**axes, opacity=line_opacity())
+    beside = chart_of(labels).encode(x="_place:Q", opacity=label_opacity())
     return alt.layer(
         base.mark_line(strokeWidth=2).encode(detail="run:N", color=colour),
         base.mark_point(size=55, strokeWidth=1.8).encode(
@@ -253,7 +254,7 @@ def _queries_panel(alt: Any, model: ReportModel, run: str, kind: str, rows: list
         for row, good, of_modes in zip(by_change[::step], wanted[::step], ranks[::step], strict=True)
     ]
     base = (
-        alt.Chart(alt.Data(values=lines))
+        chart_of(lines)
         .transform_calculate(
             mode=json.dumps(modes),
             _place=json.dumps(list(range(len(modes)))),

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolkit.report.model import ReportModel
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, over
 from toolkit.report.plots.placement import Beside, beside_points
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY, axis_name, ticks
-from toolkit.report.plots.theme import LEADS, MOST, data, focused, lead, only_leading, run_colour, run_names, run_shape
+from toolkit.report.plots.theme import LEADS, MOST, focused, lead, only_leading, run_colour, run_names, run_shape
 from toolkit.report.report_tables import headline
 
 if TYPE_CHECKING:
@@ -83,16 +84,16 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         bounds = ticks([row["value"] for row in own])
         scale = alt.Scale(domain=[bounds[0], bounds[-1]])
         up = alt.Y("value:Q", title=axis_name(*column), scale=scale, axis=alt.Axis(values=bounds))
-        base = only_leading(alt.Chart(data(own)), model).encode(across, up, opacity=focused())
+        base = only_leading(chart_of(own), model).encode(across, up, opacity=focused())
         points = base.mark_point(filled=True, size=70).encode(
             color=run_colour(model, legend=None),
             shape=run_shape(model, legend=None),
             tooltip=["run:N", alt.Tooltip("cost:Q", title=model.x, format="~s"), "value:Q"],
         )
         named = [{**row, "_family": called[row["run"]]} for row in own if LEADS in row or len(model.runs) <= MOST]
-        lines = alt.Chart(data(named)).mark_line(color=GREY, strokeWidth=1).encode(across, up, detail="_family:N")
+        lines = chart_of(named).mark_line(color=GREY, strokeWidth=1).encode(across, up, detail="_family:N")
         words = [
-            alt.Chart(data([row]))
+            chart_of([row])
             .mark_text(dx=label.dx, dy=label.dy, align=label.align, baseline="middle")
             .encode(across, up, text="run:N", opacity=focused())
             for row, label in zip(named, _labels(named, (low, high), (bounds[0], bounds[-1])), strict=True)

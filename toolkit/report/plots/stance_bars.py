@@ -12,10 +12,10 @@ from toolkit.core.qrels import Qrels
 from toolkit.evaluate.scoring import own_queries
 from toolkit.evaluate.stance import CUTOFF, FORMS, Tally, contested_questions, tally
 from toolkit.report.model import ReportModel, RunFacts
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import INK, NEAR_BLACK, PALE, cell
 from toolkit.report.plots.theme import (
-    data,
     focused,
     lead,
     only_leading,
@@ -84,7 +84,7 @@ def draw_stance(model: ReportModel) -> alt.TopLevelMixin:
         names = {"stance": SHOWN[row["stance"]], "_bar": bar, "_shown": shown}
         rows.append({**row, **names, "_start": start, "_end": end, "_middle": (start + end) / 2})
     bars = alt.Scale(domain=list(dict.fromkeys(row["_bar"] for row in rows)))
-    base = alt.Chart(data(rows)).encode(
+    base = chart_of(rows).encode(
         y=alt.Y("_bar:N", title=None, scale=bars, axis=alt.Axis(grid=False)),
         opacity=focused(),
         tooltip=["run:N", "query:N", "stance:N", "share:Q"],
@@ -121,7 +121,7 @@ def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
     across = alt.X(
         "query:N", title="the query is the question, or one of its perspectives", scale=forms, axis=alt.Axis(labelAngle=0)
     )
-    base = only_leading(alt.Chart(data(rows)), model).encode(
+    base = only_leading(chart_of(rows), model).encode(
         x=across,
         y=alt.Y("lean:Q", title="lean (p \u2212 n) / p (fraction)"),
         opacity=focused(),
@@ -134,7 +134,7 @@ def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
         shape=run_shape(model, legend=run_legend(model)),
         tooltip=["run:N", "query:N", "lean:Q"],
     )
-    zero = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(y=alt.datum(0))
+    zero = chart_of([{}]).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(y=alt.datum(0))
     return alt.layer(zero, with_legend_clicks(lines), points, width=400, height=260)
 
 

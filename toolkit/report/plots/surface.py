@@ -14,9 +14,10 @@ from toolkit.evaluate.scoring import own_queries
 from toolkit.measures.paired import VARIANTS, wise_of_ranks
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, pairs
 from toolkit.report.model import ReportModel
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import COLOURS, DASHES, GREY, NEAR_BLACK, cell
-from toolkit.report.plots.theme import data, focused, lead, only_leading, run_fill, run_legend, run_shape, with_legend_clicks
+from toolkit.report.plots.theme import focused, lead, only_leading, run_fill, run_legend, run_shape, with_legend_clicks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -109,7 +110,7 @@ def _ground(values: np.ndarray, side: Side, deepest: int, words: list[str]) -> l
 
     colours = alt.Scale(domain=[-1, 1], scheme="purpleorange", reverse=True)
     cells = (
-        alt.Chart(data(_cells(values, deepest)))
+        chart_of(_cells(values, deepest))
         .mark_rect()
         .encode(
             alt.X(**_ranks("_x", "R_ori", deepest)),
@@ -119,8 +120,8 @@ def _ground(values: np.ndarray, side: Side, deepest: int, words: list[str]) -> l
             color=alt.Color("_value:Q", scale=colours, legend=alt.Legend(title="WISE")),
         )
     )
-    grey = alt.Chart(alt.Data(values=[{}])).mark_rect(color=GREY, opacity=0.35)
-    text = alt.Chart(alt.Data(values=[{"_text": words}])).mark_text(align="left", baseline="top")
+    grey = chart_of([{}]).mark_rect(color=GREY, opacity=0.35)
+    text = chart_of([{"_text": words}]).mark_text(align="left", baseline="top")
     return [grey, cells, *([text.encode(x=alt.value(6), y=alt.value(6), text="_text:N")] if words else [])]
 
 
@@ -136,7 +137,7 @@ def _points(model: ReportModel, rows: Sequence[tuple], side: Side, deepest: int)
     marks = [{"run": name, "R_ori": x, side.other: y, "documents": times} for (name, x, y), times in places.items()]
     sizes = alt.Scale(type="sqrt", domain=[1, MANY], range=[30, 160], clamp=True)
     points = (
-        only_leading(alt.Chart(data(lead(marks, model))), model)
+        only_leading(chart_of(lead(marks, model)), model)
         .mark_point(filled=True, stroke=NEAR_BLACK, strokeWidth=0.8)
         .encode(
             alt.X(**_ranks("R_ori", "R_ori", deepest)),
@@ -207,7 +208,7 @@ def draw_reward(model: ReportModel) -> alt.TopLevelMixin:
     widths = [4.2 - 1.4 * number for number in range(len(VARIANTS))]
     panels = []
     for way in dict.fromkeys(row["way"] for row in rows):
-        base = alt.Chart(data(row for row in rows if row["way"] == way)).encode(
+        base = chart_of(row for row in rows if row["way"] == way).encode(
             x=alt.X("rank:Q", title="R_ori (rank)", scale=alt.Scale(domain=[1, SHOWN], nice=False)),
             y=alt.Y("value:Q", title="WISE (fraction)", scale=alt.Scale(domain=[min(0.0, lowest), 1])),
             color=alt.Color("variant:O", scale=alt.Scale(domain=list(VARIANTS), range=list(COLOURS[1:4]))),
@@ -217,7 +218,7 @@ def draw_reward(model: ReportModel) -> alt.TopLevelMixin:
             strokeWidth=alt.StrokeWidth("variant:O", scale=alt.Scale(domain=list(VARIANTS), range=widths)),
             tooltip=["variant:O", alt.Tooltip("rank:Q", title="R_ori"), alt.Tooltip("value:Q", title="WISE")],
         )
-        limit = alt.Chart(alt.Data(values=[{}])).mark_rule(color=GREY).encode(x=alt.datum(K))
+        limit = chart_of([{}]).mark_rule(color=GREY).encode(x=alt.datum(K))
         panels.append(alt.layer(limit, base.mark_line(), title=f"a gold document that {way}", width=300, height=220))
     return alt.concat(*panels, columns=2, align="each")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolkit import registry
 from toolkit.report.model import ReportModel
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, argued, over, shown_column
 from toolkit.report.plots.group_panels import MOST, STEP, runs_shown
 from toolkit.report.plots.plot import Drawn, Plot
@@ -69,7 +70,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         down = run_rows(model, names)
         scale = alt.Scale(domain=[0.5, len(model.runs) + 0.5], nice=False)
         across = alt.X("low:Q", title="rank", scale=scale, axis=alt.Axis(values=ticks, format="d", grid=True))
-        chart = alt.Chart(alt.Data(values=data)).encode(y=down, opacity=focused())
+        chart = chart_of(data).encode(y=down, opacity=focused())
         panels.append(
             alt.layer(
                 chart.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q", color=colour),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.report.leading import leading
 from toolkit.report.model import ReportModel
+from toolkit.report.plots.charts import chart_of, specification
 from toolkit.report.plots.columns import best_runs
 from toolkit.report.plots.style import COLOURS, DASHES, INK, SHAPES, labels
 
@@ -33,7 +34,7 @@ def themed(chart: alt.TopLevelMixin, description: str = "") -> dict[str, Any]:
 
     Grounds are transparent, and text and lines have the colour of the text around them.
     """
-    spec = chart.to_dict(validate=False)
+    spec = specification(chart)
     own = spec.get("usermeta", {}).get(SIGNALS, {})
     spec["params"] = [{"name": name, "value": value} for name, value in {FOCUS: [], **own}.items()] + spec.get("params", [])
     return spec | {"background": "transparent", "description": description, "config": configuration()}
@@ -67,18 +68,6 @@ def configuration() -> dict[str, Any]:
         "rule": {"color": INK},
         "concat": {"spacing": 24},
     }
-
-
-def data(rows: Iterable[Mapping[str, Any]]) -> alt.InlineData:
-    """Rows of a chart, numbers with five digits: nobody sees more, and a page gets smaller."""
-    import altair as alt
-
-    # layers share what Altair can consolidate
-    return alt.InlineData(values=[{name: _rounded(value) for name, value in row.items()} for row in rows])
-
-
-def _rounded(value: Any) -> Any:
-    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def run_labels(model: ReportModel) -> dict[str, str]:
@@ -179,7 +168,7 @@ def zero_line() -> alt.Chart:
     """A dashed line through zero of the horizontal axis."""
     import altair as alt
 
-    return alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(x=alt.datum(0))
+    return chart_of([{}]).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(x=alt.datum(0))
 
 
 def focused(whole: float = 1.0) -> Any:

@@ -11,6 +11,7 @@ from toolkit.core.modes import BASE
 from toolkit.evaluate.references import BLIND, RANDOM
 from toolkit.evaluate.scoring import INTERVAL
 from toolkit.report.model import ReportModel
+from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, best_runs, following, relevance, shown_column
 from toolkit.report.plots.placement import WIDTH, beside_points, label_opacity, line_opacity
 from toolkit.report.plots.plot import Drawn, Plot
@@ -159,15 +160,15 @@ def _layers(
     x = alt.X("following:Q", title=f"{axis_name(*following(model))} \u2192", scale=scales[0], axis=alt.Axis(tickCount=8))
     y = alt.Y("relevance:Q", title=f"{axis_name(*relevance(model))} \u2192", scale=scales[1], axis=alt.Axis(tickCount=6))
     colour, look = run_colour(model, legend=None), run_shape(model, legend=None)
-    points = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, opacity=line_opacity())
-    base, said = "relevance in base mode:Q", alt.Chart(alt.Data(values=marks)).encode(x="_x:Q")
+    points = chart_of(rows).encode(x=x, y=y, opacity=line_opacity())
+    base, said = "relevance in base mode:Q", chart_of(marks).encode(x="_x:Q")
     words = {"align": "left", "fontSize": 11, "fontStyle": "italic"}
     return alt.layer(
         points.mark_rule(strokeWidth=7, color=GREY).encode(x="random, low:Q", x2="random, high:Q", opacity=alt.value(0.22)),
         said.transform_filter("datum._line").mark_rule(strokeDash=[2, 2], color=GREY),
         said.transform_filter("datum._line").mark_text(dx=5, dy=7, **words).encode(y="_y:Q", text="_text:N"),
         said.transform_filter("!datum._line").mark_text(dx=2, dy=12, **words).encode(y="_y:Q", text="_text:N"),
-        alt.Chart(alt.Data(values=steps))
+        chart_of(steps)
         .mark_line(interpolate="step-before", strokeDash=[6, 3], strokeWidth=1, color=GREY)
         .encode(x="_following:Q", y="_relevance:Q"),
         points.mark_rule(strokeWidth=1.2).encode(y=base, y2="relevance:Q", color=colour),
@@ -181,11 +182,10 @@ def _layers(
 
 def _labels(rows: list[dict]) -> Iterator[alt.Chart]:
     """The labels of each layout, one chart an alignment; there where the figure is as wide as the layout is for."""
-    import altair as alt
 
     for layout, fits in (("wide", f"width >= {NARROW}"), ("narrow", f"width < {NARROW}")):
         for align in sorted({row[f"_{layout}"] for row in rows}):
-            chart = alt.Chart(alt.Data(values=rows)).transform_filter(f"datum._{layout} == '{align}' && {fits}")
+            chart = chart_of(rows).transform_filter(f"datum._{layout} == '{align}' && {fits}")
             text = chart.mark_text(align=align, fontSize=11)
             yield text.encode(x=f"_{layout} x:Q", y=f"_{layout} y:Q", text="run:N", opacity=label_opacity())
 

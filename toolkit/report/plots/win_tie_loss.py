@@ -15,6 +15,7 @@ from toolkit.report.differences import differences
 from toolkit.report.leading import leading
 from toolkit.report.model import Key, ReportModel
 from toolkit.report.plots.baseline_differences import BASELINE
+from toolkit.report.plots.charts import chart_of, data
 from toolkit.report.plots.columns import best_runs, shown_column
 from toolkit.report.plots.group_panels import signed_axis
 from toolkit.report.plots.plot import Drawn, Plot
@@ -117,7 +118,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     text = f"{json.dumps(shown_column(column))} + ': difference from ' + {BASELINE}"
     chart = _differences(_panel(model, len(rows)), model, [called[name] for name in panels])
     return chart.facet(
-        data=alt.Data(values=rows),
+        data=data(rows),
         facet=alt.Facet(
             "run:N",
             title=None,
@@ -137,7 +138,7 @@ def _panel(model: ReportModel, bars: int) -> alt.LayerChart:
 
     tips = [alt.Tooltip(f"{field}:Q", title=name, format=form) for field, name, form in TIPS]
     columns = (
-        alt.Chart()
+        chart_of()
         .mark_bar(stroke=None)
         .encode(
             x=alt.X("place:Q", title=None, axis=None, scale=alt.Scale(nice=False, domain=[0, bars])),
@@ -150,13 +151,13 @@ def _panel(model: ReportModel, bars: int) -> alt.LayerChart:
         )
     )
     counted = (
-        alt.Chart()
+        chart_of()
         .transform_aggregate(up="sum(won)", even="sum(tied)", down="sum(lost)", groupby=["run"])
         .transform_calculate(text="datum.up + ' better, ' + datum.even + ' equal, ' + datum.down + ' worse'")
         .mark_text(align="left", baseline="bottom", fontSize=11, dy=-3)
         .encode(x=alt.value(0), y=alt.value(0), text="text:N")
     )
-    zero = alt.Chart().mark_rule(color=GREY, strokeWidth=1).encode(y=alt.datum(0))
+    zero = chart_of().mark_rule(color=GREY, strokeWidth=1).encode(y=alt.datum(0))
     return alt.layer(columns, zero, counted, width=WIDTH, height=HEIGHT)
 
 
