@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -33,6 +34,7 @@ _BLANKS = re.compile(r"[ \t\r\n]+")
 LONGEST = 12  # characters of a name in a cell that are not broken; TeX hyphenates the words of sentences
 
 
+@functools.lru_cache(maxsize=1 << 14)  # a layout is tried many times over the same cells
 def em(text: str) -> float:
     """The width of a line in em, of the upright font."""
     return sum(_EM.get(glyph) or _EM.get(unicodedata.normalize("NFD", glyph)[0], _WIDEST) for glyph in text)
