@@ -7,9 +7,11 @@ import functools
 import hashlib
 import re
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from toolkit.core.errors import missing_extra
 from toolkit.core.files import atomic_path
 from toolkit.core.home import home
 
@@ -57,9 +59,11 @@ def vega() -> Bundle:
 @functools.cache
 def datatables() -> Bundle:
     """DataTables with its extensions, from the itables wheel: it defines `DataTable`."""
-    import itables
-
-    folder = Path(itables.__file__).parent / "html"
+    # its files alone: to import it takes two seconds
+    spec = find_spec("itables")
+    if spec is None:
+        raise missing_extra("a page", "pages")
+    folder = Path(spec.submodule_search_locations[0]) / "html"
     script, style = ((folder / f"dt_bundle.{suffix}").read_text(encoding="utf-8") for suffix in ("js", "css"))
     # an ES module, whose scripts in a page nobody can import: the class is made known instead; its names stay its own
     script = EXPORTED.sub(r"window.DataTable = \1;", script)
