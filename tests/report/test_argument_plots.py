@@ -10,10 +10,10 @@ from toolkit.core.runs import Run
 from toolkit.evaluate.comparison import compare
 from toolkit.evaluate.judgments import from_benchmark
 from toolkit.report.collect import collect
+from toolkit.report.figures import to_spec
 from toolkit.report.model import Key
 from toolkit.report.plots import PLOTS
 from toolkit.report.plots.placement import beside_points, spread
-from toolkit.report.plots.theme import themed
 from toolkit.report.plots.tradeoff import front
 from toolkit.report.rank_table import ranked
 
@@ -145,9 +145,10 @@ def test_bars_are_means_of_core_queries_and_open_the_query_that_differs_most():
         assert value == pytest.approx(sum(own) / len(own))
     differences = [row[5] for row in rows]
     assert differences == sorted(differences, reverse=True)
-    spec = themed(PLOT["win-tie-loss"].draw(model))
-    assert {row["query"] for row in spec["data"]["values"]} <= set(cores)
-    for row in spec["data"]["values"]:
+    spec = to_spec(PLOT["win-tie-loss"], model)
+    bars = spec["datasets"][spec["data"]["name"]]
+    assert {row["query"] for row in bars} <= set(cores)
+    for row in bars:
         by_query = {
             query_id: [
                 facts.values[Key("all", "WISE@20", "paired")].values[values.query_ids.index(query_id)] for facts in model.runs
@@ -210,7 +211,7 @@ def test_each_figure_applies_where_it_says_something_and_can_be_drawn(name):
     model = report_of(name, "one", "other")
     assert {plot.name for plot in PLOTS if plot.place == "argument" and plot.applies(model)} == BENCHMARKS[name]
     for plot in BENCHMARKS[name]:
-        svg = vl_convert.vegalite_to_svg(themed(PLOT[plot].draw(model)))
+        svg = vl_convert.vegalite_to_svg(to_spec(PLOT[plot], model))
         assert "other" in svg
         for wrong in ("NaN", "undefined", "-0.0", "\u22120.0<"):
             assert wrong not in svg

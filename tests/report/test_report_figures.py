@@ -15,7 +15,8 @@ from toolkit.core.runs import Run
 from toolkit.report import figures, fitting
 from toolkit.report.collect import collect
 from toolkit.report.plots import PLOTS, Drawn, Plot
-from toolkit.report.plots.theme import data, focused, run_colour, run_legend, run_shape, with_legend_clicks
+from toolkit.report.plots.charts import chart_of
+from toolkit.report.plots.theme import focused, run_colour, run_legend, run_shape, with_legend_clicks
 
 SVG = "{http://www.w3.org/2000/svg}"
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
@@ -26,7 +27,7 @@ def draw(model):
 
     rows = [{"run": facts.name, "query": "q 1&2", "measure": "RR", "value": 0.123456789} for facts in model.runs]
     shape = run_shape(model, legend=run_legend(model))
-    points = alt.Chart(data(rows)).mark_point(size=400, filled=True)
+    points = chart_of(rows).mark_point(size=400, filled=True)
     return with_legend_clicks(
         points.encode(
             x=alt.X("value:Q", title="a <b> & $c"),
