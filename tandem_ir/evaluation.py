@@ -126,7 +126,7 @@ def report(
     published, claims  also what the benchmarks' papers print and claim
     percent, decimals  how fractions are shown: times 100, with so many digits (default: 3, in per cent 1)
     tables, transpose, width  of tables as text, as `tandem report` has them
-    how          `qrels`, `measures`, `modes`, `depth`, `ids`, `unjudged`, `x`, `perspectives`, `stances`
+    how          `qrels`, `measures`, `modes`, `depth`, `ids`, `unjudged`, `x`, `radar`, `baseline`, `perspectives`, `stances`
 
     Raises ToolkitError.
     """
