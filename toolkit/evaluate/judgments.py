@@ -27,7 +27,7 @@ PLAIN = ("nDCG@10", "RR@10", "R@100", "AP")
 MODE_OF_FILE = "name the mode of each file, as in --qrels MODE=F"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """One group (dimension, language, data set) of what is judged.
 
