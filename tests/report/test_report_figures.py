@@ -1,6 +1,8 @@
 """Figures of a report: specifications that live in a page, and files for papers."""
 
+import base64
 import csv
+import gzip
 import json
 import re
 from pathlib import Path
@@ -210,6 +212,8 @@ def test_a_click_on_a_legend_chooses_a_run_in_every_figure_and_again_lets_go(emu
     ]
 
     def pale():
+        # figures follow when they are seen
+        emulated.execute_script("document.querySelector('#b1-intervals').scrollIntoView()")
         return emulated.execute_script("""
           return [...document.querySelectorAll("#b1-intervals path[aria-roledescription=point]")].filter(
             (mark) => Number(mark.getAttribute("opacity")) < 0.5).map((mark) => mark.getAttribute("aria-label"));""")
@@ -220,6 +224,7 @@ def test_a_click_on_a_legend_chooses_a_run_in_every_figure_and_again_lets_go(emu
     found = wait(emulated, pale)
     assert found
     assert not any("bm25+rules" in label for label in found)
+    emulated.execute_script("arguments[0].scrollIntoView({block: 'center'})", entry)
     ActionChains(emulated).move_to_element(entry).click().perform()
     wait(emulated, lambda: not pale())
 
@@ -236,7 +241,8 @@ def test_numbers_and_drawing_of_a_figure_can_be_taken(emulated, page):
     assert ElementTree.fromstring(taken["svg"]).tag == f"{SVG}svg"
     assert bytes(taken["png"]) == b"\x89PNG"
     rows = list(csv.DictReader(taken["csv"].splitlines()))
-    spec = json.loads(re.search(r'id="b1-intervals"[^>]*><script[^>]*>(.*?)</script>', page.read_text("utf-8"))[1])
+    packed = re.search(r'id="b1-intervals"[^>]*><script[^>]*>(.*?)</script>', page.read_text("utf-8"))[1]
+    spec = json.loads(gzip.decompress(base64.b64decode(packed)))
     assert len(rows) == sum(len(each) for each in spec["datasets"].values())
     assert {"bm25", "bm25+rules", "all-minilm-l6-v2"} == {row["run"] for row in rows}
     assert float(rows[0]["low"]) <= float(rows[0]["value"]) <= float(rows[0]["high"])

@@ -213,7 +213,8 @@ def test_tables_are_copied_as_csv_and_latex(chrome, shown):
       const table = document.querySelector(".table.main");
       const api = new DataTable(table.querySelector("table.scores"));
       const csv = buttonsOf(api.table().node())[2];
-      return [api.buttons.exportData(csv.exportOptions), JSON.parse(table.querySelector(".latex").textContent)];
+      const exported = api.buttons.exportData(csv.exportOptions);
+      return unpacked(table.querySelector(".latex")).then((latex) => [exported, latex]);
     """)
     exported, latex = found
     assert exported["header"][:4] == ["system", "kind", "rank", "nDCG@10 ori"]

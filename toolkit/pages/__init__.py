@@ -2,7 +2,7 @@
 
 from toolkit.pages.browser import Browsed, Question, browse, finder, languages_of
 from toolkit.pages.bundles import datatables, vega
-from toolkit.pages.render import LIMIT, Frame, browsers, page, render, script_json, template
+from toolkit.pages.render import LIMIT, Frame, browsers, gzipped, page, render, template
 
 __all__ = [
     "LIMIT",
@@ -13,10 +13,10 @@ __all__ = [
     "browsers",
     "datatables",
     "finder",
+    "gzipped",
     "languages_of",
     "page",
     "render",
-    "script_json",
     "template",
     "vega",
 ]

@@ -251,13 +251,14 @@ class Fitting:
         codes: dict[int, int] = {}
         questions = self.browsed.questions[:queries]
         modes = [[_mode(mode, judged, top, codes) for mode in question.modes] for question in questions]
-        return _gzipped({"modes": modes, "docs": [self.browsed.docs[code] for code in codes]}), list(codes)
+        return gzipped({"modes": modes, "docs": [self.browsed.docs[code] for code in codes]}), list(codes)
 
     def _packed_texts(self, characters: int, *limits: int) -> str:
-        return _gzipped([self.browsed.texts[code][:characters] for code in self._rankings(*limits)[1]])
+        return gzipped([self.browsed.texts[code][:characters] for code in self._rankings(*limits)[1]])
 
 
-def _gzipped(content: Any) -> str:
+def gzipped(content: Any) -> str:
+    """JSON of anything, packed for a script element; `unpacked` of browser.js makes it again."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     # level 6 is three times as fast as the best one, which makes a page a hundredth smaller
     return base64.b64encode(gzip.compress(_encodable(text).encode(), 6, mtime=0)).decode()

@@ -1,17 +1,21 @@
 "use strict";
-// Figures: drawn by Vega from the specification that stands beside each, those near the window first, the others when there
-// is time. A click on a mark or a legend's entry chooses its run, in every figure and table of the page.
+// Figures: drawn by Vega from the packed specification that stands beside each, those near the window first, the others when
+// there is time. A click on a mark or a legend's entry chooses its run, in every figure and table of the page.
 
-const figures = {views: new Map(), runs: new Set(), chosen: new Set(), baseline: null, listeners: []};
+const figures = {views: new Map(), runs: new Set(), chosen: new Set(), baseline: null, listeners: [], near: new Set(), behind: new Set()};
 const TRIES = 6, LEAST = 120, NAMES = 0.34;  // as fitting.py has them
 const OPTIONS = {ast: true, renderer: "svg", actions: false, logLevel: 1, tooltip: {theme: "custom"}};  // errors alone are logged
+
+function specOf(chart) {
+  return unpacked(chart.querySelector("script"));
+}
 
 async function drawFigure(chart) {
   if (chart.dataset.state) return;
   chart.dataset.state = "drawing";
   const place = element("div");
   chart.append(place);
-  const whole = JSON.parse(chart.querySelector("script").textContent);
+  const whole = await specOf(chart);
   for (const {run} of rowsOf(whole)) if (run !== undefined) figures.runs.add(run);
   const room = roomOf(chart);
   let spec = whole, view;
@@ -25,8 +29,7 @@ async function drawFigure(chart) {
   }
   chart.dataset.room = room;
   chart.dataset.narrowed = spec !== whole;
-  view.signal("focus", [...figures.chosen]);
-  if (figures.baseline !== null) setBaseline(view);
+  setSignals(view);
   view.addEventListener("click", (event, item) => item && item.datum && clicked(item));
   figures.views.set(chart, view);
   await view.runAsync();
@@ -91,24 +94,40 @@ function clicked({datum, mark}) {
   if (figures.runs.has(run)) chooseRun(run);
 }
 
-function setBaseline(view) {
-  if (view.getState({signals: (name) => name === "baseline"}).signals.baseline !== undefined) view.signal("baseline", figures.baseline);
+// the chosen runs, and the run that differences are to: a signal of the figures that have one
+function setSignals(view) {
+  view.signal("focus", [...figures.chosen]);
+  if (figures.baseline === null) return view;
+  const has = view.getState({signals: (name) => name === "baseline"}).signals.baseline !== undefined;
+  return has ? view.signal("baseline", figures.baseline) : view;
 }
 
-// the run that differences are to: a signal of the figures that have one
+// figures near the window follow after the next frame, one after the other, the others when they come near: a reader waits for none
+function follow() {
+  for (const chart of figures.views.keys()) figures.behind.add(chart);
+  requestAnimationFrame(() => figures.near.forEach((chart) => setTimeout(() => catchUp(chart))));
+}
+
+async function catchUp(chart) {
+  if (figures.behind.delete(chart) && figures.views.has(chart)) await setSignals(figures.views.get(chart)).runAsync();
+}
+
+// paper waits for nothing
+addEventListener("beforeprint", () => {
+  for (const chart of figures.behind) if (figures.views.has(chart)) setSignals(figures.views.get(chart)).run();
+  figures.behind.clear();
+});
+
 document.addEventListener("baseline", ({detail}) => {
   figures.baseline = detail;
-  for (const view of figures.views.values()) {
-    setBaseline(view);
-    view.runAsync();
-  }
+  follow();
 });
 
 // the runs that are chosen, in all figures; `figures.listeners` are called with them, so that tables follow
 function chooseRun(run) {
   if (!figures.chosen.delete(run)) figures.chosen.add(run);
-  for (const view of figures.views.values()) view.signal("focus", [...figures.chosen]).runAsync();
   for (const listener of figures.listeners) listener(figures.chosen);
+  follow();
 }
 
 // Copies and files of a figure
@@ -118,7 +137,7 @@ function rowsOf(spec) {
 }
 
 // the rows that a figure draws; a spreadsheet takes no text for a formula
-function csvOf(spec) {
+function numbersOf(spec) {
   const all = rowsOf(spec).filter((row) => Object.keys(row).some((name) => !name.startsWith("_")));
   const ofRuns = all.filter((row) => "run" in row);
   const rows = ofRuns.length ? ofRuns : all;
@@ -132,8 +151,9 @@ function csvOf(spec) {
 }
 
 async function contentOf(chart, format) {
-  if (format === "csv") return new Blob([csvOf(JSON.parse(chart.querySelector("script").textContent))], {type: "text/csv"});
+  if (format === "csv") return new Blob([numbersOf(await specOf(chart))], {type: "text/csv"});
   await drawFigure(chart);
+  await catchUp(chart);
   const view = figures.views.get(chart);
   if (format === "svg") return new Blob([await view.toSVG()], {type: "image/svg+xml"});
   const ground = view.background();
@@ -167,7 +187,10 @@ async function take(button) {
 {
   const waiting = [...document.querySelectorAll(".chart")];
   const near = new IntersectionObserver((entries) => {
-    for (const {target, isIntersecting} of entries) if (isIntersecting) drawFigure(target);
+    for (const {target, isIntersecting} of entries) {
+      figures.near[isIntersecting ? "add" : "delete"](target);
+      if (isIntersecting) drawFigure(target).then(() => catchUp(target));
+    }
   }, {rootMargin: "600px"});
   waiting.forEach((chart) => near.observe(chart));
   const next = () => {

@@ -108,7 +108,7 @@ def page_table(
             }
             for row in flat.rows
         ],
-        "latex": _as_json(to_latex([table])),
+        "latex": pages.gzipped(to_latex([table])),
     }
 
 
@@ -194,10 +194,3 @@ def _references(cell: Cell) -> list[str]:
     """The numbers of the marks in a bar."""
     parts = [f"instructions ignored: {cell.blind:z.3f}"] if cell.blind is not None else []
     return [*parts, f"random orders: {cell.band[0]:z.3f} to {cell.band[1]:z.3f}"] if cell.band else parts
-
-
-def _as_json(text: str) -> Any:
-    """Text for a script element."""
-    from markupsafe import Markup
-
-    return Markup(pages.script_json(text))

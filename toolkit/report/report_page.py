@@ -110,14 +110,12 @@ def _contents(part: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _figure(plot: Plot, model: ReportModel, prefix: str) -> dict[str, Any]:
-    from markupsafe import Markup
-
     return {
         "title": plot.title,
         "caption": caption(plot, model),
         "name": f"{prefix}{plot.name}",
         "file": file_stem(plot, model),
-        "spec": Markup(pages.script_json(to_spec(plot, model))),
+        "spec": pages.gzipped(to_spec(plot, model)),
     }
 
 

@@ -21,7 +21,7 @@ function buttonsOf(table) {
     {extend: "colvis", text: "Columns", columns: ":gt(0)", columnText: (api, place) => api.column(place).header().dataset.label},
     {extend: "copyHtml5", text: "Copy", title: null, exportOptions: options({body: (data, row, column, cell) => cell.textContent.trim()})},
     {extend: "csvHtml5", text: "CSV", title: null, filename: table.closest(".table").id, exportOptions: options({body: exported})},
-    {text: "LaTeX", action: (event, api, button) => copied(JSON.parse(latex.textContent), button[0])},
+    {text: "LaTeX", action: (event, api, button) => unpacked(latex).then((text) => copied(text, button[0]))},
   ];
 }
 
