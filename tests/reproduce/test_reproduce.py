@@ -140,13 +140,13 @@ def test_an_archive_is_the_same_bytes_and_is_checked_file_by_file(place):
     assert tandem("reproduce", "--verify", unpacked, check=True).stdout == "all files are those of the manifest\n"
     (unpacked / "infosearch" / "bm25.trec").write_text("changed")
     (unpacked / "infosearch" / "bm25.trec.yaml").unlink()
-    (unpacked / "more.csv").touch()
+    (unpacked / "more.py").touch()
     done = tandem("reproduce", "--verify", unpacked)
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
         "infosearch/bm25.trec: not the file of the manifest",
         "infosearch/bm25.trec.yaml: missing",
-        "more.csv: not in the manifest",
+        "more.py: not in the manifest",
     ]
     (unpacked / "manifest.json").write_text("[]")
     assert tandem("reproduce", "--verify", unpacked).returncode == 2

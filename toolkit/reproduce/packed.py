@@ -52,13 +52,13 @@ def problems(folder: Path) -> Iterator[str]:
         raise ToolkitError(
             f"{folder / MANIFEST} is no manifest of a reproduction", "tandem reproduce PAPER --export F writes one"
         )
-    here = {str(path.relative_to(folder)): path for path in _files(folder)}
+    here = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
     for name, digest in manifest["files"].items():
         if name not in here:
             yield f"{name}: missing"
         elif file_digest(here[name]) != digest:
             yield f"{name}: not the file of the manifest"
-    for name in here.keys() - manifest["files"].keys():
+    for name in sorted(here.keys() - manifest["files"].keys() - {MANIFEST}):
         yield f"{name}: not in the manifest"
 
 
