@@ -13,10 +13,12 @@ import pytest
 from chromium import needs_chromium, wait
 from command import tandem
 
+from toolkit import pages
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.report import figures, fitting
 from toolkit.report.collect import collect
+from toolkit.report.make_report import report, to_html
 from toolkit.report.plots import PLOTS, Drawn, Plot
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.theme import focused, run_colour, run_legend, run_shape, with_legend_clicks
@@ -260,3 +262,15 @@ def test_figures_are_drawn_again_for_a_window_of_another_width(emulated, page):
     emulated.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     drawn = "return Number(document.querySelector('#b1-intervals svg')?.getAttribute('width') ?? 999)"
     wait(emulated, lambda: emulated.execute_script(drawn) <= 390)
+
+
+def test_tables_figures_and_libraries_count_towards_the_size_of_the_page(monkeypatch):
+    paths = sorted(map(str, BASELINES.glob("infosearch-mini.*.gz")))
+    made = report(collect(paths, ["infosearch-mini"]))
+    whole = to_html(made)
+    assert len(whole.encode()) <= pages.LIMIT
+    assert "So that the page stays small" not in whole
+    monkeypatch.setattr(pages, "LIMIT", len(whole.encode()) - 30_000)
+    smaller = to_html(made)
+    assert len(smaller.encode()) <= pages.LIMIT + 2_000  # the controls of the queries: the limit leaves 100,000 to 8 MB
+    assert "So that the page stays small: documents have their first" in smaller

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
-LIMIT = 7_900_000  # bytes of the data of all browsers of a page: with its frame it stays under 8 MB
+LIMIT = 7_900_000  # bytes of the data of all browsers of a page, in a report of the whole page: it stays under 8 MB
 NAME, NOTE = 200, 2000  # characters of a run's name, and of a note
 
 

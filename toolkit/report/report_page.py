@@ -47,18 +47,17 @@ def render(
         commands="\n".join(dict.fromkeys([*(line for facts in runs for line in commands(facts)), command])),
         unknown=[facts.name for facts in runs if not commands(facts)],
     )
-    room = pages.LIMIT - len(template(parts=parts).encode())  # what tables and figures leave
-    shown = pages.browsers(browsers, max(room, pages.LIMIT // 10))
-    body = template(parts=[{**part, "browser": browser} for part, browser in zip(parts, shown, strict=True)])
-    title = "Report: " + ", ".join(section.model.name for section in sections)
-    return pages.page(
-        title,
-        Markup(body),
+    page = functools.partial(
+        pages.page,
+        "Report: " + ", ".join(section.model.name for section in sections),
         style=_file("figures.css") + _file("report.css"),
         script=_file("figures.js") + _file("tables.js") + _file("report.js"),
         libraries=[pages.vega(), pages.datatables()],
         frame=frame,
     )
+    room = pages.LIMIT - len(page(Markup(template(parts=parts))).encode())  # what tables, figures and libraries leave
+    shown = pages.browsers(browsers, max(room, pages.LIMIT // 10))
+    return page(Markup(template(parts=[{**part, "browser": browser} for part, browser in zip(parts, shown, strict=True)])))
 
 
 def _part(number: int, section: Section) -> dict[str, Any]:
