@@ -40,9 +40,15 @@ OPENED = "return {0}.open && {0}.querySelector('table, .chart').getBoundingClien
 def opening(kind: str) -> tuple[str, str]:
     """A fold's summary is clicked, and what is in it is seen."""
     fold = FOLD.format(kind)
-    return f"{fold}.scrollIntoView(); {fold}.querySelector('summary').click();", OPENED.format(fold)
+    return f"{fold}.querySelector('summary').click();", OPENED.format(fold)
 
 
+FOLDS = {
+    "open the queries": "by-query",
+    "open the groups' tables": "groups",
+    "open all measures": "measures",
+    "open the papers' figures": "figures",
+}
 INTERACTIONS = {  # what is done -> the script that does it, and the one that says whether the page shows it
     "sort the main table": (
         f"window.before = {TABLE}.tBodies[0].innerText; {TABLE}.tHead.rows[0].cells[3].click();",
@@ -69,7 +75,7 @@ INTERACTIONS = {  # what is done -> the script that does it, and the one that sa
         f"window.before = {LOOKS}; chooseRun({TABLE}.tBodies[0].rows[1].dataset.run);",
         f"const now = {LOOKS}; return now.length > 0 && now.every((look, place) => look !== before[place])",
     ),
-    "open the queries": opening("by-query"),
+    "open the queries": opening(FOLDS["open the queries"]),
     "filter queries, few left": (
         f"window.before = {ROWS}.length; const box = document.querySelector('.filter'); box.value = 'audience-01'; {TYPED}",
         f"return {ROWS}.length < before",
@@ -88,9 +94,9 @@ INTERACTIONS = {  # what is done -> the script that does it, and the one that sa
         "document.querySelector('.browser tbody button').click();",
         "return document.querySelector('.browser tr.detail') !== null",
     ),
-    "open the groups' tables": opening("groups"),
-    "open all measures": opening("measures"),
-    "open the papers' figures": opening("figures"),
+    "open the groups' tables": opening(FOLDS["open the groups' tables"]),
+    "open all measures": opening(FOLDS["open all measures"]),
+    "open the papers' figures": opening(FOLDS["open the papers' figures"]),
 }
 # from the event to the frame after the page shows what it did
 ACTED = (
@@ -98,7 +104,8 @@ ACTED = (
     "const look = () => (() => {{ {1} }})() ? requestAnimationFrame(() => setTimeout(() => done(performance.now() - start)))"
     " : setTimeout(look); look();"
 )
-BEFORE = {"choose a run, figures in view": "document.querySelector('.chart').scrollIntoView()"}
+BEFORE = {name: f"{FOLD.format(kind)}.scrollIntoView()" for name, kind in FOLDS.items()}  # where the reader is by then
+BEFORE["choose a run, figures in view"] = "document.querySelector('.chart').scrollIntoView()"
 LOAD = "return performance.getEntriesByType('navigation')[0].loadEventEnd"
 DRAWN = "return document.querySelectorAll('.chart:not([data-state=drawn])').length"
 
