@@ -179,7 +179,8 @@ class SystemSpec:
     def __post_init__(self):
         for paper, row in self.printed.items():
             names = row.get("name")
-            if not row.keys() <= {"name", "kind", "mode"} or not names or not isinstance(names, str | list):
+            words = [*(names if isinstance(names, list) else [names]), *(row[key] for key in ("kind", "mode") if key in row)]
+            if not row.keys() <= {"name", "kind", "mode"} or not names or not all(isinstance(word, str) for word in words):
                 raise ToolkitError(
                     f"system {self.name}: how {paper} prints it is not understood",
                     "printed: {PAPER: {name: N, kind: K, mode: M}}",

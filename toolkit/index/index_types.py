@@ -10,7 +10,6 @@ from toolkit.core.specs import SystemSpec
 from toolkit.formats.indexes import NAME, check_made_with, read_index_record
 from toolkit.formats.per_query_corpus import has_questions
 from toolkit.models.docids import has_ids, id_file
-from toolkit.models.vectors import index_file
 
 LUCENE, IMPACT, FAISS, MULTIVECTOR = KINDS = ("lucene", "impact", "faiss", "multivector")
 TITLES = {LUCENE: "Lucene", IMPACT: "impact", FAISS: "FAISS", MULTIVECTOR: "multivector"}
@@ -19,6 +18,8 @@ SEARCHED = {"bm25": LUCENE, "impact": IMPACT, "dense": FAISS, "multivector": MUL
 
 def _has_faiss(folder: Path) -> bool:
     """The file alone is not enough: many folders hold a file named `index`."""
+    from toolkit.models.vectors import index_file
+
     return index_file(folder) is not None and ((folder / NAME).is_file() or has_ids(folder))
 
 
@@ -69,8 +70,11 @@ def check_kind(folder: Path, system: SystemSpec | None) -> None:
     Indexes made elsewhere do not say what made them: that is for the user to know.
     """
     wanted, actual = kind_for(system), index_kind(folder)
-    if wanted == FAISS and actual is None and folder.is_dir() and index_file(folder):
-        id_file(folder)  # says what is missing
+    if wanted == FAISS and actual is None and folder.is_dir():
+        from toolkit.models.vectors import index_file
+
+        if index_file(folder):
+            id_file(folder)  # says what is missing
     if actual is None or (actual != wanted and system is None):
         hint = f"`tandem index CORPUS {'' if wanted == LUCENE else f'--type {wanted} '}--output DIR` makes one"
         raise ToolkitError(f"{folder} holds no {TITLES[wanted]} index", hint)
