@@ -53,11 +53,11 @@ def named(processes, name):
     return found
 
 
-def await_(what, seconds=120):
+def await_(what, seconds=120, pause=0.2):
     until = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < until
-        time.sleep(0.2)
+        time.sleep(pause)
     return found
 
 
@@ -112,15 +112,21 @@ def test_two_workers_give_the_bytes_of_one_process_and_nobody_else_is_served(pla
 @pytest.mark.slow
 @pytest.mark.usefixtures("ray_alone")
 def test_a_killed_worker_costs_its_unit_and_a_killed_command_is_resumed(place):
-    words = [sys.executable, "-m", "toolkit", *map(str, ENCODE), "--output", "killed", "--engine", "ray", "--workers", "1"]
+    # enough units that some are left when the worker is found and killed
+    lines = (place / "c.jsonl").read_text().splitlines()
+    docs = [{**json.loads(line), "id": f"{copy}-{number}"} for copy in range(40) for number, line in enumerate(lines)]
+    (place / "long.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    encode = ["encode", "long.jsonl", *map(str, ENCODE[2:])]
+    tandem(*encode, "--output", "whole", cwd=place, check=True)
+    words = [sys.executable, "-m", "toolkit", *encode, "--output", "killed", "--engine", "ray", "--workers", "1"]
     running = subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    await_(lambda: list(place.glob("killed/vectors-*.npy")))
+    await_(lambda: list(place.glob("killed/vectors-*.npy")), pause=0.02)
     [worker, *_] = named(mine(running.pid), "ray::UnitWorker")
     worker.kill()
     output, printed = running.communicate(timeout=180)
     assert (running.returncode, output) == (0, ""), printed
     assert "attempt 1 of 3 failed: the worker ended" in printed
-    assert files(place / "killed") == files(place / "local")
+    assert files(place / "killed") == files(place / "whole")
 
 
 @pytest.mark.process
