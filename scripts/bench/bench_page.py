@@ -4,12 +4,15 @@ Two runs of 1,600 queries in 3 modes, 1,000 lines a list, over a pool of documen
 `--pool` is how many documents there are: 6,392 as InfoSearch has, or as many as no page can hold.
 """
 
+from __future__ import annotations
+
 import argparse
 import shutil
 import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from generate import texts, vocabulary
@@ -20,6 +23,9 @@ from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.pages import browse, render
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
 
 MODES = ("ori", "ins", "rev")
 MEASURES = ("nDCG@10", "RR@1", "pMRR", "SICR", "WISE@20")
@@ -77,16 +83,22 @@ def write_page(path: Path, queries: int, hits: int, pool: int) -> None:
     )
 
 
-def measure(path: Path, rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each, a page load a round."""
+def chromium(size: str, seconds: int) -> Chrome:
+    """A headless browser with a window of a size (`1400,1000`), whose scripts may take so many seconds."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1400,1000"):
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--window-size={size}"):
         options.add_argument(word)
     options.binary_location = shutil.which("chromium")
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-    driver.set_script_timeout(120)
+    driver.set_script_timeout(seconds)
+    return driver
+
+
+def measure(path: Path, rounds: int) -> dict[str, list[float]]:
+    """Milliseconds of each, a page load a round."""
+    driver = chromium("1400,1000", 120)
     times: dict[str, list[float]] = {}
     try:
         for _ in range(rounds):

@@ -7,7 +7,6 @@ first paint, and the milliseconds from an event to the frame after the page show
 
 import argparse
 import json
-import shutil
 import statistics
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench_page import PAINT
+from bench_page import PAINT, chromium
 from report_data import write_benchmark, write_runs, write_shaken
 
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
@@ -25,7 +24,7 @@ import json, resource, runpy, sys
 try:
     runpy.run_module("toolkit.report", run_name="__main__", alter_sys=True)
 finally:
-    json.dump(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, open(sys.argv.pop(), "w"))
+    json.dump(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, open({peak!r}, "w"))
 """
 TABLE, FOLD = "document.querySelector('.table.main table')", "document.querySelector('details.{}')"
 ROWS = "document.querySelectorAll('.browser tbody tr')"
@@ -113,23 +112,16 @@ DRAWN = "return document.querySelectorAll('.chart:not([data-state=drawn])').leng
 def process(runs: list[Path], benchmark: str, page: Path) -> tuple[float, float]:
     """Seconds of the whole process, and its peak memory in GB."""
     with tempfile.NamedTemporaryFile() as peak:
-        words = [*map(str, runs), "--benchmark", benchmark, "--output", str(page), peak.name]
-        code = MEASURED.replace("sys.argv.pop()", repr(peak.name))
+        words = [*map(str, runs), "--benchmark", benchmark, "--output", str(page)]
+        code = MEASURED.format(peak=peak.name)
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code, *words[:-1]], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([sys.executable, "-c", code, *words], check=True, stderr=subprocess.DEVNULL)
         return time.perf_counter() - start, json.load(open(peak.name)) / 1e9
 
 
 def look(page: Path, rounds: int) -> dict[str, list[float]]:
     """Milliseconds of each, a load a round; an interaction that changes nothing is an error, as the script ends in none."""
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,800"):
-        options.add_argument(word)
-    options.binary_location = shutil.which("chromium")
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-    driver.set_script_timeout(20)
+    driver = chromium("1280,800", 20)
     times: dict[str, list[float]] = {}
     try:
         for _ in range(rounds):

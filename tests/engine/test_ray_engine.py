@@ -77,7 +77,7 @@ def test_two_workers_give_the_bytes_of_one_process_and_nobody_else_is_served(pla
         ours = [line.split()[3] for line in listening if pids & set(re.findall(r"pid=(\d+)", line))]
         assert len(ours) >= 4, "Ray's processes were not seen"
         assert [address for address in ours if "127.0.0.1" not in address and "[::1]" not in address] == []
-        # a process of this name runs in any case; it serves pages where it is told to
+        # a process of this name runs in any case; it serves pages where its settings say so
         assert "--include-dashboard" not in " ".join(named(below, "dashboard/dashboard.py")[0].cmdline())
         assert not [address for address in ours if address.endswith(":8265")]
         said = " ".join(word for one in below for word in one.cmdline())

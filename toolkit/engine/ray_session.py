@@ -56,7 +56,7 @@ class RaySession:
             raise ToolkitError(f"{place} is not reached: {_first(error)}", HINT if address else "", status=1) from error
         from ray._private import worker
 
-        # whatever it is told, Ray prints on standard output that a worker ended; here that is a note, and output is a run
+        # with any settings Ray prints on standard output that a worker ended; here that is a note, and output is a run
         self._printing, worker.print_to_stdstream = worker.print_to_stdstream, lambda *given, **how: None
 
     def nodes(self) -> list[dict[str, float]]:

@@ -23,7 +23,7 @@ from toolkit.jobs import RunJob, pipeline_job
 from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, recorded
 from toolkit.jobs.rerank_jobs import rerank_job
 from toolkit.jobs.up_to_date import tandem_version, why_outdated
-from toolkit.provenance import Output, Provenance, file_digest, part, read_record
+from toolkit.provenance import Output, Provenance, file_digest, is_recorded, part, read_record
 from toolkit.rerank.rerank_step import Rerank
 from toolkit.search.retrieve import DEFAULT_HITS, Retrieve
 from toolkit.steps import given_topics
@@ -197,7 +197,7 @@ class Experiment:
     def _is_reported(self, data: Mapping[str, Any]) -> bool:
         path = self.output / REPORT
         record = read_record(path) if path.exists() else None
-        same = part(record, "data", "report").get("sha256") == file_digest(path) if record else False
+        same = is_recorded(record, path, "report")
         return same and part(record, "data", "files") == data["files"] and tandem_version(record) == __version__
 
 

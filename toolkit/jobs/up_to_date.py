@@ -11,7 +11,7 @@ from toolkit.formats.documents import ContentDigest
 from toolkit.index import corpus_name
 from toolkit.jobs.file_job import RunJob
 from toolkit.jobs.search_jobs import rerankers, retrievals
-from toolkit.provenance import file_digest, part, read_record
+from toolkit.provenance import is_recorded, part, read_record
 
 
 class Differing(NamedTuple):
@@ -44,7 +44,7 @@ def why_outdated(job: RunJob, path: Path) -> str:
     record = read_record(path) if path.exists() else None
     if record is None:
         return "no record beside it" if path.exists() else "not there yet"
-    if part(record, "data", "run").get("sha256") != file_digest(path):
+    if not is_recorded(record, path, "run"):
         return "the file is not the one of its record"
     if tandem_version(record) != __version__:
         return f"made by tandem-ir {tandem_version(record)}"

@@ -8,7 +8,7 @@ __getattr__, __all__ = lazy_names(
         "environment": ("command_line", "versions"),
         "identity": ("file_digest", "model_identity", "topics_digest", "topics_facts"),
         "record": (
-            *("Output", "Provenance", "Recorded", "agreed", "last_step", "part", "read_record", "read_recorded"),
+            *("Output", "Provenance", "Recorded", "agreed", "is_recorded", "last_step", "part", "read_record", "read_recorded"),
             *("record_of", "record_path", "system_name", "write_record"),
         ),
         "naming": ("NamedRun", "run_names"),

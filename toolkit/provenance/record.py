@@ -47,6 +47,11 @@ def part(record: Mapping[str, Any] | None, *names: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def is_recorded(record: Mapping[str, Any] | None, path: Path, kind: str) -> bool:
+    """Whether a file is still the one that its record says was made: its run (`run`), `qrels`, `report`."""
+    return bool(record) and part(record, "data", kind).get("sha256") == file_digest(path)
+
+
 def last_step(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """The facts of the system that made the last ranking: the last reranker, or the only one that searched; else empty."""
     method = part(record, "method")

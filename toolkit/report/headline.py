@@ -78,7 +78,7 @@ def headline(model: ReportModel) -> Headline:
         *([_ignoring(name, beside_blind)] if beside_blind else []),
         *([chance] if (chance := _chance(model, first[0])) else []),
         *([relevance] if (relevance := _relevance(model, first[0])) else []),
-        *([told] if (told := _told_apart(model, name)) else []),
+        *([alike] if (alike := _told_apart(model, name)) else []),
     ]
     return Headline(_lead(model, name, first, beside_blind), tuple(statements), tuple(_distrust(model)))
 

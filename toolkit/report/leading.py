@@ -34,3 +34,14 @@ def leader(model: ReportModel) -> list[str]:
         return []
     top = (min if registry.measure(measure).direction == "lower" else max)(known.values())
     return [name for name, value in known.items() if value == top]
+
+
+def leading_columns(model: ReportModel) -> list[tuple[str, str]]:
+    """The columns that stand for a benchmark: its first measure, and those over pairs of modes or groups of queries."""
+    columns = model.columns(model.overall)
+    return [
+        column
+        for column in columns
+        if is_ranked(*column, model.judgments.modes)
+        and (column[0] == columns[0][0] or registry.measure(column[0]).over in ("paired", "group"))
+    ]

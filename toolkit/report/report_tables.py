@@ -14,7 +14,7 @@ from toolkit.evaluate.references import BLIND, RANDOM
 from toolkit.evaluate.score_table import SIGNIFICANT
 from toolkit.evaluate.scoring import INTERVAL, is_ranked
 from toolkit.measures.evaluation import PAIRED
-from toolkit.report.leading import leading
+from toolkit.report.leading import leading, leading_columns
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.paper_section import claims_table, published_table
 from toolkit.report.rank_table import ranked
@@ -271,20 +271,9 @@ def ranks(model: ReportModel) -> Table:
     return Table(f"{model.name}.ranks", title, RANKS, head_row, tuple(blocks), warning(model), "ranks")
 
 
-def headline(model: ReportModel) -> list[tuple[str, str]]:
-    """The columns that stand for a benchmark: its first measure, and those over pairs of modes or groups of queries."""
-    columns = model.columns(model.overall)
-    return [
-        column
-        for column in columns
-        if is_ranked(*column, model.judgments.modes)
-        and (column[0] == columns[0][0] or registry.measure(column[0]).over in ("paired", "group"))
-    ]
-
-
 def cost(model: ReportModel) -> Table:
     """Quality beside what it took, as far as record and registry say."""
-    columns = headline(model)
+    columns = leading_columns(model)
     quality = {facts.name: _row(facts.name, facts.scores, model.overall, columns) for facts in model.runs}
     cost_heads = (
         Head("", "seconds", note="wall time of the command that made the run, loading included"),

@@ -20,7 +20,7 @@ from toolkit.jobs import RunJob, search_job
 from toolkit.jobs.judge_jobs import JudgeJob, judge_of
 from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, recorded
 from toolkit.jobs.rerank_jobs import rerank_job
-from toolkit.provenance import file_digest, part, read_record
+from toolkit.provenance import file_digest, is_recorded, part, read_record
 from toolkit.published.claims import Claim
 from toolkit.published.comparison import claims_over, measures_of
 from toolkit.reproduce.compared_cells import Compared, compared, to_csv
@@ -140,7 +140,7 @@ class Reproduction:
 def _is_of(qrels: Path, run: Path, judge: str) -> bool:
     """Whether a file holds this judge's labels of this run, as its record says."""
     record = read_record(qrels) if qrels.exists() else None
-    if not record or part(record, "data", "qrels").get("sha256") != file_digest(qrels):
+    if not is_recorded(record, qrels, "qrels"):
         return False
     judged = part(record, "data").get("judged_runs") or [{}]
     steps = part(record, "method").get("judging") or [{}]

@@ -15,7 +15,7 @@ from toolkit.benchmarks import find, load
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.models.checkpoints import check_usable, free_memory
-from toolkit.provenance import file_digest, part, read_record
+from toolkit.provenance import is_recorded, read_record
 from toolkit.reproduce.table_rows import Row
 from toolkit.rerank.listwise import Sliding, spans
 from toolkit.store import shown
@@ -47,7 +47,7 @@ def plan_table(reproduction: Reproduction) -> Table:
 def _line(reproduction: Reproduction, row: Row) -> tuple[Cell, ...]:
     system, path = row.system, reproduction.planned(row).path
     record = read_record(path) if path.exists() else None
-    done = record and part(record, "data", "run").get("sha256") == file_digest(path)
+    done = is_recorded(record, path, "run")
     wrong = "" if done else _cannot(reproduction, row)
     inputs, what = _inputs(row)
     precision = system.parameters.get("precision", "fp32")

@@ -100,7 +100,7 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
 
     chart = chart_of().transform_filter("isValid(datum.difference)").encode(opacity=focused())
     colour = run_colour(model, legend=None)
-    told = alt.when(f"datum['p Holm'] < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))
+    filled = alt.when(f"datum['p Holm'] < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))
     tips = [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS]
     words = {"fontSize": 10, "fontStyle": "italic", "align": "left", "dx": 4}
     return [
@@ -111,7 +111,7 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
             shape=run_shape(model, legend=None),
             stroke=colour,
             fill=colour,
-            fillOpacity=told,
+            fillOpacity=filled,
             tooltip=["run:N", "group:N", *tips],
         ),
         chart_of()

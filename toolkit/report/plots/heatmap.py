@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit import registry
+from toolkit.report.leading import leading_columns
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, own_groups
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import NEAR_BLACK, PALE, axis_name, cell, labels
 from toolkit.report.plots.theme import NAMES_ONCE, SMALL, focused, lead, row_height, run_rows
-from toolkit.report.report_tables import headline
 
 if TYPE_CHECKING:
     import altair as alt
@@ -41,14 +41,14 @@ SCALES = SHARES, SIGNED
 
 def applies(model: ReportModel) -> bool:
     """Several groups, and a measure that is a fraction."""
-    return len(own_groups(model)) > 1 and any(map(scale_of, headline(model)))
+    return len(own_groups(model)) > 1 and any(map(scale_of, leading_columns(model)))
 
 
 def drawn(model: ReportModel) -> Drawn:
     """The value of each run in each group and on average."""
     rows = (
         (measure, mode, facts.name, group, facts.value(measure, mode, group))
-        for measure, mode in filter(scale_of, headline(model))
+        for measure, mode in filter(scale_of, leading_columns(model))
         for facts in model.runs
         for group in model.groups
     )
@@ -64,7 +64,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     groups = labels(model.groups)
     for row in rows:
         row |= {"group": groups[row["group"]], "_shown": cell(row["value"])}
-    kinds = [[column for column in headline(model) if scale_of(column) == scale] for scale in SCALES]
+    kinds = [[column for column in leading_columns(model) if scale_of(column) == scale] for scale in SCALES]
     return alt.vconcat(
         *(
             alt.concat(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolkit.report.leading import leading_columns
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, over
@@ -14,7 +15,6 @@ from toolkit.report.plots.placement import Beside, beside_points
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY, axis_name, ticks
 from toolkit.report.plots.theme import LEADS, MOST, focused, lead, only_leading, run_colour, run_names, run_shape
-from toolkit.report.report_tables import headline
 
 if TYPE_CHECKING:
     import altair as alt
@@ -41,7 +41,7 @@ def applies(model: ReportModel) -> bool:
 
 def columns(model: ReportModel) -> list[Column]:
     """The first measure in its first mode, and those over pairs of modes; without modes all that stand for the benchmark."""
-    found = headline(model)
+    found = leading_columns(model)
     return found if not model.judgments.modes else [*found[:1], *(each for each in found[1:] if over(each[0]) == "paired")]
 
 

@@ -19,7 +19,7 @@ from toolkit.report.site.contents import ASSETS, FILES, INDEX, MINIS, Contents
 from toolkit.report.site.site_folder import Content, Written, check_folder, write_folder
 from toolkit.report.site.site_pages import SitePages
 
-# what `report` does without being told
+# what `report` does by default
 DEFAULTS = {"missing": "worst", "ids": "tandem", "unjudged": "refuse", "x": "parameters"}
 OPTIONS = {"measures": "measure"}  # where it is not called as its argument
 PATHS = ("qrels", "perspectives", "stances", "index", "docs")

@@ -10,10 +10,10 @@ from typing import Any
 
 from toolkit import __version__, pages, registry
 from toolkit.core.scores import PAIRED, Change, shown_measure
+from toolkit.report.leading import leading_columns
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.columns import Column
 from toolkit.report.report_page import commands
-from toolkit.report.report_tables import headline
 from toolkit.report.site.contents import ASSETS, FILES, INDEX, MINIS, Contents, Download, Entry, relative
 from toolkit.report.site.history import Step, steps
 from toolkit.report.site.site_folder import MANIFEST
@@ -136,7 +136,7 @@ class SitePages:
         )
 
     def _runs(self, page: str, model: ReportModel, entries: Sequence[Entry]) -> dict[str, Any]:
-        columns = headline(model)
+        columns = leading_columns(model)
         shown = {column: self._column(model, column) for column in columns}
         runs = [
             {"entry": entry, "cells": [shown[column].get(entry.facts.name) for column in columns]}
