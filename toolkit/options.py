@@ -166,6 +166,10 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--threads-per-worker", type=int, metavar="N", help=text)
     text = "how many GPUs a worker has, 0.5 for two on one (default: 1 where the cluster has GPUs)"
     group.add_argument("--gpus-per-worker", type=float, metavar="N", help=text)
+    text = (
+        "where units and results lie until the output is there, and all nodes see them: a folder, s3://BUCKET/FOLDER, gs://... "
+    )
+    group.add_argument("--units", metavar="PLACE", help=text + "(default: beside the output)")
 
 
 def instruction_option(group: argparse._ActionsContainer) -> None:
@@ -207,6 +211,12 @@ def threads_option(group: argparse._ActionsContainer) -> None:
     group.add_argument("--threads", type=int, metavar="N", help="number of threads (default: one a core)")
 
 
+def shard_size_option(group: argparse._ActionsContainer) -> None:
+    """`--shard-size`."""
+    text = "documents a shard (default: 16384 of vectors; all in one file of FAISS; 65536 of Lucene where workers build)"
+    group.add_argument("--shard-size", type=int, metavar="N", help=text)
+
+
 def hits_option(group: argparse._ActionsContainer, default: int = 1000) -> None:
     """`--hits`."""
     group.add_argument("--hits", type=int, default=default, metavar="N", help=f"documents of each query (default: {default})")
@@ -235,6 +245,12 @@ def judgment_options(parser: argparse.ArgumentParser, *, benchmarks: bool = Fals
     parser.add_argument("--unjudged", choices=("refuse", "negative"), default="refuse", help=unjudged)
     ids_option(parser, "tandem")
     missing_option(parser)
+
+
+def ori_unit_option(group: argparse._ActionsContainer) -> None:
+    """`--ori-unit`."""
+    text = "what counts once in means over the base mode: each instruction, or each core query, as in InfoSearch's table 1"
+    group.add_argument("--ori-unit", choices=("instruction", "core"), default="instruction", help=text)
 
 
 def missing_option(group: argparse._ActionsContainer) -> None:

@@ -10,7 +10,7 @@ import pytest
 from toolkit.core import resources as shipped_module
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import atomic_path, open_input, open_output
-from toolkit.core.progress import progress
+from toolkit.core.progress import progress, tell
 from toolkit.core.resources import shipped
 
 
@@ -106,8 +106,33 @@ def test_short_work_prints_no_progress(capsys):
 
 
 def test_long_work_prints_lines_into_a_log(capsys, monkeypatch):
-    monkeypatch.setattr("toolkit.core.progress.LOG_EVERY", 0.0)
+    clock = iter(range(0, 1000, 100))
+    monkeypatch.setattr("toolkit.core.progress.time.monotonic", lambda: next(clock))
     with progress("indexing", total=4, unit="documents") as advance:
         advance(2)
-    assert capsys.readouterr().err == "indexing: 2 documents (50%)\n"
+    # 2 in the 400 s until the line is made
+    assert capsys.readouterr().err == "indexing: 2 documents (50%), 0.005/s, 0:06:40 left\n"
+
+
+def test_a_log_has_a_line_a_minute_where_nothing_moves_and_the_pace_of_a_cluster(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("toolkit.core.progress.time.monotonic", lambda: now[0])
+    with progress("encoding", total=100, unit="documents") as advance:
+        advance(40)  # there already: they went by in no time
+        for now[0] in range(0, 130, 5):
+            tell("2 units done, 1 of 2 workers", 0.5)
+    line = "encoding: 40 documents (40%), 0.5/s, 0:02:00 left; 2 units done, 1 of 2 workers\n"
+    assert capsys.readouterr().err == line * 2
+    tell("nobody shows it", 1.0)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_was_resumed_does_not_make_the_pace(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("toolkit.core.progress.time.monotonic", lambda: now[0])
+    with progress("encoding", total=100_000) as advance:
+        advance(50_000)
+        for now[0] in range(10, 1210, 10):
+            advance(10)
+    assert capsys.readouterr().err.splitlines()[-1] == "encoding: 51,200 (51%), 1/s, 13:33:20 left"
     assert not sys.stderr.isatty()

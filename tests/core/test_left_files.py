@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 from command import powerless, process
+from rights import NOT_ALLOWED
 
 # writes a file and a folder beside it, with a folder of pipes, and says when it has begun; `wait` for a signal
 WRITER = """
@@ -129,7 +130,7 @@ def test_a_folder_that_may_not_be_listed_is_written_into(place):
     assert (place / "closed" / "out.trec").exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="another user is needed")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"{NOT_ALLOWED}files of another user")
 def test_what_another_user_has_left_stays(place):
     with writing(place) as killed:
         killed.kill()

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from command import ROOT, process, tandem
+from rights import not_allowed
+from two_nodes import started
 
 from toolkit.formats.vectors import verify_vectors
 
@@ -18,18 +20,6 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.usefixtures("ra
 GUIDE = ROOT / "docs" / "guides" / "cluster.md"
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 ENCODE = "tandem encode documents.jsonl --system all-minilm-l6-v2 --shard-size 5 --output vectors"
-CLUSTER = """
-import sys
-from ray.cluster_utils import Cluster
-how = {"num_cpus": 1, "object_store_memory": 80 << 20, "node_ip_address": "127.0.0.1"}
-cluster = Cluster(initialize_head=True, head_node_args={**how, "include_dashboard": False})
-node = cluster.add_node(**how)
-print(cluster.address, flush=True)
-for line in sys.stdin:
-    cluster.remove_node(node, allow_graceful=False)
-    print("removed", flush=True)
-cluster.shutdown()
-"""
 
 
 def block(beginning):
@@ -55,17 +45,6 @@ def token(place):
     path.write_text("5" * 64)
     path.chmod(0o600)
     return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(path)}
-
-
-def started(environment):
-    """A cluster of two nodes with a CPU each: a process, and its address."""
-    env = {**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0", **environment}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    running = subprocess.Popen([sys.executable, "-c", CLUSTER], env=env, **pipes)
-    for line in running.stdout:
-        if address := re.fullmatch(r"(127\.0\.0\.1:\d+)\n", line):
-            return running, address[1]
-    raise AssertionError("no cluster")
 
 
 def files(folder):
@@ -121,18 +100,54 @@ def test_the_command_for_a_laptop_does_what_it_says(place):
     assert files(place / "vectors") == files(place / "local")
 
 
-def test_the_slurm_script_runs_and_ends_ray(place):
-    """SLURM's two commands are stood in for; `ray symmetric-run`, the token and the command are real, on one node."""
+SRUN = """#!/bin/bash
+while [[ $1 == --* ]]; do shift; done
+for node in $NODES; do
+    ip netns exec $node unshare --mount --pid --fork --mount-proc \\
+        bash -c 'mkdir -p /tmp/ray; mount -t tmpfs none /tmp/ray; exec "$@"' - "$@" &
+    started+=($!)
+done
+for each in "${started[@]}"; do wait $each || exit 1; done
+"""
+
+
+@pytest.fixture
+def networks():
+    """Two networks that are joined, in each an address: nodes that are started in them see each other and share a disk."""
+    names = [f"tandem-{os.getpid()}-{number}" for number in (1, 2)]
+    commands = [f"netns add {name}" for name in names]
+    commands.append(f"link add tandem1 netns {names[0]} type veth peer name tandem2 netns {names[1]}")
+    for number, name in enumerate(names, 1):
+        commands.append(f"-n {name} addr add 10.77.0.{number}/24 dev tandem{number}")
+        commands += [f"-n {name} link set {device} up" for device in ("lo", f"tandem{number}")]
+        commands.append(f"-n {name} route add default via 10.77.0.{3 - number}")
+    if os.geteuid() != 0:
+        not_allowed("networks of one's own, for they are a superuser's")
+    if not shutil.which("ip"):
+        pytest.skip("no ip: apt-get install iproute2")
+    try:
+        for command in commands:
+            done = subprocess.run(["ip", *command.split()], capture_output=True, text=True)
+            if done.returncode:
+                not_allowed(f"ip {command}: {done.stderr.strip()}")
+        yield names
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+
+def test_the_slurm_script_runs_on_two_nodes_and_ends_ray(place, networks):
+    """SLURM's two commands are stood in for; `ray symmetric-run`, the token and the commands are real."""
     folder, tools = place / "slurm", place / "slurm" / "bin"
     tools.mkdir(parents=True)
     shutil.copy(place / "documents.jsonl", folder)
     (folder / "job.sh").write_text(block("#!/bin/bash"))
-    (tools / "scontrol").write_text("#!/bin/bash\necho 127.0.0.1\n")
-    (tools / "srun").write_text('#!/bin/bash\nwhile [[ $1 == --* ]]; do shift; done\nexec "$@"\n')
+    (tools / "scontrol").write_text("#!/bin/bash\necho 10.77.0.1; sleep 0.1; echo 10.77.0.2\n")
+    (tools / "srun").write_text(SRUN)
     for tool in tools.iterdir():
         tool.chmod(0o755)
     path = f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    slurm = {"SLURM_JOB_NUM_NODES": "1", "SLURM_JOB_NODELIST": "node", "RAY_PORT": "6397"}
+    slurm = {"SLURM_JOB_NUM_NODES": "2", "SLURM_JOB_NODELIST": "nodes", "RAY_PORT": "6397", "NODES": " ".join(networks)}
     running = subprocess.Popen(
         ["bash", "job.sh"],
         cwd=folder,
@@ -143,10 +158,12 @@ def test_the_slurm_script_runs_and_ends_ray(place):
         start_new_session=True,
     )
     try:
-        printed, _ = running.communicate(timeout=200)
+        printed, _ = running.communicate(timeout=240)
     except subprocess.TimeoutExpired:
         os.killpg(running.pid, signal.SIGKILL)
         raise
     assert running.returncode == 0, printed
+    assert "On worker node. Connecting to Ray cluster at 10.77.0.1:6397" in printed
+    assert printed.endswith("vectors: as its record says\n")
     assert files(folder / "vectors") == files(place / "local")
     assert (folder / ".ray-token").stat().st_mode & 0o077 == 0

@@ -72,17 +72,18 @@ def test_an_interrupted_rerank_is_resumed_by_other_workers(place, monkeypatch):
 
     from toolkit.engine.dispatch import Dispatch
 
-    after, heard = Dispatch._after, []
+    finish, done = Dispatch._finish, []
 
-    def stop_at_the_fourth(self, unit, said):
-        after(self, unit, said)
-        heard.append(unit)
-        if len(heard) == 4:
+    def stop_at_the_fourth(self, *unit):
+        finish(self, *unit)
+        done.append(unit)
+        if len(done) == 4:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Dispatch, "_after", stop_at_the_fourth)
+    monkeypatch.setattr(Dispatch, "_finish", stop_at_the_fourth)
     with pytest.raises(KeyboardInterrupt):
         by(HereExecutor(2), job())
+    monkeypatch.setattr(Dispatch, "_finish", finish)
     assert not (place / "ray.trec").exists()
     executor = HereExecutor(3)
     by(executor, job())

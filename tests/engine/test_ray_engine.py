@@ -121,7 +121,7 @@ def test_a_killed_worker_costs_its_unit_and_a_killed_command_is_resumed(place):
     words = [sys.executable, "-m", "toolkit", *encode, "--output", "killed", "--engine", "ray", "--workers", "1"]
     running = subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     await_(lambda: list(place.glob("killed/vectors-*.npy")), pause=0.02)
-    [worker, *_] = named(mine(running.pid), "ray::UnitWorker")
+    [worker, *_] = named(mine(running.pid), "ray::RayWorker")
     worker.kill()
     output, printed = running.communicate(timeout=180)
     assert (running.returncode, output) == (0, ""), printed
@@ -156,6 +156,14 @@ def test_a_killed_command_is_resumed_with_other_workers_and_without(place):
         (["--engine", "local:here"], "no engine 'local:here'"),
         (["--workers", 2], "workers without a cluster"),
         (["--gpus-per-worker", 1], "gpus per worker without a cluster"),
+        (["--units", "s3://bucket/x"], "units without a cluster"),
+        (["--engine", "ray", "--units", "s3://key:secret@bucket/x"], "an address of s3:// has a password or a port in it"),
+        (["--engine", "ray", "--units", "s3://key:sec/ret@bucket/x"], "an address of s3:// has a password or a port in it"),
+        (["--engine", "ray", "--units", "s3://[key/x"], "an address of s3:// is not well-formed"),
+        (["--engine", "ray", "--units", "s3://bucket/x?secret_key=1"], "s3://bucket/x: secret_key cannot stand in an address"),
+        (["--engine", "ray", "--units", "ftp://key:secret@host/x"], "an address of ftp:// has a password or a port in it"),
+        (["--engine", "ray", "--units", "s3:///x"], "s3:///x names no bucket"),
+        (["--engine", "ray", "--units", "ftp://host/x"], "ftp://host/x: ftp is not known"),
         (["--engine", "ray", "--workers", 0], "workers is 0"),
         (["--engine", "ray", "--threads-per-worker", 0], "threads per worker is 0"),
         (["--engine", "ray", "--gpus-per-worker", 1.5], "gpus per worker is 1.5"),

@@ -1,6 +1,7 @@
 """FAISS indexes from encoded vectors: what is recorded, what is refused, and how an index is found by what searches it."""
 
 import hashlib
+import pickle
 import shutil
 from dataclasses import replace
 
@@ -27,6 +28,7 @@ from toolkit.index import (
     verify_index,
 )
 from toolkit.index.locate import in_folder, prebuilt
+from toolkit.models.docids import DocIds
 from toolkit.store import index_folder
 
 SPEC = SystemSpec("small", "a system", "dense", revision="1", parameters={"similarity": "cos"}, templates={"query": "{query}"})
@@ -206,14 +208,15 @@ def test_an_index_made_elsewhere_is_the_users_word(built, capsys):
     assert "small is assumed" in capsys.readouterr().err
 
 
-def test_an_index_whose_ids_are_pickled_says_what_to_write(built):
+def test_an_index_whose_ids_are_pickled_opens_and_a_malicious_one_is_refused(built, home, capsys):
     (built / "tandem.yaml").unlink()
     (built / "docid").unlink()
     (built / "index").rename(built / "index.faiss")
-    (built / "meta.pkl").write_bytes(b"\x80\x04.")
-    with pytest.raises(ToolkitError, match="no file of document ids") as refused:
-        in_folder(built, SPEC)
-    assert "meta.pkl may run code when it is opened: write its ids, one a line, to docid" in refused.value.hint
+    (built / "meta.pkl").write_bytes(pickle.dumps(["a", "b", "c"]))
+    assert in_folder(built, SPEC).open(1).kind == "faiss"
+    (built / "meta.pkl").write_bytes(b"\x80\x04]c" + b"os\nsystem\n" + b"a.")
+    with pytest.raises(ToolkitError, match="GLOBAL makes something else than ids"):
+        DocIds(built)
 
 
 def test_a_prebuilt_index_opens_for_a_system_of_its_kind(built, home, capsys):

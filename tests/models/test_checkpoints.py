@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager, redirect_stderr
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -20,7 +22,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models import checkpoints
 from toolkit.models.checkpoint_files import count_parameters
-from toolkit.models.checkpoints import base_of, check_memory, is_here, locate, pick_device, pick_devices, pick_dtype
+from toolkit.models.checkpoints import base_of, check_memory, is_here, locate, memory_of, pick_device, pick_devices, pick_dtype
 from toolkit.models.hub import commits_of
 
 pytestmark = pytest.mark.model
@@ -339,13 +341,33 @@ def test_sharded_weights_come_with_their_list(home, tmp_path):
     assert count_parameters(kept) == count_parameters(whole)
 
 
+@pytest.mark.parametrize("weights", ["model.safetensors", "pytorch_model.bin"])
+def test_what_stanfords_colbert_says_of_itself_comes_with_its_weights(home, tmp_path, weights):
+    folder = tiny.tiny_colbert(tmp_path / "hub", query_length=7)
+    if weights.endswith(".bin"):
+        pickle_weights(folder)
+    with serving(hub_files(folder)) as files:
+        [fetched], _ = located(files.base, COMMIT)
+    # pickled weights of a folder are converted elsewhere
+    for place in (fetched, locate(tiny.tiny_spec(folder))):
+        assert json.loads(Path(place, "artifact.metadata").read_text())["query_maxlen"] == 7
+
+
+def pickle_weights(folder):
+    """PyTorch's form of the weights alone; returns the folder."""
+    import torch
+    from safetensors.torch import load_file
+
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    return folder
+
+
 def test_pickles_are_taken_and_converted_at_a_pinned_revision_alone(home, bert, tmp_path):
     import torch
     from safetensors.torch import load_file
 
-    folder = shutil.copytree(bert, tmp_path / "pickled")
-    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
-    (folder / "model.safetensors").unlink()
+    folder = pickle_weights(shutil.copytree(bert, tmp_path / "pickled"))
     with serving(hub_files(folder)) as files:
         out, _ = located(files.base, "")
         assert out == [
@@ -483,3 +505,48 @@ def test_a_token_goes_to_the_hub_and_not_where_it_leads(home, bert):
     finally:
         hub.shutdown()
         other.shutdown()
+
+
+def test_the_memory_of_a_worker_is_known_before_it_starts(bert):
+    here = SystemSpec(name="tiny", description="", kind="dense", checkpoint=str(bert))
+    weights = count_parameters(bert)
+    assert memory_of(here, None, "cpu") == checkpoints.PROCESS + 4 * weights
+    assert memory_of(here, "bf16", "cuda:0") == checkpoints.PROCESS + 2 * weights
+    adapter = replace(here, checkpoint="org/adapter", base=str(bert))
+    assert memory_of(adapter, None, "cpu") == checkpoints.PROCESS + 4 * weights, "an adapter is merged into its base"
+    elsewhere = replace(here, checkpoint="org/large", size="7.11B", parameters={"precision": "bf16"})
+    assert memory_of(elsewhere, None, "cuda:0") == checkpoints.PROCESS + 2 * 7_110_000_000
+    assert memory_of(elsewhere, None, "cpu") == checkpoints.PROCESS + 4 * 7_110_000_000
+    for unknown in (replace(elsewhere, size=""), replace(here, loader="endpoint"), replace(here, checkpoint="python:a:b")):
+        assert memory_of(unknown, None, "cpu") is None
+
+
+@pytest.mark.parametrize("kind", ["rerank", "judge by its logits", "judge in words", "expand"])
+def test_every_kind_of_work_says_what_memory_and_gpu_it_needs(bert, kind):
+    from toolkit.engine.answers import AnswerRequests
+    from toolkit.expand.generate import load_expander
+    from toolkit.models.judges import load_judge
+    from toolkit.rerank.pointwise import ScorePairs
+
+    def work(**how):
+        spec = SystemSpec(name="tiny", description="", kind="cross-encoder", checkpoint=str(bert))
+        if kind == "rerank":
+            return ScorePairs(spec, how, {})
+        if kind == "expand":
+            return AnswerRequests("asking", load_expander(replace(spec, kind="expander"), **how).llm.make)
+        parameters = {"positive": "entailment"} if "logits" in kind else {}
+        return AnswerRequests("asking", load_judge(replace(spec, kind="judge", parameters=parameters), **how).llm.make)
+
+    weights = count_parameters(bert)
+    assert work().memory("cpu") == checkpoints.PROCESS + 4 * weights
+    assert work(precision="bf16").memory("cuda:0") == checkpoints.PROCESS + 2 * weights
+    assert (work().uses_gpu, work(device="cpu").uses_gpu) == (True, False)
+
+
+def test_a_model_of_a_server_needs_neither_memory_nor_gpu_of_a_worker():
+    from toolkit.engine.answers import AnswerRequests
+    from toolkit.models.llm import load_llm
+
+    spec = SystemSpec(name="far", description="", kind="judge", loader="endpoint", size="70B", parameters={"model": "far"})
+    work = AnswerRequests("asking", load_llm(spec).make)
+    assert (work.memory("cpu"), work.uses_gpu) == (None, False)

@@ -297,16 +297,13 @@ def test_ids_of_numpy_are_texts_or_whole_numbers(tmp_path, array):
     assert DocIds(tmp_path).take(to_arrow(np.array([1]))).to_pylist() == [str(array[1])]
 
 
-def test_a_pickle_is_never_opened(tmp_path):
-    for name, content in [("ids.npy", b""), ("meta.pkl", b"not even a pickle")]:
-        (tmp_path / name).write_bytes(content)
+def test_a_pickled_array_is_never_opened(tmp_path):
     np.save(tmp_path / "ids.npy", np.array([{"a": 1}], object), allow_pickle=True)
     with pytest.raises(ToolkitError, match="not readable as document ids"):
         DocIds(tmp_path)
     (tmp_path / "ids.npy").unlink()
-    with pytest.raises(ToolkitError, match="no file of document ids") as refused:
+    with pytest.raises(ToolkitError, match="no file of document ids"):
         DocIds(tmp_path)
-    assert "meta.pkl may run code" in refused.value.hint
 
 
 @pytest.mark.parametrize("line", ["true", "1.5", "{}", "[", "null", '{"id": [1]}'])
@@ -374,7 +371,7 @@ def test_numbers_of_its_own_that_are_no_positions_are_refused(tmp_path):
         ("IVF64,Flat", "", "cannot build a FAISS index 'IVF64,Flat' of 10 vectors"),
         ("Flat", "nprobe=3", "'Flat' cannot be tuned by 'nprobe=3'"),
         ("IVF2,Flat", "nprobe", "cannot be tuned by 'nprobe'"),
-        ("IVF2,Flat", "nprobe=0", "'IVF2,Flat' cannot be searched with tuning 'nprobe=0'"),
+        ("IVF2,Flat", "nprobe=0", "FAISS index cannot be searched with tuning 'nprobe=0'"),
         # FAISS itself ends with a signal here
         ("Flat," * 20_000, "", "no name of a FAISS index"),
         ("HNSW0", "", "a number in it is too small"),

@@ -46,8 +46,8 @@ def test_weights_that_changed_since_they_were_fetched_are_not_loaded(home):
 def test_a_large_file_is_read_once_and_again_when_it_changed(home, tmp_path, monkeypatch):
     monkeypatch.setattr(digests, "REMEMBERED", 1)
     path, read = tmp_path / "large", []
-    real = digests._read
-    monkeypatch.setattr(digests, "_read", lambda path: read.append(path) or real(path))
+    real = digests.sha256_of
+    monkeypatch.setattr(digests, "sha256_of", lambda path: read.append(path) or real(path))
     path.write_bytes(b"one")
     stat = path.stat()
     for _ in range(2):

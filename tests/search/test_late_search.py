@@ -115,7 +115,7 @@ def test_a_folder_without_an_index_is_an_error(spec, encoder, tmp_path):
 def test_what_stops_leaves_nothing(spec, encoder, tmp_path):
     class Interrupted:
         def __init__(self):
-            self.spec, self.truncated = spec, {"passage": 0}
+            self.spec, self.truncated, self.origin, self.precision = spec, {"passage": 0}, {}, "fp32"
 
         def encode(self, inputs, side):
             raise KeyboardInterrupt
@@ -127,6 +127,31 @@ def test_what_stops_leaves_nothing(spec, encoder, tmp_path):
     with pytest.raises(ToolkitError, match="small has no documents to index"):
         build_late_index(corpus_from_docs("small", []), encoder, tmp_path / "index")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_build_encodes_nothing_twice(encoder, tmp_path, monkeypatch):
+    monkeypatch.setattr("toolkit.index.encoded_index.SHARD", 2)
+    encode, calls = encoder.encode, []
+
+    def interrupted(inputs, side):
+        calls.append(len(inputs))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return encode(inputs, side)
+
+    monkeypatch.setattr(encoder, "encode", interrupted)
+    for name in ("part", "part", "whole"):
+        if len(calls) == 0:
+            with pytest.raises(KeyboardInterrupt):
+                build_late_index(corpus_from_docs("small", DOCS), encoder, tmp_path / name)
+            assert not (tmp_path / name).exists()
+        else:
+            build_late_index(corpus_from_docs("small", DOCS), encoder, tmp_path / name)
+    units = -(-len(DOCS) // 2)
+    assert len(calls) == 3 + (units - 2) + units
+    for name in ("docid", "vectors.f16", "offsets.npy"):
+        assert (tmp_path / "part" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["part", "whole"]
 
 
 def test_another_folder_is_not_replaced(encoder, tmp_path):

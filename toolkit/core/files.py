@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import gzip
+import hashlib
 import io
 import os
 import re
@@ -220,6 +221,12 @@ def open_output(path: str | Path) -> Iterator[BinaryIO]:
                 yield packed
         else:
             yield raw
+
+
+def sha256_of(path: str | Path) -> str:
+    """SHA-256 of a file's bytes, as they are on disk."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_stream(path: str | Path) -> bool:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.tabular import to_html
@@ -94,11 +94,13 @@ class Scores:
 
     notes    lines a reader must know before trusting a number (absent queries, ties, depths)
     changes  where runs were compared with a baseline: how each number of another run differs from the baseline's
+    findings  run -> `toolkit.measures.diagnostics.Findings`, of which the notes tell
     """
 
     rows: tuple[Score, ...]
     notes: tuple[str, ...] = field(default=())
     changes: Mapping[Place, Change] = field(default_factory=dict)
+    findings: Mapping[str, Any] = field(default_factory=dict)
 
     def change(self, row: Score) -> Change | None:
         """How a row differs from the baseline; None for a row of the baseline itself and where nothing was tested."""

@@ -10,7 +10,7 @@ from toolkit.core.modes import Modes
 
 # how a language model that answers in words is reached: on a server or here, how many requests at once, how long each may take
 ENDPOINT = ("loader", "concurrency", "retries", "timeout", "replay")
-ENGINE = ("engine", "workers", "threads_per_worker", "gpus_per_worker")  # who computes, see `toolkit.jobs.engines`
+ENGINE = ("engine", "workers", "threads_per_worker", "gpus_per_worker", "units")  # who computes, see `toolkit.jobs.engines`
 
 
 class Named(TypedDict):
@@ -273,6 +273,8 @@ class IndexSpec:
     urls   where the archive (.tar.gz) is published, best first
     md5    of the archive
     size   of the archive, in bytes
+
+    override  of a user's entry: it stands in the place of one of ours that has its name
     """
 
     name: str
@@ -283,6 +285,7 @@ class IndexSpec:
     size: int
     documents: int | None = None
     corpus: str = ""
+    override: bool = False
 
 
 class RegisteredBenchmark(Named, total=False):

@@ -21,6 +21,7 @@ from toolkit.options import (
     engine_options,
     model_options,
     recipe_options,
+    shard_size_option,
     system_option,
     topics_option,
 )
@@ -47,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     engine_options(parser)
     out = parser.add_argument_group("output")
     out.add_argument("--output", metavar="DIR", help="the folder; partial vectors in it are resumed")
-    out.add_argument("--shard-size", type=int, metavar="N", help="documents a shard (default: 16384)")
+    shard_size_option(out)
     dry_run_option(out)
     return parser
 

@@ -19,7 +19,7 @@ from toolkit.core.templates import Input, doc_input
 from toolkit.engine import Executor, LocalExecutor, Work
 from toolkit.formats.documents import Corpus, Counts, content, is_empty
 from toolkit.formats.indexes import system_facts
-from toolkit.formats.vectors import Shard, VectorStore, has_files, write_shard
+from toolkit.formats.vectors import Shard, VectorStore, write_shard
 from toolkit.provenance import command_line, model_identity, versions
 from toolkit.store import lock
 
@@ -40,6 +40,8 @@ def encode_corpus(
     *,
     shard_size: int = SHARD,
     executor: Executor | None = None,
+    check: Callable[[int], Any] = lambda dimension: None,
+    total: int | None = None,
     **loading: Any,
 ) -> Counts:
     """Encode every document of a corpus as a passage, into a folder that `toolkit.formats.vectors.open_vectors` opens.
@@ -49,6 +51,8 @@ def encode_corpus(
 
     encoder     None where each worker of the executor loads its own, as `loading` says
     shard_size  documents a shard; what is lost at most when encoding is interrupted
+    check       is called with the dimension of the vectors before anything is encoded; its ToolkitError ends the work
+    total       how many documents there are, for the progress; None where nobody knows
 
     Raises ToolkitError for another system, recipe, template, revision or precision than the folder's, for documents that are
     not those that were encoded, for a document that is broken, an id that comes twice, and a corpus without text.
@@ -59,13 +63,14 @@ def encode_corpus(
     work = EncodeShards(f"encoding {corpus.name}", spec, folder, loading, encoder)
     facts = executor.facts(work)
     libraries = facts.pop("libraries")
+    check(facts["dimension"])
     facts["shard_size"] = shard_size
     with lock(lock_name(folder)):
         store = VectorStore(folder, facts)
         if store.shards:
             rows = sum(shard.rows for shard in store.shards)
             say(f"{folder}: {rows:,} documents are encoded already" + ("" if store.complete else ", resuming"))
-        with progress(work.name, unit="documents") as work.advance:
+        with progress(work.name, total, "documents") as work.advance:
             for shard in executor.map(work, _missing_shards(store, shards(corpus, shard_size, counts), work.advance)):
                 store.count(shard)
         if counts.documents < sum(shard.rows for shard in store.shards):
@@ -103,8 +108,8 @@ class EncodeShards(Work[tuple[int, list[Doc]], Shard]):
         return self.encoder
 
     def identity(self) -> dict[str, Any]:
-        """See `Work`; what vectors depend on is in the facts."""
-        return {"folder": str(self.folder.absolute())}
+        """Nothing else: what vectors depend on is in the facts."""
+        return {}
 
     def facts(self) -> dict[str, Any]:
         """`encoding_facts`, and the versions of the `libraries` for the record."""
@@ -138,17 +143,11 @@ class EncodeShards(Work[tuple[int, list[Doc]], Shard]):
         number, docs = unit
         return f"shard {number} ({docs[0].doc_id} to {docs[-1].doc_id})"
 
-    def is_there(self, packed: Any) -> bool:
-        """See `Work`: a folder may have been removed since."""
-        number, shard = packed
-        return has_files(self.folder, number, Shard(**shard))
+    def memory(self, device: str) -> int | None:
+        """See `Work`."""
+        from toolkit.models.checkpoints import memory_of
 
-    @property
-    def memory(self) -> int | None:
-        """That of the weights, where the checkpoint is on this machine."""
-        from toolkit.encode.estimate import memory_of
-
-        return memory_of(self.spec, self.loading.get("device"), self.loading.get("precision"))
+        return memory_of(self.spec, self.loading.get("precision"), device)
 
     @property
     def uses_gpu(self) -> bool:

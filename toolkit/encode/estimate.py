@@ -40,16 +40,6 @@ def estimate(spec: SystemSpec, count: int, precision: str) -> list[str]:
     return [*lines, f"vectors: {count:,} x {dimension} float32, {shown(count * dimension * FLOAT32)} on disk"]
 
 
-def memory_of(spec: SystemSpec, device: str | None, precision: str | None) -> int | None:
-    """Bytes that the weights of a checkpoint of this machine need; None for an adapter, and what is elsewhere."""
-    from toolkit.models.checkpoint_files import count_parameters
-    from toolkit.models.checkpoints import BYTES, device_of, pick_precision
-
-    if not _is_here(spec) or spec.base or spec.loader == "endpoint":
-        return None
-    return count_parameters(_folder(spec)) * BYTES[pick_precision(spec, precision, device_of(spec, device))]
-
-
 def _is_here(spec: SystemSpec) -> bool:
     from toolkit.models.checkpoints import PACKAGE
 

@@ -5,11 +5,13 @@ Prompts, repairs and counts stay where they are: a worker has the model alone, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
 from toolkit.engine.units import Executor, LocalExecutor, Work, units_of
 from toolkit.models.llm import LLM, Answer, Request
 from toolkit.models.llm.messages import TOGETHER, Backend
@@ -27,7 +29,7 @@ class AnswerRequests(Work[Sequence[Request], list[Answer]]):
     LOADED = ("backend",)
 
     name: str
-    make: Callable[[], Backend]
+    make: partial[Backend]
     backend: Backend | None = None
     origin: dict[str, Any] = field(default_factory=dict)
     truncated: int = 0
@@ -66,11 +68,21 @@ class AnswerRequests(Work[Sequence[Request], list[Answer]]):
         return [Answer(**answer) for answer in packed["answers"]]
 
     @property
-    def uses_gpu(self) -> bool:
-        """See `Work`: a server's models are elsewhere."""
-        from toolkit.models.llm.endpoint import Endpoint
+    def spec(self) -> SystemSpec | None:
+        """What a worker loads; None for a model of a server."""
+        [first, *_] = self.make.args
+        return first if isinstance(first, SystemSpec) else None
 
-        return getattr(self.make, "func", None) is not Endpoint
+    def memory(self, device: str) -> int | None:
+        """See `Work`."""
+        from toolkit.models.checkpoints import memory_of
+
+        return memory_of(self.spec, self.make.keywords.get("precision"), device) if self.spec else None
+
+    @property
+    def uses_gpu(self) -> bool:
+        """See `Work`."""
+        return self.spec is not None and self.make.keywords.get("device") != "cpu"
 
 
 class DividedBackend:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
-import shutil
+import re
+import secrets
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,11 +18,11 @@ from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.files import is_stream
 from toolkit.core.progress import say
 from toolkit.engine.dispatch import Dispatch, Lost, Report
+from toolkit.engine.places import Place
 from toolkit.engine.ray_session import RaySession
+from toolkit.engine.unit_files import UnitFiles, mark, unmark
 from toolkit.engine.units import Result, Unit, Work
 from toolkit.engine.worker import Failure, Settings, UnitWorker
-
-WAIT = 60.0  # seconds
 
 
 class RayExecutor:
@@ -30,9 +32,18 @@ class RayExecutor:
     workers  how many; None for as many as the cluster has room for
     threads  CPUs of a worker, which its model computes with
     gpus     of a worker; None for one where the cluster has GPUs and the work uses them
+    units    a `Place` for units and results, in a folder for each output; None for a folder beside the output
     """
 
-    def __init__(self, address: str = "", *, workers: int | None = None, threads: int | None = None, gpus: float | None = None):
+    def __init__(
+        self,
+        address: str = "",
+        *,
+        workers: int | None = None,
+        threads: int | None = None,
+        gpus: float | None = None,
+        units: str | Path | None = None,
+    ):
         check_counts(workers=workers, threads_per_worker=threads)
         if gpus is not None and not (0 <= gpus < math.inf and (gpus <= 1 or gpus == int(gpus))):
             raise ToolkitError(f"gpus per worker is {gpus:g}", "a fraction of one GPU, or a whole number of them")
@@ -43,27 +54,45 @@ class RayExecutor:
         self._session: RaySession | None = None
         self._dispatch: Dispatch | None = None
         self._work: Work | None = None
-        self._folder: Path | None = None
+        self._units = None if units is None else Place(units)
+        self._place: Place | None = None
+        self._mark = ""
+        self.sees_files = units is None
 
     @contextmanager
     def job(self, output: Path | None) -> Iterator[None]:
-        """See `Executor`: units and results lie in `.NAME.units` beside the output, else in a temporary folder."""
+        """See `Executor`: units and results lie in `units`, else in `.NAME.units` beside the output."""
         streams = output is None or is_stream(output)
-        if streams and self.address:
-            raise ToolkitError("no file to write, beside which the workers' results can lie", "name one with --output")
-        place = Path(tempfile.mkdtemp(prefix="tandem-units-")) if streams else units_beside(output)
-        self._folder = place
+        if streams and self.address and self._units is None:
+            hint = "name one with --output, or a place with --units"
+            raise ToolkitError("no file to write, beside which the workers' results can lie", hint)
+        self._place = place = self._place_of(None if streams else output)
+        self._mark = ""
+        is_temporary = streams and self._units is None  # a folder that is there before anything is in it
         try:
             yield
         except BaseException:
-            if streams:
-                shutil.rmtree(place, ignore_errors=True)
+            self._end_workers()
+            if is_temporary or (streams and self._mark):
+                remove_units(place)
+            elif self._mark:
+                unmark(place)
             raise
         else:
-            shutil.rmtree(place, ignore_errors=True)
-        finally:
             self._end_workers()
-            self._folder = None
+            if is_temporary or self._mark:
+                remove_units(place)
+        finally:
+            self._place = None
+
+    def _place_of(self, output: Path | None) -> Place:
+        """Where units and results of what makes a file or folder lie until it is there; None for a stream."""
+        if self._units is None:
+            return Place(tempfile.mkdtemp(prefix="tandem-units-") if output is None else units_beside(output))
+        if output is None:
+            return self._units / f"{secrets.token_hex(8)}.units"
+        whose = hashlib.sha256(str(output.absolute()).encode()).hexdigest()[:12]
+        return self._units / f"{re.sub(r'[^A-Za-z0-9._-]', '-', output.name)}.{whose}.units"
 
     def facts(self, work: Work) -> dict[str, Any]:
         """See `Executor`."""
@@ -91,8 +120,9 @@ class RayExecutor:
     def _workers(self, work: Work) -> Dispatch:
         if self._work is not work:
             self._end_workers()
+            self._mark = self._mark or mark(self._place)
             cluster, count = self._cluster(work)
-            self._dispatch, self._work = Dispatch(cluster, work, count, self._folder), work
+            self._dispatch, self._work = Dispatch(cluster, work, count, self._place), work
         return self._dispatch
 
     def _end_workers(self) -> None:
@@ -104,11 +134,11 @@ class RayExecutor:
         """What workers are asked for, and how many of them."""
         if self._session is None:
             cpus = (self.workers or max(1, (os.cpu_count() or 1) // self.threads)) * self.threads
-            self._session = RaySession(self.address, cpus, None if work.uses_gpu and self.gpus != 0 else 0)
+            self._session = RaySession(self.address, cpus, 0 if self.gpus == 0 else None)
         nodes = self._session.nodes()
         some = any(node.get("GPU") for node in nodes)
         needs = {"CPU": self.threads, "GPU": (1 if some and work.uses_gpu else 0) if self.gpus is None else self.gpus}
-        needs["memory"] = work.memory or 0
+        needs["memory"] = work.memory("cuda:0" if needs["GPU"] else "cpu") or 0
         room = sum(room_of(node, needs) for node in nodes)
         if not room:
             wanted = ", ".join(f"{amount:,} {name}" for name, amount in needs.items() if amount)
@@ -117,7 +147,15 @@ class RayExecutor:
             )
         if self.workers and self.workers > room:
             say(f"note: the cluster has room for {room} of {self.workers} workers; the others start as soon as it has more")
-        return RayCluster(needs, self.threads), self.workers or room
+        return RayCluster(needs, self.threads, self._session, self._place, self._mark), self.workers or room
+
+
+def remove_units(place: Place) -> None:
+    """Remove what is needed no more; what the job made is there whether or not that can be done."""
+    try:
+        place.remove_all()
+    except (ToolkitError, OSError) as error:
+        say(f"warning: units and results could not be removed: {error}")
 
 
 def units_beside(output: Path) -> Path:
@@ -130,17 +168,27 @@ def room_of(node: dict[str, float], needs: dict[str, float]) -> int:
     return int(min((node.get(name, 0) / amount for name, amount in needs.items() if amount), default=0))
 
 
+class RayWorker(UnitWorker):
+    """One that knows its node: a machine may have several."""
+
+    def node(self) -> str:
+        """`HOST (node 1a2b3c4d)`."""
+        import ray
+
+        return f"{super().node()} (node {ray.get_runtime_context().get_node_id()[:8]})"
+
+
 class RayCluster:
     """Workers as actors; see `toolkit.engine.dispatch.Cluster`. Ray itself restarts none."""
 
-    def __init__(self, needs: dict[str, float], threads: int):
+    def __init__(self, needs: dict[str, float], threads: int, session: RaySession, place: Place, mark: str):
         import ray
 
         options = {"num_cpus": needs["CPU"], "num_gpus": needs["GPU"], "max_restarts": 0, "max_task_retries": 0}
         if needs["memory"]:
             options["memory"] = needs["memory"]
-        self._ray, self._actor = ray, ray.remote(UnitWorker).options(scheduling_strategy="SPREAD", **options)
-        self._settings = Settings(threads, os.getcwd(), __version__)
+        self._ray, self._actor = ray, ray.remote(RayWorker).options(scheduling_strategy="SPREAD", **options)
+        self._settings, self._session = Settings(threads, os.getcwd(), __version__, place, mark), session
         self._waiting: dict[Any, Any] = {}  # what a worker will say -> the worker
 
     def start(self, work: Work) -> Any:
@@ -149,15 +197,16 @@ class RayCluster:
         self._waiting[worker.load.remote(work)] = worker
         return worker
 
-    def give(self, worker: Any, unit: Path, digest: str, result: Path) -> None:
+    def give(self, worker: Any, files: UnitFiles, number: int, digest: str) -> None:
         """See `Cluster`."""
-        self._waiting[worker.compute.remote(unit, digest, result)] = worker
+        self._waiting[worker.compute.remote(files, number, digest)] = worker
 
-    def wait(self) -> Report:
+    def wait(self, seconds: float) -> Report | None:
         """See `Cluster`."""
-        ready: list[Any] = []
-        while not ready:
-            ready, _ = self._ray.wait(list(self._waiting), num_returns=1, timeout=WAIT)
+        self._session.check_head()
+        ready, _ = self._ray.wait(list(self._waiting), num_returns=1, timeout=seconds)
+        if not ready:
+            return None
         worker = self._waiting.pop(ready[0])
         errors = self._ray.exceptions
         try:

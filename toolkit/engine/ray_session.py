@@ -6,9 +6,11 @@ import atexit
 import os
 import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ SETTINGS = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED":
 LOOPBACK = "127.0.0.1"
 OBJECT_STORE = 80 << 20  # bytes: paths and counts are all that goes through it
 OLDEST = (2, 54)
+# seconds. Ray itself waits for 60 whether a head comes back, and then ends the process in the middle of whatever it does
+HEAD_AWAITED, HEAD_ASKED = 40.0, 5.0
 
 
 class RaySession:
@@ -33,6 +37,7 @@ class RaySession:
 
     def __init__(self, address: str, cpus: int, gpus: int | None):
         self._is_ours = False
+        self._heard = self._asked = time.monotonic()  # of the head
         ray = _import_ray(started_here=not address)
         if ray.is_initialized():
             say("note: Ray is connected in this process already: that cluster is used")
@@ -51,13 +56,30 @@ class RaySession:
                     "_temp_dir": str(_private() / "ray"),
                 }
                 ray.init(address="local", include_dashboard=False, _node_ip_address=LOOPBACK, **here, **quiet)
-        except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
+        except Exception as error:  # Ray raises just that where a node does not start in time
             place = f"the Ray cluster at {address}" if address else "Ray"
             raise ToolkitError(f"{place} is not reached: {_first(error)}", HINT if address else "", status=1) from error
         from ray._private import worker
 
         # with any settings Ray prints on standard output that a worker ended; here that is a note, and output is a run
         self._printing, worker.print_to_stdstream = worker.print_to_stdstream, lambda *given, **how: None
+
+    def check_head(self) -> None:
+        """Raise ToolkitError where the head has not taken a connection for HEAD_AWAITED; asks it every HEAD_ASKED at most."""
+        now = time.monotonic()
+        if now - self._asked < HEAD_ASKED:
+            return
+        self._asked = now
+        import ray
+
+        host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=HEAD_ASKED).close()
+            self._heard = time.monotonic()
+        except OSError as error:
+            if now - self._heard > HEAD_AWAITED:
+                hint = "start the cluster anew: the same command computes what is left"
+                raise ToolkitError(f"the head of the Ray cluster, {host}:{port}, is lost: {error}", hint, status=1) from error
 
     def nodes(self) -> list[dict[str, float]]:
         """The resources of every node that is alive: `CPU`, `GPU`, `memory` in bytes."""

@@ -1,58 +1,125 @@
-"""What workers and the process that gives them units share: a folder of unit and result files, and nothing else."""
+"""What workers and the process that gives them units share: a place of unit and result files, and nothing else."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import time
-from pathlib import Path
+import secrets
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import atomic_path
+from toolkit.core.files import sha256_of
 from toolkit.core.yaml_json import Malformed, decode_json
+from toolkit.engine.places import SEEN_LATE, Place
 
-SEEN_LATE = 60.0  # seconds until a file of another node is seen: NFS remembers for so long that there was none
+MARK, MARKED_LATE = "mark", 5.0  # seconds: nobody has asked for it before
 
 
 class UnitFiles:
-    """The units of one kind of work, in a folder that every worker sees.
+    """The units of one kind of work, in a place that every worker sees.
 
     A result is named by the SHA-256 of its unit, and the folder by the identity of the work: what is there is the result of
-    that very unit, whoever computed it and whenever.
+    that very unit, whoever computed it and whenever. Each begins with its own SHA-256.
+
+    place     where all units and results of a job lie
+    identity  of the work
     """
 
-    def __init__(self, folder: Path, identity: Any):
-        self.folder = folder / digest_of(packed_text(identity))[:16]
+    def __init__(self, place: Place, identity: Any):
+        self.place = place / digest_of(packed_text(identity))[:16]
 
-    def send(self, number: int, text: str) -> Path:
-        """Write a packed unit; the file that a worker reads it from."""
-        path = self.folder / f"unit-{number:06d}.json"
-        write_text(path, text)
-        return path
+    def send(self, number: int, text: str) -> None:
+        """Write a packed unit for a worker."""
+        self.place.write(_unit(number), text.encode())
 
-    def result_path(self, digest: str) -> Path:
-        """Where the result of a unit lies, or will."""
-        return self.folder / f"{digest}.json"
+    def read_unit(self, number: int, digest: str) -> Any:
+        """A packed unit. Malformed where it is not the one that was sent."""
+        text = self.place.read(_unit(number), SEEN_LATE).decode()
+        if digest_of(text) != digest:
+            raise Malformed(f"{_unit(number)} in {self.place} is not the unit that was sent")
+        return decode_json(text, halves=True)
 
-    def read(self, digest: str) -> Any:
-        """The packed result of a unit; None where it is not there, or damaged: it is computed again."""
-        try:
-            return read_packed(self.result_path(digest))
-        except (FileNotFoundError, ValueError):
-            return None
+    def remove_unit(self, number: int) -> None:
+        """Once there is its result."""
+        self.place.remove(_unit(number))
 
-    def await_result(self, digest: str) -> Any:
-        """The packed result that a worker has written; a shared folder may show it late."""
-        path, until = self.result_path(digest), time.monotonic() + SEEN_LATE
-        while not path.exists():
-            if time.monotonic() > until:
-                hint = "name an output in a folder that all nodes share"
-                raise ToolkitError(f"{path} was written by a worker and is not there", hint, status=1)
-            time.sleep(0.1)
-            os.listdir(path.parent)  # NFS asks its server again
-        return read_packed(path)
+    def scratch(self) -> AbstractContextManager[Path]:
+        """A folder of this machine for the files that a unit is computed into."""
+        return self.place.scratch()
+
+    def write_result(self, digest: str, packed: Any, folder: Path | None) -> int:
+        """Move what was computed here, the files in `folder` first; how many bytes that is."""
+        paths = [path for path in sorted(folder.rglob("*")) if path.is_file()] if folder else []
+        files, size = {}, 0
+        for path in paths:
+            name = path.relative_to(folder).as_posix()
+            files[name], size = sha256_of(path), size + path.stat().st_size
+            self.place.put(f"{digest}/{name}", path)
+        text = packed_text({"result": packed, "files": files})
+        data = f"{digest_of(text)}\n{text}".encode()
+        self.place.write(_result(digest), data)
+        return size + len(data)
+
+    def collect(self, digest: str, folder: Path | None, late: float = 0.0) -> None:
+        """Move the files of a result into `folder`, where the work has one.
+
+        Raises FileNotFoundError where the result or a file is not there, also not `late` seconds later, and Malformed where
+        one is damaged.
+        """
+        for name, sha256 in self._read(digest, late)["files"].items():
+            self._take(digest, name, sha256, folder)
+
+    def result(self, digest: str) -> Any:
+        """The packed result of a unit, whose files are collected. Raises FileNotFoundError and Malformed."""
+        return self._read(digest, 0.0)["result"]
+
+    def _read(self, digest: str, late: float) -> Any:
+        expected, _, text = self.place.read(_result(digest), late).decode().partition("\n")
+        if digest_of(text) != expected:
+            raise Malformed(f"{_result(digest)} in {self.place} is damaged")
+        return decode_json(text, halves=True)
+
+    def _take(self, digest: str, name: str, sha256: str, folder: Path | None) -> None:
+        """Move a file into a folder, unless an interrupted job has done so."""
+        if folder is None or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise Malformed(f"{_result(digest)} in {self.place} speaks of a file {name}")
+        path = folder / name
+        if not (path.is_file() and sha256_of(path) == sha256):
+            self.place.take(f"{digest}/{name}", path, sha256)
+
+
+def mark(place: Place) -> str:
+    """Write into a place what tells workers that it is this one. Raises ToolkitError where it cannot be written or read."""
+    token = secrets.token_hex(16)
+    place.write(MARK, token.encode())
+    if not is_seen(place, token):
+        raise ToolkitError(f"{place} does not show what is written there", "name another with --units", status=1)
+    return token
+
+
+def unmark(place: Place) -> None:
+    """Take the mark away, and with it a folder that nothing else is in."""
+    with suppress(ToolkitError, OSError):
+        place.remove(MARK)
+        place.tidy()
+
+
+def is_seen(place: Place, token: str) -> bool:
+    """Whether a place shows its mark, soon."""
+    try:
+        return place.read(MARK, MARKED_LATE).decode() == token
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _unit(number: int) -> str:
+    return f"unit-{number:06d}.json"
+
+
+def _result(digest: str) -> str:
+    return f"{digest}.json"
 
 
 def packed_text(packed: Any) -> str:
@@ -63,22 +130,3 @@ def packed_text(packed: Any) -> str:
 def digest_of(text: str) -> str:
     """SHA-256 of a packed unit."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file that is complete or not there."""
-    with atomic_path(path) as part:
-        part.write_text(text, encoding="utf-8")
-
-
-def read_unit(path: Path, digest: str) -> Any:
-    """A packed unit. Malformed where it is not the one that was sent: a folder that is seen late or partly."""
-    text = path.read_text(encoding="utf-8")
-    if digest_of(text) != digest:
-        raise Malformed(f"{path} is not the unit that was sent")
-    return decode_json(text, halves=True)
-
-
-def read_packed(path: Path) -> Any:
-    """What a file holds. Raises FileNotFoundError and Malformed."""
-    return decode_json(path.read_text(encoding="utf-8"), halves=True)

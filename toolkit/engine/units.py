@@ -19,14 +19,18 @@ class Work(ABC, Generic[Unit, Result]):
     """What is done with each unit. The result of a unit depends on the unit and on `identity` and `facts` alone.
 
     On this machine it is called with a unit. Workers elsewhere have a copy of it without what `LOADED` names, load that once,
-    and are given packed units: plain values that JSON holds, as are packed results. Bulk is written into files by `compute`.
+    and are given packed units: plain values that JSON holds, as are packed results. Bulk is written by `compute` as files (also
+    in folders of their own) into `folder`, which is another one for each unit there: they are moved, compared with their
+    SHA-256, and lie in the `folder` of this process when `result` is called. Names of files differ from unit to unit.
 
+    folder   of the files that `compute` writes; work that writes none has no such attribute
     advance  is called with how much of a unit is done, in what `size` counts
     """
 
     LOADED: tuple[str, ...] = ()  # attributes that stay in this process: models, caches, the units' own data
 
     name: str
+    folder: Path
     advance: Callable[[int], Any] | None = None
 
     @abstractmethod
@@ -57,13 +61,8 @@ class Work(ABC, Generic[Unit, Result]):
         """What a unit is, for messages."""
         return f"a unit of {self.size(unit):,}"
 
-    def is_there(self, packed: Any) -> bool:
-        """Whether the files that a packed result speaks of are there."""
-        return True
-
-    @property
-    def memory(self) -> int | None:
-        """Bytes that a worker needs for what it loads; None where nobody knows before."""
+    def memory(self, device: str) -> int | None:
+        """Bytes that a worker needs that loads for `cpu` or a GPU; None where nobody knows before."""
         return None
 
     @property
@@ -85,7 +84,9 @@ class Work(ABC, Generic[Unit, Result]):
 
 
 class Executor(Protocol):
-    """Who computes units."""
+    """Who computes units. sees_files: whether that is on machines which see the folders beside the output."""
+
+    sees_files: bool
 
     def job(self, output: Path | None) -> AbstractContextManager[Any]:
         """The block in which a job that writes `output` is done: what was computed lies beside it until the block ends well."""
@@ -104,6 +105,7 @@ class LocalExecutor:
     """
 
     threads: int | None = None
+    sees_files = True
 
     def __init__(self, threads: int | None = None):
         check_counts(threads=threads)
@@ -129,15 +131,30 @@ def set_threads(number: int) -> None:
     import os
     import sys
 
+    global _threads
+    _threads = number
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = str(number)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(number)
 
 
+_threads: int | None = None
+
+
+def threads_set() -> int | None:
+    """What `set_threads` has set last; None where all cores may be taken."""
+    return _threads
+
+
 def units_of(items: Sequence[Unit], size: int) -> Iterator[Sequence[Unit]]:
     """The items in units of a fixed size; the last may be smaller."""
     return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def folder_of(work: Work) -> Path | None:
+    """Where the files belong that a work's `compute` writes; None where it writes none."""
+    return getattr(work, "folder", None)
 
 
 def refuse_object(spec: SystemSpec) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import platform
 import socket
-from pathlib import Path
+import sys
 from typing import Any, NamedTuple
 
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import set_quiet
-from toolkit.engine.unit_files import packed_text, read_unit, write_text
-from toolkit.engine.units import Work, set_threads
+from toolkit.engine.places import Place
+from toolkit.engine.unit_files import UnitFiles, is_seen
+from toolkit.engine.units import Work, folder_of, set_threads
 
 
 class Settings(NamedTuple):
@@ -20,11 +22,14 @@ class Settings(NamedTuple):
     threads  that models compute with
     folder   the working folder, by which relative paths are meant
     version  of Tandem
+    place    where units and results lie, None where that is not asked; `mark` is what has been written there
     """
 
     threads: int
     folder: str
     version: str
+    place: Place | None = None
+    mark: str = ""
 
 
 class Failure(NamedTuple):
@@ -34,14 +39,31 @@ class Failure(NamedTuple):
     hint: str = ""
 
 
+class Ready(NamedTuple):
+    """A worker has loaded what its work needs.
+
+    node       where it is: workers of one node share its disk and memory
+    processor  what it computes with, on which the last digits of results may depend
+    facts      see `Work`
+    """
+
+    node: str
+    processor: str
+    facts: dict[str, Any]
+
+
 class UnitWorker:
     """One worker. What it is given and gives are paths, digests and facts; all else goes through files."""
 
     def __init__(self, settings: Settings):
         self.settings, self.work = settings, None
 
-    def load(self, work: Work) -> dict[str, Any] | Failure:
-        """Load what the work needs; its facts."""
+    def node(self) -> str:
+        """The name of the machine, or what a cluster calls a part of it."""
+        return socket.gethostname()
+
+    def load(self, work: Work) -> Ready | Failure:
+        """Load what the work needs."""
         if self.settings.version != __version__:
             return Failure(
                 f"{socket.gethostname()} has tandem-ir {__version__}, not {self.settings.version}",
@@ -49,17 +71,25 @@ class UnitWorker:
             )
         settle(self.settings)
         self.work = work
-        return self._tried(work.facts)
+        return self._tried(self._load)
 
-    def compute(self, unit: Path, digest: str, result: Path) -> float | Failure:
-        """Compute one unit into a file; the size of that in bytes."""
+    def _load(self) -> Ready:
+        place = self.settings.place
+        if place and not is_seen(place, self.settings.mark):
+            hint = "name an output in a folder that all nodes share, or a place that all of them reach with --units"
+            raise ToolkitError(f"{place} is not seen", hint)
+        return Ready(self.node(), facts=self.work.facts(), processor=processor())
 
-        def compute() -> int:
-            text = packed_text(self.work.compute(read_unit(unit, digest)))
-            write_text(result, text)
-            return len(text)
+    def compute(self, files: UnitFiles, number: int, digest: str) -> int | Failure:
+        """Compute one unit, and write its result; how many bytes that is."""
+        return self._tried(lambda: self._compute(files, number, digest))
 
-        return self._tried(compute)
+    def _compute(self, files: UnitFiles, number: int, digest: str) -> int:
+        unit = files.read_unit(number, digest)
+        if folder_of(self.work) is None:
+            return files.write_result(digest, self.work.compute(unit), None)
+        with files.scratch() as self.work.folder:
+            return files.write_result(digest, self.work.compute(unit), self.work.folder)
 
     def _tried(self, do: Any) -> Any:
         try:
@@ -68,6 +98,15 @@ class UnitWorker:
             return Failure(f"{socket.gethostname()}: {error.message}", error.hint)
         except (OSError, ValueError, MemoryError) as error:
             return Failure(f"{socket.gethostname()}: {type(error).__name__}: {error}")
+
+
+def processor() -> str:
+    """The GPU that torch sees first in this process, else the CPU with the instructions that torch computes by."""
+    if (torch := sys.modules.get("torch")) is None:
+        return platform.machine()
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return f"{platform.machine()} CPU with {torch.backends.cpu.get_cpu_capability()}"
 
 
 def settle(settings: Settings) -> None:

@@ -20,6 +20,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.scores import Scores
 from toolkit.jobs import RunJob, pipeline_job
+from toolkit.jobs.engines import opened
 from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, recorded
 from toolkit.jobs.rerank_jobs import rerank_job
 from toolkit.jobs.up_to_date import tandem_version, why_outdated
@@ -148,10 +149,14 @@ class Experiment:
     def _reason(run: PlannedRun) -> str:
         return why_outdated(run.job(), run.path)
 
-    def make(self) -> Results:
-        """Make what is not there or out of date, evaluate and report. What fails is in `failures`, and nothing else is lost."""
+    def make(self, **engine: Any) -> Results:
+        """Make what is not there or out of date, evaluate and report. What fails is in `failures`, and nothing else is lost.
+
+        engine  who computes the runs, see `toolkit.jobs.engines.opened`
+        """
         results = Results()
-        made = [run for run in self.runs if make_run(run, results.failures)]
+        with opened(**engine) as executor:
+            made = [run for run in self.runs if make_run(run, results.failures, executor)]
         for first in self._first_runs():
             runs = [run.path for run in made if run.benchmark == first.benchmark]
             with recorded(f"evaluation on {first.benchmark}", results.failures):

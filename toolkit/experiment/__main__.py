@@ -6,11 +6,12 @@ import argparse
 import sys
 from dataclasses import replace
 
-from toolkit.core.specs import ENDPOINT
+from toolkit.core.specs import ENDPOINT, ENGINE
 from toolkit.options import (
     depth_option,
     dry_run_option,
     endpoint_options,
+    engine_options,
     hits_option,
     measure_option,
     missing_option,
@@ -52,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     depth_option(second, None, 100)
     endpoint_options(made)
     model_options(made.add_argument_group("models"))
+    engine_options(made)
     scored = made.add_argument_group("evaluation")
     measure_option(scored)
     missing_option(scored)
@@ -85,7 +87,7 @@ def main(args: argparse.Namespace) -> int:
         write_lines(experiment.describe())
         return 0
     try:
-        results = experiment.make()
+        results = experiment.make(**{name: getattr(args, name) for name in ENGINE})
     except KeyboardInterrupt as end:
         end.add_note("the same command resumes")
         raise

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import atomic_path
+from toolkit.core.files import atomic_path, sha256_of
 from toolkit.formats.ids import check_ids
 from toolkit.formats.indexes import FORMAT, NAME, read_index_record, write_yaml_record
 
@@ -148,7 +148,7 @@ def write_shard(
         np.save(file, vectors, allow_pickle=False)
     with atomic_path(ids_path) as part:
         part.write_bytes("".join(f"{one}\n" for one in ids).encode())
-    return Shard(len(ids), documents, _sha256(vectors_path), _sha256(ids_path), cut, lost)
+    return Shard(len(ids), documents, sha256_of(vectors_path), sha256_of(ids_path), cut, lost)
 
 
 def _check(folder: Path, side: str, ids: Sequence[str], vectors: np.ndarray) -> None:
@@ -156,14 +156,6 @@ def _check(folder: Path, side: str, ids: Sequence[str], vectors: np.ndarray) -> 
     assert len(vectors) == len(ids)
     check_ids("query_id" if side == "query" else "doc_id", ids)
     _refuse_infinite(folder, vectors, ids)
-
-
-def has_files(folder: Path, number: int, shard: Shard) -> bool:
-    """Whether the files of a shard are there, and those that were written."""
-    return all(
-        path.exists() and _sha256(path) == digest
-        for path, digest in zip(shard_paths(folder, number), (shard.vectors, shard.ids), strict=True)
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,24 +191,35 @@ class Vectors:
         return self.arrays[0] if len(self.arrays) == 1 else np.concatenate(self.arrays)
 
 
-def open_vectors(folder: str | Path) -> Vectors:
+def open_vectors(folder: str | Path, first: int = 0, last: int | None = None) -> Vectors:
     """The vectors of a folder; only shapes are compared with what was written, see `verify_vectors`.
+
+    first, last  only the rows from `first` on and before `last`; other shards are not opened
 
     Raises ToolkitError where there are none, where they are not complete, where a shard is missing, truncated or of another
     shape, and for a vector that is not finite.
     """
     folder = Path(folder)
+    record = read_complete_record(folder)
+    ids: list[str] = []
+    arrays, start = [], 0
+    for number, shard in enumerate(record["shards"]):
+        part = slice(max(first - start, 0), shard["rows"] if last is None else min(last - start, shard["rows"]))
+        if last is None or part.start < part.stop:
+            shard_ids, array = (column[part] for column in read_vectors_shard(folder, number, record))
+            _refuse_infinite(folder, array, shard_ids)
+            ids += shard_ids
+            arrays.append(array)
+        start += shard["rows"]
+    return Vectors(folder, ids, arrays, record)
+
+
+def read_complete_record(folder: Path) -> dict[str, Any]:
+    """The record of vectors that are complete; ToolkitError where they are not."""
     record = read_vectors_record(folder)
     if not record["complete"]:
         raise ToolkitError(f"the vectors in {folder} are not complete: {record['rows']} are there", RESUME)
-    ids: list[str] = []
-    arrays = []
-    for number, shard in enumerate(record["shards"]):
-        shard_ids, array = _read_shard(folder, number, Shard(**shard), record["dimension"])
-        _refuse_infinite(folder, array, shard_ids)
-        ids += shard_ids
-        arrays.append(array)
-    return Vectors(folder, ids, arrays, record)
+    return record
 
 
 def verify_vectors(folder: str | Path) -> list[str]:
@@ -232,7 +235,7 @@ def verify_vectors(folder: str | Path) -> list[str]:
         for path, expected in zip(shard_paths(folder, number), (shard.vectors, shard.ids), strict=True):
             if not path.exists():
                 problems.append(f"{path.name}: missing")
-            elif _sha256(path) != expected:
+            elif sha256_of(path) != expected:
                 problems.append(f"{path.name}: changed")
     expected = {NAME, *(path.name for number in range(len(shards)) for path in shard_paths(folder, number))}
     problems += [f"{path.name}: not part of it" for path in sorted(folder.iterdir()) if path.name not in expected]
@@ -265,7 +268,9 @@ def _shown(value: Any) -> str:
     return repr(value[:12] if isinstance(value, str) and len(value) == 64 else value)
 
 
-def _read_shard(folder: Path, number: int, shard: Shard, dimension: int) -> tuple[list[str], np.ndarray]:
+def read_vectors_shard(folder: Path, number: int, record: Mapping[str, Any]) -> tuple[list[str], np.ndarray]:
+    """Ids and vectors (n, d) float32 of one shard, memory-mapped; ToolkitError where they are not what the record says."""
+    shard, dimension = Shard(**record["shards"][number]), record["dimension"]
     vectors_path, ids_path = shard_paths(folder, number)
     for path in (vectors_path, ids_path):
         if not path.exists():
@@ -300,8 +305,3 @@ def _digest(shards: Sequence[Shard]) -> str:
     for shard in shards:
         digest.update(f"{shard.rows} {shard.vectors} {shard.ids}\n".encode())
     return digest.hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -10,6 +10,8 @@ usage:
                                        encode it with a dense, learned sparse or late interaction system first
   tandem index VECTORS --type faiss --output DIR
                                        from what `tandem encode` made
+  tandem index CORPUS --output DIR --engine ray:HEAD:6379
+                                       workers of a cluster index, or encode and index, shard by shard
   tandem index list [WORD]             the prebuilt indexes, those whose name holds WORD
   tandem index fetch NAME              download one, or build a benchmark's own
   tandem index verify DIR              compare an index with its record
@@ -28,15 +30,17 @@ from toolkit.core.specs import ENDPOINT
 from toolkit.options import (
     dry_run_option,
     endpoint_options,
+    engine_options,
     language_option,
     model_options,
     pooling_option,
     recipe_options,
+    shard_size_option,
     system_option,
     table_options,
     threads_option,
 )
-from toolkit.shell import command, guard, note, report, write_lines, write_tables
+from toolkit.shell import command, guard, make, note, report, write_lines, write_tables
 
 if TYPE_CHECKING:
     from toolkit.formats.documents import Corpus
@@ -57,6 +61,7 @@ def parser() -> argparse.ArgumentParser:
     )
     threads_option(build)
     language_option(build)
+    shard_size_option(build)
     build.add_argument("--skip-invalid", action="store_true", help="leave broken documents out, and say how many (Lucene)")
     build.add_argument("--split", type=int, metavar="N", help="split documents into passages of N words, called <document>#<n>")
     build.add_argument(
@@ -87,6 +92,7 @@ def parser() -> argparse.ArgumentParser:
     model.add_argument("--keep-vectors", action="store_true", help="leave the encoded vectors in DIR.vectors (faiss)")
     model_options(model)
     endpoint_options(parser)
+    engine_options(parser)
     dry_run_option(parser)
     table_options(parser, numbers=False, output=False, tsv=True)
     return parser
@@ -112,14 +118,11 @@ def _build(name: str, args: argparse.Namespace) -> int:
     if not args.output:
         raise ToolkitError("no folder for the index", "name one with --output")
     named = ("type", "system", "systems", "recipe", "pooling", "language", "split", "per_question", "skip_invalid")
-    given = {
-        option: getattr(args, option) for option in (*named, "factory", "tuning", "keep_vectors", "threads", *MODEL, *ENDPOINT)
-    }
+    more = ("factory", "tuning", "keep_vectors", "shard_size", "threads")
+    given = {option: getattr(args, option) for option in (*named, *more, *MODEL, *ENDPOINT)}
     job = IndexJob(name, args.output, **given)
-    if args.dry_run:
-        write_lines(job.describe())
-        return 0
-    return _say(job.output.path, job.make(), job.corpus)
+    counts = make(job, args)
+    return 0 if counts is None else _say(job.output.path, counts, job.corpus)
 
 
 def _say(output: Path, counts: Counts, corpus: Corpus | None = None) -> int:

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
 from toolkit.core.progress import progress, say
+from toolkit.engine import Executor, LocalExecutor
 from toolkit.formats.corpus import Entry
 from toolkit.formats.documents import Corpus, Counts, is_empty
 from toolkit.formats.indexes import write_index_record
 from toolkit.index.index_types import LUCENE, is_index
+from toolkit.index.lucene_shards import SHARD, Taker, merged_shards
 from toolkit.index.script_words import ScriptWords
 from toolkit.store import new_folder
 
-if TYPE_CHECKING:
-    from toolkit.models.anserini_index import Indexer
-
 
 def build_index(
-    corpus: Corpus, output: Path, *, language: str = "en", threads: int = 2, skip_invalid: bool = False, command: str = ""
+    corpus: Corpus,
+    output: Path,
+    *,
+    language: str = "en",
+    threads: int = 2,
+    skip_invalid: bool = False,
+    shard_size: int | None = None,
+    executor: Executor | None = None,
+    command: str = "",
 ) -> Counts:
     """Build a Lucene index into the folder `output`, which is there when it is complete and not before.
 
@@ -32,26 +40,47 @@ def build_index(
     before; with `skip_invalid` they are left out and counted, and the first of them are said. An older index at `output` is
     replaced, another folder is not.
 
-    command  what rebuilds it, for the record
+    threads     of Lucene; of each worker its own number
+    shard_size  documents that are indexed at once, and merged in the end, see `toolkit.index.lucene_shards`: an interrupted
+                build resumes at the shards that are not there. None for no shards
+    executor    who indexes the shards; workers have shards anyway
+    command     what rebuilds it, for the record
+
+    Statistics, runs and record are the same with shards and without.
     """
-    from toolkit.models.anserini_index import indexing
     from toolkit.models.stored_texts import StoredTexts
 
     check_output(output)
-    started, counts, words = time.time(), Counts(), ScriptWords()
-    with new_folder(output) as part:
-        with (
-            progress(f"indexing {corpus.name}", unit="documents") as advance,
-            indexing(part, language=language, threads=threads) as indexer,
-        ):
-            for done in _index_all(corpus, indexer, skip_invalid, counts, words):
-                advance(done)
-            counts.documents = indexer.documents
+    started, counts, words, executor = time.time(), Counts(), ScriptWords(), executor or LocalExecutor()
+    name, how = f"indexing {corpus.name}", {"language": language, "threads": executor.threads or threads}
+
+    def read(indexer: Taker) -> Iterator[int]:
+        return _index_all(corpus, indexer, skip_invalid, counts, words)
+
+    if shard_size is None and isinstance(executor, LocalExecutor):
+        indexed = _indexed(output, read, name, **how)
+    else:
+        indexed = merged_shards(output, read, name, executor, **how, size=shard_size or SHARD)
+    with indexed as (part, counts.documents):
         refuse_empty(corpus, counts)
         record = {"kind": LUCENE, "language": language, "corpus": corpus.facts(), **asdict(counts)}
         record |= {"statistics": StoredTexts(part).statistics(), "words": words.facts()}
         write_index_record(part, record, command, started, **lucene_libraries())
     return counts
+
+
+@contextmanager
+def _indexed(
+    output: Path, read: Callable[[Taker], Iterator[int]], name: str, *, language: str, threads: int
+) -> Iterator[tuple[Path, int]]:
+    """A folder that gets the name `output` when the block ends well, with an index of what is read, and its documents."""
+    from toolkit.models.anserini_index import indexing
+
+    with new_folder(output) as part:
+        with progress(name, unit="documents") as advance, indexing(part, language=language, threads=threads) as indexer:
+            for done in read(indexer):
+                advance(done)
+        yield part, indexer.documents
 
 
 def check_output(output: Path) -> None:
@@ -74,7 +103,7 @@ def lucene_libraries() -> dict[str, Any]:
     return {"pyserini": version("pyserini"), "anserini": jar, "java": java}
 
 
-def _index_all(corpus: Corpus, indexer: Indexer, skip: bool, counts: Counts, words: ScriptWords) -> Iterator[int]:
+def _index_all(corpus: Corpus, indexer: Taker, skip: bool, counts: Counts, words: ScriptWords) -> Iterator[int]:
     """Hand every document to the indexer, and yield how many have been dealt with, batch by batch."""
     seen = SeenIds()
     for file, batches in corpus.parts:

@@ -1,19 +1,26 @@
-"""From encoded vectors to a FAISS index with its record, complete or not there."""
+"""From encoded vectors to a FAISS index with its record, complete or not there: one file, or shards that workers make."""
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
+from typing import Any
 
 from toolkit.core.duplicate_ids import SeenIds
 from toolkit.core.errors import ToolkitError
+from toolkit.core.progress import progress, say
+from toolkit.engine import Executor, LocalExecutor
 from toolkit.formats.documents import Counts
 from toolkit.formats.indexes import read_index_record, write_index_record
-from toolkit.formats.vectors import KIND, Vectors, open_vectors
+from toolkit.formats.vectors import KIND, read_complete_record, read_vectors_shard
 from toolkit.index.build import check_output
 from toolkit.index.index_types import FAISS
+from toolkit.index.shard_folder import compute, shard_folder
+from toolkit.index.vector_shards import CUTOFF, Build, FillShards, TrainIndex, needs_training, recall, sample_of
 from toolkit.models.docids import DOCID
-from toolkit.models.vectors import INDEX, build_faiss, faiss_module, write_faiss
+from toolkit.models.faiss_shards import shard_paths
+from toolkit.models.vectors import INDEX, SEED, faiss_module
 from toolkit.store import new_folder
 
 # what the record of a folder of vectors says, and not of the vectors themselves
@@ -21,29 +28,79 @@ OF_THE_FOLDER = ("format", "kind", "complete", "side", "rows", "digest", "shards
 
 
 def build_dense_index(
-    vectors: Path, output: Path, factory: str = "Flat", tuning: str = "", *, threads: int = 1, command: str = ""
+    vectors: Path,
+    output: Path,
+    factory: str = "Flat",
+    tuning: str = "",
+    *,
+    shard_size: int | None = None,
+    threads: int = 1,
+    executor: Executor | None = None,
+    command: str = "",
 ) -> Counts:
     """Build a FAISS index into the folder `output`, which is there when it is complete and not before.
 
-    vectors  a folder of encoded passages, see `toolkit.formats.vectors`
-    factory  FAISS's name for what is built; `tuning` for how it is searched, see `toolkit.models.vectors.build_faiss`
-    command  what rebuilds it, for the record
+    vectors     a folder of encoded passages, see `toolkit.formats.vectors`
+    factory     FAISS's name for what is built; `tuning` for how it is searched, see `toolkit.models.vectors.build_faiss`
+    shard_size  documents a shard, see `toolkit.models.faiss_shards`; None for one file, with Pyserini's names: `index`, and
+                `docid` with an id a line
+    threads     of FAISS; with one, the files are the same on every machine of a kind, whoever computes
+    executor    who computes the shards; this process, where workers do not see its files
+    command     what rebuilds it, for the record
 
-    The files have Pyserini's names: `index`, and `docid` with an id a line. Raises ToolkitError for vectors of queries, an id
-    that comes twice, and what `open_vectors`, `build_faiss` and `check_output` refuse.
+    An interrupted build resumes at the shards that are not there. An approximate index is trained once, with a seeded sample,
+    and its recall is measured, printed and recorded. Raises ToolkitError for vectors of queries, an id that comes twice, and
+    what `open_vectors`, `build_faiss` and `check_output` refuse.
     """
     check_output(output)
-    started, passages = time.time(), open_vectors(vectors)
-    _check(passages)
-    with new_folder(output) as part:
-        write_faiss(build_faiss(passages.arrays, factory, tuning, threads=threads), part / INDEX)
-        (part / DOCID).write_bytes("".join(f"{doc_id}\n" for doc_id in passages.ids).encode())
-        facts = {name: value for name, value in passages.record.items() if name not in OF_THE_FOLDER}
-        counts = Counts(len(passages), facts.pop("empty", 0))
-        made = {"documents": counts.documents, "empty": counts.empty, "factory": factory, "tuning": tuning}
-        record = {"kind": FAISS, **facts, **made, "vectors": passages.digest}
-        write_index_record(part, record, command, started, faiss=faiss_module().__version__)
+    started, record = time.time(), read_complete_record(vectors)
+    _check(vectors, record)
+    rows, dimension = record["rows"], record["dimension"]
+    if executor and not executor.sees_files:
+        say("note: workers do not see the vectors of this machine: its one process fills the index")
+        executor = None
+    executor = executor or LocalExecutor()
+    size = shard_size or rows
+    units = [(number, first, min(first + size, rows)) for number, first in enumerate(range(0, rows, size))]
+    with shard_folder(output) as folder:
+        build = Build(vectors.absolute(), record["digest"], factory, tuning, threads)
+        trained = None
+        if needs_training(factory, dimension, tuning):
+            [trained] = compute(executor, TrainIndex("training", build, folder), [SEED], folder)
+        work = FillShards("indexing", build, folder, folder, dimension, min(size, rows), trained)
+        with progress("indexing", rows, "vectors") as work.advance:
+            shards = list(compute(executor, work, units, folder))
+        made: dict[str, Any] = {"factory": factory, "tuning": tuning}
+        if trained is not None and rows > 1:
+            made["recall"] = _measured([shard["neighbours"] for shard in shards], rows)
+        with new_folder(output) as part:
+            names = [(part / INDEX, part / DOCID)] if shard_size is None else [shard_paths(part, unit[0]) for unit in units]
+            for unit, places in zip(units, names, strict=True):
+                for path, place in zip(shard_paths(folder, unit[0]), places, strict=True):
+                    _link(path, place)
+            if shard_size is not None:
+                made["shards"] = [shard["documents"] for shard in shards]
+            facts = {name: value for name, value in record.items() if name not in OF_THE_FOLDER}
+            counts = Counts(rows, facts.pop("empty", 0))
+            whole = {"kind": FAISS, **facts, "documents": rows, "empty": counts.empty, **made, "vectors": record["digest"]}
+            write_index_record(part, whole, command, started, faiss=faiss_module().__version__)
     return counts
+
+
+def _link(path: Path, place: Path) -> None:
+    """Give a file another name; the first one stays too, from which an interrupted build resumes."""
+    try:
+        os.link(path, place)
+    except OSError:  # a file system without links
+        path.rename(place)
+
+
+def _measured(shards: list[dict[str, list]], rows: int) -> dict[str, Any]:
+    """The recall of an approximate index for the record; it is printed."""
+    sample = sample_of(rows)
+    share = round(recall(shards, sample), 4)
+    say(f"note: recall@{CUTOFF} is {share:.4f} against exact search, {len(sample)} documents as queries")
+    return {"cutoff": CUTOFF, "queries": len(sample), "of": "documents", "recall": share}
 
 
 def holds_vectors(folder: Path) -> bool:
@@ -51,11 +108,14 @@ def holds_vectors(folder: Path) -> bool:
     return (read_index_record(folder) or {}).get("kind") == KIND
 
 
-def _check(vectors: Vectors) -> None:
-    if vectors.record["side"] != "passage":
-        raise ToolkitError(f"{vectors.folder} holds vectors of topics", "an index is built from those of documents")
-    if not len(vectors):
-        raise ToolkitError(f"{vectors.folder} holds no vectors to index", "encode a corpus that has documents")
-    again = SeenIds().add(vectors.ids)
-    if again:
-        raise ToolkitError(f"{vectors.folder}: id {vectors.ids[again[0]]!r} comes a second time", "encode the corpus again")
+def _check(vectors: Path, record: dict[str, Any]) -> None:
+    """Refuse vectors that no index is made of, by their ids and shapes; only the ids of one shard are in memory at a time."""
+    if record["side"] != "passage":
+        raise ToolkitError(f"{vectors} holds vectors of topics", "an index is built from those of documents")
+    if not record["rows"]:
+        raise ToolkitError(f"{vectors} holds no vectors to index", "encode a corpus that has documents")
+    seen = SeenIds()
+    for number in range(len(record["shards"])):
+        ids, _ = read_vectors_shard(vectors, number, record)
+        if again := seen.add(ids):
+            raise ToolkitError(f"{vectors}: id {ids[again[0]]!r} comes a second time", "encode the corpus again")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.documents import Doc
 from toolkit.core.progress import progress
 from toolkit.core.specs import SystemSpec
-from toolkit.core.templates import doc_input
 from toolkit.encode import encode_corpus
 from toolkit.encode.corpus import say_truncated, shards
+from toolkit.engine import Executor, LocalExecutor
 from toolkit.formats.documents import Corpus, Counts
 from toolkit.formats.indexes import system_facts, write_index_record
 from toolkit.index.build import check_output, lucene_libraries, refuse_empty
 from toolkit.index.dense import build_dense_index
+from toolkit.index.encoded_documents import EncodeDocuments, encode_documents
 from toolkit.index.index_types import IMPACT, MULTIVECTOR
+from toolkit.index.shard_folder import shard_folder
 from toolkit.store import new_folder
 
 if TYPE_CHECKING:
@@ -40,39 +42,56 @@ def build_encoded(
     *,
     factory: str = "Flat",
     tuning: str = "",
+    shard_size: int | None = None,
     threads: int = 1,
     keep: bool = False,
+    executor: Executor | None = None,
+    loading: Mapping[str, Any] | None = None,
     command: str = "",
 ) -> Counts:
     """Build the index that a system of kind `dense`, `multivector` or `impact` searches into the folder `output`.
 
-    encoder          what `toolkit.models.encoders.load_encoder` loads for the system
+    encoder          what `toolkit.models.encoders.load_encoder` loads for the system; None where each worker of the executor
+                     loads its own, as `loading` says
     vectors          where a dense system's vectors stay until the index is there: an interrupted encoding is resumed
-    factory, tuning  of FAISS, see `toolkit.models.vectors`
+    factory, tuning, shard_size
+                     of FAISS, see `build_dense_index`
     keep             leave the vectors there
     command          what rebuilds it, for the record
     """
+    by = {"spec": spec, "executor": executor, "loading": loading or {}}
     if spec.kind == "multivector":
-        return build_late_index(corpus, encoder, output, command=command)
+        return build_late_index(corpus, encoder, output, command=command, **by)
     if spec.kind == "impact":
-        return build_impact_index(corpus, encoder, output, threads=threads, command=command)
+        return build_impact_index(corpus, encoder, output, threads=threads, command=command, **by)
     from toolkit.models.vectors import empty_faiss
 
-    empty_faiss(factory, encoder.dimension, tuning)  # what cannot be built is said before anything is encoded
-    encode_corpus(corpus, encoder, spec, vectors)
-    counts = build_dense_index(vectors, output, factory, tuning, threads=threads, command=command)
+    def check(dimension: int) -> None:
+        empty_faiss(factory, dimension, tuning)  # what cannot be built is said before anything is encoded
+
+    encode_corpus(corpus, encoder, spec, vectors, executor=executor, check=check, **(loading or {}))
+    how = {"shard_size": shard_size, "threads": threads, "executor": executor, "command": command}
+    counts = build_dense_index(vectors, output, factory, tuning, **how)
     if not keep:
         shutil.rmtree(vectors)
     return counts
 
 
 def build_late_index(
-    corpus: Corpus, encoder: MultiVectorEncoder, output: Path, *, centroids: int | None = None, command: str = ""
+    corpus: Corpus,
+    encoder: MultiVectorEncoder | None,
+    output: Path,
+    *,
+    centroids: int | None = None,
+    command: str = "",
+    **by: Any,
 ) -> Counts:
     """Encode a corpus into an index of token vectors in the folder `output`, which is there when it is complete and not before.
 
+    encoder    None where each worker loads its own
     centroids  how many to find for pruning; 0 for none; by default none below `PRUNED_FROM` vectors
     command    what rebuilds it, for the record
+    by         `spec`, the encoder's system, and `executor` and `loading`: who encodes, see `build_encoded`
 
     Documents without text are left out and counted. Raises ToolkitError for a document that is broken, for an id that comes
     twice, for a corpus without text, and where `output` is something else than an index or an empty folder.
@@ -80,7 +99,7 @@ def build_late_index(
     from toolkit.models.centroids import count_for, write_centroids
     from toolkit.models.late import LateIndex, LateWriter
 
-    with _new_index(MULTIVECTOR, corpus, encoder, output, command) as new:
+    with _new_index(MULTIVECTOR, corpus, encoder, output, command, **by) as new:
         writer = LateWriter(new.folder)
         for docs, vectors in new.encoded():
             writer.add([doc.doc_id for doc in docs], vectors)
@@ -96,11 +115,14 @@ def build_late_index(
     return new.counts
 
 
-def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, threads: int = 1, command: str = "") -> Counts:
+def build_impact_index(
+    corpus: Corpus, encoder: SparseEncoder | None, output: Path, *, threads: int = 1, command: str = "", **by: Any
+) -> Counts:
     """Encode a corpus into a Lucene index of learned weights in the folder `output`, there when it is complete and not before.
 
     threads  of Lucene
     command  what rebuilds it, for the record
+    by       see `build_late_index`
 
     Documents without text or without any term are left out and counted as empty. Raises ToolkitError as `build_late_index`.
     """
@@ -108,8 +130,8 @@ def build_impact_index(corpus: Corpus, encoder: SparseEncoder, output: Path, *, 
     from toolkit.models.impact import LEVELS, json_line, quantise
     from toolkit.models.stored_texts import StoredTexts
 
-    levels = encoder.spec.parameters.get("quantization", LEVELS)
-    with _new_index(IMPACT, corpus, encoder, output, command) as new:
+    with _new_index(IMPACT, corpus, encoder, output, command, **by) as new:
+        levels = new.work.spec.parameters.get("quantization", LEVELS)
         with indexing(new.folder, threads=threads, impact=True) as indexer:
             for docs, encoded in new.encoded():
                 rows = [(doc, quantise(weights, levels)) for doc, weights in zip(docs, encoded, strict=True)]
@@ -127,7 +149,8 @@ class _NewIndex:
     """An index while it is made. facts, libraries: what its record says beside what all of them have."""
 
     corpus: Corpus
-    encoder: Any
+    work: EncodeDocuments
+    executor: Executor
     folder: Path
     counts: Counts = field(default_factory=Counts)
     facts: dict[str, Any] = field(default_factory=dict)
@@ -135,22 +158,31 @@ class _NewIndex:
 
     def encoded(self) -> Iterator[tuple[list[Doc], list]]:
         """The documents that have text, some at a time, with what the encoder makes of them; all are counted."""
-        with progress(f"encoding {self.corpus.name}", unit="documents") as advance:
-            for docs in shards(self.corpus, SHARD, self.counts):
-                yield docs, self.encoder.encode([doc_input(self.encoder.spec.templates, doc) for doc in docs], "passage")
-                advance(len(docs))
+        with progress(self.work.name, unit="documents") as self.work.advance:
+            yield from encode_documents(self.executor, self.work, shards(self.corpus, SHARD, self.counts))
 
 
 @contextmanager
-def _new_index(kind: str, corpus: Corpus, encoder: Any, output: Path, command: str) -> Iterator[_NewIndex]:
+def _new_index(
+    kind: str,
+    corpus: Corpus,
+    encoder: Any,
+    output: Path,
+    command: str,
+    spec: SystemSpec | None = None,
+    executor: Executor | None = None,
+    loading: Mapping[str, Any] | None = None,
+) -> Iterator[_NewIndex]:
     """An index in an empty folder; when the block ends well it gets its record, and then its name."""
     check_output(output)
-    started, before, spec = time.time(), encoder.truncated["passage"], encoder.spec
-    with new_folder(output) as part:
-        new = _NewIndex(corpus, encoder, part)
+    started, spec, executor = time.time(), spec or encoder.spec, executor or LocalExecutor()
+    # what is encoded lies in the one until it is in the other
+    with shard_folder(output) as folder, new_folder(output) as part:
+        work = EncodeDocuments(f"encoding {corpus.name}", spec, folder, loading or {}, encoder)
+        new = _NewIndex(corpus, work, executor, part)
         yield new
-        cut = encoder.truncated["passage"] - before
-        record = {"kind": kind, **system_facts(spec), "checkpoint": spec.checkpoint, **encoder.origin}
-        record |= {"corpus": corpus.facts(), **asdict(new.counts), "cut": cut, **new.facts}
+        origin = encoder.origin if encoder else executor.facts(work)["origin"]
+        record = {"kind": kind, **system_facts(spec), "checkpoint": spec.checkpoint, **origin}
+        record |= {"corpus": corpus.facts(), **asdict(new.counts), "cut": work.truncated, **new.facts}
         write_index_record(part, record, command, started, **new.libraries)
-    say_truncated(cut, new.counts.documents)
+    say_truncated(work.truncated, new.counts.documents)

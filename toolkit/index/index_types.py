@@ -18,9 +18,14 @@ SEARCHED = {"bm25": LUCENE, "impact": IMPACT, "dense": FAISS, "multivector": MUL
 
 def _has_faiss(folder: Path) -> bool:
     """The file alone is not enough: many folders hold a file named `index`."""
+    from toolkit.models.faiss_shards import has_shards, part_folders
     from toolkit.models.vectors import index_file
 
-    return index_file(folder) is not None and ((folder / NAME).is_file() or has_ids(folder))
+    if has_shards(folder):
+        return (folder / NAME).is_file()
+    if index_file(folder) is None:
+        return bool(part_folders(folder))
+    return (folder / NAME).is_file() or has_ids(folder)
 
 
 def _has_multivector(folder: Path) -> bool:

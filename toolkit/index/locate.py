@@ -16,7 +16,7 @@ from toolkit.core.resources import shipped
 from toolkit.core.specs import IndexSpec, SystemSpec
 from toolkit.formats.documents import ContentDigest, Corpus, corpus_from_docs, corpus_from_files
 from toolkit.formats.indexes import made_with, read_index_record
-from toolkit.index.index_types import LUCENE, check_kind, index_kind, kind_for
+from toolkit.index.index_types import LUCENE, check_kind, index_kind, is_index, kind_for
 from toolkit.registry.loader import did_you_mean
 from toolkit.store import fetch_index, index_folder, lock
 
@@ -32,6 +32,7 @@ FACTS = (
     "precision",
     "factory",
     "tuning",
+    "recall",
     "vectors",
     "weights",
 )
@@ -86,17 +87,19 @@ def find_index(name: str, system: SystemSpec | None = None, build: Build | None 
     system  what searches it; BM25 where none is named
     build   makes an index that the system can search of a group's own corpus, called as `build_corpus_index`; Lucene's is known
 
-    A folder and a prebuilt index serve all groups; a benchmark has an index for each of its own.
+    A folder and a prebuilt index serve all groups; a benchmark has an index for each of its own. A folder that holds no index
+    (of runs, say) hides neither.
 
     Raises ToolkitError, with the nearest known name, where it is nothing of that, and where the index is of another kind
     than the system searches or holds the vectors of another one (see `toolkit.formats.indexes.check_made_with`).
     """
     kind_for(system)
-    if Path(name).is_dir() and not is_benchmark_folder(name):
-        return lambda group: in_folder(Path(name), system)
-    if name in registry.indexes() or name in registry.index_aliases():
+    folder, is_prebuilt, selection = Path(name), name in registry.indexes() or name in registry.index_aliases(), find(name)
+    known = is_prebuilt or selection is not None
+    if folder.is_dir() and not is_benchmark_folder(name) and (not known or is_index(folder)):
+        return lambda group: in_folder(folder, system)
+    if is_prebuilt:
         return lambda group: prebuilt(registry.index(name), system)
-    selection = find(name)
     if selection is not None:
         benchmark = load(selection.benchmark)
         corpora = _corpora(benchmark, selection.groups)

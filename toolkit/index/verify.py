@@ -80,9 +80,9 @@ def _lucene(folder: Path, record: dict[str, Any]) -> list[str]:
 
 
 def _faiss(folder: Path, record: dict[str, Any]) -> list[str]:
-    from toolkit.models.vectors import FaissIndex
+    from toolkit.models.faiss_shards import open_faiss
 
-    index = FaissIndex.open(folder)
+    index = open_faiss(folder)
     return _different({"documents": len(index), "dimension": index.dimension}, record)
 
 

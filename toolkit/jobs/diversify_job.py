@@ -55,6 +55,8 @@ class DiversifyJob(RunJob):
         if len({place.path for place in places}) < len(places):
             message = f"{len(places)} runs would be written to {len({place.path for place in places})} files"
             raise ToolkitError(message, "put {run} and {lam} into --output, as in runs/{run}.mmr-{lam}.trec")
+        if len(places) == 1:
+            [self.output] = places  # beside which a cluster's workers would have their results
 
     def place(self, made: Made) -> Output:
         """The file of a run."""

@@ -10,13 +10,14 @@ from typing import Any
 
 from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError, check_counts
+from toolkit.core.files import is_stream
 from toolkit.core.progress import say
 from toolkit.core.specs import ENDPOINT, SystemSpec
 from toolkit.core.templates import doc_input, topic_input
 from toolkit.encode import SHARD, encode_corpus, write_topics_vectors
 from toolkit.encode.corpus import shards
 from toolkit.encode.estimate import asked_of, estimate
-from toolkit.engine import LocalExecutor, refuse_object
+from toolkit.engine import Executor, LocalExecutor, refuse_object
 from toolkit.formats.documents import Corpus, Counts, is_empty
 from toolkit.formats.passages import split_corpus
 from toolkit.formats.vectors import read_vectors_record
@@ -25,6 +26,7 @@ from toolkit.index.build import check_output
 from toolkit.index.dense import holds_vectors
 from toolkit.index.encoded_index import build_encoded
 from toolkit.index.index_types import FAISS, IMPACT, KINDS, LUCENE
+from toolkit.index.shard_folder import shards_beside
 from toolkit.jobs.file_job import Job
 from toolkit.models.checkpoints import check_usable
 from toolkit.models.encoders import load_encoder
@@ -44,9 +46,10 @@ class FolderJob(Job[Any]):
         """Nothing is left to write."""
 
     def resumes(self) -> bool:
-        """Whether shards of vectors are there, in the folder itself or, of an index, in DIR.vectors."""
+        """Whether shards are there: of vectors in the folder itself or, of an index, in DIR.vectors; of an index beside it."""
         folder = self.output.path
-        return any(holds_vectors(place) for place in (folder, folder.with_name(f"{folder.name}.vectors")))
+        places = (folder, folder.with_name(f"{folder.name}.vectors"))
+        return shards_beside(folder).exists() or any(map(holds_vectors, places))
 
 
 class EncodeJob(FolderJob):
@@ -79,7 +82,7 @@ class EncodeJob(FolderJob):
             raise ToolkitError(f"{spec.name} is of kind {spec.kind}, not dense", "`tandem systems list` names the dense ones")
         check_usable(spec, device=how.get("device"), trust_remote_code=bool(how.get("trust_remote_code")))
         check_asked(spec, how)
-        self.spec, self.output = spec, Output(Path(output))
+        self.spec, self.output, self.named = spec, Output(Path(output)), corpus
         self.what = named_corpus(corpus)[0] if corpus is not None else given_topics(topics)
         self.shard_size = SHARD if shard_size is None else shard_size
         self.how = {name: value for name, value in how.items() if value is not None}
@@ -120,9 +123,20 @@ class EncodeJob(FolderJob):
         if isinstance(self.what, TopicSet):
             queries = write_topics_vectors(self.what.name, self.what.topics, encoder, self.spec, self.output.path)
             return Counts(documents=queries), encoder.dimension
-        how = {"shard_size": self.shard_size, "executor": tools.executor, **self.how}
+        how = {
+            "shard_size": self.shard_size,
+            "executor": tools.executor,
+            "total": self._count() if remote else None,
+            **self.how,
+        }
         counts = encode_corpus(self.what, encoder, self.spec, self.output.path, **how)
         return counts, read_vectors_record(self.output.path)["dimension"]
+
+    def _count(self) -> int | None:
+        """How many documents there are: they are read once more, and one that is broken is found before a worker starts."""
+        if is_stream(self.named):
+            return None
+        return sum(not is_empty(doc) for doc in named_corpus(self.named)[0].documents())
 
     def check_divisible(self) -> None:
         """See `Job`."""
@@ -138,6 +152,7 @@ class IndexJob(FolderJob):
     split         passages of so many words
     per_question  an index for each question that the documents name; where they name one, unless said otherwise
     factory, tuning  of FAISS, see `toolkit.models.vectors`
+    shard_size    documents a shard: of FAISS a file each, None for one; of Lucene what is built at once and merged
     keep_vectors  leave the encoded vectors in DIR.vectors
     how           of the encoder: `device`, `precision`, `batch_size`, `trust_remote_code`; on a server `core.specs.ENDPOINT`
 
@@ -161,10 +176,11 @@ class IndexJob(FolderJob):
         factory: str = "Flat",
         tuning: str = "",
         keep_vectors: bool = False,
+        shard_size: int | None = None,
         threads: int | None = None,
         **how: Any,
     ):
-        check_counts(threads=threads, batch_size=how.get("batch_size"))
+        check_counts(threads=threads, batch_size=how.get("batch_size"), shard_size=shard_size)
         self.output = Output(Path(output))
         check_output(self.output.path)
         self.vectors = Path(corpus) if holds_vectors(Path(corpus)) else None
@@ -175,7 +191,9 @@ class IndexJob(FolderJob):
         self.spec = loaded_by(spec, loader) if spec else None
         check_asked(self.spec, {**how, **({} if spec else {"loader": loader})})
         self.kind = _kind(type, self.spec, of_lucene=bool(language or skip_invalid), vectors=corpus if self.vectors else None)
-        self.threads = (os.cpu_count() or 1) if threads is None else threads
+        if shard_size is not None and self.kind not in (LUCENE, FAISS):
+            raise ToolkitError(f"a shard size for an index of type {self.kind}", "indexes of Lucene and FAISS take one")
+        self.threads, self.shard_size, self._given_threads = threads or os.cpu_count() or 1, shard_size, threads
         self.factory, self.tuning, self.keep_vectors = factory, tuning, keep_vectors
         self.split, self.skip_invalid = split, skip_invalid
         self.how = {name: value for name, value in how.items() if value is not None}
@@ -190,6 +208,8 @@ class IndexJob(FolderJob):
         self.corpus = documents if split is None else split_corpus(documents, split)
         self.language = language or known
         self.per_question = _per_question(self.corpus, per_question)
+        if self.per_question and shard_size is not None:
+            raise ToolkitError("a shard size for indexes of questions", "they are small: leave it out")
 
     def plan(self) -> list[str]:
         """One line, and what a server would be asked."""
@@ -206,43 +226,65 @@ class IndexJob(FolderJob):
         return [asked_of(load_encoder(self.spec, **self.how), docs, "passage")]
 
     def _plan(self) -> str:
+        shards = f", in shards of {self.shard_size:,} documents" if self.shard_size else ""
         if self.vectors:
-            return f"index the vectors in {self.vectors} as {self.factory}"
+            return f"index the vectors in {self.vectors} as {self.factory}{shards}"
         if self.spec is None:
             split = f", split into passages of {self.split} words" if self.split else ""
             files = ", ".join(self.corpus.files) or "its documents"
-            return f"index {self.corpus.name} ({files}{split}) for language {self.language}"
+            return f"index {self.corpus.name} ({files}{split}) for language {self.language}{shards}"
         system = f"{self.spec.name}, recipe {self.spec.recipe}" if self.spec.recipe else self.spec.name
         factory = f", {self.factory}" if self.kind == FAISS else ""
-        return f"encode {self.corpus.name} with {system}; index it ({self.kind}{factory})"
+        return f"encode {self.corpus.name} with {system}; index it ({self.kind}{factory}){shards}"
 
     def work(self, tools: Tools) -> Counts:
         """Build it."""
         output, command = self.output.path, command_line()
         if self.vectors:
-            how = {"threads": self.threads, "command": command}
-            return build_dense_index(self.vectors, output, self.factory, self.tuning, **how)
+            how = {"shard_size": self.shard_size, "threads": self._shard_threads, "executor": tools.executor}
+            return build_dense_index(self.vectors, output, self.factory, self.tuning, **how, command=command)
         if self.spec is not None:
-            return self._encoded(output, command)
+            return self._encoded(output, command, tools.executor)
         how = {"language": self.language, "threads": self.threads, "command": command}
         if not self.per_question:
-            return build_index(self.corpus, output, **how, skip_invalid=self.skip_invalid)
+            how |= {"skip_invalid": self.skip_invalid, "shard_size": self.shard_size, "executor": tools.executor}
+            return build_index(self.corpus, output, **how)
 
         def build(corpus: Corpus, folder: Path) -> Counts:
             return build_index(corpus, folder, **how)
 
         return build_per_question(self.corpus, output, build, skip_invalid=self.skip_invalid, command=command)
 
-    def _encoded(self, output: Path, command: str) -> Counts:
+    @property
+    def _is_divided(self) -> bool:
+        """Whether workers compute."""
+        return not isinstance(self.executor, LocalExecutor)
+
+    @property
+    def _shard_threads(self) -> int:
+        """Of FAISS: one where there are shards or workers, unless given, as the bytes of some indexes depend on it."""
+        return self._given_threads or 1 if self.shard_size or self._is_divided else self.threads
+
+    def check_divisible(self) -> None:
+        """See `Job`."""
+        if self.vectors:
+            return
+        if self.per_question:
+            raise ToolkitError("indexes of questions are small: they are not divided among workers", "leave --engine out")
+        if self.spec:
+            refuse_object(self.spec)
+
+    def _encoded(self, output: Path, command: str, executor: Executor) -> Counts:
         vectors = output.with_name(f"{output.name}.vectors")  # where an interrupted command resumes
         complete = self.kind == FAISS and holds_vectors(vectors) and read_vectors_record(vectors)["complete"]
-        encoder = load_encoder(self.spec, **self.how)
-        if self.spec.loader == "endpoint":
+        encoder = None if self._is_divided else load_encoder(self.spec, **self.how)
+        if encoder and self.spec.loader == "endpoint":
             encoder.check()
-        how = {"factory": self.factory, "tuning": self.tuning, "threads": self.threads, "command": command}
+        how = {"factory": self.factory, "tuning": self.tuning, "command": command}
+        how |= {"shard_size": self.shard_size, "threads": self._shard_threads if self.kind == FAISS else self.threads}
         if not self.per_question:
-            keep = self.keep_vectors or complete
-            return build_encoded(self.corpus, self.spec, encoder, output, vectors, **how, keep=keep)
+            how |= {"keep": self.keep_vectors or complete, "executor": executor, "loading": self.how}
+            return build_encoded(self.corpus, self.spec, encoder, output, vectors, **how)
 
         def build(corpus: Corpus, folder: Path) -> Counts:
             return build_encoded(corpus, self.spec, encoder, folder, vectors / folder.name, **how, keep=True)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
-from toolkit.jobs.file_job import RunJob
+from toolkit.engine import Executor
+from toolkit.jobs.engines import make_by
+from toolkit.jobs.file_job import Job
 from toolkit.jobs.up_to_date import why_outdated
 
 
@@ -20,13 +22,15 @@ class PlannedRun:
     name    of the run, its tag and its file
     job     makes the job; of a reranker only once the run that it reranks is there
     before  the run that is reranked
+    outdated  why the file is not what the job would make, empty where it is; of a run `why_outdated` says it
     """
 
     benchmark: str
     name: str
     path: Path
-    job: Callable[[], RunJob]
+    job: Callable[[], Job]
     before: PlannedRun | None = None
+    outdated: Callable[[], str] | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -42,17 +46,20 @@ class Failure:
     error: ToolkitError
 
 
-def make_run(run: PlannedRun, failures: list[Failure]) -> bool:
-    """Make a run that is not there or out of date; whether it is there then, and as it should be. What fails is added."""
+def make_run(run: PlannedRun, failures: list[Failure], executor: Executor) -> bool:
+    """Make a run that is not there or out of date; whether it is there then, and as it should be. What fails is added.
+
+    executor  who computes: one for all runs, see `toolkit.jobs.engines.opened`
+    """
     if run.before and any(failure.what == str(run.before.path) for failure in failures):
         say(f"{run.path}: left out, as the run that it reranks is not there")
         return False
     with recorded(str(run.path), failures):
-        job = run.job()
-        reason = why_outdated(job, run.path)
+        job = None if run.outdated else run.job()
+        reason = run.outdated() if run.outdated else why_outdated(job, run.path)
         say(f"{run.path}: {reason or 'up to date'}")
         if reason:
-            job.make()
+            make_by(executor, job or run.job())
         return True
     return False
 

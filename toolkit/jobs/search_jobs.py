@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.benchmarks import find, is_benchmark_folder
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT
+from toolkit.engine import refuse_object
 from toolkit.index import corpus_name
 from toolkit.jobs.file_job import RunJob
 from toolkit.provenance import Output
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 
 class SearchJob(RunJob):
     """Topics to a run, by steps that begin with a search."""
+
+    def check_divisible(self) -> None:
+        """See `Job`."""
+        for step in retrievals(self.step):
+            refuse_object(step.chosen.spec)
+        for step in rerankers(self.step):
+            refuse_object(step.spec)
 
     def warnings(self) -> list[str]:
         """Those of the steps; and where a benchmark's topics are searched in documents that it has no judgments for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +31,8 @@ def differing_steps(job: RunJob, record: Mapping[str, Any]) -> Iterator[Differin
     planned = [*(step.facts() for step in retrievals(job.step)), *(step.facts() for step in rerankers(job.step))]
     done = [*_steps(record, "retrieval"), *_steps(record, "reranking")]
     for now, then in zip(planned, done[len(done) - len(planned) :], strict=False):
+        if then.get("prompt") == "ours":  # in the place of one that was not published: its name stands beside
+            then = {**then, "prompt": then.get("prompt_name")}
         for key in dict.fromkeys(("templates", *now)):
             if key != "precision" and then.get(key) != now.get(key):
                 yield Differing(then.get("name", ""), key, then.get(key), now.get(key))
@@ -42,12 +44,8 @@ def why_outdated(job: RunJob, path: Path) -> str:
     """Why the run in a file is not what a job would make, in words: its file or record, Tandem's version, a step, topics,
     documents, or the run that is reranked; empty where it is."""
     record = read_record(path) if path.exists() else None
-    if record is None:
-        return "no record beside it" if path.exists() else "not there yet"
-    if not is_recorded(record, path, "run"):
-        return "the file is not the one of its record"
-    if tandem_version(record) != __version__:
-        return f"made by tandem-ir {tandem_version(record)}"
+    if reason := _why_unsound(record, path, "run"):
+        return reason
     if differing := next(differing_steps(job, record), None):
         step, key, then, now = differing
         is_plain = all(isinstance(value, str | int | float) for value in (then, now))
@@ -59,10 +57,45 @@ def why_outdated(job: RunJob, path: Path) -> str:
     searched = {index["name"]: part(index, "corpus").get("content") for index in part(record, "data").get("indexes", ())}
     if any(searched.get(name, content) not in (content, None) for name, content in _corpora(job)):
         return "the documents are others now"
+    named = {source.name for step in retrievals(job.step) if step.index for source in step.engine.sources}
+    if named and named != searched.keys():
+        return "searched in another index"
     reranked = [made.facts.get("sha256") for made in job.inputs.runs]
     if reranked and reranked != [part(record, "data", "candidates").get("sha256")]:
         return "the run that it reranks is another one now"
     return ""
+
+
+def why_unlike(path: Path, kind: str, expected: Mapping[str, Any]) -> str:
+    """The same of any file with a record (`run`, `qrels`, `expanded`), which has to say what is expected.
+
+    expected  place in the record -> value: `{"data/topics/sha256": "9f...", "method/judging/0/depth": 10}`
+    """
+    record = read_record(path) if path.exists() else None
+    if reason := _why_unsound(record, path, kind):
+        return reason
+    for place, value in expected.items():
+        if (found := _at(record, place.split("/"))) != value:
+            return f"{place.rpartition('/')[2]} was {found}, is {value}"
+    return ""
+
+
+def _at(record: Any, names: Sequence[str]) -> Any:
+    for name in names:
+        if isinstance(record, list):
+            record = record[int(name)] if int(name) < len(record) else None
+        else:
+            record = record.get(name) if isinstance(record, Mapping) else None
+    return record
+
+
+def _why_unsound(record: Mapping[str, Any] | None, path: Path, kind: str) -> str:
+    """Whether there is a file with its record, made by this version."""
+    if record is None:
+        return "no record beside it" if path.exists() else "not there yet"
+    if not is_recorded(record, path, kind):
+        return "the file is not the one of its record"
+    return f"made by tandem-ir {tandem_version(record)}" if tandem_version(record) != __version__ else ""
 
 
 def tandem_version(record: Mapping[str, Any]) -> Any:
@@ -76,8 +109,11 @@ def _steps(record: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
 
 
 def _corpora(job: RunJob) -> Iterator[tuple[str, str]]:
-    """Name and digest of the documents that a benchmark's own topics are searched in; those of ir_datasets do not change."""
+    """Name and digest of the benchmark's own documents, where its topics are searched in them; those of ir_datasets do not
+    change."""
     topics = job.inputs.topics
-    if topics.benchmark and topics.benchmark.spec.layout != "ir_datasets" and retrievals(job.step):
+    searched = {source.name for step in retrievals(job.step) for source in step.engine.sources}
+    if topics.benchmark and topics.benchmark.spec.layout != "ir_datasets" and searched:
         for group in dict.fromkeys(topics.benchmark.spec.corpus(topic_part.group) for topic_part in topics.parts):
-            yield corpus_name(topics.benchmark, group), ContentDigest(topics.benchmark.docs(group)).hexdigest()
+            if (name := corpus_name(topics.benchmark, group)) in searched:
+                yield name, ContentDigest(topics.benchmark.docs(group)).hexdigest()

@@ -22,8 +22,9 @@ from typing import Any
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import PIPES, temporary_folder
+from toolkit.core.progress import progress
 from toolkit.models import jvm
-from toolkit.models.anserini import ENGLISH, analyzer
+from toolkit.models.anserini import ENGLISH, analyzer, reason
 from toolkit.models.jvm import java_class
 
 BATCH = 512  # documents handed over at once
@@ -47,9 +48,7 @@ class Indexer:
 
     def add(self, doc: Doc) -> None:
         """Index one document: its contents are searched, its title and text can be read back."""
-        title = f', "title": {_quoted(doc.title)}' if doc.title else ""
-        # put together by hand: json.dumps takes ten times as long
-        self.add_line(f'{{"id": {_quoted(doc.doc_id)}, "contents": {_quoted(doc.contents)}{title}}}\n')
+        self.add_line(json_line(doc))
 
     def add_line(self, line: str) -> None:
         """Index one document that is a JSON line with `id` and `contents` already."""
@@ -60,7 +59,7 @@ class Indexer:
 
     def add_lines(self, lines: bytes, documents: int) -> None:
         """Index documents that are JSON lines with `id` and `contents` already."""
-        self.put(_ascii(lines))
+        self.put(ascii_lines(lines))
         self.documents += documents
 
     def flush(self) -> None:
@@ -121,7 +120,44 @@ def indexing(
     (folder / "write.lock").unlink(missing_ok=True)
 
 
-def _ascii(lines: bytes) -> bytes:
+def merge_indexes(folders: Sequence[Path], output: Path) -> None:
+    """Merge Lucene indexes into an empty folder, by Lucene's own `addIndexes`; their documents stay in their order.
+
+    All that BM25 and RM3 score with is of the whole index: documents, postings, lengths as they were stored.
+
+    Raises ToolkitError, or OSError for a full disk, where Lucene could not.
+    """
+    opened = [_directory(folder) for folder in (output, *folders)]
+    config = java_class("org.apache.lucene.index.IndexWriterConfig")()
+    config.setMergePolicy(java_class("org.apache.lucene.index.LogByteSizeMergePolicy")())  # merges neighbours alone
+    try:
+        writer = java_class("org.apache.lucene.index.IndexWriter")(opened[0], config)
+        with progress("merging", len(folders), "shards") as advance:
+            for directory in opened[1:]:
+                writer.addIndexes(directory)
+                advance(1)
+        writer.close()  # which commits
+    except jvm.exception() as error:
+        if is_almost_full(output):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(output)) from error
+        message = f"Lucene could not merge into {output} ({reason(error)})"
+        raise ToolkitError(message, "see more with --debug", status=1) from error
+    (output / "write.lock").unlink(missing_ok=True)
+
+
+def _directory(folder: Path) -> Any:
+    path = java_class("java.nio.file.Paths").get(str(folder.absolute()))
+    return jvm.cast("org.apache.lucene.store.Directory", java_class("org.apache.lucene.store.FSDirectory").open(path))
+
+
+def json_line(doc: Doc) -> str:
+    """A document as `Indexer.add_line` takes it."""
+    title = f', "title": {_quoted(doc.title)}' if doc.title else ""
+    # put together by hand: json.dumps takes ten times as long
+    return f'{{"id": {_quoted(doc.doc_id)}, "contents": {_quoted(doc.contents)}{title}}}\n'
+
+
+def ascii_lines(lines: bytes) -> bytes:
     """The same JSON lines in ASCII. JSON's own signs are hidden behind control characters, which it does not allow."""
     if lines.isascii():
         return lines
@@ -134,8 +170,13 @@ def _ascii(lines: bytes) -> bytes:
     return text.encode()
 
 
+def is_almost_full(folder: Path) -> bool:
+    """Whether the disk of a folder has stopped Lucene."""
+    return shutil.disk_usage(folder).free < ALMOST_FULL
+
+
 def _stopped(folder: Path, indexed: str) -> Exception:
-    if shutil.disk_usage(folder).free < ALMOST_FULL:
+    if is_almost_full(folder):
         return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
     return ToolkitError(
         f"Anserini stopped: {indexed} documents were indexed",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 GGUF = ".gguf"
 # weights in PyTorch's form, of a checkpoint or of a module's folder (2_Dense/pytorch_model.bin)
 PICKLE = re.compile(r"(\d+_\w+/)?(pytorch_model|adapter_model)(-\d+-of-\d+)?\.bin")
+COPIED = (".json", ".txt", ".model", ".jinja", ".metadata", ".safetensors")  # beside the weights that are converted
 SAFE = {"pytorch_model": "model", "adapter_model": "adapter_model"}  # how the files are called in safetensors
 SAFE_SINCE = (2, 6)  # of torch: before, weights_only could be made to run code (CVE-2025-32434)
 INDEX = ".bin.index.json"  # ends the name of the list of pickled parts
@@ -88,7 +89,7 @@ def write_safetensors(name: str, place: Path, target: Path) -> None:
         return _write_gguf(name, place, target)
     pickled = pickles_in(place)
     for relative in _files(place):
-        if relative.suffix in (".json", ".txt", ".model", ".jinja", ".safetensors") and not relative.name.endswith(INDEX):
+        if relative.suffix in COPIED and not relative.name.endswith(INDEX):
             (target / relative).parent.mkdir(exist_ok=True)
             shutil.copyfile(place / relative, target / relative)
     convert_pickles(place, pickled, target)

@@ -11,33 +11,44 @@ import numpy as np
 
 from toolkit.core.columns import lookup, to_arrow
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import atomic_path
+from toolkit.core.home import home
 from toolkit.core.progress import say
-from toolkit.core.yaml_json import decode_json
+from toolkit.core.yaml_json import decode_json, read_json
 from toolkit.formats.vectors import NPY_DAMAGE
+from toolkit.provenance import file_digest
+from toolkit.store import lock
 
 if TYPE_CHECKING:
     import pyarrow
 
 DOCID = "docid"  # Pyserini's name
+PICKLED = "meta.pkl"  # of distributed-faiss
 BLOCK = 1 << 20  # ids looked through at once
 
 
 class DocIds:
     """Ids by position, read from a file beside an index: only where each begins is in memory.
 
-    Known files: `docid` and `ids.txt` (an id a line), `ids.jsonl` (a text, a number, or an object with `id` a line),
-    `ids.npy` (an array of texts or whole numbers).
+    place  a file of an id a line, or a folder with one of the known files: `docid` and `ids.txt` (an id a line), `ids.jsonl`
+           (a text, a number, or an object with `id` a line), `ids.npy` (an array of texts or whole numbers), `meta.pkl` (a
+           pickled list, see `toolkit.formats.pickled_ids`)
 
     Raises ToolkitError where there is none of them, or its content is something else.
     """
 
-    def __init__(self, folder: Path):
-        self.path = id_file(folder)
+    def __init__(self, place: Path):
+        self.path = place if place.is_file() else id_file(place)
         try:
-            self._ids = READERS[self.path.name](self.path)
+            self._ids = READERS.get(self.path.name, _from_lines)(self.path)
         except (KeyError, *NPY_DAMAGE) as error:
             hint = f"known: {', '.join(READERS)}; see docs/guides/index.md"
             raise ToolkitError(f"{self.path} is not readable as document ids ({' '.join(str(error).split())})", hint) from error
+
+    def fit(self, vectors: int) -> None:
+        """Leave out what stands behind the ids of so many vectors: the list of distributed-faiss goes on with its buffer."""
+        if self.path.name == PICKLED:
+            self._ids = self._ids.slice(0, vectors)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -72,13 +83,11 @@ def has_ids(folder: Path) -> bool:
 
 
 def id_file(folder: Path) -> Path:
-    """The file of ids in a folder. Raises ToolkitError where there is none, and says why a pickle is not read."""
+    """The file of ids in a folder. Raises ToolkitError where there is none."""
     for name in READERS:
         if (folder / name).is_file():
             return folder / name
-    pickled = next((path.name for path in sorted(folder.iterdir()) if path.suffix in (".pkl", ".pickle")), "")
-    note = f"{pickled} may run code when it is opened: write its ids, one a line, to docid" if pickled else "one id a line"
-    raise ToolkitError(f"{folder} has no file of document ids ({', '.join(READERS)})", note)
+    raise ToolkitError(f"{folder} has no file of document ids ({', '.join(READERS)})", "one id a line")
 
 
 def _from_lines(path: Path) -> pyarrow.LargeStringArray:
@@ -116,6 +125,33 @@ def _from_npy(path: Path) -> pyarrow.Array:
     return to_arrow(array.astype(str).tolist()).cast(pyarrow.large_string())
 
 
+def _from_pickle(path: Path) -> pyarrow.LargeStringArray:
+    """Read once: the ids are cached as lines, by the SHA-256 of the pickle, and that of the lines stands beside them."""
+    from toolkit.formats.pickled_ids import pickled_ids
+
+    column = _column(path)
+    lines = home() / "ids" / f"{file_digest(path)[:32]}.{column}.txt"
+    recorded = lines.with_suffix(".sha256")
+    with lock(f"ids {lines.name}"):
+        if not (lines.is_file() and recorded.is_file() and recorded.read_text().strip() == file_digest(lines)):
+            lines.parent.mkdir(parents=True, exist_ok=True)
+            say(f"reading the ids of {path}")
+            with atomic_path(lines) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+                file.writelines(f"{doc_id}\n" for doc_id in pickled_ids(path, column))
+            with atomic_path(recorded) as part:
+                part.write_text(file_digest(lines) + "\n")
+    return _from_lines(lines)
+
+
+def _column(path: Path) -> int:
+    """Where the id stands in an entry: `custom_meta_id_idx` of distributed-faiss' settings beside it; the first value, else."""
+    settings = path.with_name("cfg.json")
+    found = read_json(settings, dict).get("custom_meta_id_idx", 0) if settings.is_file() else 0
+    if type(found) is not int or found < 0:
+        raise ToolkitError(f"{settings}: custom_meta_id_idx is {str(found)[:40]!r}", "where the id stands in an entry, from 0")
+    return found
+
+
 def _text(value: object) -> str:
     if type(value) not in (str, int):  # true and false are no ids
         raise TypeError(f"{json.dumps(value)} is no id")
@@ -127,4 +163,5 @@ READERS: dict[str, Callable[[Path], pyarrow.Array]] = {
     "ids.txt": _from_lines,
     "ids.jsonl": _from_jsonl,
     "ids.npy": _from_npy,
+    PICKLED: _from_pickle,
 }

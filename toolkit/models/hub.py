@@ -18,8 +18,9 @@ from toolkit.store import check_room, home, lock, shown, without_secrets
 from toolkit.store.digests import write_digests
 from toolkit.store.hub import COMMIT, HubError, HubFile, Listing, endpoint, fetch_files, is_offline, list_files
 
-# configuration and tokenizer, of the checkpoint and of its modules' folders (1_Pooling/config.json)
-CONFIGURATION = re.compile(r"([^/]+/)?[^/]+\.(json|txt|model|jinja)")
+# configuration and tokenizer, of the checkpoint and of its modules' folders (1_Pooling/config.json); of Stanford's ColBERT
+# lengths and markers (artifact.metadata)
+CONFIGURATION = re.compile(r"([^/]+/)?[^/]+\.(json|txt|model|jinja|metadata)")
 WEIGHTS = re.compile(r"([^/]+/)?[^/]+\.safetensors")
 CODE = re.compile(r".+\.py")
 # other formats, states of the training, and a second copy of all weights that some repositories have

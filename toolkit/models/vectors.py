@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,8 @@ from toolkit.models.docids import DocIds
 if TYPE_CHECKING:
     import faiss
 
+    from toolkit.models.faiss_shards import ShardIds
+
 INDEX = "index"  # Pyserini's name
 FILES = (INDEX, "index.faiss")
 TUNING = "such as nprobe=32 for IVF, efSearch=256 for HNSW"
@@ -40,6 +42,7 @@ SAMPLE = 1 << 18  # vectors to train with
 A_LIST = 64  # vectors to train with for each inverted list; FAISS warns below 39
 BLOCK = 1 << 16  # vectors added at once
 QUERIES = 2048  # searched at once
+TOGETHER = 128  # the same in an index that is not flat: what it finds may depend on the queries beside one
 CELLS = 1 << 22  # candidates in memory at once, some 100 bytes each while they are put in order
 SPARE = 16  # candidates beyond those asked for, and another one for each 32 of them
 NOT_FINITE = "encode again, in another --precision"
@@ -59,7 +62,7 @@ def faiss_module() -> Any:
 
 
 @contextmanager
-def _threads(number: int) -> Iterator[None]:
+def threads_of_faiss(number: int) -> Iterator[None]:
     """So many threads within the block: torch shares FAISS's OpenMP, and how a model rounds depends on their number."""
     faiss = faiss_module()
     before = faiss.omp_get_max_threads()
@@ -82,22 +85,52 @@ def build_faiss(
 
     Raises ToolkitError for what FAISS does not know, and an index that it cannot train with so few vectors.
     """
+    return fill_faiss(train_faiss(arrays, factory, tuning, threads=threads, seed=seed), arrays, tuning, threads=threads)
+
+
+def train_faiss(
+    arrays: Sequence[np.ndarray], factory: str = "Flat", tuning: str = "", *, threads: int = 1, seed: int = SEED
+) -> faiss.Index:
+    """The index that `fill_faiss` puts vectors into: trained with a seeded sample of them, and empty. See `build_faiss`."""
     total, dimension = sum(map(len, arrays)), arrays[0].shape[1]
     index = empty_faiss(factory, dimension, tuning)
-    first = next(array for array in arrays if len(array))[:1]
     cannot = f"cannot build a FAISS index {factory!r} of {total} vectors"
-    with _threads(threads), _said(cannot, "name another one with --factory"):
+    with threads_of_faiss(threads), said(cannot, "name another one with --factory"):
         if not index.is_trained:
             index.train(_sample(index, arrays, seed))
-        with progress("indexing", total, "vectors") as advance:
-            for array in arrays:
-                for start in range(0, len(array), BLOCK):
-                    block = np.ascontiguousarray(array[start : start + BLOCK], np.float32)
-                    index.add(block)
-                    advance(len(block))
-    with _said(f"a FAISS index {factory!r} cannot be searched with tuning {tuning!r}", TUNING):
+    return index
+
+
+def fill_faiss(
+    index: faiss.Index,
+    arrays: Sequence[np.ndarray],
+    tuning: str = "",
+    *,
+    threads: int = 1,
+    advance: Callable[[int], None] = lambda done: None,
+) -> faiss.Index:
+    """The trained index with the rows of these arrays.
+
+    tuning   how it was tuned, for messages
+    advance  is called with the number of vectors that were added
+
+    Raises ToolkitError for an index that cannot hold them, or cannot be searched as it is tuned.
+    """
+    first = next(array for array in arrays if len(array))[:1]
+    with threads_of_faiss(threads), said(f"cannot add {sum(map(len, arrays))} vectors", "name another one with --factory"):
+        for array in arrays:
+            for start in range(0, len(array), BLOCK):
+                block = np.ascontiguousarray(array[start : start + BLOCK], np.float32)
+                index.add(block)
+                advance(len(block))
+    with said(f"the FAISS index cannot be searched with tuning {tuning!r}", TUNING):
         index.search(np.ascontiguousarray(first, np.float32), 1)
     return index
+
+
+def is_exact(index: faiss.Index) -> bool:
+    """Whether an index compares queries with every vector as it is."""
+    return type(index) in (faiss_module().IndexFlat, faiss_module().IndexFlatIP)
 
 
 def empty_faiss(factory: str, dimension: int, tuning: str = "") -> faiss.Index:
@@ -108,9 +141,9 @@ def empty_faiss(factory: str, dimension: int, tuning: str = "") -> faiss.Index:
             raise ToolkitError(f"no name of a FAISS index, nor of a tuning: {name[:NAME]!r}", hint)
     if CRASHES.search(factory):
         raise ToolkitError(f"no FAISS index {factory!r}: a number in it is too small", hint)
-    with _said(f"no FAISS index {factory!r} for vectors of dimension {dimension}", hint):
+    with said(f"no FAISS index {factory!r} for vectors of dimension {dimension}", hint):
         index = faiss.index_factory(dimension, factory, faiss.METRIC_INNER_PRODUCT)
-    with _said(f"a FAISS index {factory!r} cannot be tuned by {tuning!r}", TUNING):
+    with said(f"a FAISS index {factory!r} cannot be tuned by {tuning!r}", TUNING):
         faiss.ParameterSpace().set_index_parameters(index, tuning)
     return index
 
@@ -119,7 +152,11 @@ def _sample(index: faiss.Index, arrays: Sequence[np.ndarray], seed: int) -> np.n
     """What the index is trained with: all vectors, or a seeded choice of them in their order."""
     lists, total = faiss_module().try_extract_index_ivf(index), sum(map(len, arrays))
     wanted = min(total, max(SAMPLE, A_LIST * lists.nlist if lists else 0))
-    chosen = np.sort(np.random.default_rng(seed).choice(total, wanted, replace=False))
+    return take_rows(arrays, np.sort(np.random.default_rng(seed).choice(total, wanted, replace=False)))
+
+
+def take_rows(arrays: Sequence[np.ndarray], chosen: np.ndarray) -> np.ndarray:
+    """The rows (n, d) of these arrays, one below the other, at ascending positions (n,)."""
     starts = np.cumsum([0, *map(len, arrays)])
     places = np.searchsorted(chosen, starts)
     parts = zip(arrays, starts, places, places[1:], strict=False)
@@ -150,30 +187,36 @@ class FaissIndex:
         if not self._distances and index.metric_type != self._faiss.METRIC_INNER_PRODUCT:
             raise ToolkitError(f"index {name} compares vectors by FAISS's metric {index.metric_type}", "0 and 1 are known")
         self.dimension = index.d
-        self._flat = not self._distances and type(index) in (self._faiss.IndexFlat, self._faiss.IndexFlatIP)
+        self._flat = not self._distances and is_exact(index)
+        ids.fit(index.ntotal)
         if len(ids) != index.ntotal:
             raise ToolkitError(f"index {name} has {index.ntotal} vectors, {ids.path} {len(ids)} ids", "rebuild the index")
 
     @classmethod
     def open(cls, folder: Path, *, mmap: bool | None = None) -> FaissIndex:
-        """The index `index` (or `index.faiss`) of a folder, with its ids (see `DocIds`).
+        """The index `index` (or `index.faiss`) of a folder, with its ids (see `DocIds`); one in shards `open_faiss` opens.
 
         mmap  map the file into memory instead of reading it; None: where it has more than 1 GB
 
         Raises ToolkitError where there is none or it is damaged.
         """
-        faiss = faiss_module()
         path = index_file(folder)
         if path is None:
             raise ToolkitError(f"{folder} holds no FAISS index", "`tandem index CORPUS --type faiss` makes one")
+        return cls.read(path, DocIds(folder), str(folder), mmap=mmap)
+
+    @classmethod
+    def read(cls, path: Path, ids: DocIds, name: str, *, mmap: bool | None = None) -> FaissIndex:
+        """The index in a file, see `open`. name: what messages call it."""
+        faiss = faiss_module()
         mapped = path.stat().st_size > MAPPED if mmap is None else mmap
         room = 2 * path.stat().st_size + ROOM  # FAISS takes a file's word for how long its lists are
         with (
-            _said(f"{path} is no FAISS index, or damaged", "`tandem index verify` compares it with its record"),
+            said(f"{path} is no FAISS index, or damaged", "`tandem index verify` compares it with its record"),
             memory_bound(room),
         ):
             index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
-        return cls(index, DocIds(folder), str(folder))
+        return cls(index, ids, name)
 
     def __len__(self) -> int:
         return self._index.ntotal
@@ -187,12 +230,20 @@ class FaissIndex:
         row ends with the position -1. A score is the inner product; for an index of L2 distances it is the negative square
         of the distance. On flat indexes nothing depends on the other queries or the number of threads.
         """
+        with progress("searching", len(queries), "queries") as advance:
+            return self.nearest(queries, hits, threads, advance)
+
+    def nearest(
+        self, queries: np.ndarray, hits: int, threads: int, advance: Callable[[int], None]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """`search`, which calls `advance` with the number of queries that are done."""
         queries = self._prepared(queries)
         width = min(hits, len(self))
         scores, positions = np.empty((len(queries), width), np.float32), np.empty((len(queries), width), np.int64)
-        with _threads(threads), progress("searching", len(queries), "queries") as advance:
-            for start in range(0, len(queries), QUERIES):
-                part = slice(start, start + QUERIES)
+        with threads_of_faiss(threads):
+            at_once = QUERIES if self._flat else TOGETHER
+            for start in range(0, len(queries), at_once):
+                part = slice(start, start + at_once)
                 scores[part], positions[part] = self._batch(queries[part], width)
                 advance(len(queries[part]))
         return scores, positions
@@ -214,7 +265,7 @@ class FaissIndex:
             row[: len(documents)] = documents
         scores, rows = np.empty((len(queries), width), np.float32), max(1, CELLS // max(1, width))
         with progress("scoring", len(queries), "queries") as advance:
-            for start in range(0, len(queries), rows):
+            for start in range(0, len(queries) if width else 0, rows):
                 part = slice(start, start + rows)
                 scores[part], positions[part] = self._scored(queries[part], positions[part])
                 advance(len(queries[part]))
@@ -225,7 +276,7 @@ class FaissIndex:
         pointers = map(self._faiss.swig_ptr, (scores, known))
         self._index.compute_distance_subset(len(queries), self._faiss.swig_ptr(queries), positions.shape[1], *pointers)
         scores[positions < 0] = -np.inf
-        return self._ranked(scores, positions)
+        return ranked(self.ids, scores, positions)
 
     def _prepared(self, queries: np.ndarray) -> np.ndarray:
         lacking = self.dimension - queries.shape[1]
@@ -250,7 +301,7 @@ class FaissIndex:
             for start in range(0, len(open_rows), max(1, CELLS // fetched)):
                 rows = open_rows[start : start + max(1, CELLS // fetched)]
                 best, places, beyond = self._candidates(queries[rows], fetched)
-                best, places = self._ranked(best, places)
+                best, places = ranked(self.ids, best, places)
                 scores[rows], positions[rows] = best[:, :width], places[:, :width]
                 reached.append(rows[(beyond >= best[:, width - 1]) & (beyond > -np.inf) & (fetched < len(self))])
             open_rows, fetched = np.concatenate(reached), 2 * fetched
@@ -258,7 +309,7 @@ class FaissIndex:
 
     def _candidates(self, queries: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scores and positions (m, count) in any order, and of each query a score that no other document exceeds."""
-        with _said(f"index {self.name} cannot be searched", "`tandem index verify` compares it with its record"):
+        with said(f"index {self.name} cannot be searched", "`tandem index verify` compares it with its record"):
             scores, positions = self._index.search(queries, count)
         if self._distances:
             scores = -scores
@@ -273,13 +324,6 @@ class FaissIndex:
             hint = "number its documents by their lines in the file of ids"
             raise ToolkitError(f"index {self.name} has a number {positions.max()} but {len(self)} documents", hint)
         return scores, positions, last
-
-    def _ranked(self, scores: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Each row in the one order; a run of them asks the ids for `take` alone, and only where scores are equal."""
-        rows = np.repeat(np.arange(len(scores), dtype=np.int32), scores.shape[1])
-        documents = np.maximum(positions, 0).ravel()  # none has the score of none: it comes last, whatever its id
-        order = Run(("",) * len(scores), rows, Ids(self.ids, documents), scores.ravel()).order().reshape(scores.shape)
-        return scores.ravel()[order], positions.ravel()[order]
 
     def _doubt(self, queries: np.ndarray) -> np.ndarray:
         """How far two computations of one inner product can be apart, for each query: (m,) float64.
@@ -300,13 +344,24 @@ class FaissIndex:
         return longest
 
 
+def ranked(ids: DocIds | ShardIds, scores: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each row of scores and positions (m, k) in the one order; ids are taken only where scores are equal.
+
+    A position of -1 has the score of minus infinity: it comes last.
+    """
+    rows = np.repeat(np.arange(len(scores), dtype=np.int32), scores.shape[1])
+    documents = np.maximum(positions, 0).ravel()
+    order = Run(("",) * len(scores), rows, Ids(ids, documents), scores.ravel()).order().reshape(scores.shape)
+    return scores.ravel()[order], positions.ravel()[order]
+
+
 def index_file(folder: Path) -> Path | None:
     """The file of a FAISS index in a folder; None where there is none."""
     return next((folder / name for name in FILES if (folder / name).is_file()), None)
 
 
 @contextmanager
-def _said(message: str, hint: str) -> Iterator[None]:
+def said(message: str, hint: str) -> Iterator[None]:
     """What FAISS refuses as one line: its reason without the place in its source."""
     try:
         yield

@@ -206,6 +206,12 @@ class ScorePairs(Work[slice, np.ndarray]):
         """`pairs 0 to 8191`."""
         return f"pairs {unit.start:,} to {unit.stop - 1:,}"
 
+    def memory(self, device: str) -> int | None:
+        """See `Work`."""
+        from toolkit.models.checkpoints import memory_of
+
+        return memory_of(self.spec, self.loading.get("precision"), device)
+
     @property
     def uses_gpu(self) -> bool:
         """See `Work`."""

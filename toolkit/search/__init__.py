@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError, check_counts, three
 from toolkit.core.progress import say
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic, topics_by_id
+
+if TYPE_CHECKING:
+    from toolkit.models.anserini import Searcher
 
 
 def search(
@@ -23,19 +27,22 @@ def search(
     language: str = "en",
     tag: str = "bm25",
     candidates: Mapping[str, Sequence[str]] | None = None,
+    opener: Callable[..., Searcher] | None = None,
 ) -> Run:
     """BM25 over one Lucene index, with RM3 where asked for: Anserini's run, digit for digit (see `toolkit.models.anserini`).
 
     candidates  query id -> the only documents that it may find; their scores are those of a search of all documents
+    opener      opens the index; None for `Searcher` itself, each time
 
     Topics without any result are said. Raises ToolkitError for parameters that BM25 has no meaning for, two topics of one
     id, and a folder that holds no index.
     """
     check_parameters(k1, b, hits, threads)
-    from toolkit.models.anserini import Searcher
+    if opener is None:
+        from toolkit.models.anserini import Searcher as opener
 
     topics_by_id(topics)
-    searcher = Searcher(index, k1=k1, b=b, rm3=rm3, language=language)
+    searcher = opener(index, k1=k1, b=b, rm3=rm3, language=language)
     run = searcher.search(topics, hits=hits, threads=threads, tag=tag, candidates=candidates)
     say_unanswered(index, topics, run)
     return run

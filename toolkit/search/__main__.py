@@ -17,6 +17,7 @@ from toolkit.options import (
     depth_option,
     dry_run_option,
     endpoint_options,
+    engine_options,
     hits_option,
     instruction_option,
     language_option,
@@ -77,6 +78,7 @@ def parser() -> argparse.ArgumentParser:
     template_options(models)
     pooling_option(models)
     model_options(models)
+    engine_options(parser)
     out = run_output(parser)
     metadata_option(out)
     dry_run_option(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -11,11 +12,15 @@ from toolkit.benchmarks import TopicSet
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.runs import Run
 from toolkit.core.topics import Topic
+from toolkit.formats.indexes import NAME
 from toolkit.index import Index, Source
 from toolkit.search.chosen_system import Chosen
 
 if TYPE_CHECKING:
-    from toolkit.search.candidates import CandidateSets
+    from toolkit.engine import Executor
+    from toolkit.models.encoders import Encoder
+
+Candidates = Mapping[str, Sequence[str]]  # query id -> the only documents that it may find
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,6 @@ class SearchOptions:
                         of models; None where they are to choose
     trust_remote_code   whether a checkpoint may bring code that is run
     asking              how a model on a server is asked: `concurrency`, `retries`, `timeout`, `replay`
-    candidates          the only documents that each query may find; None where all may be found
 
     Raises ToolkitError for a number below 1.
     """
@@ -42,14 +46,9 @@ class SearchOptions:
     batch_size: int | None = None
     trust_remote_code: bool = False
     asking: Mapping[str, Any] = field(default_factory=dict)
-    candidates: CandidateSets | None = None
 
     def __post_init__(self):
         check_counts(hits=self.hits, threads=self.threads, batch_size=self.batch_size)
-
-    def search(self) -> dict[str, Any]:
-        """What every search takes."""
-        return {"hits": self.hits, "candidates": self.candidates.docs if self.candidates else None}
 
     def model(self) -> dict[str, Any]:
         """What the loaders of models take."""
@@ -58,25 +57,63 @@ class SearchOptions:
 
 
 class Engine(Protocol):
-    """One system over the corpora of some topics.
+    """One system over the corpora of some topics. A copy of it in another process can `search` and nothing else.
 
     sources  where the index of each part of the topics comes from, parallel to `topics.parts`
     """
 
     chosen: Chosen
+    options: SearchOptions
     sources: tuple[Source, ...]
 
-    def open(self) -> list[Index]:
-        """Open every index, make it first where it is not there; parallel to `sources`."""
+    def open(self, executor: Executor) -> list[Index]:
+        """Open every index, make it first where it is not there; parallel to `sources`.
 
-    def search(self, topics: Sequence[Topic], index: Index) -> Run:
-        """The run of one part of the topics."""
+        executor  who encodes documents of an index that is made
+        """
+
+    def search(
+        self, topics: Sequence[Topic], index: Index, candidates: Candidates | None = None, encoder: Encoder | None = None
+    ) -> Run:
+        """The run of one part of the topics; `encoder` has what the model has made of them where that was done before."""
+
+    def searched(self, index: Index) -> str:
+        """What tells an index, as this process sees it, from others: the same wherever its files are."""
+
+    def close(self) -> None:
+        """Close what is open of indexes."""
 
     def facts(self) -> dict[str, Any]:
         """What a run's record says of how it was searched, known since it was."""
 
     def plan(self, topics: TopicSet) -> list[str]:
         """What of it a dry run should say beside its sources: what would be asked of a server."""
+
+
+class Portable:
+    """What every engine does alike: of what it has only what says how to search goes to another process."""
+
+    OPENED: tuple[str, ...] = ()  # properties that open an index, or read documents
+    LEFT: tuple[str, ...] = ()  # others that stay here
+
+    def __getstate__(self) -> dict[str, Any]:
+        left = (*self.OPENED, *self.LEFT, "sources", "_parts")
+        return {name: value for name, value in self.__dict__.items() if name not in left}
+
+    def close(self) -> None:
+        """Close what is open of indexes and documents: it would take memory, and others may lie there later."""
+        for name in self.OPENED:
+            self.__dict__.pop(name, None)
+
+    def searched(self, index: Index) -> str:
+        """The digest of its record; without one, of its files' names and sizes."""
+        from toolkit.provenance import file_digest
+
+        if index.record is not None and (record := index.folder / NAME).exists():
+            return file_digest(record)
+        folder = index.folder
+        files = [(str(path.relative_to(folder)), path.stat().st_size) for path in folder.rglob("*") if path.is_file()]
+        return hashlib.sha256(repr(sorted(files)).encode()).hexdigest()
 
 
 NEURAL = ("dense", "multivector", "impact")

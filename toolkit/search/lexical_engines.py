@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from toolkit import registry
 from toolkit.benchmarks import Benchmark, Collection, TopicSet, find, load, open_collection
 from toolkit.core.columns import Ids, to_arrow
 from toolkit.core.documents import Doc
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.home import home
 from toolkit.core.progress import progress, say
 from toolkit.core.runs import Run
@@ -26,15 +26,19 @@ from toolkit.index import Index, Source, corpus_name, find_index
 from toolkit.models.jvm import check_installed
 from toolkit.search import check_parameters, search
 from toolkit.search.chosen_system import Chosen
-from toolkit.search.engines import SearchOptions
+from toolkit.search.engines import Candidates, Portable, SearchOptions
 from toolkit.search.per_query_search import check_per_query, search_per_query
 from toolkit.store import lock, new_folder
+
+if TYPE_CHECKING:
+    from toolkit.models.multifield import FieldSearcher
+    from toolkit.models.okapi import Okapi as OkapiScores
 
 CORPUS = "corpus"  # the kind of what is searched without an index
 DIGEST = "documents.sha256"  # in the folder of an index with two fields: what it was built from
 
 
-class Lexical:
+class Lexical(Portable):
     """What all engines of BM25 have in common: nothing about them is known only after they have searched."""
 
     def facts(self) -> dict[str, Any]:
@@ -54,21 +58,31 @@ class Lucene(Lexical):
         check_parameters(said["k1"], said["b"], options.hits, options.threads)
         where = find_index(index)
         check_installed()
-        self.chosen, self._parts, self._options = chosen, topics.parts, options
+        self.chosen, self._parts, self.options = chosen, topics.parts, options
         self.sources = tuple(where(part.group) for part in topics.parts)
 
-    def open(self) -> list[Index]:
+    def open(self, executor: Any = None) -> list[Index]:
         """Every index; one of the benchmark's own is built where it is not there yet."""
-        opened = [source.open(self._options.threads) for source in self.sources]
+        opened = [source.open(self.options.threads) for source in self.sources]
         check_per_query((part.topics, index.folder) for part, index in zip(self._parts, opened, strict=True))
         return opened
 
-    def search(self, topics: Sequence[Topic], index: Index) -> Run:
+    OPENED = ("_searcher",)
+
+    @cached_property
+    def _searcher(self) -> Callable[..., Any]:
+        """Opens an index; the last one stays open, as several parts and blocks of topics are searched in it."""
+        from toolkit.models.anserini import Searcher
+
+        return lru_cache(maxsize=1)(Searcher)
+
+    def search(self, topics: Sequence[Topic], index: Index, candidates: Candidates | None = None, encoder: Any = None) -> Run:
         """Anserini's run, with the analyzer of the index's language."""
-        options, wanted = self._options, self._options.language
+        options, wanted = self.options, self.options.language
         if wanted and index.language and wanted != index.language:
             raise ToolkitError(f"index {index.name} was made for language {index.language}", "leave --language out")
-        how: dict[str, Any] = {**options.search(), "threads": options.threads, "tag": self.chosen.tag}
+        how: dict[str, Any] = {"hits": options.hits, "threads": options.threads, "tag": self.chosen.tag}
+        how |= {"candidates": candidates, "opener": self._searcher}
         sent = [replace(topic, text=topic_input(self.chosen.spec.templates, topic).whole) for topic in topics]
         ask = partial(search, language=index.language or wanted or "en", **self.chosen.parameters, **how)
         return search_per_query(sent, index.folder, ask, self.chosen.tag)
@@ -78,43 +92,67 @@ class Collected(Lexical):
     """What the two recipes have in common: the documents themselves, of a benchmark's own corpora."""
 
     def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: SearchOptions):
-        self.chosen, self._options = chosen, options
-        self._docs: dict[str, Callable] = {}
+        self.chosen, self.options, self._named = chosen, options, (index, tuple(part.group for part in topics.parts))
         where = _corpora(index, chosen)
         if chosen.spec.kind == "bm25-fields":
             check_installed()
         self.sources = tuple(self._source(*where(part.group)) for part in topics.parts)
 
-    def open(self) -> list[Index]:
+    def open(self, executor: Any = None) -> list[Index]:
         """Each collection, read once to know what was searched."""
         return [source.open(1) for source in self.sources]
+
+    def searched(self, index: Index) -> str:
+        """The digest of the documents."""
+        return _as_index(index.name, self._docs[index.name]).record["corpus"]["content"]
+
+    OPENED = ("_docs", "_opened")
+
+    @cached_property
+    def _docs(self) -> dict[str, Callable[[], Iterable[Doc]]]:
+        """Name of a corpus -> what gives its documents."""
+        index, groups = self._named
+        corpora = [_corpora(index, self.chosen)(group) for group in groups]
+        return {corpus_name(*corpus): partial(corpus[0].docs, corpus[1]) for corpus in corpora}
+
+    @cached_property
+    def _opened(self) -> Callable[[str], Any]:
+        """What a corpus is searched by; the last one stays, as several parts and blocks of topics are searched in it."""
+        return lru_cache(maxsize=1)(self._open)
 
     def _source(self, collection: Collection, group: str) -> Source:
         name = corpus_name(collection, group)
         if isinstance(collection, Benchmark):
             collection.check_docs(group)
-        self._docs[name] = lambda: collection.docs(group)
-        return Source(name, f"the documents of {name}", lambda threads: _as_index(name, collection, group))
+        return Source(name, f"the documents of {name}", lambda threads: _as_index(name, self._docs[name]))
 
 
 class Okapi(Collected):
     """InfoSearch's recipe: every document of the collection is scored."""
 
-    def search(self, topics: Sequence[Topic], index: Index) -> Run:
+    def search(self, topics: Sequence[Topic], index: Index, candidates: Candidates | None = None, encoder: Any = None) -> Run:
         """rank_bm25's run."""
-        how = {**self._options.search(), "templates": self.chosen.spec.templates, "tag": self.chosen.tag}
-        return search_okapi(topics, self._docs[index.name](), **self.chosen.parameters, **how)
+        how = {"hits": self.options.hits, "templates": self.chosen.spec.templates, "tag": self.chosen.tag}
+        return ask_okapi(topics, self._opened(index.name), candidates=candidates, **how)
+
+    def _open(self, name: str) -> tuple[list[str], OkapiScores]:
+        return open_okapi(self._docs[name](), templates=self.chosen.spec.templates, **self.chosen.parameters)
 
 
 class Fields(Collected):
     """InstructIR's recipe: title and text are two fields."""
 
-    def search(self, topics: Sequence[Topic], index: Index) -> Run:
+    def search(self, topics: Sequence[Topic], index: Index, candidates: Candidates | None = None, encoder: Any = None) -> Run:
         """The run of a weighted sum of BM25 in both fields; their index is cached under TANDEM_HOME."""
-        folder, options = home() / "indexes" / "own" / f"{index.name}.fields", self._options
-        how = {**options.search(), "threads": options.threads, "language": options.language or "en", "tag": self.chosen.tag}
-        templates = self.chosen.spec.templates
-        return search_fields(topics, self._docs[index.name], folder, templates=templates, **self.chosen.parameters, **how)
+        searcher, options = self._opened(index.name), self.options
+        sent = [replace(topic, text=topic_input(self.chosen.spec.templates, topic).whole) for topic in topics]
+        how = {"hits": options.hits, "threads": options.threads, "tag": self.chosen.tag, "candidates": candidates}
+        return searcher.search(sent, **how)
+
+    def _open(self, name: str) -> FieldSearcher:
+        folder, options = home() / "indexes" / "own" / f"{name}.fields", self.options
+        how = {"language": options.language or "en", "threads": options.threads}
+        return open_fields(self._docs[name], folder, **self.chosen.parameters, **how)
 
 
 def _corpora(name: str, chosen: Chosen) -> Callable[[str], tuple[Collection, str]]:
@@ -135,9 +173,9 @@ def _corpora(name: str, chosen: Chosen) -> Callable[[str], tuple[Collection, str
     return of
 
 
-def _as_index(name: str, collection: Collection, group: str) -> Index:
+def _as_index(name: str, docs: Callable[[], Iterable[Doc]]) -> Index:
     content, documents = ContentDigest(), 0
-    for doc in collection.docs(group):
+    for doc in docs():
         if not is_empty(doc):
             content.add(doc)
             documents += 1
@@ -165,18 +203,42 @@ def search_okapi(
     Scores are rank_bm25's float64 values: write them without rounding. Raises ToolkitError as `search` does, and for a
     collection without documents.
     """
-    from toolkit.models.okapi import Okapi, words
+    check_counts(hits=hits)
+    opened = open_okapi(docs, k1=k1, b=b, epsilon=epsilon, templates=templates)
+    return ask_okapi(topics, opened, hits=hits, templates=templates, tag=tag, candidates=candidates)
 
-    check_parameters(k1, b, hits, threads=1)
-    topics_by_id(topics)
-    templates = templates or {}
+
+def open_okapi(
+    docs: Iterable[Doc], *, k1: float = 1.5, b: float = 0.75, epsilon: float = 0.25, templates: Mapping[str, str] | None = None
+) -> tuple[list[str], OkapiScores]:
+    """The ids of a collection, and what scores its documents, parallel to them; see `search_okapi`."""
+    from toolkit.models.okapi import Okapi as OkapiScores
+    from toolkit.models.okapi import words
+
+    check_parameters(k1, b, hits=1, threads=1)
     ids, contents = [], []
     for doc in docs:
         ids.append(doc.doc_id)
-        contents.append(words(doc_input(templates, doc).whole))
+        contents.append(words(doc_input(templates or {}, doc).whole))
     if not ids:
         raise ToolkitError("there are no documents to search", "name a corpus that has some")
-    okapi = Okapi(contents, k1=k1, b=b, epsilon=epsilon)
+    return ids, OkapiScores(contents, k1=k1, b=b, epsilon=epsilon)
+
+
+def ask_okapi(
+    topics: Sequence[Topic],
+    opened: tuple[list[str], OkapiScores],
+    *,
+    hits: int,
+    templates: Mapping[str, str] | None,
+    tag: str,
+    candidates: Candidates | None,
+) -> Run:
+    """The run over what `open_okapi` opened; see `search_okapi`."""
+    from toolkit.models.okapi import words
+
+    topics_by_id(topics)
+    (ids, okapi), templates = opened, templates or {}
     queries = [topic_input(templates, topic).whole for topic in topics]
     answers: dict[str, np.ndarray] = {}
     with progress("searching", len(queries), "queries") as advance:
@@ -222,16 +284,33 @@ def search_fields(
 
     Raises ToolkitError for parameters without meaning, two topics of one id, and a collection without documents.
     """
-    from toolkit.models.multifield import FieldSearcher
-
-    check_parameters(k1, b, hits, threads)
-    if min(title, contents) < 0:
-        raise ToolkitError(f"the weights of title and contents are {title} and {contents}", "both are numbers from 0 on")
+    check_counts(hits=hits)
     topics_by_id(topics)
-    open_fields_index(docs, folder, language=language, threads=threads)
-    searcher = FieldSearcher(folder, weights={"title": title, "contents": contents}, k1=k1, b=b, language=language)
+    how = {"k1": k1, "b": b, "title": title, "contents": contents, "language": language, "threads": threads}
+    searcher = open_fields(docs, folder, **how)
     sent = [replace(topic, text=topic_input(templates or {}, topic).whole) for topic in topics]
     return searcher.search(sent, hits=hits, threads=threads, tag=tag, candidates=candidates)
+
+
+def open_fields(
+    docs: Callable[[], Iterable[Doc]],
+    folder: Path,
+    *,
+    k1: float = 0.9,
+    b: float = 0.4,
+    title: float = 1.0,
+    contents: float = 1.0,
+    language: str = "en",
+    threads: int = 1,
+) -> FieldSearcher:
+    """What searches the index with two fields, which is built where it is not there; see `search_fields`."""
+    from toolkit.models.multifield import FieldSearcher
+
+    check_parameters(k1, b, hits=1, threads=threads)
+    if min(title, contents) < 0:
+        raise ToolkitError(f"the weights of title and contents are {title} and {contents}", "both are numbers from 0 on")
+    open_fields_index(docs, folder, language=language, threads=threads)
+    return FieldSearcher(folder, weights={"title": title, "contents": contents}, k1=k1, b=b, language=language)
 
 
 def open_fields_index(docs: Callable[[], Iterable[Doc]], folder: Path, *, language: str, threads: int) -> None:

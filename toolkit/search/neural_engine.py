@@ -5,15 +5,16 @@ What the searches share:
     spec, encoder  the system, and its model
     hits           documents a query; equal queries are encoded and searched once, those that the model truncates are noted
     candidates     query id -> the only documents that it may find
+    opener         opens the index; None for what does, each time
 
 They raise ToolkitError for no topics, two of one id, an index that is none, and one that another system has made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input, template_digest, topic_input
 from toolkit.core.topics import Topic, topics_by_id
 from toolkit.encode.estimate import asked_of
+from toolkit.engine import Executor, LocalExecutor, units_of
 from toolkit.formats.documents import corpus_from_docs
 from toolkit.formats.indexes import check_made_with, read_index_record
 from toolkit.index import Index, corpus_name, find_index
@@ -40,17 +42,20 @@ from toolkit.provenance import command_line
 from toolkit.search import say_unanswered
 from toolkit.search.candidates import candidate_places
 from toolkit.search.chosen_system import Chosen
-from toolkit.search.engines import SearchOptions
+from toolkit.search.engines import Candidates, Portable, SearchOptions
 from toolkit.search.per_query_search import check_per_query, search_per_query
+
+ENCODED = 128  # different queries that are encoded at once
 
 if TYPE_CHECKING:
     from toolkit.models.docids import DocIds
     from toolkit.models.encoders import Encoder
     from toolkit.models.encoders.multivector import MultiVectorEncoder
     from toolkit.models.encoders.sparse import SparseEncoder
+    from toolkit.models.faiss_shards import ShardIds
 
 
-class Neural:
+class Neural(Portable):
     """A system over an index that it has made itself, with queries that it encodes."""
 
     def __init__(self, chosen: Chosen, topics: TopicSet, index: str, options: SearchOptions):
@@ -60,11 +65,21 @@ class Neural:
         where = find_index(index, chosen.spec, self._build_own)
         self.chosen, self._parts, self.options = chosen, topics.parts, options
         self.sources = tuple(where(part.group) for part in topics.parts)
+        self.computed: dict[str, Any] | None = None  # by workers: see `divided.EncodeQueries`
+        self._executor: Executor = LocalExecutor()
+
+    OPENED = ("_opener",)
+    LEFT = ("encoder", "computed", "_executor")
 
     @cached_property
     def encoder(self) -> Any:
         """The model, on its device."""
         return load_encoder(self.chosen.spec, **self.options.model())
+
+    @cached_property
+    def _opener(self) -> Callable[[Path], Any]:
+        """Opens an index; the last one stays open, as several parts and blocks of topics are searched in it."""
+        return lru_cache(maxsize=1)(OPENERS[self.chosen.spec.kind]())
 
     @property
     def is_served(self) -> bool:
@@ -78,21 +93,22 @@ class Neural:
         inputs = [topic_input(self.chosen.spec.templates, topic) for topic in topics.topics]
         return [f"{len(inputs):,} queries: {asked_of(self.encoder, [inputs], 'query')}"]
 
-    def open(self) -> list[Index]:
+    def open(self, executor: Executor | None = None) -> list[Index]:
         """Every index; one of the benchmark's own corpora is encoded first where it is not there yet."""
+        self.computed, self._executor = None, executor or LocalExecutor()
         if self.is_served:
             self.encoder.check()
         opened = [source.open(self.options.threads) for source in self.sources]
         check_per_query((part.topics, index.folder) for part, index in zip(self._parts, opened, strict=True))
         return opened
 
-    def search(self, topics: Sequence[Topic], index: Index) -> Run:
+    def search(self, topics: Sequence[Topic], index: Index, candidates: Candidates | None = None, encoder: Any = None) -> Run:
         """The run of one part of the topics; queries in another precision than the index's vectors are said."""
-        spec, theirs = self.chosen.spec, (index.record or {}).get("precision")
-        if theirs and self.encoder.precision and theirs != self.encoder.precision:
-            say(f"note: {index.name} holds vectors in {theirs}, queries are in {self.encoder.precision}")
-        how = {**self.options.search(), "threads": self.options.threads, "tag": self.chosen.tag}
-        ask = partial(SEARCHES[spec.kind], spec=spec, encoder=self.encoder, **how)
+        encoder, spec = encoder or self.encoder, self.chosen.spec
+        say_precision(index, encoder)
+        how = {"hits": self.options.hits, "threads": self.options.threads, "tag": self.chosen.tag}
+        how |= {"candidates": candidates, "opener": self._opener}
+        ask = partial(SEARCHES[spec.kind], spec=spec, encoder=encoder, **how)
         return search_per_query(topics, index.folder, ask, self.chosen.tag)
 
     def facts(self) -> dict[str, Any]:
@@ -102,17 +118,31 @@ class Neural:
         """
         if self.is_served:
             return self.encoder.facts()
-        device = device_of(self.chosen.spec, self.options.device)
-        precision = pick_precision(self.chosen.spec, self.options.precision, device)
+        if self.computed is not None:
+            origin, device, precision, truncated = map(self.computed.get, ("origin", "device", "said", "truncated"))
+        else:
+            device = device_of(self.chosen.spec, self.options.device)
+            precision = pick_precision(self.chosen.spec, self.options.precision, device)
+            origin, truncated = self.encoder.origin, self.encoder.truncated["query"]
         where = {"device": device} if device else {}
-        return {**self.encoder.origin, **where, "precision": precision, "queries cut": self.encoder.truncated["query"]}
+        return {**origin, **where, "precision": precision, "queries cut": truncated}
 
     def _build_own(self, collection: Collection, group: str, folder: Path, threads: int) -> None:
         corpus, spec = corpus_from_docs(corpus_name(collection, group), collection.docs(group)), self.chosen.spec
+        divided = spec.kind == "dense" and not self.is_served and not isinstance(self._executor, LocalExecutor)
+        how = {"executor": self._executor, "loading": self.options.model()} if divided else {}
+        encoder = None if divided else self.encoder
+        said = pick_precision(spec, self.options.precision, device_of(spec, self.options.device)) if divided else ""
         # what another template or precision began is another folder
-        precision = getattr(self.encoder, "precision", "")
-        vectors = home() / "vectors" / f"{folder.name}.{template_digest(spec)[:12]}.{precision}"
-        build_encoded(corpus, spec, self.encoder, folder, vectors, threads=threads, command=command_line())
+        vectors = home() / "vectors" / f"{folder.name}.{template_digest(spec)[:12]}.{getattr(encoder, 'precision', said)}"
+        build_encoded(corpus, spec, encoder, folder, vectors, threads=threads, command=command_line(), **how)
+
+
+def say_precision(index: Index, encoder: Any) -> None:
+    """Note queries in another precision than an index's vectors."""
+    theirs = (index.record or {}).get("precision")
+    if theirs and encoder.precision and theirs != encoder.precision:
+        say(f"note: {index.name} holds vectors in {theirs}, queries are in {encoder.precision}")
 
 
 def search_dense(
@@ -124,34 +154,54 @@ def search_dense(
     hits: int = 1000,
     threads: int = 1,
     tag: str = "",
-    candidates: Mapping[str, Sequence[str]] | None = None,
+    candidates: Candidates | None = None,
+    opener: Callable[[Path], Any] | None = None,
 ) -> Run:
     """The best `hits` documents of each topic by the inner product of its vector with theirs, all of a smaller index.
 
     Scores are 32-bit floats as FAISS has them, see `toolkit.models.vectors`. Where passages of an index share their document's
     id, the best one counts. Candidates are all scored, in flat indexes only. Raises ToolkitError for another dimension, too.
     """
-    from toolkit.models.vectors import FaissIndex
-
     record = read_index_record(index)
     if record is not None:
         check_made_by(index, record, spec, encoder)
-    opened = FaissIndex.open(index)
+    opened = (opener or open_vectors())(index)
     queries = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
-    place = {each: row for row, each in enumerate(queries)}
-    rows = [place[topic_input(spec.templates, topic)] for topic in topics]
-    names, vectors = [topic.query_id for topic in topics], np.stack(list(queries.values()))
-    if candidates is not None:
-        wanted = candidate_places([candidates[name] for name in names], opened.ids.places, index)
-        scores, positions = opened.score(vectors[rows], wanted)
-    else:
-        scores, positions = (found[rows] for found in opened.search(vectors, hits, threads))
+    vectors = np.stack(list(queries.values()))
+    if candidates is None:
+        return run_of(topics, spec, queries, opened.search(vectors, hits, threads), opened.ids, tag, index)
+    names = [topic.query_id for topic in topics]
+    wanted = candidate_places([candidates[name] for name in names], opened.ids.places, index)
+    scores, positions = opened.score(vectors[rows_of(topics, spec, queries)], wanted)
     run = _run(names, scores, positions, opened.ids, tag or spec.name, str(index))
     say_unanswered(index, topics, run)
-    return run if candidates is None else run.head(hits)
+    return run.head(hits)
 
 
-def _run(query_ids: list[str], scores: np.ndarray, positions: np.ndarray, ids: DocIds, tag: str, source: str) -> Run:
+def rows_of(topics: Sequence[Topic], spec: SystemSpec, queries: Iterable[Input]) -> list[int]:
+    """Of each topic the place of what was sent for it among all different queries."""
+    place = {each: row for row, each in enumerate(queries)}
+    return [place[topic_input(spec.templates, topic)] for topic in topics]
+
+
+def run_of(
+    topics: Sequence[Topic],
+    spec: SystemSpec,
+    queries: Iterable[Input],
+    found: tuple[np.ndarray, np.ndarray],
+    ids: DocIds | ShardIds,
+    tag: str,
+    index: Path,
+) -> Run:
+    """The run of what was found for each different query, scores and positions (m, k), see `FaissIndex.search`."""
+    rows = rows_of(topics, spec, queries)
+    scores, positions = (each[rows] for each in found)
+    run = _run([topic.query_id for topic in topics], scores, positions, ids, tag or spec.name, str(index))
+    say_unanswered(index, topics, run)
+    return run
+
+
+def _run(query_ids: list[str], scores: np.ndarray, positions: np.ndarray, ids: DocIds | ShardIds, tag: str, source: str) -> Run:
     """(m, k) scores and positions as a run; -1 is no document, and a query without any has no lines."""
     queries, columns = np.nonzero(positions >= 0)
     scores = scores[queries, columns]
@@ -178,13 +228,14 @@ def search_impact(
     hits: int = 1000,
     threads: int = 1,
     tag: str = "",
-    candidates: Mapping[str, Sequence[str]] | None = None,
+    candidates: Candidates | None = None,
+    opener: Callable[[Path], Any] | None = None,
 ) -> Run:
     """The best `hits` documents of each topic: the run of Anserini's SimpleImpactSearcher, digit for digit.
 
     index  ours, or one of Pyserini's prebuilt ones, which does not say what made it
     """
-    from toolkit.models.impact import LEVELS, ImpactSearcher, quantise, repeated
+    from toolkit.models.impact import LEVELS, quantise, repeated
 
     record = read_index_record(index)
     if record is None:
@@ -193,7 +244,7 @@ def search_impact(
         raise ToolkitError(f"{index} is an index of kind {record['kind']}", "`tandem index --type impact` makes another")
     else:
         check_made_by(index, record, spec, encoder)
-    searcher, levels = ImpactSearcher(index), spec.parameters.get("quantization", LEVELS)
+    searcher, levels = (opener or open_weights())(index), spec.parameters.get("quantization", LEVELS)
     encoded = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
     texts = {each: repeated(quantise(weights, levels)) for each, weights in encoded.items()}
     sent = [replace(topic, text=texts[topic_input(spec.templates, topic)]) for topic in topics]
@@ -212,7 +263,8 @@ def search_late(
     threads: int = 1,
     tag: str = "",
     probes: int | None = None,
-    candidates: Mapping[str, Sequence[str]] | None = None,
+    candidates: Candidates | None = None,
+    opener: Callable[[Path], Any] | None = None,
 ) -> Run:
     """The best `hits` documents of each topic by MaxSim, computed exactly over the index's half-precision vectors.
 
@@ -220,7 +272,6 @@ def search_late(
             all candidates are; None is the default of `toolkit.models.centroids`
     """
     from toolkit.models.centroids import PROBES, Centroids
-    from toolkit.models.late import LateIndex
 
     record = read_index_record(index)
     if record is None or record["kind"] != "multivector":
@@ -228,7 +279,7 @@ def search_late(
     check_made_by(index, record, spec, encoder)
     probes = PROBES if probes is None else probes
     centroids = Centroids(index, probes) if record["centroids"] and probes else None
-    opened = LateIndex(index)
+    opened = (opener or open_late())(index)
     queries = encode_queries(topics, spec, encoder, hits=hits, threads=threads)
     inputs = [topic_input(spec.templates, topic) for topic in topics]
     if candidates is None:
@@ -266,6 +317,7 @@ def check_made_by(index: Path, record: Mapping[str, Any], spec: SystemSpec, enco
 def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, *, hits: int, threads: int) -> dict[Input, Any]:
     """What the model makes of each different query, by what it was sent; truncated queries are noted.
 
+    They are encoded `ENCODED` at a time, whoever encodes: how a batch is padded may show in the last bits of its vectors.
     Raises ToolkitError for no topics, two of one id, and a search without hits or threads.
     """
     if not topics:
@@ -273,13 +325,47 @@ def encode_queries(topics: Sequence[Topic], spec: SystemSpec, encoder: Encoder, 
     topics_by_id(topics)
     check_counts(hits=hits, threads=threads)
     truncated, lost = encoder.truncated["query"], encoder.lost
-    inputs = list(dict.fromkeys(topic_input(spec.templates, topic) for topic in topics))
-    queries = dict(zip(inputs, encoder.encode(inputs, "query"), strict=True))
-    if truncated := encoder.truncated["query"] - truncated:
-        say(f"note: {truncated} of {len(inputs)} different queries are longer than the model's limit and were truncated")
-    if lost := encoder.lost - lost:
-        say(f"note: {lost} of {len(inputs)} different queries have a core query that is fully truncated")
+    inputs = different_inputs(topics, spec)
+    queries = {}
+    for block in units_of(inputs, ENCODED):
+        queries |= zip(block, encoder.encode(block, "query"), strict=True)
+    say_truncated(encoder.truncated["query"] - truncated, encoder.lost - lost, len(inputs))
     return queries
 
 
+def different_inputs(topics: Sequence[Topic], spec: SystemSpec) -> list[Input]:
+    """What the model is sent for some topics, each once."""
+    return list(dict.fromkeys(topic_input(spec.templates, topic) for topic in topics))
+
+
+def say_truncated(truncated: int, lost: int, total: int) -> None:
+    """Note how many queries were truncated, and how many of these lost their core query."""
+    if truncated:
+        say(f"note: {truncated} of {total} different queries are longer than the model's limit and were truncated")
+    if lost:
+        say(f"note: {lost} of {total} different queries have a core query that is fully truncated")
+
+
+def open_vectors() -> Callable[[Path], Any]:
+    """What opens an index of vectors."""
+    from toolkit.models.faiss_shards import open_faiss
+
+    return open_faiss
+
+
+def open_weights() -> Callable[[Path], Any]:
+    """What opens an index of weights."""
+    from toolkit.models.impact import ImpactSearcher
+
+    return ImpactSearcher
+
+
+def open_late() -> Callable[[Path], Any]:
+    """What opens an index of token vectors."""
+    from toolkit.models.late import LateIndex
+
+    return LateIndex
+
+
+OPENERS = {"dense": open_vectors, "multivector": open_late, "impact": open_weights}
 SEARCHES = {"dense": search_dense, "multivector": search_late, "impact": search_impact}

@@ -25,16 +25,24 @@ def search_per_query(topics: Sequence[Topic], index: Path, search: Search, tag: 
     """
     if not has_questions(index):
         return search(topics, index)
-    folders = _folders(index)
-    by_corpus, _ = _sorted(topics, folders)
+    searches = searches_of(topics, index)
     runs, notes = [], []
-    with progress("searching", len(by_corpus), "questions") as advance:
-        for name, corpus_topics in by_corpus.items():
+    with progress("searching", len(searches), "questions") as advance:
+        for of_question, folder in searches:
             with silenced(notes):  # a bar and a line a question would hide what matters
-                runs.append(search(corpus_topics, folders[name]))
+                runs.append(search(of_question, folder))
             advance(1)
     say_first(notes)
     return join_runs(runs, tag=tag, source=str(index)) if runs else Run.from_rows([], tag=tag, source=str(index))
+
+
+def searches_of(topics: Sequence[Topic], index: Path) -> list[tuple[Sequence[Topic], Path]]:
+    """What is searched where: all topics in an index that serves all, else those of each question in its own."""
+    if not has_questions(index):
+        return [(topics, index)]
+    folders = _folders(index)
+    by_corpus, _ = _sorted(topics, folders)
+    return [(of_question, folders[name]) for name, of_question in by_corpus.items()]
 
 
 def check_per_query(parts: Iterable[tuple[Sequence[Topic], Path]]) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.benchmarks import TopicPart, TopicSet
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run, join_runs
+from toolkit.engine import Executor, LocalExecutor
 from toolkit.index import Index
 from toolkit.provenance import Provenance
 from toolkit.search.chosen_system import RULES, choose
@@ -129,8 +130,7 @@ class Retrieve(Step):
     @cached_property
     def engine(self) -> Engine:
         """What searches the topics, with where its indexes come from."""
-        options = replace(self.options, candidates=self.candidate_sets if self.candidates is not None else None)
-        return engine(self.chosen, self.topics, self.index_name, options)
+        return engine(self.chosen, self.topics, self.index_name, self.options)
 
     @property
     def index_name(self) -> str:
@@ -149,6 +149,8 @@ class Retrieve(Step):
             for name in ("engine", "candidate_sets"):
                 self.__dict__.pop(name, None)
             self.topics = results.topics
+        if self.candidates is not None:
+            _ = self.candidate_sets
         _ = self.engine
 
     def plan(self, results: Results) -> list[str]:
@@ -163,10 +165,10 @@ class Retrieve(Step):
         lines += self.engine.plan(results.sent)
         return lines + ([self.candidate_sets.plan] if self.candidates is not None else [])
 
-    def open(self, results: Results) -> list[Index]:
+    def open(self, results: Results, executor: Executor | None = None) -> list[Index]:
         """Every index that will be searched, made or downloaded where it is not there yet."""
         self.prepare(results)
-        opened = self.engine.open()
+        opened = self.engine.open(executor)
         if self.verify:
             from toolkit.index import check_files
 
@@ -176,25 +178,33 @@ class Retrieve(Step):
 
     def apply(self, results: Results, tools: Tools) -> Results:
         """Open every index before anything is searched, then search part after part."""
-        indexes = self.open(results)
+        indexes = self.open(results, tools.executor)
         if not any(part.topics for part in self.topics.parts):
             raise ToolkitError(f"{self.topics.name} has no topics", "check the file")
 
-        def search(unit: tuple[TopicPart, TopicPart, Index]) -> Run:
-            """The run of one part of the topics, which is a unit."""
-            sent, part, index = unit
-            run = self.engine.search(sent.topics, index)
-            if not self.chosen.rules:
-                return run
-            from toolkit.search.rules import apply_rules
+        candidates = self.candidate_sets.docs if self.candidates is not None else None
+        units = [unit for unit in zip(results.sent.parts, self.topics.parts, indexes, strict=True) if unit[1].topics]
+        if isinstance(tools.executor, LocalExecutor):
+            runs = (self.engine.search(sent.topics, index, candidates) for sent, _, index in units)
+        else:
+            from toolkit.search.divided import search_divided
 
+            parts = [(sent.topics, index) for sent, _, index in units]
+            runs = search_divided(self.engine, parts, candidates, tools.executor)
+        if self.chosen.rules:
             # rules read the instructions themselves, whatever the system was given in their place
-            return apply_rules(run, part.topics, results.texts(part.group).find(run.doc_ids.to_pylist()))
-
-        units = zip(results.sent.parts, self.topics.parts, indexes, strict=True)
-        runs = tools.executor.map(search, (unit for unit in units if unit[1].topics))
-        run, self._found = join_runs(runs, tag=self.tag, source=self.topics.name), self.engine.facts()
+            runs = (self._by_rules(run, part, results) for run, (_, part, _) in zip(runs, units, strict=True))
+        try:
+            run, self._found = join_runs(runs, tag=self.tag, source=self.topics.name), self.engine.facts()
+        finally:
+            self.engine.close()
         return replace(results, runs=(Made(replace(run, tag=self.tag), self._provenance(results, indexes)),))
+
+    @staticmethod
+    def _by_rules(run: Run, part: TopicPart, results: Results) -> Run:
+        from toolkit.search.rules import apply_rules
+
+        return apply_rules(run, part.topics, results.texts(part.group).find(run.doc_ids.to_pylist()))
 
     def facts(self) -> dict[str, Any]:
         """What the record says of it, under `retrieval`; device, precision and truncated queries once it has searched."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import sha256_of
 from toolkit.core.home import home
 from toolkit.store.keyed_cache import KeyedCache
 
@@ -25,15 +25,15 @@ def file_sha256(path: Path) -> str:
 @cache
 def _sha256(path: Path, size: int, changed: str, inode: int) -> str:
     if size < REMEMBERED:
-        return _read(path)
+        return sha256_of(path)
     key, remembered = f"{path} {size} {changed} {inode}".encode(errors="surrogateescape"), KeyedCache(digest_cache(), "digests")
     try:
         if known := remembered.get([key]):
             return known[key].decode()
-        digest = _read(path)
+        digest = sha256_of(path)
         remembered.put({key: digest.encode()})
     except ToolkitError:  # a home that may only be read: it is computed each time
-        return _read(path)
+        return sha256_of(path)
     finally:
         remembered.close()
     return digest
@@ -65,11 +65,6 @@ def changed_files(folder: Path, name: str = DIGESTS) -> list[str]:
     for file, digest in read_digests(folder, name).items():
         if not (folder / file).is_file():
             problems.append(f"{file}: missing")
-        elif _read(folder / file) != digest:
+        elif sha256_of(folder / file) != digest:
             problems.append(f"{file}: changed")
     return problems
-
-
-def _read(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

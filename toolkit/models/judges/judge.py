@@ -11,7 +11,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models.judges.judge_settings import Settings
 from toolkit.models.llm import LLM, Answer, Prompt, Request
 from toolkit.models.llm.estimate import longest_that_fits
-from toolkit.models.llm.messages import Message
+from toolkit.models.llm.messages import Message, Usage
 
 YES, NO = "Yes", "No"
 BEGINNINGS, END = ("yes", "true", "entail"), "yes"
@@ -71,7 +71,12 @@ class Judge:
 
     def __init__(self, spec: SystemSpec, llm: LLM, prompt: Prompt | None, settings: Settings):
         self.spec, self.llm, self.prompt, self.settings = spec, llm, prompt, settings
-        self.counts = Counts()
+        self.counts, self._truncated = Counts(), 0
+
+    def start_counts(self) -> None:
+        """Count from zero again, for another file that this judge labels."""
+        self.counts, self.llm.usage = Counts(), Usage()
+        self._truncated = getattr(self.llm.backend, "truncated", 0)
 
     def check(self) -> None:
         """Raise ToolkitError where nothing could be asked; asks nothing."""
@@ -133,7 +138,8 @@ class Judge:
         settings = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
         prompt = self.prompt.facts(self.spec) if self.prompt else {}
         counts = dict(vars(self.counts))
-        counts["shortened"] += getattr(self.llm.backend, "truncated", 0)  # a model that reads tokens truncates them itself
+        # a model that reads tokens truncates them itself
+        counts["shortened"] += getattr(self.llm.backend, "truncated", 0) - self._truncated
         return {
             **self.spec.entry_facts,
             **self.llm.facts(),

@@ -62,7 +62,7 @@ def load_judge(
     if settings.in_words:
         llm = load_llm(spec, loader=loader, cache=cache, replay=replay, tolerant=True, **how)
     else:
-        make = partial(_scoring, spec, settings, chosen, loader, how)
+        make = partial(_scoring, spec, settings, chosen, loader, **how)
         llm = LLM(make(), cache=AnswerCache(cache or default_cache()), replay=replay, make=make)
     return Judge(spec, llm, chosen, settings)
 
@@ -100,7 +100,7 @@ def _prompt(spec: SystemSpec, settings: Settings, task: str, name: str | None, s
     return replace(prompt, shots=tuple(examples))
 
 
-def _scoring(spec: SystemSpec, settings: Settings, prompt: Prompt | None, loader: str | None, how: dict[str, Any]) -> Any:
+def _scoring(spec: SystemSpec, settings: Settings, prompt: Prompt | None, loader: str | None, **how: Any) -> Any:
     from toolkit.models.judges.scoring import Scoring
     from toolkit.models.rerankers.prompts import DOCUMENT, skeleton
 

@@ -70,7 +70,7 @@ class LLM:
 
     cache   None asks each time
     replay  take every answer from the cache and ask nothing: what was published with its cache is reproduced exactly
-    make    makes such a backend in another process; None for an object of this one
+    make    makes such a backend in another process; what it loads, it has as its first argument. None for an object of this one
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class LLM:
         *,
         cache: AnswerCache | None = None,
         replay: bool = False,
-        make: Callable[[], Backend] | None = None,
+        make: partial[Backend] | None = None,
     ):
         self.backend, self.cache, self.replay, self.make = backend, cache, replay, make
         self.usage = Usage()

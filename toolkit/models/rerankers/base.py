@@ -14,8 +14,9 @@ from toolkit.models.batches import by_length, within_budget
 
 Pair = tuple[Input, Input]
 
-# what is tokenized, and sorted by length, together: this many pairs, or fewer of so many characters
-CHUNK, CHUNK_CHARACTERS = 8192, 1 << 24
+# what is tokenized, and sorted by length, together: this many pairs, or fewer of so many characters. A
+# worker of a cluster is given so many, too: a model of 7B parameters takes a minute or two for them on a GPU
+CHUNK, CHUNK_CHARACTERS = 1024, 1 << 24
 
 
 class Row(NamedTuple):
