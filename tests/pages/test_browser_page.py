@@ -469,6 +469,14 @@ def test_texts_are_shortened_where_a_page_would_be_too_large_and_the_page_says_s
     assert content["texts"] == [whole[doc][: data["characters"]] for doc in content["docs"]]
 
 
+def test_a_measure_that_no_question_has_a_value_of_moves_nothing():
+    values = {("nDCG@10", "ori"): [0.25, 0.75]}
+    question = Question("core-1", "all", "a query of the base mode alone", values)
+    browsed = Browsed(("a", "b"), (("WISE@20", "paired"), ("nDCG@10", "ori")), [], [], [question])
+    assert browsed.moves == [(0.0, 0.0), (1.0, 1.0)]
+    assert browsed.opening == 1
+
+
 def test_halves_of_characters_are_no_trouble():
     run = Run.from_dict({"q1": {"d1": 2.0}}, tag="a")
     judgments = Judgments("x", Modes(), (Part("all", Qrels.from_rows([Qrel("q1", "d1", 1)])),), ())

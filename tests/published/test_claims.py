@@ -5,7 +5,10 @@ import pytest
 
 from toolkit import published
 from toolkit.core.errors import ToolkitError
-from toolkit.published.claim_functions import FUNCTIONS, Missing, above, all_above, leads, numbers, rows, value
+from toolkit.core.scores import Score
+from toolkit.published.claim_functions import FUNCTIONS
+from toolkit.published.claim_numbers import Missing, above, all_above, leads, numbers, rows, value
+from toolkit.published.comparison import claims_over
 from toolkit.published.paper_tables import Cell, papers
 
 OUTCOMES = [outcome for paper in papers() for outcome in published.outcomes(paper, published.cells(paper))]
@@ -33,9 +36,75 @@ def test_a_claim_holds_over_the_published_tables_as_it_is_recorded(claim, holds)
     assert claim.note or claim.holds  # where the tables say otherwise, it is said how
 
 
+STANCES = [
+    Score("bm25", "all", form, f"{measure}@5", value, 10)
+    for form, shares in {"question": (0.4, 0.3, 0.2), "supporting": (0.6, 0.1, 0.5), "opposing": (0.2, 0.4, -0.1)}.items()
+    for measure, value in zip(("SupportingOnly", "OpposingOnly", "Lean"), shares, strict=True)
+]
+
+
+def test_claims_about_figures_without_numbers_are_answered_by_the_stances_of_runs():
+    found = {claim.id: holds for claim, holds in claims_over(STANCES, ["all"], "berds", {"bm25": None})}
+    assert (found["berds-supporting"], found["berds-sycophancy"], found["berds-contriever"]) == (True, True, None)
+    # asked from the opposing side it leans as much to the supporting one
+    same = [row._replace(value=0.2) if row.measure == "Lean@5" else row for row in STANCES]
+    found = {claim.id: holds for claim, holds in claims_over(same, ["all"], "berds", {"bm25": None})}
+    assert (found["berds-supporting"], found["berds-sycophancy"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("claim", "cell", "value", "holds"),
+    [
+        ("infosearch-pmrr-eleven", {"table": "1", "system": "RankZephyr-v1", "measure": "pMRR"}, 0.08, False),
+        ("infosearch-pmrr-sparse", {"table": "1", "system": "BM25", "measure": "pMRR"}, -0.03, False),
+        (
+            "infosearch-mistral",
+            {"table": "2", "system": "Mistral-ins-v0.2", "kind": "pointwise", "measure": "WISE"},
+            0.09,
+            False,
+        ),
+        ("instructir-overlap", {"table": "5", "system": "RepLLaMa", "measure": "gap:Robustness@10"}, -0.01, False),
+        ("mfollowir-gap", {"table": "4", "system": "Promptriever-Llama3.1", "measure": "pMRR"}, 0.09, False),
+        (
+            "mfollowir-below-zero",
+            {"table": "3", "system": ["mE5-base", "RepLLaMA", "Nomic-Embed"], "measure": "pMRR"},
+            0.1,
+            True,
+        ),
+        (
+            "mfollowir-below-zero",
+            {"table": "3", "system": ["mE5-base", "mE5-small", "RepLLaMA", "Nomic-Embed"], "measure": "pMRR"},
+            0.1,
+            False,
+        ),
+        ("berds-methods", {"table": "4", "group": "average/sphere", "mode": "re-ranking", "measure": "MRecall@5"}, 0.01, False),
+        (
+            "berds-search-results",
+            {"table": "3", "group": "average/google", "system": "BM25", "measure": "MRecall@5"},
+            0.3,
+            False,
+        ),
+        ("berds-search-results", {"table": "3", "group": "kialo/google", "system": "BM25", "measure": "MRecall@5"}, 0.3, True),
+        ("berds-coverage", {"table": "5", "system": "CONT.", "measure": "MRecall@100"}, 0.1, False),
+        ("berds-judge-open", {"table": "7", "system": "Zephyr", "measure": "F1"}, 0.63, False),
+        ("berds-judge-open", {"table": "7", "system": "GPT-4", "measure": "F1"}, 0.9, True),
+    ],
+)
+def test_another_number_gives_another_answer(claim, cell, value, holds):
+    paper = claim.partition("-")[0]
+
+    def is_named(each):
+        return all(getattr(each, name) in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in cell.items())
+
+    cells = published.cells(paper)
+    assert any(map(is_named, cells))
+    changed = [each._replace(value=value) if is_named(each) else each for each in cells]
+    assert {each.id: found for each, found in published.outcomes(paper, changed)}[claim] is holds
+
+
 def test_each_claim_of_every_paper_has_a_function():
     assert sorted(claim.id for claim, _ in OUTCOMES) == sorted(FUNCTIONS)
-    assert len(FUNCTIONS) == 42
+    assert len(FUNCTIONS) == 68
     assert all(claim.id.startswith(f"{claim.paper}-") for claim, _ in OUTCOMES)
     assert all(len(published.claims(paper)) >= 5 for paper in papers())
 

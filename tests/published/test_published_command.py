@@ -84,7 +84,7 @@ def test_what_there_is_not_is_said(paper, table, system, message):
     [
         (["infosearch-mini"], "infosearch-mini was written for this project: nothing is published of it"),
         (["infosearch", "--table", "9", "--agreement"], "table 9 of the infosearch paper has no scores of systems"),
-        (["infosearch", "--claims", "--system", "gpt-4o"], "agreement and claims are over all systems"),
+        (["infosearch", "--claims", "--system", "gpt-4o"], "agreement, claims and means are over all systems"),
     ],
 )
 def test_what_is_asked_wrongly_is_usage(arguments, message):

@@ -97,6 +97,13 @@ def test_a_users_entry_does_not_replace_ours(home):
     assert caught.value.message == f"{path}: the name 'bm25' is taken already"
 
 
+def test_a_users_index_stands_in_the_place_of_ours_where_it_says_so(home):
+    mine = INDEX.replace("name: mine", "name: wikipedia-dpr-100w") + "override: true\n"
+    write(home, "indexes", "mine.yaml", mine)
+    assert registry.index("wikipedia-dpr").urls == ("http://example.org/mine.tar.gz",)
+    assert registry.index("msmarco").name == "msmarco-v1-passage"
+
+
 def test_all_wrong_keys_of_a_file_are_told_together(home):
     text = INDEX.replace("md5: ", "mdf5: ").replace("size: 17", "size: big")
     path = write(home, "indexes", "mine.yaml", text)

@@ -81,7 +81,8 @@ def test_published_numbers_are_never_expected():
     assert spec.expected == {}
     assert spec.run == {}
     # table 1 prints 47.5 for nDCG@10 of the original queries, table 17 prints a WISE of -3.0 for audience
-    assert "average   0.4750" in page(spec)
+    average = next(line for line in page(spec).splitlines() if line.startswith("average"))
+    assert "0.4750" in average
     assert "-0.0300" in next(line for line in page(spec).splitlines() if line.startswith("audience"))
 
 

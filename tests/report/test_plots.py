@@ -25,6 +25,7 @@ from toolkit.report.collect import collect
 from toolkit.report.figures import caption, to_spec
 from toolkit.report.model import Key, QueryValues, RunFacts
 from toolkit.report.plots import PLOTS, intervals, surface
+from toolkit.report.plots.radar import stages
 from toolkit.report.plots.size import family
 from toolkit.report.plots.style import ticks
 from toolkit.report.plots.theme import MOST
@@ -367,6 +368,22 @@ def test_a_radar_is_asked_for_and_has_five_groups_or_more(model):
     assert not PLOT["radar"].applies(replace(own, radar=False))
     assert not PLOT["radar"].applies(replace(model["mfollowir-mini"], radar=True))  # three languages
     assert {"audience", "source", "SICR (fraction)", HOSTILE[0]} <= set(texts_of("radar", own))
+
+
+def test_a_radar_has_retrieval_and_reranking_apart(model):
+    (own,) = collect([run_of("infosearch-mini", tag) for tag in HOSTILE], ["infosearch-mini"], radar=True)
+    first, *others = own.runs
+    apart = replace(
+        own, runs=(replace(first, heading="sparse"), *(replace(run, heading="listwise reranker") for run in others))
+    )
+    assert stages(own) == {"": {run.name for run in own.runs}}
+    assert stages(apart) == {"retrieval": {first.name}, "reranking": {run.name for run in others}}
+    circles = to_spec(PLOT["radar"], apart)["concat"]
+    titles = [circle["title"] for circle in circles]
+    assert titles[:2] == [f"{titles[0].partition(', ')[0]}, {stage}" for stage in ("retrieval", "reranking")]
+    assert len(circles) == 2 * len(to_spec(PLOT["radar"], own)["concat"])
+    domains = [circle["layer"][0]["encoding"]["x"]["scale"]["domain"] for circle in circles]
+    assert domains[0] == domains[1]  # the same rings
 
 
 def test_ticks_of_a_radar_are_round_and_hold_all_values():

@@ -225,6 +225,24 @@ def test_tables_are_copied_as_csv_and_latex(chrome, shown):
 
 
 @needs_chromium
+def test_a_spreadsheet_takes_no_text_of_a_page_for_a_formula(chrome, shown):
+    chrome.get(shown[0].as_uri())
+    main_table(chrome)
+    texts = ["=1+1", "+a", "-x", "@a", "\tb", "-0.5", "+2", "", "plain", None, -2]
+    guarded = ["'=1+1", "'+a", "'-x", "'@a", "'\tb", "-0.5", "+2", "", "plain", "", "-2"]
+    assert chrome.execute_script("return arguments[0].map(inSpreadsheet)", texts) == guarded
+    assert chrome.execute_script("return csvOf([arguments[0]])", ['=A1,"x"', "-1"]) == '"\'=A1,""x""",-1\n'
+    exported = chrome.execute_script("""
+      const api = new DataTable(document.querySelector(".table.main table.scores"));
+      api.row(0).node().cells[0].textContent = "=HYPERLINK(1)";
+      const [csv] = buttonsOf(api.table().node()).filter(({extend}) => extend === "csvHtml5");
+      return api.buttons.exportData(csv.exportOptions).body.flat();
+    """)
+    assert "'=HYPERLINK(1)" in exported
+    assert any(text.startswith("-0.") for text in exported)  # a number stays one
+
+
+@needs_chromium
 def test_a_table_is_read_without_scripts(chrome, shown, tmp_path):
     path = tmp_path / "plain.html"
     text = shown[0].read_text(encoding="utf-8")

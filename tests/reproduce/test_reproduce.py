@@ -1,11 +1,17 @@
 """`tandem reproduce`: a paper's tables planned from the registry, made on a tiny copy of the benchmark, and compared."""
 
 import csv
+import hashlib
+import json
+import os
 import zipfile
+from pathlib import Path
 
 import pytest
-from command import tandem
-from published_layout import write_infosearch
+from command import process, tandem
+from hub_layout import hub_files, write_parquet_tables
+from published_layout import tables, write_infosearch
+from serving import serving
 
 from toolkit import benchmarks, registry
 from toolkit.core.errors import ToolkitError
@@ -14,6 +20,7 @@ from toolkit.published import cells
 from toolkit.published.paper_tables import papers
 from toolkit.reproduce import Reproduction
 from toolkit.reproduce.compared_cells import AGREES, DIFFERS, NEAR, NOT_RUN, compared, state_of
+from toolkit.reproduce.row_files import RowFiles
 from toolkit.reproduce.table_rows import tables_of
 
 MEASURES = ("nDCG@10", "Robustness@10")
@@ -37,11 +44,38 @@ def printed(value, scale="times 100", text=None):
 @pytest.mark.parametrize("paper", papers())
 def test_every_printed_system_is_a_row_of_each_table_that_can_be_made(paper):
     tables = tables_of(paper)
-    wanted = {name for name, spec in registry.systems().items() if paper in spec.printed and spec.kind != "judge"}
-    assert {row.system.name for row in tables.rows} == wanted
-    made = {cell.table for row in tables.rows for cell in row.cells}
-    # what is printed is made, or it is said why it is not
-    assert {cell.table for cell in cells(paper)} <= made | {name.split(" ")[0] for name in tables.unmade}
+    assert {row.system.name for row in tables.rows if row.system.kind} == {
+        name for name, spec in registry.systems().items() if paper in spec.printed
+    }
+    compared_cells = compared(tables, {})
+    assert [each.cell for each in compared_cells if not each.row and not each.why] == []
+    # what is printed is made, or it is said why it is not; and nothing is both
+    shown = {each.cell.table for each in compared_cells}
+    assert {cell for cell in cells(paper) if cell.table not in shown and not tables.why_unmade(cell)} == set()
+    assert [each.cell for each in compared_cells if each.row and tables.why_unmade(each.cell)] == []
+
+
+def test_an_index_of_ones_own_makes_the_parts_that_need_it():
+    without, with_it = tables_of("berds"), tables_of("berds", indexes={"sphere": "DIR", "sphere/contriever-msmarco": "VECTORS"})
+    added = {row.part.name for row in with_it.rows} - {row.part.name for row in without.rows}
+    assert added == {"sphere", "sphere-reranking", "sphere-expansion", "sphere-coverage", "sphere-union"}
+    rows = {row.name: row for row in with_it.rows}
+    assert rows["sphere/bm25"].part.search["index"] == "DIR"
+    assert rows["sphere-expansion/contriever-msmarco"].part.indexes["contriever-msmarco"] == "VECTORS"
+    with pytest.raises(ToolkitError, match="no index 'spheer'"):
+        tables_of("berds", indexes={"spheer": "DIR"})
+
+
+def test_a_row_comes_behind_those_that_it_needs():
+    names = [row.name for row in tables_of("berds", ["4", "6"]).rows]
+    assert names.index("wikipedia/bm25") < names.index("wikipedia-reranking/bm25")
+    assert names[-1] == "wikipedia-union/union"
+    # a reranker's first stage is made for it, unless the benchmark's candidates are there
+    rows = tables_of("infosearch", ["1"], ["rank-zephyr-7b"]).rows
+    assert [(row.name, bool(row.cells)) for row in rows] == [
+        ("infosearch/e5-mistral-7b-instruct", False),
+        ("infosearch/rank-zephyr-7b", True),
+    ]
 
 
 def test_a_cell_agrees_to_its_printed_digits():
@@ -64,11 +98,36 @@ def test_differences_to_another_table_need_the_runs_of_both():
         "query-first/bm25": [Score("bm25", "all", "paired", measure, 0.5, 1) for measure in MEASURES],
     }
     tables = tables_of("instructir", ["4"], ["bm25"])
-    assert [(each.cell.printed, each.value, each.shown) for each in compared(tables, scores)] == [
+    ours = [each for each in compared(tables, scores) if each.row in rows]
+    assert [(each.cell.printed, each.value, each.shown) for each in ours] == [
         ("-17.62", -0.25, "-25.00"),
         ("-14.69", -0.25, "-25.00"),
     ]
     assert {each.value for each in compared(tables, {"query-first/bm25": scores["query-first/bm25"]})} == {None}
+
+
+def test_a_relative_change_is_one_of_the_first_value():
+    tables = tables_of("berds", ["4"], ["bm25"])
+    scores = {
+        "wikipedia/bm25": [Score("bm25", "average", "", "PerspectiveP@5", 0.2, 3)],
+        "wikipedia-reranking/bm25": [Score("bm25", "average", "", "PerspectiveP@5", 0.19, 3)],
+    }
+    found = {
+        each.cell.measure: each.shown
+        for each in compared(tables, scores)
+        if each.row and each.row.name == "wikipedia-reranking/bm25" and each.shown
+    }
+    assert found == {"P@5": "19.00", "relchange:P@5": "-5.0"}
+
+
+def test_lambdas_are_those_of_table_8():
+    files = RowFiles(tables_of("berds"), Path("out"), {}, {})
+    found = {row.system.name: files.mmr(row) for row in files.tables.rows if row.part.how == "diversify"}
+    assert found == {
+        "bm25": (0.99, "wikipedia/bm25"),
+        "dpr-single-nq": (0.95, "wikipedia/dpr"),
+        "contriever-msmarco": (0.75, "wikipedia/contriever"),
+    }
 
 
 def test_a_dry_run_says_what_it_takes_and_touches_nothing(place):
@@ -78,7 +137,7 @@ def test_a_dry_run_says_what_it_takes_and_touches_nothing(place):
     assert rows["bm25"]["state"] == "to be made"
     assert rows["llama-3.1-8b-instruct-pointwise"]["state"] == "cannot be made"
     assert "HF_TOKEN" in rows["llama-3.1-8b-instruct-pointwise"]["remark"]
-    assert "trust-remote-code" in rows["nv-embed-v2"]["remark"]
+    assert "fails with transformers 5" in rows["nv-embed-v2"]["remark"]
     assert not (place / "reproduced-infosearch").exists()
 
 
@@ -137,7 +196,15 @@ def test_an_archive_is_the_same_bytes_and_is_checked_file_by_file(place):
     unpacked = place / "unpacked"
     with zipfile.ZipFile(archives[0]) as packed:
         packed.extractall(unpacked)
-    assert tandem("reproduce", "--verify", unpacked, check=True).stdout == "all files are those of the manifest\n"
+    digest = hashlib.sha256((unpacked / "manifest.json").read_bytes()).hexdigest()
+    for sound in (unpacked, archives[0]):
+        assert tandem("reproduce", "--verify", sound, check=True).stdout == f"all files are those of the manifest {digest}\n"
+    manifest = json.loads((unpacked / "manifest.json").read_text(encoding="utf-8"))
+    assert {"comparison.html", "comparison.csv", "claims.csv", "infosearch/bm25.trec"} < manifest["files"].keys()
+    assert sum(manifest["cells"].values()) == sum(
+        cell.system == "BM25" and cell.table in ("1", "17") for cell in cells("infosearch")
+    )
+    assert "arXiv 2410.23841" in manifest["of"]
     (unpacked / "infosearch" / "bm25.trec").write_text("changed")
     (unpacked / "infosearch" / "bm25.trec.yaml").unlink()
     (unpacked / "more.py").touch()
@@ -148,7 +215,28 @@ def test_an_archive_is_the_same_bytes_and_is_checked_file_by_file(place):
         "infosearch/bm25.trec.yaml: missing",
         "more.py: not in the manifest",
     ]
+    # an archive that was changed, and one that is cut off
+    with zipfile.ZipFile(archives[1], "a") as packed:
+        packed.writestr("more.py", "")
+    done = tandem("reproduce", "--verify", archives[1])
+    assert (done.returncode, done.stdout) == (1, "more.py: not in the manifest\n")
+    archives[1].write_bytes(archives[0].read_bytes()[:-100])
+    assert "neither a folder nor a zip archive" in tandem("reproduce", "--verify", archives[1]).stderr
     (unpacked / "manifest.json").write_text("[]")
     assert tandem("reproduce", "--verify", unpacked).returncode == 2
     assert tandem("reproduce", "--verify", place / "nowhere").returncode == 2
     assert "no paper named" in tandem("reproduce").stderr
+
+
+@pytest.mark.process
+def test_a_fetch_that_was_interrupted_is_completed_first(home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    benchmarks.take("infosearch", write_infosearch(tmp_path / "copy", ("audience",)))
+    group = registry.benchmark("infosearch").group("keyword")
+    with serving(hub_files(write_parquet_tables(tmp_path / "hub", tables("keyword")), group)) as files:
+        env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
+        done = process(*BM25, env=env)
+    assert done.returncode == 1  # four other data sets are nowhere
+    assert done.stderr.count("fetching jianqunZ/") == 5
+    assert "error: data of infosearch: cannot fetch jianqunZ/Format-v1" in done.stderr
+    assert {path.name.partition(".")[0] for path in (home / "benchmarks" / "infosearch").iterdir()} == {"audience", "keyword"}

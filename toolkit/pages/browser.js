@@ -42,9 +42,15 @@ async function copyText(text, asked) {
   setTimeout(() => { asked.textContent = asked.dataset.label; }, 1500);
 }
 
+// a spreadsheet takes no text for a formula; numbers with a sign are none
+function inSpreadsheet(value) {
+  const text = String(value ?? "");
+  return /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+}
+
 function csvOf(rows) {
-  const cell = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  return rows.map((row) => `${row.map((value) => cell(String(value ?? ""))).join(",")}\n`).join("");
+  const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  return rows.map((row) => `${row.map((value) => quoted(inSpreadsheet(value))).join(",")}\n`).join("");
 }
 
 // ---- words: which of a text are those of the query

@@ -94,15 +94,16 @@ class Browsed:
         spans: dict[str, list[float]] = {}
         means = []
         for column in self.columns:
-            rows = np.array([question.values[column] for question in self.questions if column in question.values], float)
+            values = [question.values[column] for question in self.questions if column in question.values]
+            rows = np.array(values, float).reshape(-1, len(self.runs))  # none where every question lacks a mode
             apart = rows[:, 1:] - rows[:, :1]
             apart = apart[:, ~np.isnan(apart).all(axis=0)]
             both = (
                 [np.abs(np.nanmean(apart, axis=0)).max(), np.nanmean(np.abs(apart), axis=0).max()] if apart.size else [0.0, 0.0]
             )
             means.append(both)
-            spans.setdefault(column[0], []).extend((float(np.nanmin(rows)), float(np.nanmax(rows))))
-        ranges = {measure: max(ends) - min(ends) or 1.0 for measure, ends in spans.items()}
+            spans.setdefault(column[0], []).extend(rows[~np.isnan(rows)].tolist())
+        ranges = {measure: max(its, default=0.0) - min(its, default=0.0) or 1.0 for measure, its in spans.items()}
         aims = {measure: registry.measure(measure).direction != "none" for measure in ranges}
         return [
             (float(mean) / ranges[measure] * aims[measure], float(size) / ranges[measure] * aims[measure])

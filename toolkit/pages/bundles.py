@@ -43,17 +43,24 @@ def vega() -> Bundle:
     """Vega, Vega-Lite and vega-embed with the interpreter of expressions, so that a page needs no `unsafe-eval`: it defines
     `vegaEmbed`, `vega` and `vegaLite`.
 
-    vl-convert takes two seconds to put it together: the result is cached in TANDEM_HOME, where that can be written.
+    vl-convert takes two seconds to put it together: the result is cached in TANDEM_HOME, where that can be written, with its
+    SHA-256 as its first line; a script that has another one is put together again.
     """
     cached = home() / "pages" / f"vega-{version('vl-convert-python')}.js"
-    if cached.is_file():
-        return Bundle("vega", cached.read_text(encoding="utf-8"))
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        mark, _, script = cached.read_bytes().decode().partition("\n")
+        if mark == _mark(script):
+            return Bundle("vega", script)
     import vl_convert
 
     script = vl_convert.javascript_bundle()
     with contextlib.suppress(OSError), atomic_path(cached) as part:
-        part.write_text(script, encoding="utf-8")
+        part.write_bytes(f"{_mark(script)}\n{script}".encode())
     return Bundle("vega", script)
+
+
+def _mark(script: str) -> str:
+    return f"// {hashlib.sha256(script.encode()).hexdigest()}"
 
 
 @functools.cache

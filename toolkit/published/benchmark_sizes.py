@@ -35,7 +35,12 @@ def statistics(paper: str) -> list[Printed]:
     known = read_yaml(PUBLISHED / "statistics.yaml").get(paper)
     if known is None:
         return []
-    return [_printed(cell, known) for cell in cells(paper) if cell.table == str(known["table"])]
+    text = known.get("text", ())
+    return [
+        _printed(cell, known)
+        for cell in cells(paper)
+        if cell.table == str(known["table"]) or (cell.table == "text" and f"{cell.group} {cell.measure}" in text)
+    ]
 
 
 def _printed(cell: Cell, known: dict) -> Printed:

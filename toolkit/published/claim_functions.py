@@ -1,21 +1,18 @@
 """Each claim of the papers as a function: from a frame of numbers to whether it holds.
 
-A frame has a row for each number of the paper's tables, or of runs in their form, with the columns of `Cell`: fractions,
-counts and ranks.
+Frames and how numbers are picked out of them: `toolkit.published.claim_numbers`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
-from toolkit.core.errors import ToolkitError
+from toolkit.published.claim_numbers import Missing, above, all_above, every, leads, numbers, rises, rows, same, value
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
-
-TOLERANCE = 1e-9  # sums of printed decimals
 
 RERANKERS = ["listwise", "pointwise"]  # InfoSearch
 RETRIEVERS = ["sparse", "bi-encoder"]
@@ -29,74 +26,49 @@ UNINSTRUCTED = [
     *("mContriever-msmarco", "mE5-small", "mE5-base", "mE5-large", "mDPR-tied-PFT", "RepLLaMA", "GTE-multilingual-base"),
     *("Nomic-Embed", "Jina-reranker-v2-multi", "BGE-reranker-v2-m3", "mT5-13B-mmarco-100k"),
 ]
+SMALL = {  # below 7 billion parameters
+    "infosearch": ["Bge-Large-v1.5", "E5-Large-v2", "Instructor-XL"],
+    "mfollowir": [
+        *("mContriever-msmarco", "mE5-small", "mE5-base", "mE5-large", "mDPR-tied-PFT", "GTE-multilingual-base", "Nomic-Embed"),
+        *("Jina-reranker-v2-multi", "BGE-reranker-v2-m3"),
+    ],
+}
+LARGE = {
+    "infosearch": ["Mistral-ins-v0.2", "GTE-Qwen2", "E5-Mistral-ins", "GritLM", "SFR-Embedding-2-R", "NV-Embed-v2"],
+    "mfollowir": [
+        *("SFR-Embedding-2-R", "RepLLaMA", "E5-Mistral-Instruct-7B", *FOLLOWERS),
+        *("mT5-13B-mmarco-100k", "Mistral-7B-Instruct", "FollowIR-7B"),
+    ],
+}
 SETS = ("arguana", "kialo", "opinionqa")  # BERDS
 CORPORA = ("wikipedia", "sphere", "google")
-
-
-class Missing(Exception):
-    """There are no numbers for something that a claim is about."""
-
-
-def rows(frame: DataFrame, **where: object) -> DataFrame:
-    """The rows that have, in every column that is named, the value or one of the values. `Missing` where there are none."""
-    for name, value in where.items():
-        frame = frame[frame[name].isin([str(each) for each in (value if isinstance(value, list) else [value])])]
-    if frame.empty:
-        raise Missing(f"no numbers for {where}")
-    return frame
-
-
-def numbers(frame: DataFrame, *by: str, **where: object) -> Series:
-    """The numbers of `rows`, by the columns named in `by`, or by system, kind and group.
-
-    Raises ToolkitError where two numbers share a place: tables print some twice.
-    """
-    by = by or ("system", "kind", "group")
-    values = rows(frame, **where).drop_duplicates([*by, "value"]).set_index(list(by))["value"]
-    if not values.index.is_unique:
-        raise ToolkitError(f"several numbers fit {where}", "name what tells them apart")
-    return values
-
-
-def value(frame: DataFrame, **where: object) -> float:
-    """The one number that fits; errors as of `numbers`."""
-    return numbers(frame, "measure", **where).item()
-
-
-def above(left: float | Series, right: float | Series) -> bool | Series:
-    """Whether one number is larger than another by more than sums of decimals are inexact; of columns, for each place."""
-    return left > right + TOLERANCE
-
-
-def same(left: float, right: float) -> bool:
-    """Whether neither number is above the other."""
-    return abs(left - right) <= TOLERANCE
-
-
-def every(parts: list[bool]) -> bool:
-    """Whether all parts of a claim hold; in a list each is computed, so that a claim is open where one lacks its numbers."""
-    return all(parts)
-
-
-def all_above(left: Series, right: Series) -> bool:
-    """Whether each number is above that of the same place in another column; `Missing` where they share no place."""
-    differences = (left - right).dropna()
-    if differences.empty:
-        raise Missing("no place has both")
-    return above(differences.min(), 0)
-
-
-def leads(system: str, column: Series) -> bool:
-    """Whether a system is above every other one of a column; `Missing` where it or others are not there."""
-    is_system = column.index.get_level_values("system") == system
-    if is_system.all() or not is_system.any():
-        raise Missing(f"{system} and others")
-    return above(column[is_system].min(), column[~is_system].max())
 
 
 def _followed(frame: DataFrame, kind: str | list[str], measure: str = "WISE", group: str = "average") -> float:
     """InfoSearch's mean over the systems of some kinds."""
     return numbers(frame, table=2, kind=kind, group=group, measure=measure).mean()
+
+
+def _follows(frame: DataFrame, *, by: str = "system", **where: object) -> list[Series]:
+    """InfoSearch's averages over attributes of some systems, by WISE and by SICR."""
+    return [numbers(frame, by, table=2, group="average", measure=measure, **where) for measure in ("WISE", "SICR")]
+
+
+def _larger_follow(frame: DataFrame) -> bool:
+    large, small = (
+        numbers(frame, table=2, kind="bi-encoder", system=systems["infosearch"], group="average", measure="WISE").mean()
+        for systems in (LARGE, SMALL)
+    )
+    return above(large, small)
+
+
+def _below_sparse(frame: DataFrame) -> Series:
+    """Which other systems of InfoSearch are below BM25 by p-MRR."""
+    column = numbers(frame, table=1, measure="pMRR")
+    others = column[column.index.get_level_values("system") != "BM25"]
+    if others.empty:
+        raise Missing("no other system than BM25")
+    return above(value(frame, table=1, system="BM25", measure="pMRR"), others)
 
 
 def _leads_all(frame: DataFrame, columns: Iterable[Mapping[str, object]]) -> bool:
@@ -136,6 +108,11 @@ def _order_matters_to_tuned(frame: DataFrame) -> bool:
     return above(tuned.min(), rest.max())
 
 
+def _overlap(frame: DataFrame, measure: str, **where: object) -> Series:
+    """How much InstructIR's table 5 changes scores."""
+    return numbers(frame, table=5, measure=f"gap:{measure}", **where)
+
+
 def _across(frame: DataFrame, measure: str = "pMRR", **where: object) -> Series:
     """What mFollowIR prints of English instructions, averages over languages."""
     return numbers(frame, table=3, mode="cross-lingual", group="average", measure=measure, **where)
@@ -145,6 +122,36 @@ def _falls(frame: DataFrame, measure: str = "pMRR", **where: object) -> bool:
     """Whether mFollowIR's systems are worse in the language of the documents than with English instructions."""
     native = numbers(frame, table=4, mode="multilingual", group="average", measure=measure, **where)
     return all_above(_across(frame, measure, **where), native)
+
+
+def _larger_follow_across(frame: DataFrame, kind: str) -> bool:
+    large, small = (_across(frame, kind=kind, system=systems["mfollowir"]).mean() for systems in (LARGE, SMALL))
+    return above(large, small)
+
+
+def _follow_in(frame: DataFrame, language: str) -> bool:
+    """Whether mFollowIR's followers are on average above the other bi-encoders over documents of a language."""
+    column = numbers(frame, "system", table=3, mode="cross-lingual", group=language, measure="pMRR", kind="bi-encoder")
+    is_follower = column.index.isin(FOLLOWERS)
+    if is_follower.sum() < len(FOLLOWERS) or is_follower.all():
+        raise Missing("those trained on instructions and others")
+    return above(column[is_follower].mean(), column[~is_follower].mean())
+
+
+def _high_quality_below_zero(frame: DataFrame) -> bool:
+    quality, followed = _across(frame, "nDCG@20"), _across(frame)
+    high = quality.index[quality >= quality.median()]
+    return above(0, followed.reindex(high).min())
+
+
+def _best_loses(frame: DataFrame) -> float:
+    """The points of p-MRR, to the whole one, by which mFollowIR's best bi-encoder falls from table 3 to table 4."""
+    across = _across(frame, kind="bi-encoder")
+    native = numbers(frame, table=4, mode="multilingual", group="average", measure="pMRR", kind="bi-encoder")
+    best = across.idxmax()
+    if best not in native.index:
+        raise Missing(f"{best[0]} in the language of the documents")
+    return round(100 * (across[best] - native[best]))
 
 
 def _mrecall(frame: DataFrame, *by: str, **where: object) -> Series:
@@ -163,6 +170,54 @@ def _more_diverse_corpus(frame: DataFrame, better: str, worse: str, systems: lis
     return all_above(*(_mrecall(frame, "system", system=systems, group=group) for group in (better, worse)))
 
 
+def _changed(frame: DataFrame, mode: str, systems: Sequence[str] = ("BM25", "DPR", "CONTRIEVER")) -> tuple[Series, Series]:
+    """MRecall@5 of BERDS' table 4 with a method and without, by system and group."""
+    by, where = ("system", "group"), {"table": 4, "system": list(systems), "measure": "MRecall@5"}
+    return numbers(frame, *by, mode=mode, **where), numbers(frame, *by, mode="default", **where)
+
+
+def _gains(frame: DataFrame, mode: str) -> int:
+    """In how many settings of BERDS' table 4 a method has a higher MRecall@5."""
+    return int(above(*_changed(frame, mode)).sum())
+
+
+def _helps_dense(frame: DataFrame, mode: str) -> bool:
+    changed, default = _changed(frame, mode, ("CONTRIEVER", "DPR"))
+    return above((changed - default).dropna().mean(), 0)
+
+
+def _table_3(frame: DataFrame, measure: str) -> Series:
+    """BERDS' averages over data sets, by system and corpus."""
+    averages = [f"average/{corpus}" for corpus in CORPORA]
+    column = numbers(frame, "system", "group", table=3, mode="default", measure=measure, group=averages)
+    return column.rename(lambda group: group.removeprefix("average/"), level="group")
+
+
+def _table_5(frame: DataFrame, measure: str) -> Series:
+    """The same of table 5, which has all questions in one and another name of CONTRIEVER."""
+    column = numbers(frame, "system", "group", table=5, measure=measure)
+    column = column.rename({"CONT.": "CONTRIEVER"}, level="system")
+    return column.rename(lambda group: group.removeprefix("all/"), level="group")
+
+
+def _best_setting(column: Series) -> bool:
+    """Whether CONTRIEVER on Sphere is above every other setting."""
+    best = ("CONTRIEVER", "sphere")
+    if best not in column.index or len(column) < 2:
+        raise Missing("CONTRIEVER on Sphere and others")
+    return above(column[best], column.drop(best).max())
+
+
+def _ordered_alike(left: Series, right: Series) -> float:
+    """The share of pairs of places that two columns order alike, of those that neither has as equal."""
+    places = left.index.intersection(right.index)
+    pairs = [(left[a] - left[b], right[a] - right[b]) for a, b in combinations(places, 2)]
+    told = [x * y > 0 for x, y in pairs if not (same(x, 0) or same(y, 0))]
+    if not told:
+        raise Missing("no two places have both")
+    return sum(told) / len(told)
+
+
 def _corpora_at_10(frame: DataFrame, system: str) -> bool:
     groups = [f"average/{corpus}" for corpus in ("sphere", "google", "wikipedia")]
     recalls = [value(frame, table=17, system=system, measure="MRecall@10", group=group) for group in groups]
@@ -172,6 +227,24 @@ def _corpora_at_10(frame: DataFrame, system: str) -> bool:
 def _judges_best(frame: DataFrame, measure: str) -> bool:
     judges = numbers(frame, "system", "kind", "mode", table=7, kind="judge", measure=measure)
     return same(value(frame, table=7, system="GPT-4", mode="one-shot", measure=measure), judges.max())
+
+
+def _leans_to_query(frame: DataFrame) -> bool:
+    """Whether each retriever leans more to a side when the query states that side than when it is the question (figure 3)."""
+    by = ("system", "group")
+    leans = {
+        form: numbers(frame, *by, table="figure3", mode=form, measure="Lean") for form in ("question", "supporting", "opposing")
+    }
+    return every([all_above(leans["supporting"], leans["question"]), all_above(leans["question"], leans["opposing"])])
+
+
+def _judges_best_of_open(frame: DataFrame, measure: str) -> bool:
+    judges = numbers(frame, "system", "mode", table=7, kind="judge", measure=measure)
+    open_ones = judges[judges.index.get_level_values("system") != "GPT-4"]
+    tuned = ("Mistral-7B", "fine-tuned")
+    if tuned not in open_ones.index or len(open_ones) < 2:
+        raise Missing("the fine-tuned Mistral-7B and others")
+    return above(open_ones[tuned], open_ones.drop(tuned).max())
 
 
 FUNCTIONS: dict[str, Callable[[DataFrame], bool]] = {
@@ -193,6 +266,26 @@ FUNCTIONS: dict[str, Callable[[DataFrame], bool]] = {
     "infosearch-gpt-4o-everywhere": lambda t: _leads_all(
         t, [{"kind": RERANKERS, "group": group, "measure": "WISE"} for group in GROUPS]
     ),
+    "infosearch-rerankers-everywhere": lambda t: every(
+        [above(_followed(t, RERANKERS, group=group), _followed(t, RETRIEVERS, group=group)) for group in GROUPS]
+    ),
+    "infosearch-size": _larger_follow,
+    "infosearch-pmrr-sparse": lambda t: _below_sparse(t).mean() > 0.5,
+    "infosearch-pmrr-eleven": lambda t: (_below_sparse(t).sum(), len(_below_sparse(t))) == (11, 17),
+    "infosearch-pmrr-gpt-4o": lambda t: every(
+        [
+            above(value(t, table=1, system=system, measure="pMRR"), value(t, table=1, system="GPT-4o", measure="pMRR"))
+            for system in ("Bge-Large-v1.5", "Instructor-XL")
+        ]
+    ),
+    "infosearch-gritlm": lambda t: every([leads("GritLM", column) for column in _follows(t, kind="bi-encoder")]),
+    "infosearch-llama": lambda t: every([leads("Llama-3.1", column) for column in _follows(t, kind="pointwise")]),
+    "infosearch-rankzephyr": lambda t: every(
+        [rises(column, "Zephyr-beta", "RankZephyr-v1") for column in _follows(t, kind="listwise")]
+    ),
+    "infosearch-mistral": lambda t: every(
+        [rises(column, "bi-encoder", "pointwise", "listwise") for column in _follows(t, by="kind", system="Mistral-ins-v0.2")]
+    ),
     "infosearch-gpt-4o-rank": lambda t: same(value(t, table=1, system="GPT-4o", mode="ori", measure="gold_rank"), 3.51),
     "infosearch-fifteen": lambda t: rows(t, table=1)["system"].nunique() == 15,
     "infosearch-six-rerankers": lambda t: rows(t, table=1, kind=RERANKERS)["system"].nunique() == 6,
@@ -204,7 +297,21 @@ FUNCTIONS: dict[str, Callable[[DataFrame], bool]] = {
     "instructir-gtr-size": lambda t: _rising(t, "GTR-base", "GTR-large", "GTR-XL"),
     "instructir-size": lambda t: every([_rising(t, "Contriever-msmarco", larger) for larger in ("GTR-large", "GTR-XL")]),
     "instructir-size-tuning": _gains_with_size,
+    "instructir-repllama": lambda t: every(
+        [leads("RepLLaMa", numbers(t, table=3, system=UNTUNED, measure=measure)) for measure in BOTH]
+    ),
+    "instructir-instructor-size": lambda t: _rising(t, *reversed(INSTRUCTOR)),
     "instructir-order": _order_matters_to_tuned,
+    "instructir-instructor-order": lambda t: every(
+        [above(numbers(t, table=4, system=list(INSTRUCTOR), measure=f"gap:{each}").min(), 0) for each in BOTH]
+    ),
+    "instructir-overlap": lambda t: every(
+        [above(0, _overlap(t, "nDCG@10").max()), above(_overlap(t, "Robustness@10").min(), 0)]
+    ),
+    "instructir-overlap-instructor": lambda t: above(
+        _overlap(t, "nDCG@10", system=list(INSTRUCTOR)).min(),
+        _overlap(t, "nDCG@10", system=[*UNTUNED, "TART-dual", "E5-mistral-7b-instruct"]).max(),
+    ),
     "instructir-paraphrase": lambda t: leads(
         "ColBERT-v2.0", numbers(t, table="figure3", system=["BM25", "ColBERT-v2.0"], measure="drop")
     ),
@@ -215,7 +322,11 @@ FUNCTIONS: dict[str, Callable[[DataFrame], bool]] = {
     "mfollowir-cross-encoders": lambda t: above(_across(t, kind="cross-encoder").mean(), _across(t, kind="bi-encoder").mean()),
     "mfollowir-follow": lambda t: above(_across(t, system=FOLLOWERS).min(), 0),
     "mfollowir-only-three": lambda t: (~above(0, _across(t, kind="bi-encoder"))).sum() == 3,
-    "mfollowir-below-zero": lambda t: above(0, _across(t, system=UNINSTRUCTED).max()),
+    "mfollowir-below-zero": lambda t: above(0, _across(t, system=UNINSTRUCTED)).mean() > 0.5,
+    "mfollowir-languages": lambda t: every([_follow_in(t, language) for language in ("fas", "rus", "zho")]),
+    "mfollowir-size": lambda t: every([_larger_follow_across(t, kind) for kind in ("bi-encoder", "cross-encoder")]),
+    "mfollowir-quality": _high_quality_below_zero,
+    "mfollowir-gap": lambda t: _best_loses(t) == 5,
     "mfollowir-drop": lambda t: _falls(t, system=FOLLOWERS),
     "mfollowir-all-drop": lambda t: _falls(t, kind="bi-encoder"),
     "mfollowir-worse": lambda t: every([_falls(t), _falls(t, "nDCG@20")]),
@@ -225,17 +336,33 @@ FUNCTIONS: dict[str, Callable[[DataFrame], bool]] = {
         [_more_diverse(t, "CONTRIEVER", "BM25"), _more_diverse(t, "CONTRIEVER", "DPR", CORPORA[:2])]
     ),
     "berds-order": lambda t: every([_more_diverse(t, "CONTRIEVER", "BM25"), _more_diverse(t, "BM25", "DPR", CORPORA[:2])]),
-    "berds-methods": lambda t: above(
-        numbers(t, "system", "group", "mode", table=4, system=["CONTRIEVER", "DPR"], measure="relchange:MRecall@5").min(), 0
+    "berds-methods": lambda t: every([_helps_dense(t, mode) for mode in ("re-ranking", "query expansion")]),
+    "berds-reranking-count": lambda t: _gains(t, "re-ranking") == 4,
+    "berds-expansion-count": lambda t: _gains(t, "query expansion") == 6,
+    "berds-best": lambda t: every(
+        [same(_table_3(t, measure).max(), best) for measure, best in (("MRecall@5", 0.3064), ("P@1", 0.5867))]
     ),
+    "berds-best-setting": lambda t: every([_best_setting(_table_3(t, measure)) for measure in ("MRecall@5", "P@1")]),
     "berds-web": lambda t: _more_diverse_corpus(t, "average/sphere", "average/wikipedia", ["CONTRIEVER", "DPR"]),
-    "berds-search-results": lambda t: every(
-        [_more_diverse_corpus(t, f"{each}/sphere", f"{each}/google", ["CONTRIEVER", "BM25"]) for each in SETS]
-    ),
+    "berds-search-results": lambda t: _more_diverse_corpus(t, "average/sphere", "average/google", ["CONTRIEVER", "BM25"]),
     "berds-search-results-average": lambda t: every([_corpora_at_10(t, system) for system in ("BM25", "CONTRIEVER")]),
-    "berds-coverage": lambda t: above(
-        *(value(t, table=5, system="DPR", group=f"all/{each}", measure="MRecall@100") for each in ("wikipedia", "sphere"))
+    "berds-coverage": lambda t: _ordered_alike(_table_3(t, "MRecall@5"), _table_5(t, "MRecall@100")) > 0.5,
+    "berds-coverage-best": lambda t: every(
+        [
+            _best_setting(_table_5(t, "MRecall@100")),
+            _best_setting(-_table_5(t, "mean_size_to_cover")),
+            same(_table_5(t, "MRecall@100").max(), 0.831),
+            same(_table_5(t, "mean_size_to_cover").min(), 17.8),
+        ]
     ),
     "berds-union": lambda t: round(value(t, table=6, group="average/wikipedia", measure="MRecall"), 2) == 0.62,
     "berds-judge": lambda t: every([_judges_best(t, measure) for measure in ("accuracy", "F1")]),
+    "berds-judge-open": lambda t: every([_judges_best_of_open(t, measure) for measure in ("accuracy", "F1")]),
+    "berds-supporting": lambda t: all_above(
+        *(
+            numbers(t, "system", "group", table="figure2", mode="question", measure=each)
+            for each in ("SupportingOnly", "OpposingOnly")
+        )
+    ),
+    "berds-sycophancy": _leans_to_query,
 }

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit.core.yaml_json import read_yaml
-from toolkit.published.claim_functions import FUNCTIONS, Missing
+from toolkit.published.claim_functions import FUNCTIONS
+from toolkit.published.claim_numbers import Missing
 from toolkit.published.paper_tables import PUBLISHED, Cell
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Claim(NamedTuple):
     section  where it stands there
     claim    in our words
     general  whether it can be asked of other runs too; the rest is about the paper's own numbers
-    holds    whether it does over the published tables
+    holds    whether it does over the published tables; None where the paper prints no number of it
     note     what the tables say
     """
 
@@ -32,7 +33,7 @@ class Claim(NamedTuple):
     section: str
     claim: str
     general: bool
-    holds: bool
+    holds: bool | None
     note: str = ""
 
 

@@ -10,7 +10,7 @@ from toolkit import registry
 from toolkit.core.scores import AVERAGE, PAIRED, Score
 from toolkit.core.specs import SystemSpec
 from toolkit.published.claims import Claim, outcomes
-from toolkit.published.paper_tables import Cell, Place, cells, is_of, kind_of
+from toolkit.published.paper_tables import Cell, Place, cells, is_of, kind_of, unprinted
 
 
 class Beside(NamedTuple):
@@ -97,6 +97,7 @@ def as_cells(
     systems  run -> the entry of its system, None where there is none. A system is called as the paper prints it; the second
              run of one system, and a run of a system that the paper does not report, by the run's name
     """
+    scores = [row for row in scores if not row.query_id]
     values = aggregates(scores)
     places = {(cell.table, cell.group, cell.mode, cell.measure): cell for cell in cells(paper) if cell.ours}
     converted, taken = [], set()
@@ -107,6 +108,7 @@ def as_cells(
         kind = printed.get("kind") or (kind_of(paper, spec.kind) if spec else "")
         name = run if (name, kind) in taken else name
         taken.add((name, kind))
+        converted += _of_figures([row for row in scores if row.run == run], paper, name, kind)
         for cell in places.values():
             value = values.get((run, scored_group(cell.ours, groups), cell.ours.mode, cell.ours.measure))
             if value is not None and not math.isnan(value):
@@ -114,12 +116,22 @@ def as_cells(
     return converted
 
 
+def _of_figures(scores: Iterable[Score], paper: str, system: str, kind: str) -> list[Cell]:
+    """What the figures of a paper that print no number would show of a run; the mode is the form of the query."""
+    return [
+        Cell(figure, system, kind, row.group, row.mode, measure, "", "fraction", row.value, "", (), None)
+        for figure, measures in unprinted(paper).items()
+        for row in scores
+        if (measure := row.measure.partition("@")[0]) in measures and not math.isnan(row.value)
+    ]
+
+
 def claims_over(
     scores: Iterable[Score], groups: Sequence[str], paper: str, systems: Mapping[str, SystemSpec | None]
 ) -> list[tuple[Claim, bool | None]]:
     """What a paper claims in general, and whether it holds over the scores of runs; None where runs or scores are missing.
 
-    scores   with the measures that the paper prints (`measures_of`), others say nothing
+    scores   with the measures that the paper prints (`measures_of`), or of `analyze stance`; others say nothing
     others   as in `as_cells`
     """
     all_outcomes = outcomes(paper, as_cells(scores, groups, paper, systems))

@@ -24,7 +24,7 @@ class Place(NamedTuple):
     """Where the scores of a run have what a cell of a paper prints.
 
     groups   ours; of several the cell is the mean
-    mode     ours; empty for what has none, or needs several
+    mode     ours; empty for what has none, or needs several; `ori by core` where the paper counts core queries
     measure  as ir_measures writes it
     """
 
@@ -106,12 +106,18 @@ def _place(row: Mapping[str, str], paper: str, known: Mapping[str, Any]) -> Plac
     ours = groups.get(f"{group} {mode}") or groups.get(group) or ([group] if group in _registered_groups(paper) else None)
     if measure not in known["measures"] or not ours or not row["system"]:
         return None
-    return Place(tuple(ours), known.get("modes", {}).get(measure, mode), known["measures"][measure])
+    unit = known.get("units", {}).get(f"{row['table']} {measure} {mode}", "")
+    return Place(tuple(ours), known.get("modes", {}).get(measure, mode) + unit, known["measures"][measure])
 
 
 @functools.cache
 def _registered_groups(paper: str) -> frozenset[str]:
     return frozenset(group["name"] for group in read_yaml(FOLDER / "benchmarks" / f"{paper}.yaml")["groups"])
+
+
+def reading(paper: str) -> Mapping[str, Any]:
+    """How a paper's tables are read (`measures.yaml`); empty for a paper without tables."""
+    return _reading().get(paper, {})
 
 
 def papers() -> tuple[str, ...]:
@@ -122,6 +128,11 @@ def papers() -> tuple[str, ...]:
 def unmapped(paper: str) -> dict[str, str]:
     """Systems of a paper's tables that no entry of the registry stands for, and why."""
     return _reading()[paper].get("unmapped", {})
+
+
+def unprinted(paper: str) -> dict[str, list[str]]:
+    """Figures of a paper that print no number, and the measures, without a cutoff, that would be read from each."""
+    return _reading()[paper].get("unprinted", {})
 
 
 def kind_of(paper: str, kind: str) -> str:

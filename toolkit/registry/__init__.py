@@ -57,7 +57,7 @@ def _entries(kind: str) -> tuple[dict, tuple[Unread, ...]]:
 
 @functools.cache
 def _pyserinis() -> frozenset[str]:
-    """The names of indexes that a user's may not have."""
+    """The names of indexes that a user's has only where it says `override`."""
     return frozenset((*prebuilt(), *index_aliases()))
 
 

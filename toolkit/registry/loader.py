@@ -159,7 +159,7 @@ def _inherited(row: Any, bases: Mapping[str, Any], place: str) -> Any:
 
 def _name_taken(place: str, name: str) -> NameTaken:
     error = NameTaken(
-        f"{place}: the name {name!r} is taken already", "choose another name; a system's entry may say `override: true`"
+        f"{place}: the name {name!r} is taken already", "choose another name; a system or index may say `override: true`"
     )
     error.name = name
     return error

@@ -106,7 +106,8 @@ def _replay(spec: RegressionSpec, paths: RegressionPaths, output: Path, fresh: P
         if any(check.what.endswith(" files") and check.outcome == FAIL for check in checks):
             return checks, []  # what a damaged index finds says nothing
         job.run()
-        scores = evaluate(output, benchmark=reference, measures=spec.measures)
+        unit = "both" if spec.published else "instruction"  # tables print either
+        scores = evaluate(output, benchmark=reference, measures=spec.measures, ori_unit=unit)
     checks += _run(spec, output)
     checks += _numbers(spec, scores)
     return checks, _run_diff(spec, paths, output) if spec.run and worst(checks) == FAIL else []

@@ -9,7 +9,7 @@ from typing import Any
 from toolkit.core.aligned_table import TableStyle
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.options import baseline_option, judgment_options, number_options, text_options
+from toolkit.options import baseline_option, judgment_options, number_options, ori_unit_option, text_options
 from toolkit.report.text_table import KINDS, check_kinds
 from toolkit.shell import command, guard, note
 
@@ -28,6 +28,7 @@ def parser() -> argparse.ArgumentParser:
     made = command("report", __doc__, EPILOG)
     made.add_argument("runs", nargs="+", metavar="RUN", help="run files in any format: [MODE=]F")
     judgment_options(made, benchmarks=True)
+    ori_unit_option(made)
     made.add_argument(
         "--perspectives",
         nargs="+",
@@ -127,7 +128,7 @@ def _check_format(args: argparse.Namespace) -> None:
 
 def _judging(args: argparse.Namespace) -> dict[str, Any]:
     """What `collect` takes beside runs and benchmarks."""
-    names = ("qrels", "measures", "depth", "ids", "unjudged", "x", "radar", "perspectives", "stances", "baseline")
+    names = ("qrels", "measures", "depth", "ids", "unjudged", "ori_unit", "x", "radar", "perspectives", "stances", "baseline")
     given = {name: getattr(args, name) for name in names}
     return {**given, "modes": args.modes and dict(args.modes), "missing": args.missing or "worst"}
 

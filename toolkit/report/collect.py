@@ -22,6 +22,7 @@ from toolkit.evaluate.references import is_reference
 from toolkit.evaluate.run_inputs import Source, as_sources, load_runs
 from toolkit.evaluate.scoring import score
 from toolkit.evaluate.stance import by_stance, contested_questions, read_stances
+from toolkit.measures.diagnostics import Findings
 from toolkit.provenance import NamedRun, Recorded, run_names, system_name
 from toolkit.report.differences import with_baseline
 from toolkit.report.model import Key, QueryValues, ReportModel, RunFacts
@@ -41,6 +42,7 @@ def collect(
     depth: int | None = None,
     unjudged: str = "refuse",
     missing: str = "worst",
+    ori_unit: str = "instruction",
     ids: str = "tandem",
     x: str = X[0],
     radar: bool = False,
@@ -50,7 +52,8 @@ def collect(
 ) -> list[ReportModel]:
     """Read and score runs, benchmark by benchmark; of several benchmarks, each run is judged by the one whose queries it has.
 
-    runs, qrels, modes, measures, depth, unjudged, missing, ids   as in `toolkit.evaluate`
+    runs, qrels, modes, measures, depth, unjudged, missing, ori_unit, ids   as in `toolkit.evaluate`; what is compared query
+                                                 by query counts instructions
     x                                            one of `X`
     radar                                        whether groups are drawn as a radar too
     perspectives                                 runs of the perspectives of questions with two sides, ids `<question>.<n>`
@@ -72,7 +75,7 @@ def collect(
         evaluation = replace(
             prepare(of_benchmark, name, qrels, depth, ids, unjudged, modes=modes, measures=measures), published=None
         )
-        models.append(_model_of(evaluation, evaluation.benchmark, of_benchmark, measures, missing, x))
+        models.append(_model_of(evaluation, evaluation.benchmark, of_benchmark, measures, missing, ori_unit, x))
     if perspectives or stances:
         if len(models) > 1:
             raise ToolkitError("runs of perspectives are of one benchmark", "make a report of each benchmark")
@@ -117,20 +120,27 @@ def _assigned(sources: Sequence[Source], benchmarks: Sequence[str]) -> dict[str,
 
 
 def _model_of(
-    evaluation: Evaluation, name: str | None, sources: Sequence[Source], measures: Sequence[str] | None, missing: str, x: str
+    evaluation: Evaluation,
+    name: str | None,
+    sources: Sequence[Source],
+    measures: Sequence[str] | None,
+    missing: str,
+    ori_unit: str,
+    x: str,
 ) -> ReportModel:
     evaluation = replace(evaluation, runs=tuple(_named(evaluation.runs, sources)))
     judgments = evaluation.judgments
     for run in evaluation.runs:
         run.doc_ids  # noqa: B018  numbered once: every number and every figure looks documents up
-    scores = evaluation.scores(measures, by_query=True, references=evaluation.has_references, missing=missing)
+    more = {"references": evaluation.has_references, "ori_unit": ori_unit}
+    scores = evaluation.scores(measures, by_query=True, missing=missing, **more)
     share = evaluation.measure_set([JUDGED], missing)
     judged = {run.tag: score(run, judgments, share) for run in evaluation.runs}
     records = _records(sources, evaluation.runs)
     rows = _by_run(scores.rows)
     names = run_names([NamedRun(run.tag, run.source, records[run.tag]) for run in evaluation.runs])
     runs = [
-        _facts(name, run, _files(sources, run), records[run.tag], rows[run.tag], judged[run.tag])
+        _facts(name, run, _files(sources, run), records[run.tag], rows[run.tag], judged[run.tag], scores.findings[run.tag])
         for name, run in zip(names, evaluation.runs, strict=True)
     ]
     order = list(headings())
@@ -193,6 +203,7 @@ def _facts(
     records: tuple[Mapping[str, Any], ...],
     rows: Mapping[str, Sequence[Score]],
     judged: Sequence[Score],
+    findings: Findings,
 ) -> RunFacts:
     first = records[0] if records else {}
     # a run that is called by its file's path has a name without it
@@ -210,6 +221,7 @@ def _facts(
         sources=tuple(files),
         scores=tuple(row for row in own_rows if not row.query_id),
         judged=tuple(judged),
+        findings=findings,
         references={order: tuple(aggregate) for order, aggregate in rows.items() if order != run.tag},
         values=_values(row for row in own_rows if row.query_id),
     )

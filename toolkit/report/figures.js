@@ -136,17 +136,13 @@ function rowsOf(spec) {
   return Object.values(spec.datasets || {}).concat([...nodesOf(spec)].flatMap(({data}) => data && data.values ? [data.values] : [])).flat();
 }
 
-// the rows that a figure draws; a spreadsheet takes no text for a formula
+// the rows that a figure draws
 function numbersOf(spec) {
   const all = rowsOf(spec).filter((row) => Object.keys(row).some((name) => !name.startsWith("_")));
   const ofRuns = all.filter((row) => "run" in row);
   const rows = ofRuns.length ? ofRuns : all;
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => !name.startsWith("_"));
-  const written = (value) => {
-    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "");
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  const lines = [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => `${row.map(written).join(",")}\n`);
+  const lines = [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => csvOf([row]));
   return [...new Set(lines)].join("");  // layers have the same rows for marks and for labels
 }
 

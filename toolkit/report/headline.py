@@ -5,7 +5,6 @@ them and than chance, what it costs in relevance, what cannot be told apart, and
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +13,8 @@ from toolkit import registry
 from toolkit.core.modes import BASE, INSTRUCTED
 from toolkit.core.scores import AVERAGE, Change, shown_measure
 from toolkit.evaluate.comparison import FEW, compare_values
-from toolkit.evaluate.paired_values import core_queries, paired
+from toolkit.evaluate.core_queries import core_queries
+from toolkit.evaluate.paired_values import paired
 from toolkit.evaluate.references import BLIND, RANDOM, blind
 from toolkit.evaluate.score_table import SIGNIFICANT
 from toolkit.evaluate.scoring import INTERVAL, MeasureSet, own_queries
@@ -26,7 +26,6 @@ from toolkit.report.rank_table import ranked
 from toolkit.report.report_tables import warning
 
 NAMED = 3  # runs that a sentence names
-GOLD = re.compile(r": (\d+) of (\d+) gold documents missing in mode (\S+):")
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
@@ -302,12 +301,14 @@ def _cores(model: ReportModel, part) -> tuple[str, ...]:
 
 def _missing_gold(model: ReportModel) -> str:
     """The runs that lack most, each in the mode in which it lacks most."""
-    names = {facts.run.tag: facts.name for facts in model.runs}
-    worst: dict[str, tuple[int, int, str]] = {}
-    for note in model.notes:
-        if found := GOLD.search(note):
-            name = names.get(note[: found.start()], note[: found.start()])
-            worst[name] = max(worst.get(name, (0, 0, "")), (int(found[1]), int(found[2]), found[3]))
+    if not any("gold" in registry.measure(measure).needs for measure in model.measures):
+        return ""
+    worst = {}
+    for facts in model.runs:
+        modes = facts.findings.modes.items() if facts.findings else ()
+        lacking = [(counts.missing_gold, counts.gold, mode) for mode, counts in modes if mode and counts.missing_gold]
+        if lacking:
+            worst[facts.name] = max(lacking)
     rows = sorted(worst.items(), key=lambda row: -row[1][0] / row[1][1])
     return _names([f"{count} of {total} of {name} ({mode})" for name, (count, total, mode) in rows])
 

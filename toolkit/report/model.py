@@ -16,6 +16,7 @@ from toolkit.core.topics import Topic
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.run_inputs import Source
 from toolkit.evaluate.scoring import AVERAGE
+from toolkit.measures.diagnostics import Findings
 from toolkit.report.run_facts import Cost
 
 
@@ -55,6 +56,7 @@ class RunFacts:
     judged      the aggregate rows of Judged@10: which share of the ten best documents is judged
     references  name of the reference (`blind`, `random`, `random 2.5%`, ...) -> its aggregate rows; empty without modes
     values      group, measure, mode -> the values of each query
+    findings    what the diagnostics of measures found of it and its judgments; None where nothing was scored
     by_stance   the system's runs of perspectives as queries, under the questions' ids: `supporting`, `opposing`; empty where
                 none are given (`toolkit.evaluate.stance`)
     """
@@ -71,6 +73,7 @@ class RunFacts:
     judged: tuple[Score, ...] = ()
     references: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)
     values: Mapping[Key, QueryValues] = field(default_factory=dict)
+    findings: Findings | None = None
     by_stance: Mapping[str, Run] = field(default_factory=dict)
 
     def is_called(self, given: str) -> bool:

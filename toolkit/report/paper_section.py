@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Score
+from toolkit.evaluate.core_queries import BOTH
 from toolkit.evaluate.evaluation import Evaluation
 from toolkit.evaluate.paper_comparison import check_made_for, paper_of
 from toolkit.published.comparison import Beside, beside, claims_over, measures_of
@@ -94,4 +95,4 @@ def _benchmark(model: ReportModel) -> str | None:
 def _scores(model: ReportModel, paper: str, missing: str) -> tuple[Score, ...]:
     """Of all measures that the paper prints, in all modes; what needs modes that are not judged here is left out."""
     judgments = replace(model.judgments, measures=measures_of(paper), shown=())
-    return Evaluation(tuple(facts.run for facts in model.runs), judgments).scores(None, missing=missing).rows
+    return Evaluation(tuple(facts.run for facts in model.runs), judgments).scores(None, missing=missing, ori_unit=BOTH).rows

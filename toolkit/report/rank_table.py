@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit import registry
+from toolkit.evaluate.core_queries import core_queries
 from toolkit.evaluate.judgments import Part
-from toolkit.evaluate.paired_values import core_queries
 from toolkit.evaluate.scoring import is_ranked
 from toolkit.measures.estimates import average, of_core_queries
 from toolkit.measures.rank_intervals import RankInterval, rank_intervals

@@ -75,9 +75,12 @@ class Section:
 
 def section(model: ReportModel, *, missing: str = "worst", published: bool = False, claims: bool = False) -> Section:
     """All tables of a benchmark's runs; published, claims  also those of `toolkit.report.paper_section`."""
+    from toolkit.report.kind_table import has_kinds, kind_table  # which is laid out by this module
+
     more = [published_table(model, missing=missing)] if published else []
     more += [claims_table(model, missing=missing)] if claims else []
     more += [ranks(model)] if len(model.runs) > 1 else []
+    more += [kind_table(model)] if has_kinds(model) else []
     more += [cost(model), coverage(model)]
     others = [references(model)] if any(facts.references for facts in model.runs) else []
     return Section(model, main_table(model), tuple(group_tables(model)), measures_table(model), tuple(more), tuple(others))

@@ -10,12 +10,12 @@ async function copied(text, button) {
 
 // the number at full precision, where there is one
 function exported(data, row, column, cell) {
-  return cell.dataset.order ?? cell.textContent;
+  return inSpreadsheet(cell.dataset.order ?? cell.textContent.trim());
 }
 
 function buttonsOf(table) {
   const latex = table.closest(".table").querySelector(".latex");
-  const heading = {header: (data, column, cell) => cell.dataset.label ?? cell.textContent};
+  const heading = {header: (data, column, cell) => inSpreadsheet(cell.dataset.label ?? cell.textContent.trim())};
   const options = (format) => ({columns: ":visible", format: {...heading, ...format}});
   return [
     {extend: "colvis", text: "Columns", columns: ":gt(0)", columnText: (api, place) => api.column(place).header().dataset.label},

@@ -1,54 +1,52 @@
-"""A paper's tables of results made again: fetch, search, rerank, judge, evaluate, and set every number beside the printed one.
+"""A paper's tables of results made again: fetch, index, search, rerank, judge, evaluate, and compare with the printed numbers.
 
 In one folder: a folder for each part of the tables with `<system>.trec` and its record (and `<system>.qrels` where a judge
-labels), and `comparison.csv` with every number. What is there and up to date is not made again.
+labels), `comparison.csv` with every number, `claims.csv`, and `comparison.html`, a page of all. What is there and up to date
+is not made again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks import find
+from toolkit.benchmarks import find, load
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.progress import say
 from toolkit.core.scores import Score
-from toolkit.jobs import RunJob, search_job
-from toolkit.jobs.judge_jobs import JudgeJob, judge_of
-from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, recorded
-from toolkit.jobs.rerank_jobs import rerank_job
-from toolkit.provenance import file_digest, is_recorded, part, read_record
+from toolkit.engine import Executor, LocalExecutor
+from toolkit.jobs.engines import opened
+from toolkit.jobs.planned_runs import Failure, make_run, recorded
+from toolkit.provenance import is_recorded, read_record
 from toolkit.published.claims import Claim
-from toolkit.published.comparison import claims_over, measures_of
-from toolkit.reproduce.compared_cells import Compared, compared, to_csv
-from toolkit.reproduce.table_rows import Row, Tables, tables_of
-from toolkit.rerank import Rerank
+from toolkit.reproduce.compared_cells import Compared, claims_csv, claims_of, compared, to_csv
+from toolkit.reproduce.row_files import RowFiles
+from toolkit.reproduce.table_rows import AGREEMENT, UNION, Row, Tables, needed, tables_of
 
-COMPARISON = "comparison.csv"
-CANDIDATES = "candidates"
+COMPARISON, CLAIMS, PAGE = "comparison.csv", "claims.csv", "comparison.html"
 
 
 @dataclass
 class Outcome:
     """What came of it.
 
-    cells     every printed number with ours, where it was made
-    claims    what the paper claims in general, over our numbers: (part, claim, whether it holds, None where runs are missing)
+    cells     every printed number of the chosen tables with ours, where it was made
+    claims    what the paper claims in general, over our numbers: whether it holds, None where numbers are missing
     failures  what could not be done, and why
     """
 
     cells: list[Compared] = field(default_factory=list)
-    claims: list[tuple[str, Claim, bool | None]] = field(default_factory=list)
+    claims: list[tuple[Claim, bool | None]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
 
 class Reproduction:
     """Tables of a paper, looked up when it is made; nothing is fetched or loaded before `make`.
 
-    paper, tables, systems   see `toolkit.reproduce.table_rows.tables_of`
+    paper, tables, systems, indexes   see `toolkit.reproduce.table_rows.tables_of`
     output   the folder; `reproduced-<paper>` where none is named
     models   what every model takes: `device`, `batch_size`, `precision`, `trust_remote_code`
     asking   how a model on a server is asked, see `core.specs.ENDPOINT`
@@ -60,88 +58,104 @@ class Reproduction:
         tables: Sequence[str] = (),
         systems: Sequence[str] = (),
         *,
+        indexes: Mapping[str, str] | None = None,
         output: str | Path | None = None,
         models: dict[str, Any] | None = None,
         asking: dict[str, Any] | None = None,
     ):
-        self.tables: Tables = tables_of(paper, tables, systems)
+        self.tables: Tables = tables_of(paper, tables, systems, indexes)
         self.output = Path(output or f"reproduced-{paper}")
         if self.output.exists() and not self.output.is_dir():
             raise ToolkitError(f"{self.output} is a file", "name a folder with --output")
         self.models = {name: value for name, value in (models or {}).items() if value}
         self.asking = {name: value for name, value in (asking or {}).items() if value is not None}
+        self.files = RowFiles(self.tables, self.output, self.models, self.asking)
 
-    def planned(self, row: Row) -> PlannedRun:
-        """The run of a row."""
-        path = self.output / row.part.name / f"{row.system.name}.trec"
-        return PlannedRun(row.part.topics, row.system.name, path, lambda: self._job(row, path))
+    def make(self, **engine: Any) -> Outcome:
+        """Make what is not there, and compare. One system's failure ends no other's work, and is among the failures.
 
-    def _job(self, row: Row, path: Path) -> RunJob:
-        asking = self.asking if row.system.loader == "endpoint" else {}
-        how = {"recipe": row.recipe or None, **self.models, **asking}
-        if not row.reranks:
-            settings = how if row.system.checkpoint else {"recipe": how["recipe"]}
-            return search_job(
-                row.part.topics, system=row.system.name, output=path, tag=row.system.name, **row.part.search, **settings
-            )
-        reranker = Rerank(row.system.name, **how)
-        source = reranker.spec.parameters.get("run", CANDIDATES)
-        return rerank_job(source, reranker, topics=row.part.topics, output=path, tag=row.system.name)
-
-    def make(self) -> Outcome:
-        """Make what is not there, and compare. One system's failure ends no other's work, and is among the failures."""
+        engine  who computes, see `toolkit.jobs.engines.opened`
+        """
         outcome = Outcome()
-        made = [row for row in self.tables.rows if make_run(self.planned(row), outcome.failures)]
+        why: dict[str, str] = {}  # row -> why it was not made
         scores: dict[str, list[Score]] = {}
-        for row in made:
+        self._fetch(outcome.failures)
+        with opened(**engine) as executor:
+            self.files.shares_judges = isinstance(executor, LocalExecutor)
+            for row in self.tables.rows:
+                before = len(outcome.failures)
+                made = self._make(row, executor, outcome.failures, why)
+                if made and self._is_scored(row):
+                    with recorded(f"scores of {row.name}", outcome.failures):
+                        scores[row.name] = self._scores(row, executor)
+                if not made or (self._is_scored(row) and row.name not in scores):
+                    own = outcome.failures[before:]
+                    why.setdefault(row.name, own[-1].error.message if own else "what it is made of is not there")
+        for row in self._made_before():
             with recorded(f"scores of {row.name}", outcome.failures):
                 scores[row.name] = self._scores(row)
-        outcome.cells = compared(self.tables, scores)
-        outcome.claims = self._claims(made, scores)
-        with open_output(self.output / COMPARISON) as file:
-            file.write(to_csv(outcome.cells).encode())
+        self._compare(outcome, scores, why)
         return outcome
 
-    def _scores(self, row: Row) -> list[Score]:
-        from toolkit.evaluate import evaluate
+    def _fetch(self, failures: list[Failure]) -> None:
+        """Get what the hub has of the benchmark and is not here: its name alone would mean the groups that an interrupted
+        fetch has left."""
+        for topics in dict.fromkeys(row.part.topics for row in self.tables.rows):
+            selection = find(topics, at_hand=False)
+            benchmark = load(selection.benchmark)
+            for group in selection.groups:
+                if "repository" in benchmark.spec.group(group) and not benchmark.is_present(group):
+                    with recorded(f"data of {topics}", failures):
+                        benchmark.part(group)
 
-        run = self.planned(row).path
-        qrels = self._judged(row, run) if row.part.judge else None
-        scores = evaluate([str(run)], benchmark=row.part.topics, qrels=qrels, measures=list(measures_of(self.tables.paper)))
-        return list(scores.rows)
+    def _make(self, row: Row, executor: Executor, failures: list[Failure], why: dict[str, str]) -> bool:
+        """Make what a row is scored by, before it is judged; whether all is there."""
+        if missing := [name for name in needed(row, self.tables.rows) if name in why]:
+            why[row.name] = f"needs {missing[0]}: {why[missing[0]]}"
+            say(f"{row.name}: left out, as it {why[row.name]}")
+            return False
+        return all(make_run(run, failures, executor) for run in self.files.runs(row))
 
-    def _claims(self, made: Sequence[Row], scores: Mapping[str, Sequence[Score]]) -> list[tuple[str, Claim, bool | None]]:
-        found = []
-        for name in dict.fromkeys(row.part.name for row in made):
-            rows = [row for row in made if row.part.name == name and row.name in scores]
-            groups = find(rows[0].part.topics).groups if rows else ()
-            own = [score for row in rows for score in scores[row.name]]
-            systems = {row.system.name: row.system for row in rows}
-            found += [(name, claim, holds) for claim, holds in claims_over(own, groups, self.tables.paper, systems)]
-        return found
+    def _is_scored(self, row: Row) -> bool:
+        """Whether a row's numbers are shown, or others are changes from them; others need its run alone."""
+        return bool(row.cells) or any(f"{each.part.against}/{each.system.name}" == row.name for each in self.tables.rows)
 
-    def _judged(self, row: Row, run: Path) -> str:
-        """The judge's labels of a run, made where they are not there or are of another run."""
-        path, judge = run.with_suffix(".qrels"), row.part.judge
-        if not _is_of(path, run, judge["name"]):
-            say(f"{path}: judged by {judge['name']}")
-            loaded = judge_of(judge["name"], **self.models)
-            JudgeJob(
-                [str(run)],
-                loaded,
-                topics=row.part.topics,
-                index=row.part.search.get("index"),
-                depth=judge["depth"],
-                output=path,
-            ).make()
-        return str(path)
+    def _scores(self, row: Row, executor: Executor | None = None) -> list[Score]:
+        """The scores of a row; its labels are made where they are not there, with an executor alone."""
+        from toolkit.reproduce.row_scores import scores_of
 
+        runs = self._scored_runs(row)
+        labels = self.files.labels(row, runs)
+        if labels and executor:
+            failures: list[Failure] = []
+            if not make_run(labels, failures, executor):
+                raise failures[0].error
+        return scores_of(self.files, row, runs, labels.path if labels else None)
 
-def _is_of(qrels: Path, run: Path, judge: str) -> bool:
-    """Whether a file holds this judge's labels of this run, as its record says."""
-    record = read_record(qrels) if qrels.exists() else None
-    if not is_recorded(record, qrels, "qrels"):
-        return False
-    judged = part(record, "data").get("judged_runs") or [{}]
-    steps = part(record, "method").get("judging") or [{}]
-    return judged[0].get("sha256") == file_digest(run) and steps[0].get("name") == judge
+    def _scored_runs(self, row: Row) -> list[Path]:
+        if row.part.scores == AGREEMENT:
+            return [self.files.labelled(row.part)]
+        if row.part.scores != UNION:
+            return [self.files.path(row)]
+        return [self.files.path(each) for each in self.tables.rows if each.part.name == row.part.of]
+
+    def _made_before(self) -> Iterator[Row]:
+        """Rows that nobody asked for now, and whose files are there with their records: they are compared, too."""
+        for row in self.tables.others:
+            if row.part.scores != "evaluate":
+                continue
+            path, labels = self.files.path(row), self.files.qrels_path(row)
+            judged = not row.part.judge or (labels.exists() and is_recorded(read_record(labels), labels, "qrels"))
+            if path.exists() and is_recorded(read_record(path), path, "run") and judged:
+                yield row
+
+    def _compare(self, outcome: Outcome, scores: Mapping[str, list[Score]], why: Mapping[str, str]) -> None:
+        """Every cell, the claims, and the files that say them."""
+        from toolkit.reproduce.comparison_page import render
+
+        outcome.cells = compared(self.tables, scores, why)
+        outcome.claims = claims_of(self.tables.paper, outcome.cells)
+        texts = {COMPARISON: to_csv(outcome.cells), CLAIMS: claims_csv(outcome.claims), PAGE: render(self, outcome)}
+        for name, text in texts.items():
+            with open_output(self.output / name) as file:
+                file.write(text.encode())

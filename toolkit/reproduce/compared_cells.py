@@ -10,12 +10,14 @@ from toolkit.benchmarks import find
 from toolkit.core import tabular
 from toolkit.core.aligned_table import Column, Number, Table
 from toolkit.core.scores import Score
-from toolkit.published.claims import Claim
+from toolkit.published.claims import Claim, outcomes
 from toolkit.published.comparison import aggregates, scored_group
 from toolkit.published.paper_tables import SCALES, Cell
-from toolkit.reproduce.table_rows import Row, Tables
+from toolkit.reproduce.table_rows import GAP, Row, Tables, change_of
 
 AGREES, NEAR, DIFFERS, NOT_RUN = STATES = ("agrees", "near", "differs", "not run")
+NOT_ASKED = "not asked for"  # of a row that is not among the chosen systems
+SAID = {True: "yes", False: "no", None: "-"}
 HEADS = (
     "table",
     "part",
@@ -33,38 +35,82 @@ HEADS = (
 
 
 class Compared(NamedTuple):
-    """One cell. value: ours, as a fraction, a count or a rank; None where it was not made."""
+    """One cell.
 
-    row: Row
+    row    that has it; None where it cannot be made
+    value  ours, as a fraction, a count or a rank; None where it was not made
+    why    it was not made
+    """
+
     cell: Cell
+    row: Row | None
     value: float | None
     state: str
+    why: str = ""
 
     @property
     def known(self) -> str:
-        """What is known of why the two may differ."""
-        return "; ".join(filter(None, (self.row.remark, *self.cell.inconsistent)))
+        """What is known of why the two may differ, or why there is none of ours."""
+        remark = self.row.remark if self.row else ""
+        return "; ".join(filter(None, (self.why, remark, *self.cell.inconsistent)))
 
     @property
     def shown(self) -> str:
         """Ours, as the paper would print it."""
-        return "" if self.value is None else f"{self.value * SCALES[self.cell.scale]:.{_decimals(self.cell)}f}"
+        if self.value is None:
+            return ""
+        sign = "+" if self.cell.printed.startswith("+") or (change_of(self.cell) and self.value > 0) else ""
+        shown = f"{self.value * SCALES[self.cell.scale]:{sign}.{decimals(self.cell)}f}"
+        return shown
+
+    @property
+    def off(self) -> float | None:
+        """Ours minus the printed one, as fractions; None for counts and ranks, which have no common scale, and without ours."""
+        return None if self.value is None or self.cell.scale == "number" else self.value - self.cell.value
 
 
-def compared(tables: Tables, scores: Mapping[str, Iterable[Score]]) -> list[Compared]:
-    """All cells of the rows, in their order. scores: row's name -> the scores of its run."""
-    cells = []
-    for row in tables.rows:
-        values = aggregates(scores.get(row.name, ()))
-        other = aggregates(scores.get(f"{row.part.minus}/{row.system.name}", ())) if row.part.minus else None
-        groups = find(row.part.topics, at_hand=False).groups
+def compared(tables: Tables, scores: Mapping[str, Iterable[Score]], why: Mapping[str, str] | None = None) -> list[Compared]:
+    """All printed cells of the chosen tables, in the paper's order; one that two of our systems stand for comes twice.
+
+    scores  row's name -> the scores of its run
+    why     row's name -> why it was not made
+    """
+    values = {name: aggregates(found) for name, found in scores.items()}
+    rows: dict[tuple, list[tuple[Row, Cell]]] = {}
+    for row in (*tables.rows, *tables.others):
         for cell in row.cells:
-            place = (row.system.name, scored_group(cell.ours, groups), cell.ours.mode, cell.ours.measure)
-            value = values.get(place)
-            if other is not None:
-                value = None if value is None or place not in other else value - other[place]
-            cells.append(Compared(row, cell, value, state_of(cell, value, tables.tolerance)))
+            rows.setdefault(_key(cell), []).append((row, cell))
+    chosen = {row.name for row in tables.rows}
+    cells = []
+    for printed in tables.printed:
+        reason = tables.why_unmade(printed)
+        for row, cell in rows.get(_key(printed), ()):
+            value = _value(row, cell, values)
+            state = state_of(cell, value, tables.tolerance)
+            said = (why or {}).get(row.name, "no score of it") if row.name in chosen else NOT_ASKED
+            cells.append(Compared(cell, row, value, state, said if state == NOT_RUN else ""))
+        if _key(printed) not in rows:
+            cells.append(Compared(printed, None, None, NOT_RUN, reason))
     return cells
+
+
+def _key(cell: Cell) -> tuple:
+    return (cell.table, cell.system, cell.kind, cell.group, cell.mode, cell.measure)
+
+
+def _value(row: Row, cell: Cell, values: Mapping[str, Mapping[tuple, float]]) -> float | None:
+    """Ours of a cell; of a change, from the scores of both parts."""
+    groups = find(row.part.topics, at_hand=False).groups
+    place = (row.system.name, scored_group(cell.ours, groups), cell.ours.mode, cell.ours.measure)
+    value = values.get(row.name, {}).get(place)
+    if value is None or math.isnan(value) or not (row.part.against and change_of(cell)):
+        return value
+    base = values.get(f"{row.part.against}/{row.system.name}", {}).get(place)
+    if base is None or math.isnan(base):
+        return None
+    if change_of(cell) == GAP:
+        return value - base
+    return value / base - 1 if base else None
 
 
 def state_of(cell: Cell, value: float | None, tolerance: float) -> str:
@@ -73,14 +119,30 @@ def state_of(cell: Cell, value: float | None, tolerance: float) -> str:
         return NOT_RUN
     scale = SCALES[cell.scale]
     # half a unit of the last digit, and what floats add to it
-    if abs(value - cell.value) * scale <= 0.5 * 10 ** -_decimals(cell) * (1 + 1e-9):
+    if abs(value - cell.value) * scale <= 0.5 * 10 ** -decimals(cell) * (1 + 1e-9):
         return AGREES
     room = tolerance * abs(cell.value) if cell.scale == "number" else tolerance
     return NEAR if abs(value - cell.value) <= room else DIFFERS
 
 
-def _decimals(cell: Cell) -> int:
+def decimals(cell: Cell) -> int:
+    """How many decimals the paper prints."""
     return len(cell.printed.partition(".")[2])
+
+
+def mean_difference(cells: Iterable[Compared]) -> float | None:
+    """The mean of ours minus the printed ones, over the cells that have ours and are no counts or ranks."""
+    off = [each.off for each in cells if each.off is not None]
+    return sum(off) / len(off) if off else None
+
+
+def by_row(cells: Sequence[Compared]) -> list[tuple[Row, list[Compared]]]:
+    """The cells of each row that was to be made."""
+    found: dict[str, tuple[Row, list[Compared]]] = {}
+    for each in cells:
+        if each.row and each.why != NOT_ASKED:
+            found.setdefault(each.row.name, (each.row, []))[1].append(each)
+    return list(found.values())
 
 
 def lay_out(cells: Sequence[Compared]) -> list[Table]:
@@ -92,36 +154,50 @@ def lay_out(cells: Sequence[Compared]) -> list[Table]:
         Column("mean difference"),
         Column("known", prose=True),
     )
-    by_row: dict[str, list[Compared]] = {}
-    for each in cells:
-        by_row.setdefault(each.row.name, []).append(each)
     rows = []
-    for own in by_row.values():
-        off = [each.value - each.cell.value for each in own if each.value is not None and each.cell.scale != "number"]
+    for row, own in by_row(cells):
+        mean = mean_difference(own)
         counts = [sum(each.state == state for each in own) for state in STATES]
-        mean = Number(sum(off) / len(off), share=True, signed=True) if off else None
-        known = "; ".join(
-            dict.fromkeys(filter(None, (own[0].row.remark, *(text for each in own for text in each.cell.inconsistent))))
-        )
-        rows.append((own[0].row.part.name, own[0].row.system.name, *counts, mean, known))
+        known = "; ".join(dict.fromkeys(each.known for each in own if each.known))
+        shown = None if mean is None else Number(mean, share=True, signed=True)
+        rows.append((row.part.name, row.system.name, *counts, shown, known))
     return [Table(columns, rows)]
 
 
-def claims_table(claims: Sequence[tuple[str, Claim, bool | None]]) -> Table:
+def claims_of(paper: str, cells: Iterable[Compared]) -> list[tuple[Claim, bool | None]]:
+    """What a paper claims in general, over our numbers in the cells of its tables; None where numbers are missing.
+
+    Of two systems that stand for one printed row, the first counts.
+    """
+    ours: dict[tuple, Cell] = {}
+    for each in cells:
+        if each.value is not None and not math.isnan(each.value):
+            ours.setdefault(_key(each.cell), each.cell._replace(value=each.value, printed="", note="", inconsistent=()))
+    return [(claim, holds) for claim, holds in outcomes(paper, list(ours.values())) if claim.general]
+
+
+def claims_table(claims: Sequence[tuple[Claim, bool | None]]) -> Table:
     """What the paper claims, and whether it holds over our numbers."""
-    columns = (Column("part", label=True), Column("holds"), Column("section"), Column("claim", prose=True))
-    said = {True: "yes", False: "no", None: "-"}
-    return Table(columns, [(name, said[holds], claim.section, claim.claim) for name, claim, holds in claims], title="claims")
+    columns = (Column("holds", label=True), Column("section"), Column("claim", prose=True))
+    return Table(columns, [(SAID[holds], claim.section, claim.claim) for claim, holds in claims], title="claims")
+
+
+def claims_csv(claims: Sequence[tuple[Claim, bool | None]]) -> str:
+    """A line a claim."""
+    heads = ("id", "section", "claim", "holds", "holds over the paper's tables")
+    rows = [(claim.id, claim.section, claim.claim, SAID[holds], SAID[claim.holds]) for claim, holds in claims]
+    return tabular.to_csv(heads, [dict(zip(heads, row, strict=True)) for row in rows])
 
 
 def to_csv(cells: Sequence[Compared]) -> str:
-    """A line a cell."""
-    return tabular.to_csv(HEADS, [dict(zip(HEADS, _line(each), strict=True)) for each in cells])
+    """A line a cell, but for those of systems that nobody asked for."""
+    return tabular.to_csv(HEADS, [dict(zip(HEADS, _line(each), strict=True)) for each in cells if each.why != NOT_ASKED])
 
 
 def _line(each: Compared) -> tuple:
     cell = each.cell
     off = None if each.value is None else each.value - cell.value
     printed = f"{cell.system} ({cell.kind})" if cell.kind else cell.system
-    where = (cell.table, each.row.part.name, each.row.system.name, printed, cell.group, cell.mode, cell.measure)
+    part, system = (each.row.part.name, each.row.system.name) if each.row else ("", "")
+    where = (cell.table, part, system, printed, cell.group, cell.mode, cell.measure)
     return (*where, cell.printed, each.shown, off, each.state, each.known)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,105 +16,226 @@ from toolkit import registry
 from toolkit.benchmarks import find, load
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
-from toolkit.models.checkpoints import check_usable, free_memory
+from toolkit.core.specs import SystemSpec
+from toolkit.models.checkpoints import check_usable, free_memory, is_here, parameters
 from toolkit.provenance import is_recorded, read_record
-from toolkit.reproduce.table_rows import Row
+from toolkit.reproduce.row_files import RowFiles
+from toolkit.reproduce.table_rows import AGREEMENT, DIVERSIFY, EXPAND, UNION, Row, Tables
 from toolkit.rerank.listwise import Sliding, spans
-from toolkit.store import shown
-from toolkit.systems.system_facts import parameters, weights
+from toolkit.store import index_folder, shown
+from toolkit.systems.system_facts import weights
 
 if TYPE_CHECKING:
     from toolkit.reproduce import Reproduction
 
-TOKENS = 200  # of a text, on average: what an estimate assumes
+# what an estimate assumes: tokens of a text, of a question, of an answer in words, of one that lists perspectives or documents
+TOKENS, QUESTION, WORD, ANSWER = 200, 20, 4, 200
+PERSPECTIVES = 2.3  # of a question of BERDS (section 1 of its paper); GPT-4 writes WRITTEN (section 5)
+WRITTEN = 6.1
+OUTDATED = re.compile(r"\bcode\b.* fails with (?:transformers|version) 5")  # what the registry notes of a repository's code
+WIKIPEDIA = 21_015_324  # passages of dpr-w100
+MMR_SYSTEM = "uae-large-v1"
 COLUMNS = (
     Column("part", label=True),
     Column("system", label=True),
     Column("state"),
     Column("inputs", priority=1),
-    Column("weights", priority=2),
+    Column("download", priority=2),
     Column("memory", priority=1),
     Column("time", priority=1),
+    Column("requests", priority=2),
+    Column("tokens", priority=2),
     Column("recipe", priority=3),
     Column("remark", prose=True, priority=4),
 )
 
 
+@dataclass(frozen=True)
+class Step:
+    """One thing that a row takes.
+
+    inputs    how much a model reads, in `what`: texts, pairs, windows, questions
+    model     that reads it; None where none does
+    texts     of TOKENS tokens that it reads in all
+    requests  to a server; 0 where the model is on this machine
+    tokens    that these have, with their answers
+    """
+
+    inputs: int
+    what: str
+    model: SystemSpec | None = None
+    texts: float = 0
+    requests: int = 0
+    tokens: float = 0
+
+    @property
+    def operations(self) -> float:
+        """Of the processor; NaN where nobody knows the model's size."""
+        if self.model is None or self.model.loader == "endpoint" or not self.model.checkpoint:
+            return 0.0
+        return 2 * (parameters(self.model) or math.nan) * self.texts * TOKENS
+
+
 def plan_table(reproduction: Reproduction) -> Table:
     """A row a run, and what is to be fetched and what cannot be made below."""
-    rows = [_line(reproduction, row) for row in reproduction.tables.rows]
+    tables = reproduction.tables
+    rows = [_line(reproduction, row) for row in tables.rows]
     return Table(COLUMNS, rows, notes=tuple(_notes(reproduction)))
 
 
 def _line(reproduction: Reproduction, row: Row) -> tuple[Cell, ...]:
-    system, path = row.system, reproduction.planned(row).path
-    record = read_record(path) if path.exists() else None
-    done = is_recorded(record, path, "run")
+    done = _is_made(reproduction.files, row)
     wrong = "" if done else _cannot(reproduction, row)
-    inputs, what = _inputs(row)
-    precision = system.parameters.get("precision", "fp32")
-    size, needed = weights(system, precision), weights(system, "fp32")
-    texts = inputs * (Sliding().window if what == "windows" else 1)
-    flops = 2 * (parameters(system) or math.nan) * texts * TOKENS
-    seconds = flops / speed() if system.loader != "endpoint" and not done and system.checkpoint else math.nan
+    steps = [] if done else [*_steps(reproduction.files, row), *_judging(reproduction.tables, row)]
+    models = {step.model.name: step.model for step in steps if step.model and step.model.checkpoint}
+    fetched = sum(
+        weights(model, model.parameters.get("precision", "fp32")) or 0
+        for model in models.values()
+        if model.loader != "endpoint" and not is_here(model.checkpoint, model.revision)
+    )
+    precision = reproduction.models.get("precision") or "fp32"
+    memory = max((weights(model, precision) or 0 for model in models.values() if model.loader != "endpoint"), default=0)
+    seconds = sum(step.operations for step in steps) / speed()
+    requests, tokens = sum(step.requests for step in steps), round(sum(step.tokens for step in steps))
     return (
         row.part.name,
-        system.name,
+        row.system.name,
         "made" if done else "cannot be made" if wrong else "to be made",
-        Number(inputs, text=f"{inputs:,} {what}"),
-        Number(size or math.nan, text=shown(size) if size else "-"),
-        Number(needed or math.nan, text=shown(needed) if needed else "-"),
-        Number(seconds, text=_duration(seconds)),
-        row.recipe or "model card's",
+        "; ".join(f"{step.inputs:,} {step.what}" for step in steps) or "-",
+        Number(fetched or math.nan, text=shown(fetched) if fetched else "-"),
+        Number(memory or math.nan, text=shown(memory) if memory else "-"),
+        Number(seconds or math.nan, text=_duration(seconds)),
+        Number(requests or math.nan, text=f"{requests:,}" if requests else "-"),
+        Number(tokens or math.nan, text=f"{tokens:,}" if tokens else "-"),
+        row.recipe or ("model card's" if row.system.kind else "-"),
         wrong or row.remark,
     )
 
 
+def _is_made(files: RowFiles, row: Row) -> bool:
+    """Whether the run of a row, and a judge's labels of it, are there as their records say."""
+    needed = [] if row.part.scores in (AGREEMENT, UNION) else [(files.path(row), "run")]
+    if row.part.judge or row.system.kind == "judge":
+        needed.append((files.qrels_path(row), "qrels"))
+    return bool(needed) and all(path.exists() and is_recorded(read_record(path), path, kind) for path, kind in needed)
+
+
 def _cannot(reproduction: Reproduction, row: Row) -> str:
     """Why a system cannot be run here, as far as that is known without a download."""
+    device, trust = reproduction.models.get("device"), bool(reproduction.models.get("trust_remote_code"))
     try:
-        trust = bool(reproduction.models.get("trust_remote_code"))
-        check_usable(row.system, device=reproduction.models.get("device"), trust_remote_code=trust)
+        reproduction.files.index_of(row)
+        for system in _models(row):
+            if reproduction.files.asking_of(system):
+                continue
+            if system.remote_code and OUTDATED.search(" ".join(system.notes.split())):
+                return f"{system.name} needs its repository's own code, which fails with transformers 5"
+            check_usable(system, device=device, trust_remote_code=trust)
+            needed = weights(system, reproduction.models.get("precision") or "fp32")
+            if needed and not device and needed > free_memory("cpu"):
+                return (
+                    f"{system.name} needs {shown(needed)} of memory, {shown(free_memory('cpu'))} are free "
+                    "(--device, --precision bf16, --engine)"
+                )
     except ToolkitError as error:
         return f"{error.message} ({error.hint})"
-    index = row.part.search.get("index")
-    if index and not row.reranks and row.system.checkpoint and registry.index(index).kind == "lucene":
-        return f"no prebuilt vectors of {index}: tandem encode {index} --system {row.system.name}, then tandem index"
-    needed = weights(row.system, reproduction.models.get("precision") or "fp32")
-    if needed and row.system.loader != "endpoint" and not reproduction.models.get("device") and needed > free_memory("cpu"):
-        return f"needs {shown(needed)} of memory, {shown(free_memory('cpu'))} are free (--device, --precision bf16)"
     return ""
 
 
-def _inputs(row: Row) -> tuple[int, str]:
-    """How much a model reads: texts that are encoded, pairs that are scored, or windows that are asked."""
-    selection = find(row.part.topics, at_hand=False)
+def _models(row: Row) -> Iterator[SystemSpec]:
+    """The systems that a row runs itself."""
+    if row.system.kind and (row.part.has_runs or row.part.scores == AGREEMENT):
+        yield row.system
+    if row.part.judge:
+        yield registry.system(row.part.judge["name"])
+
+
+@cache
+def _counts(topics: str) -> tuple[int, int]:
+    """Queries in all modes, and documents, as the registry says."""
+    selection = find(topics, at_hand=False)
     spec = load(selection.benchmark).spec
     counts = [spec.group(group)["counts"] for group in selection.groups]
-    queries = sum(count["queries"] for count in counts) * max(1, len(spec.modes))
+    corpora = dict.fromkeys(spec.corpus(group) for group in selection.groups)
+    documents = sum(spec.group(group)["counts"].get("documents", 0) for group in corpora)
+    return sum(count["queries"] for count in counts) * max(1, len(spec.modes)), documents
+
+
+def _steps(files: RowFiles, row: Row) -> Iterator[Step]:
+    """What making its run takes; nothing where another row makes it."""
+    queries, documents = _counts(row.part.topics)
+    if not row.part.has_runs:
+        return
+    if row.part.how == DIVERSIFY:
+        model = registry.system(MMR_SYSTEM)
+        texts = queries * int(row.part.search["hits"])
+        yield Step(texts, "texts", model, texts)
+    elif row.part.how == EXPAND:
+        first = next(each for each in files.tables.rows if each.part.name == row.part.name)
+        if row == first:  # the others search for the same perspectives
+            yield _asked(registry.system(row.part.expander), queries, "questions", queries, QUESTION + TOKENS, ANSWER)
+        searched = round(queries * WRITTEN)
+        yield Step(searched, "queries", row.system, searched)
+    elif row.reranks:
+        yield _reranking(row, queries)
+    else:
+        read = queries + (0 if "index" in row.part.search else documents)
+        read += WIKIPEDIA if files.builds_index(row) else 0
+        yield Step(read, "texts", row.system, read)
+
+
+def _reranking(row: Row, queries: int) -> Step:
     settings = {**row.system.parameters, **row.system.recipes.get(row.recipe, {}).get("parameters", {})}
     sliding = Sliding(**{name: settings[name] for name in Sliding._fields if name in settings})
-    if row.system.kind == "listwise":
-        return queries * len(spans(sliding.depth, sliding.window, sliding.step)) * sliding.passes, "windows"
-    if row.reranks:
-        return queries * sliding.depth, "pairs"
-    documents = 0 if "index" in row.part.search else sum(count.get("documents", 0) for count in counts)
-    return queries + documents, "texts"
+    if row.system.kind != "listwise":
+        return _asked(row.system, queries * sliding.depth, "pairs", queries * sliding.depth, QUESTION + TOKENS, WORD)
+    windows = queries * len(spans(sliding.depth, sliding.window, sliding.step)) * sliding.passes
+    return _asked(
+        row.system, windows, "windows", windows * sliding.window, QUESTION + sliding.window * TOKENS, sliding.window * WORD
+    )
+
+
+def _asked(model: SystemSpec, inputs: int, what: str, texts: int, prompt: int, answer: int) -> Step:
+    """A step whose model, where it is on a server, is asked once an input."""
+    served = model.loader == "endpoint"
+    return Step(inputs, what, model, texts, inputs if served else 0, inputs * (prompt + answer) if served else 0)
+
+
+def _judging(tables: Tables, row: Row) -> Iterator[Step]:
+    """Pairs that a judge reads: the best documents of a question, each with all of its perspectives.
+
+    What a union is of was judged with its runs, where these are judged as deep.
+    """
+    if any(
+        row.part.scores == UNION and each.part.of == row.part.of and each.part.judge == row.part.judge
+        for each in tables.rows
+        if each.part.name != row.part.name
+    ):
+        return
+    if row.part.judge and row.cells:
+        model, queries = registry.system(row.part.judge["name"]), _counts(row.part.topics)[0]
+        pairs = round(queries * int(row.part.judge["depth"]) * PERSPECTIVES)
+    elif row.part.scores == AGREEMENT and row.system.kind:
+        model, pairs = row.system, 2 * _counts(row.part.topics)[1]
+    else:
+        return
+    yield _asked(model, pairs, "pairs to judge", pairs, QUESTION + TOKENS, WORD)
 
 
 @cache
 def speed() -> float:
     """What this machine's processors compute, in floating point operations a second: a product of matrices, timed."""
-    matrix = np.ones((1024, 1024), np.float32)
-    matrix @ matrix
-    started = time.perf_counter()
-    for _ in range(3):
+    size = 512
+    matrix, best = np.ones((size, size), np.float32), math.inf
+    for _ in range(6):  # others may be computing, too: the fastest one counts
+        started = time.perf_counter()
         matrix @ matrix
-    return 3 * 2 * 1024**3 / (time.perf_counter() - started)
+        best = min(best, time.perf_counter() - started)
+    return 2 * size**3 / best
 
 
 def _duration(seconds: float) -> str:
-    if math.isnan(seconds):
+    if math.isnan(seconds) or not seconds:
         return "-"
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= length:
@@ -121,19 +244,55 @@ def _duration(seconds: float) -> str:
 
 
 def _notes(reproduction: Reproduction) -> Iterator[str]:
-    tables = reproduction.tables
+    tables, files = reproduction.tables, reproduction.files
     for name in dict.fromkeys(row.part.topics for row in tables.rows):
         selection = find(name, at_hand=False)
-        spec = load(selection.benchmark).spec
-        present = sum(map(load(selection.benchmark).is_present, selection.groups))
-        where = spec.source.get("data", spec.source["url"])
-        yield f"data: {name}, {where}: {present} of {len(selection.groups)} groups are on this machine"
-    for name in dict.fromkeys(row.part.search["index"] for row in tables.rows if "index" in row.part.search):
-        index = registry.index(name)
-        yield f"index: {index.name}, {shown(index.size)} to download where it is not here"
+        benchmark = load(selection.benchmark)
+        queries, documents = _counts(name)
+        present = sum(map(benchmark.is_present, selection.groups))
+        size = f"{queries:,} queries" + (f", {documents:,} documents" if documents else "")
+        where = benchmark.spec.source.get("data", benchmark.spec.source["url"])
+        yield f"data: {name}, {size}, {where}: {present} of {len(selection.groups)} groups are on this machine"
+    names = (files.index_of(row) if _has_index(files, row) else "" for row in tables.rows)
+    for name in dict.fromkeys(filter(None, names)):
+        if name in registry.indexes() or name in registry.index_aliases():
+            index = registry.index(name)
+            here = "is on this machine" if index_folder(index).exists() else f"{shown(index.size)} to download"
+            yield f"index: {index.name}, {here}"
+    for row in tables.rows:
+        if row.part.has_runs and not row.part.how and files.builds_index(row):
+            yield f"index: {files.index_of(row)} is built of {row.part.corpus}, {WIKIPEDIA:,} passages"
     yield (
         f"time: 2 operations a parameter and token, {TOKENS} tokens a text, on this machine's processors "
         f"({speed() / 1e9:,.0f} GFLOP/s measured); a GPU is some hundred times faster"
     )
-    for table, why in tables.unmade.items():
-        yield f"not made: table {table}: {why}"
+    if any(row.part.judge or row.part.expander or row.system.loader == "endpoint" for row in tables.rows):
+        yield (
+            f"requests: {PERSPECTIVES} perspectives a question, {WRITTEN} written ones; what is equal is asked once, what "
+            "is cached not at all; tokens are those of prompts and answers, estimated"
+        )
+    for place, why in unmade_places(tables):
+        yield f"not made: {place}: {why}"
+
+
+def unmade_places(tables: Tables) -> list[tuple[str, str]]:
+    """What cannot be made, `tables 3, 4 (sphere)`, and why; what has one reason together."""
+    places: dict[tuple[str, str], dict[str, None]] = {}
+    for entry in tables.unmade:
+        corpus = entry.get("group", "").removeprefix("/")
+        where = corpus or " ".join(value for name, value in entry.items() if name not in ("table", "why"))
+        places.setdefault((entry["why"], where), {})[entry["table"]] = None
+    return [(f"{_named(list(found))}{f' ({where})' if where else ''}", why) for (why, where), found in places.items()]
+
+
+def _named(tables: list[str]) -> str:
+    """`table 9`, `tables 3, 4`, `text`."""
+    names = ", ".join(sorted(tables, key=lambda name: (len(name), name)))
+    return f"table{'s' * (len(tables) > 1)} {names}" if tables[0].isdigit() else names
+
+
+def _has_index(files: RowFiles, row: Row) -> bool:
+    try:
+        return bool(row.part.has_runs and files.index_of(row))
+    except ToolkitError:
+        return False

@@ -1,42 +1,60 @@
-"""A reproduction as one archive that others can check: runs, records, judgments and the comparison, with a manifest."""
+"""A reproduction as one archive that others can check and cite: runs, records, labels, comparison and page, with a manifest."""
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import json
 import zipfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, BinaryIO
 
-from toolkit import __version__
+from toolkit import __version__, registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import atomic_path
-from toolkit.core.yaml_json import read_json
+from toolkit.core.yaml_json import parse_json
 from toolkit.provenance import file_digest
+from toolkit.store.archives import DAMAGED
 
-MANIFEST = "manifest.json"
-SUFFIXES = (".trec", ".qrels", ".yaml", ".csv")
+MANIFEST, COMPARISON = "manifest.json", "comparison.csv"
+SUFFIXES = (".trec", ".qrels", ".jsonl", ".yaml", ".csv", ".html")
 DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that the format has: the same files are the same archive
+LARGEST = 100_000_000  # bytes of a manifest
+CHUNK = 1 << 20
+HINT = "tandem reproduce PAPER --export F writes one"
 
 
 def manifest_of(folder: Path, paper: str) -> dict[str, object]:
-    """What a folder of a reproduction holds: path -> SHA-256, in order."""
-    files = {str(path.relative_to(folder)): file_digest(path) for path in _files(folder)}
+    """What a folder of a reproduction holds: paper and citation, how its cells compare, and path -> SHA-256, in order."""
+    files = {path.relative_to(folder).as_posix(): file_digest(path) for path in _files(folder)}
     if not files:
         raise ToolkitError(f"{folder} holds no reproduction", "tandem reproduce PAPER first")
-    return {"paper": paper, "tandem": __version__, "files": files}
+    source = registry.benchmark(paper).source
+    about = {"paper": paper, "of": source["paper"], "citation": source.get("citation", ""), "tandem": __version__}
+    return {**about, "cells": _states(folder / COMPARISON), "files": files}
 
 
-def pack(folder: Path, paper: str, archive: Path) -> int:
-    """Write runs, records and comparison as a zip archive with their manifest; the same files give the same bytes.
+def _states(comparison: Path) -> dict[str, int]:
+    if not comparison.exists():
+        return {}
+    with comparison.open(encoding="utf-8", newline="") as file:
+        return dict(Counter(row["state"] for row in csv.DictReader(file)))
 
-    Returns how many files are in it.
+
+def pack(folder: Path, paper: str, archive: Path) -> tuple[int, str]:
+    """Write all of it as a zip archive with its manifest; the same files give the same bytes.
+
+    Returns how many files are in it, and the SHA-256 of the manifest, by which the archive is cited.
     """
     manifest = manifest_of(folder, paper)
+    text = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
     with atomic_path(archive) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed:
-        _add(packed, MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False).encode())
+        _add(packed, MANIFEST, text)
         for name in manifest["files"]:
             _add(packed, name, (folder / name).read_bytes())
-    return len(manifest["files"])
+    return len(manifest["files"]), hashlib.sha256(text).hexdigest()
 
 
 def _add(packed: zipfile.ZipFile, name: str, data: bytes) -> None:
@@ -45,21 +63,63 @@ def _add(packed: zipfile.ZipFile, name: str, data: bytes) -> None:
     packed.writestr(entry, data)
 
 
-def problems(folder: Path) -> Iterator[str]:
-    """What of an unpacked archive is not as its manifest says; nothing of a sound one."""
-    manifest = read_json(folder / MANIFEST)
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
-        raise ToolkitError(
-            f"{folder / MANIFEST} is no manifest of a reproduction", "tandem reproduce PAPER --export F writes one"
-        )
-    here = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    for name, digest in manifest["files"].items():
+def verify(place: Path) -> tuple[str, list[str]]:
+    """The SHA-256 of a manifest, and what is not as it says; nothing of a sound one.
+
+    place  an archive, or the folder that it was unpacked into; nothing of it is run or unpacked
+
+    Raises ToolkitError for what is neither, for a damaged archive, and for one with two files of one name.
+    """
+    if place.is_dir():
+        here = {path.relative_to(place).as_posix(): path for path in sorted(place.rglob("*")) if path.is_file()}
+        return _verified(place / MANIFEST, here, lambda name: here[name].open("rb"))
+    if not zipfile.is_zipfile(place):
+        raise ToolkitError(f"{place} is neither a folder nor a zip archive", HINT)
+    try:
+        with zipfile.ZipFile(place) as packed:
+            names = packed.namelist()
+            if len(set(names)) < len(names):  # which of them is unpacked depends on the program
+                raise ToolkitError(f"{place} has several files of one name", HINT)
+            return _verified(f"{place}:{MANIFEST}", dict.fromkeys(names), lambda name: packed.open(name))
+    except (OSError, RuntimeError, *DAMAGED) as error:
+        message = f"{place} is damaged ({' '.join(str(error).split()) or type(error).__name__})"
+        raise ToolkitError(message, "fetch or export it again", status=1) from error
+
+
+def _verified(where: object, here: Mapping[str, Any], opened: Callable[[str], Any]) -> tuple[str, list[str]]:
+    if MANIFEST not in here:
+        raise ToolkitError(f"there is no {where}", HINT)
+    with opened(MANIFEST) as file:
+        data = file.read(LARGEST + 1)
+    manifest = parse_json(data.decode("utf-8", "replace"), str(where), hint=HINT) if len(data) <= LARGEST else None
+    files = manifest.get("files") if isinstance(manifest, dict) else None
+    if not isinstance(files, dict) or not all(isinstance(digest, str) for digest in files.values()):
+        raise ToolkitError(f"{where} is no manifest of a reproduction", HINT)
+    return hashlib.sha256(data).hexdigest(), list(_problems(files, here, opened))
+
+
+def _problems(files: Mapping[str, str], here: Mapping[str, Any], opened: Callable[[str], Any]) -> Iterator[str]:
+    for name, digest in files.items():
         if name not in here:
             yield f"{name}: missing"
-        elif file_digest(here[name]) != digest:
+            continue
+        try:
+            with opened(name) as file:
+                found = _digest(file)
+        except (OSError, RuntimeError, *DAMAGED) as error:  # RuntimeError: an entry with a password
+            yield f"{name}: cannot be read ({' '.join(str(error).split()) or type(error).__name__})"
+            continue
+        if found != digest:
             yield f"{name}: not the file of the manifest"
-    for name in sorted(here.keys() - manifest["files"].keys() - {MANIFEST}):
+    for name in sorted(name for name in here.keys() - files.keys() - {MANIFEST} if not name.endswith("/")):
         yield f"{name}: not in the manifest"
+
+
+def _digest(file: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while chunk := file.read(CHUNK):
+        digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _files(folder: Path) -> list[Path]:

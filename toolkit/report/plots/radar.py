@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
-from toolkit.report.plots.columns import Column, own_groups, paired
+from toolkit.report.plots.columns import own_groups, paired
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import GREY, axis_name, labels, ticks
 from toolkit.report.plots.theme import (
@@ -47,12 +47,26 @@ def drawn(model: ReportModel) -> Drawn:
 
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
-    """A circle a measure, a spoke a group, a closed line a run."""
+    """A circle a measure, a spoke a group, a closed line a run; retrieval and reranking apart, on the same rings."""
     import altair as alt
 
     rows = lead((dict(zip(("measure", "run", "group", "value"), row, strict=True)) for row in drawn(model).rows), model)
-    circles = [_circle(model, column, [row for row in rows if row["measure"] == column[0]]) for column in paired(model)]
+    circles = []
+    for column in paired(model):
+        own = [row for row in rows if row["measure"] == column[0]]
+        for name, names in stages(model).items():
+            title = ", ".join(filter(None, (axis_name(*column), name)))
+            circles.append(_circle(model, title, [row for row in own if row["run"] in names], own, first=not circles))
     return alt.concat(*circles, columns=ACROSS, align="each")
+
+
+def stages(model: ReportModel) -> dict[str, set[str]]:
+    """`retrieval` and `reranking` -> names of their runs, as InfoSearch's figure 3 has them apart; one, without a name, where
+    all are of one stage.
+    """
+    reranking = {facts.name for facts in model.runs if facts.heading.endswith("reranker")}
+    retrieval = {facts.name for facts in model.runs} - reranking
+    return {"retrieval": retrieval, "reranking": reranking} if retrieval and reranking else {"": retrieval | reranking}
 
 
 class Circle(NamedTuple):
@@ -84,16 +98,19 @@ class Circle(NamedTuple):
         return alt.X("_x:Q", axis=None, scale=scale), alt.Y("_y:Q", axis=axis, scale=scale, title=None)
 
 
-def _circle(model: ReportModel, column: Column, rows: list[dict[str, Any]]) -> alt.TopLevelMixin:
+def _circle(
+    model: ReportModel, title: str, rows: list[dict[str, Any]], scaled: list[dict[str, Any]], *, first: bool
+) -> alt.TopLevelMixin:
+    """scaled: the rows that the rings are chosen by; first: it has the legend."""
     import altair as alt
 
     groups = own_groups(model)
-    rings = ticks([row["value"] for row in rows])
+    rings = ticks([row["value"] for row in scaled])
     turns = {group: 2 * math.pi * number / len(groups) for number, group in enumerate(groups)}
     circle = Circle(turns, rings, 2 * rings[0] - rings[1])
     points = [{**row, **circle.place(row["value"], turns[row["group"]]), "_number": groups.index(row["group"])} for row in rows]
-    first = [{**row, "_number": len(groups)} for row in points if row["_number"] == 0]
-    base = only_leading(chart_of(points + first), model).encode(*circle.axes(), opacity=focused())
+    ends = [{**row, "_number": len(groups)} for row in points if row["_number"] == 0]
+    base = only_leading(chart_of(points + ends), model).encode(*circle.axes(), opacity=focused())
     lines = base.mark_line(strokeWidth=1.8).encode(
         color=run_colour(model, legend=run_legend(model)),
         strokeDash=run_dash(model, legend=run_legend(model)),
@@ -104,8 +121,8 @@ def _circle(model: ReportModel, column: Column, rows: list[dict[str, Any]]) -> a
         shape=run_shape(model, legend=run_legend(model)),
         tooltip=["run:N", "group:N", "value:Q"],
     )
-    lines = with_legend_clicks(lines) if column == paired(model)[0] else lines
-    return alt.layer(*_web(circle), lines, dots, title=axis_name(*column), width=300, height=300)
+    lines = with_legend_clicks(lines) if first else lines
+    return alt.layer(*_web(circle), lines, dots, title=title, width=300, height=300)
 
 
 def _web(circle: Circle) -> list[alt.Chart]:
@@ -142,7 +159,8 @@ def _side(across: float) -> str:
 RADAR = Plot(
     "radar",
     TITLE,
-    "Measures over pairs of modes by dimension, language or data set, a line a run, as in InfoSearch's figures. The darker "
+    "Measures over pairs of modes by dimension, language or data set, a line a run, retrieval and reranking apart, as in "
+    "InfoSearch's figure 3. The darker "
     "circle is 0: a system that does not react to instructions. The scale of each circle stands on its left and begins below 0 "
     "where a value is negative. Areas depend on the order of the groups: the heat map has the numbers.",
     applies,

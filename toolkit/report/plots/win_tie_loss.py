@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from toolkit import registry
+from toolkit.evaluate.core_queries import core_queries
 from toolkit.evaluate.judgments import Part
-from toolkit.evaluate.paired_values import core_queries
 from toolkit.report.differences import differences
 from toolkit.report.leading import leading
 from toolkit.report.model import Key, ReportModel

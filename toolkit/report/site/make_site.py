@@ -20,7 +20,7 @@ from toolkit.report.site.site_folder import Content, Written, check_folder, writ
 from toolkit.report.site.site_pages import SitePages
 
 # what `report` does by default
-DEFAULTS = {"missing": "worst", "ids": "tandem", "unjudged": "refuse", "x": "parameters"}
+DEFAULTS = {"missing": "worst", "ids": "tandem", "unjudged": "refuse", "x": "parameters", "ori_unit": "instruction"}
 OPTIONS = {"measures": "measure"}  # where it is not called as its argument
 PATHS = ("qrels", "perspectives", "stances", "index", "docs")
 
@@ -102,7 +102,7 @@ def _command(
     words += ["--benchmark", *benchmarks] if benchmarks else []
     for name, value in options.items():
         if value and value != DEFAULTS.get(name):
-            words += [f"--{OPTIONS.get(name, name)}", *_words(name, value)]
+            words += [f"--{OPTIONS.get(name, name).replace('_', '-')}", *_words(name, value)]
     for first, second in pairs:
         words += ["--pair", first, second]
     return shlex.join([*words, "--site", "."])

@@ -1,0 +1,78 @@
+"""The scores of a row, by whatever its table is about: measures, coverage, changes without overlap, paraphrases, agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from toolkit.analyze.coverage import coverage
+from toolkit.analyze.overlap import overlap
+from toolkit.analyze.paraphrase import paraphrase
+from toolkit.benchmarks import find, load
+from toolkit.core.runs import Run
+from toolkit.core.scores import Score
+from toolkit.evaluate import evaluate
+from toolkit.evaluate.judgments import Judgments, from_benchmark
+from toolkit.evaluate.run_inputs import as_sources
+from toolkit.formats import read_qrels, read_run
+from toolkit.judge.agreement import Agreement, agreement, guesses
+from toolkit.published.comparison import measures_of
+from toolkit.reproduce.row_files import RowFiles
+from toolkit.reproduce.table_rows import AGREEMENT, COVERAGE, OVERLAP, PARAPHRASES, UNION, Row
+
+
+def scores_of(files: RowFiles, row: Row, runs: Sequence[Path], qrels: Path | None) -> list[Score]:
+    """The aggregate scores of a row, its system's name as the run's.
+
+    runs   that are scored: one, or several together
+    qrels  a judge's labels of them, where the benchmark has none
+    """
+    part = row.part
+    if part.scores == AGREEMENT:
+        return _agreement(row, qrels)
+    if part.scores in (COVERAGE, UNION):
+        found = coverage(_read(runs), _judgments(part.topics, qrels), depth=int(part.judge["depth"]))
+        return [score for score in found.rows if score.run == row.system.name]
+    if part.scores == OVERLAP:
+        lexical = files.path(files.tables.row(f"{part.of}/{part.lexical}"))
+        [run, filtered] = _read([*runs, lexical])
+        return list(overlap([run], filtered, _judgments(part.topics)).rows)
+    if part.scores == PARAPHRASES:
+        against = files.tables.row(f"{part.against}/{row.system.name}")
+        [own, original] = _read([*runs, files.path(against)])
+        return list(paraphrase(original, own, _judgments(against.part.topics), _judgments(part.topics)).rows)
+    given = str(qrels) if qrels else None
+    measures = list(measures_of(files.tables.paper))
+    return list(evaluate([*map(str, runs)], benchmark=part.topics, qrels=given, measures=measures, ori_unit="both").rows)
+
+
+def _read(runs: Sequence[Path]) -> list[Run]:
+    """Runs, called by their files: one system's in two parts are two runs."""
+    read = [read_run(path) for path in runs]
+    return [replace(run, tag=path.stem) for run, path in zip(read, runs, strict=True)]
+
+
+def _judgments(topics: str, qrels: Path | None = None) -> Judgments:
+    return from_benchmark(topics, as_sources([str(qrels)], None) if qrels else [])
+
+
+def _agreement(row: Row, qrels: Path | None) -> list[Score]:
+    """How far a judge's labels are people's, over all lines of the release; guesses at their rate where nobody judged."""
+    pairs = _labelled_pairs(row.part.topics)
+    truth = [label for _, label in pairs]
+    if qrels is None:
+        judged: list[int | bool | None] = [*guesses(truth)]
+    else:
+        labels = {(line.query_id, line.iteration, line.doc_id): line.relevance for line in read_qrels(qrels)}
+        judged = [None if labels.get(key, -1) < 0 else labels[key] for key, _ in pairs]
+    found = agreement(judged, truth)
+    values = {name: getattr(found, name) for name in Agreement._fields if isinstance(getattr(found, name), float)}
+    return [Score(row.system.name, "all", "", name, value, found.pairs) for name, value in values.items()]
+
+
+def _labelled_pairs(topics: str) -> list[tuple[tuple[str, str, str], int]]:
+    """(query id, subtopic, document id) and label of every line that people labelled, a pair that comes twice counted twice."""
+    selection = find(topics)
+    [part] = [load(selection.benchmark).part(group) for group in selection.groups]
+    return list(part.published["pairs"])
