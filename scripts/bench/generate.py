@@ -34,9 +34,12 @@ def texts(count: int, bounds: tuple[int, int], words: np.ndarray, rng: np.random
             yield " ".join(drawn[end - length : end])
 
 
-def write_corpus(folder: Path, documents: int, *, files: int = 2, seed: int = 0) -> Path:
-    """JSONL files with `id` and `contents`, in a folder of their own; left alone where they are already there."""
-    target = folder / f"corpus-{documents}-{files}-{seed}"
+def write_corpus(
+    folder: Path, documents: int, *, files: int = 2, seed: int = 0, bounds: tuple[int, int] = DOCUMENT_WORDS
+) -> Path:
+    """JSONL files with `id` and `contents` of `bounds` words, in a folder of their own that is left alone where it is there."""
+    lengths = "" if bounds == DOCUMENT_WORDS else "-words-{}-{}".format(*bounds)
+    target = folder / f"corpus-{documents}-{files}-{seed}{lengths}"
     if target.is_dir():
         return target
     rng = np.random.default_rng(seed)
@@ -47,7 +50,7 @@ def write_corpus(folder: Path, documents: int, *, files: int = 2, seed: int = 0)
     for number in range(files):
         first = number * per_file
         with (part / f"part-{number}.jsonl").open("w", encoding="utf-8") as out:
-            for doc, text in enumerate(texts(min(per_file, documents - first), DOCUMENT_WORDS, words, rng), first):
+            for doc, text in enumerate(texts(min(per_file, documents - first), bounds, words, rng), first):
                 out.write(json.dumps({"id": f"doc{doc}", "contents": text}) + "\n")
     part.rename(target)
     return target
