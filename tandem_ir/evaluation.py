@@ -74,14 +74,17 @@ def experiment(
     output  a folder: a folder for each benchmark with its runs, their records and `scores.json`; `report.html`
     how     `hits`, `depth`, `measures`, `missing`, `recipe`, `systems`, `threads`, `device`, `precision`, `batch_size`,
             `trust_remote_code`; `reranking`, a mapping, has what rerankers alone take
+            of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`, `units`
 
     Its `scores` are by benchmark, `runs` the files, `failures` what could not be made. Raises ToolkitError, with everything
     that is wrong, before anything is made.
     """
     from toolkit.experiment import Experiment
+    from toolkit.jobs.engines import engine_of
 
+    made_by = engine_of(how)
     names, benchmarks, rerank = ([each] if isinstance(each, str) else list(each) for each in (names, benchmarks, rerank))
-    return Experiment(names, benchmarks, output=output, rerank=rerank, **how).make()
+    return Experiment(names, benchmarks, output=output, rerank=rerank, **how).make(**made_by)
 
 
 def gate(baseline: Any, run: Any, *, benchmark: str | None = None, qrels: Any = None, **how: Any) -> Gate:
@@ -126,7 +129,8 @@ def report(
     published, claims  also what the benchmarks' papers print and claim
     percent, decimals  how fractions are shown: times 100, with so many digits (default: 3, in per cent 1)
     tables, transpose, width  of tables as text, as `tandem report` has them
-    how          `qrels`, `measures`, `modes`, `depth`, `ids`, `unjudged`, `x`, `radar`, `baseline`, `perspectives`, `stances`
+    how          `qrels`, `measures`, `modes`, `depth`, `ids`, `unjudged`, `ori_unit`, `x`, `radar`, `baseline`, `perspectives`,
+                 `stances`
 
     Raises ToolkitError.
     """
@@ -182,11 +186,14 @@ def reproduce(
 
     paper   infosearch, instructir, mfollowir or berds
     output  a folder; `reproduced-<paper>` where none is named
-    how     `models` (`device`, `precision`, `batch_size`, `trust_remote_code`), `asking` (how servers are asked)
+    how     `models` (`device`, `precision`, `batch_size`, `trust_remote_code`), `asking` (how servers are asked), `indexes` (of
+            one's own, as `--own-index` names them); of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`
 
     Its `cells` are every printed number with ours, `claims` what the paper claims and whether it holds, `failures` what could
     not be made. Raises ToolkitError before anything is made.
     """
+    from toolkit.jobs.engines import engine_of
     from toolkit.reproduce import Reproduction
 
-    return Reproduction(paper, tables, systems, output=output, **how).make()
+    made_by = engine_of(how)
+    return Reproduction(paper, tables, systems, output=output, **how).make(**made_by)

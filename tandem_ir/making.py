@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolkit.core.errors import ToolkitError
+
 if TYPE_CHECKING:
     from toolkit.core.qrels import Qrels
     from toolkit.core.runs import Run
@@ -41,16 +43,19 @@ def search(
     output       a file for the run, its record beside it; nothing is written where none is named
     how          `recipe`, `systems`, `query_template`, `plain_template`, `threads`, `device`, `precision`, `batch_size`,
                  `trust_remote_code`, `language`, `docs`, and parameters of the system (`k1=1.2`, `rm3=True`)
+                 of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`, `units`
 
     Raises ToolkitError for what cannot be looked up or made.
     """
     from toolkit.jobs import pipeline_job, search_job
+    from toolkit.jobs.engines import engine_of, run_by
     from toolkit.steps import Step
 
+    made_by = engine_of(how)
     if isinstance(system, Step):
-        return pipeline_job(system, topics, instruction=instruction, output=output, tag=tag, **how).run()
+        return run_by(pipeline_job(system, topics, instruction=instruction, output=output, tag=tag, **how), **made_by)
     named = {"hits": hits, "fuse": fuse, "rerank": rerank, "depth": depth, "instruction": instruction}
-    return search_job(topics, index, system, **named, candidates=candidates, output=output, tag=tag, **how).run()
+    return run_by(search_job(topics, index, system, **named, candidates=candidates, output=output, tag=tag, **how), **made_by)
 
 
 def rerank(
@@ -74,7 +79,7 @@ def rerank(
     index, docs  where the texts of documents are; the topics' own corpora where nothing is named
     how          `recipe`, `kind`, `systems`, `tail`, `scores`, `prompt`, `device`, `precision`, `batch_size`,
                  `trust_remote_code`; of listwise ones `window`, `step`, `passes`, `shuffle`, `loader`, `concurrency`, `replay`
-                 of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`
+                 of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`, `units`
 
     Raises ToolkitError.
     """
@@ -109,14 +114,22 @@ def fuse(
 
 
 def diversify(
-    run: Any, *, lam: float, topics: Any = None, output: str | Path | None = None, tag: str | None = None, **how: Any
+    run: Any,
+    *,
+    lam: float | None = None,
+    setting: str | None = None,
+    topics: Any = None,
+    output: str | Path | None = None,
+    tag: str | None = None,
+    **how: Any,
 ) -> Run:
     """Maximal marginal relevance over a run's best documents.
 
-    lam     the weight of relevance, from 0 to 1
-    topics  the run's, whose corpora have the texts; or `index`, `docs`, or `vectors` of `encode`
-    how     `normalisation`, `depth`, `scale`, `tail`, `system`, `systems`, `recipe`, and of the encoder `device`, `precision`,
-            `batch_size`, `trust_remote_code`
+    lam      the weight of relevance, from 0 to 1
+    setting  instead of it lambda and scale of BERDS for a corpus and a retriever, `wikipedia/bm25`
+    topics   the run's, whose corpora have the texts; or `index`, `docs`, or `vectors` of `encode`
+    how      `normalisation`, `depth`, `scale`, `tail`, `system`, `systems`, `recipe`, and of the encoder `device`, `precision`,
+             `batch_size`, `trust_remote_code`
 
     Raises ToolkitError.
     """
@@ -124,7 +137,10 @@ def diversify(
     from toolkit.jobs import runs_job
     from toolkit.steps import given_topics
 
-    step = Diversify(lams=[lam], topics=[] if topics is None else [given_topics(topics)], **how)
+    if lam is None and setting is None:
+        raise ToolkitError("neither lambda nor a setting is given", "lam=0.75, or setting='wikipedia/bm25'")
+    lams = [] if lam is None else [lam]
+    step = Diversify(lams=lams, setting=setting, topics=[] if topics is None else [given_topics(topics)], **how)
     return runs_job(step, [run], output=output, tag=tag).run()
 
 
@@ -134,7 +150,7 @@ def expand(topics: Any, source: Any, *, output: str | Path | None = None, **how:
     source  `given` (the benchmark's own), `released`, a JSONL file with perspectives, or a system that writes them
             (a name, or an object with `generate`)
     how     `query`, `systems`, `attempts`, `prompt`, `loader`, `concurrency`, `replay`
-            of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`
+            of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`, `units`
 
     Search them, and merge the lists: `(Retrieve("bm25") >> MergeLists())(topics)`. Raises ToolkitError.
     """
@@ -164,7 +180,7 @@ def judge(
     system  a name, or an object with `generate` (see `tandem.ChatModel`)
     topics  questions with perspectives; those that the first run's record names, where none are given
     how     `prompt`, `shots`, `loader`, `concurrency`, `replay`, `device`, `precision`, `batch_size`, `trust_remote_code`
-            of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`
+            of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`, `units`
 
     Raises ToolkitError.
     """
@@ -195,14 +211,17 @@ def index(corpus: str, output: str | Path, *, system: Any = None, **how: Any) ->
 
     system  what encodes the documents; without one, Lucene indexes their words
     how     `type`, `systems`, `recipe`, `pooling`, `language`, `split`, `per_question`, `skip_invalid`, `factory`, `tuning`,
-            `keep_vectors`, `threads`, and of the encoder `device`, `precision`, `batch_size`, `trust_remote_code`
+            `keep_vectors`, `shard_size`, `threads`, and of the encoder `device`, `precision`, `batch_size`, `trust_remote_code`
             on a server (`http:MODEL`) `concurrency`, `retries`, `timeout`, `replay`, `loader`
+            of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`, `units`
 
     Raises ToolkitError.
     """
     from toolkit.jobs.encode_jobs import IndexJob
+    from toolkit.jobs.engines import engine_of, make
 
-    IndexJob(str(corpus), output, system=system, **how).make()
+    made_by = engine_of(how)
+    make(IndexJob(str(corpus), output, system=system, **how), **made_by)
     return Path(output)
 
 
@@ -211,7 +230,7 @@ def encode(corpus: str | None, system: Any, output: str | Path, *, topics: Any =
 
     how  `systems`, `recipe`, `shard_size`, `device`, `precision`, `batch_size`, `trust_remote_code`
          on a server (`http:MODEL`) `concurrency`, `retries`, `timeout`, `replay`, `loader`
-         of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`
+         of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`, `units`
 
     Raises ToolkitError.
     """

@@ -17,6 +17,10 @@ from hypothesis import settings
 _home = tempfile.TemporaryDirectory(prefix="tandem-home-", ignore_cleanup_errors=True)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--rehearse", choices=("fifth", "all"), help="the systems that are rehearsed (tests/rehearsal)")
+
+
 def pytest_configure(config):
     for name in ("TANDEM_INDEX_MIRROR", "OPENAI_BASE_URL", "OPENAI_API_KEY", "HF_TOKEN", "HF_ENDPOINT"):
         os.environ.pop(name, None)
@@ -29,13 +33,17 @@ def pytest_configure(config):
     settings.load_profile(config.getoption("--hypothesis-profile") or "quick")
 
 
-TIERS = {"process", "lucene", "model", "regression", "slow"}
+TIERS = {"process", "lucene", "model", "regression", "slow", "rehearsal"}
 HEAVY = {"torch", "transformers", "sentence_transformers", "peft", "jnius", "selenium"}
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """A test that is marked as nothing else is of the tier `unit`."""
+def pytest_collection_modifyitems(config, items):
+    """A test that is marked as nothing else is of the tier `unit`; the rehearsal is run where it is asked for by its name."""
+    if not config.getoption("--rehearse") and "rehearsal" not in config.getoption("-m"):
+        left_out = [item for item in items if item.get_closest_marker("rehearsal")]
+        items[:] = [item for item in items if not item.get_closest_marker("rehearsal")]
+        config.hook.pytest_deselected(items=left_out)
     for item in items:
         if TIERS.isdisjoint(mark.name for mark in item.iter_markers()):
             item.add_marker("unit")

@@ -53,20 +53,9 @@ def write_tables(folder, found):
     return Path(folder)
 
 
-def write_parquet_tables(folder, found):
-    """`<configuration>/<split>-00000-of-00001.parquet`, the judgments in `data/`, and a README that says where each is."""
-    import pyarrow
-    import pyarrow.parquet
-
-    head = ["---", "configs:"]
-    for name, rows in found.items():
-        place = "data" if name == "default" else name
-        path = Path(folder) / place / f"{_split(name)}-00000-of-00001.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
-        head += [f"- config_name: {name}", "  data_files:", f"  - split: {_split(name)}", f"    path: {place}/{_split(name)}-*"]
-    (Path(folder) / "README.md").write_text("\n".join([*head, "---", ""]), encoding="utf-8")
-    return Path(folder)
+def parquet_path(table):
+    """Where a repository has a table, without the shard's number: the judgments are in `data/`."""
+    return f"{'data' if table == 'default' else table}/{_split(table)}"
 
 
 def write_followir(root, collections=tuple(REPOSITORIES)):

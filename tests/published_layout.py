@@ -53,11 +53,26 @@ def qrels(mode):
 
 
 def candidates(mode):
-    """The authors' requests: every gold document of the core query, best first."""
+    """(query id, text, documents best first): every gold document of the core query."""
     for query_id, text, gold, other in rows():
-        docs = (gold, other) if mode != "reversed" else (other, gold)
-        entries = [{"docid": doc, "score": 0.9 - rank / 10, "doc": {"content": doc}} for rank, doc in enumerate(docs)]
-        yield {"query": {"text": text, "qid": query_id}, "candidates": entries}
+        yield query_id, text, [other, gold] if mode == "reversed" else [gold, other]
+
+
+def write_candidates(root, repository, mode, ranked, texts=None):
+    """The authors' requests of a dimension and mode, as rows of `candidates`; texts: of the documents, by id."""
+    path = Path(root) / "lisewise" / "dimension" / f"{repository.rpartition('/')[2]}_{MODES[mode]}_retrieval_results.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    requests = [
+        {
+            "query": {"text": text, "qid": query_id},
+            "candidates": [
+                {"docid": doc, "score": 0.9 - rank / 10, "doc": {"content": (texts or {}).get(doc, doc)}}
+                for rank, doc in enumerate(docs)
+            ],
+        }
+        for query_id, text, docs in ranked
+    ]
+    path.write_text(json.dumps(requests), encoding="utf-8")
 
 
 def write_dimension(folder, dimension):
@@ -77,28 +92,16 @@ def write_infosearch(root, dimensions=tuple(REPOSITORIES), *, with_candidates=Fa
     root = Path(root)
     for dimension in dimensions:
         write_dimension(root / owner / REPOSITORIES[dimension], dimension)
-        for mode, word in MODES.items() if with_candidates else ():
-            path = root / "lisewise" / "dimension" / f"{REPOSITORIES[dimension]}_{word}_retrieval_results.json"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(list(candidates(mode))), encoding="utf-8")
+        for mode in MODES if with_candidates else ():
+            write_candidates(root, REPOSITORIES[dimension], mode, candidates(mode))
     return root
 
 
-def write_parquet(folder, dimension):
-    """One dimension as a hub repository holds it: Parquet files, a README that names them, numbers as numbers."""
-    import pyarrow
-    import pyarrow.parquet
-
+def tables(dimension):
+    """The rows of every table of a dimension, by its name."""
     names = ("query-id", "corpus-id", "score")
-    tables = {"corpus": list(corpus()), "queries": list(queries(dimension))}
-    tables |= {f"qrels_{mode}": [dict(zip(names, row, strict=True)) for row in qrels(mode)] for mode in MODES}
-    head = ["---", "configs:"]
-    for name, table in tables.items():
-        path = folder / name / "test-00000-of-00001.parquet"
-        path.parent.mkdir(parents=True)
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(table), path)
-        head += [f"- config_name: {name}", "  data_files:", "  - split: test", f"    path: {name}/test-*"]
-    (folder / "README.md").write_text("\n".join([*head, "---", "A data set."]), encoding="utf-8")
+    labels = {f"qrels_{mode}": [dict(zip(names, row, strict=True)) for row in qrels(mode)] for mode in MODES}
+    return {"corpus": list(corpus()), "queries": list(queries(dimension)), **labels}
 
 
 def _write_jsonl(path, rows):

@@ -1,13 +1,22 @@
 """A local HTTP server that behaves as badly as asked, for tests of downloads."""
 
 import contextlib
-import email.utils
 import re
 import socketserver
 import threading
-import time
+from collections.abc import Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Reply(NamedTuple):
+    """What a request is answered with, before ranges; the `ETag` among the headers is the validator of the data."""
+
+    status: int
+    data: bytes = b""
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 class Files:
@@ -32,6 +41,14 @@ class Files:
 
     def version(self, path):
         return self.etag if self.etag is not None else f'"{hash(self.content[path])}"'
+
+    def reply(self, address, headers):
+        """The answer to an address (path and query) with the request's headers."""
+        path = address.partition("?")[0]
+        if path not in self.content:
+            return Reply(404)
+        version = self.version(path)
+        return Reply(200, self.content[path], {**({"ETag": version} if version else {}), **self.headers})
 
 
 @contextmanager
@@ -61,45 +78,33 @@ def _handler(files):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self):
-            path = self.path.partition("?")[0]
-            asked = self.headers.get("Range", "")
+            path, asked = self.path.partition("?")[0], self.headers.get("Range", "")
             files.requests.append((path, asked))
-            if path not in files.content or files.busy:
-                self.send_error(503 if files.busy else 404)
-                files.busy = max(0, files.busy - 1)
-                return
-            data, start = files.content[path], 0
-            version = files.version(path)
+            if files.busy:
+                files.busy -= 1
+                return self.send_error(503)
+            status, data, headers = files.reply(self.path, self.headers)
+            start, stop = 0, len(data)
+            version = headers.get("ETag")
             fits = self.headers.get("If-Range", version) == version
-            if asked and files.ranges and fits:
-                start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1])
-                if start >= len(data):
-                    self.send_response(416)
-                    self.send_header("Content-Range", f"bytes */{len(data)}")
-                    self.send_header("Content-Length", "0")
-                    self.end_headers()
-                    return
-                self.send_response(206)
-                self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
-            else:
-                self.send_response(200)
-            self.send_header("Content-Length", str(len(data) - start))
-            if version:
-                self.send_header("ETag", version)
-            for name, value in files.headers.items():
-                self.send_header(name, value)
-            self.send_header("Date", email.utils.formatdate(time.time(), usegmt=True))
-            self.end_headers()
-            self._send(data[start:])
+            if asked and status == 200 and files.ranges and fits:
+                start, last = re.fullmatch(r"bytes=(\d+)-(\d*)", asked).groups()
+                start, stop = int(start), min(stop, int(last) + 1 if last else stop)
+                status = 206 if start < len(data) else 416
+                headers = {**headers, "Content-Range": f"bytes {start}-{stop - 1}/{len(data)}"}
+                if status == 416:
+                    start, stop, headers = 0, 0, {"Content-Range": f"bytes */{len(data)}"}
+            self._begin(status, stop - start, headers)
+            self._send(data[start:stop])
 
         def do_HEAD(self):
-            path = self.path.partition("?")[0]
-            self.send_response(200 if path in files.content else 404)
-            if path in files.content:
-                self.send_header("ETag", files.version(path))
-                for name, value in files.headers.items():
-                    self.send_header(name, value)
-            self.send_header("Content-Length", str(len(files.content.get(path, b""))))
+            status, data, headers = files.reply(self.path, self.headers)
+            self._begin(status, len(data), headers)
+
+        def _begin(self, status, length, headers):
+            self.send_response(status)
+            for name, value in {"Content-Length": str(length), **headers}.items():
+                self.send_header(name, value)
             self.end_headers()
 
         def _send(self, data):

@@ -38,7 +38,11 @@ LEVELS = {
     "options": 7,
     **dict.fromkeys(("shell", "doctor", "cache", "completion"), 8),
 }
-BESIDE = {"encode": {"index"}, "benchmarks": {"measures", "texts"}}  # commands that need a part of their own level
+BESIDE = {
+    "encode": {"index"},
+    "benchmarks": {"measures", "texts"},
+    "runs": {"evaluate"},
+}  # commands that need a part of their own level
 HEAVY = {"torch", "faiss", "transformers", "sentence_transformers", "ir_datasets", "ir_measures", "jnius", "pyserini", "pandas"}
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 COMMANDS = sorted(path.parent.name for path in PACKAGE.glob("*/__main__.py"))

@@ -42,16 +42,16 @@ def random_model(kind, config, seed=0, spread=0.25):
     return model
 
 
-def tiny_bert(folder, kind="BertModel", seed=0, **config):
+def tiny_bert(folder, kind="BertModel", seed=0, tokenizer=None, **config):
     """A BERT of any class of transformers that its config fits (`BertForMaskedLM`, `BertForSequenceClassification`)."""
     import transformers
 
-    tokenizer = bert_tokenizer()
+    tokenizer = tokenizer or bert_tokenizer()
     told = {**SIZES, "max_position_embeddings": 64, "vocab_size": len(tokenizer), **config}
     return save(random_model(getattr(transformers, kind), transformers.BertConfig(**told), seed), tokenizer, folder)
 
 
-def tiny_colbert(folder, layout="stanford", query_length=12, passage_length=20, attend=False, seed=0):
+def tiny_colbert(folder, layout="stanford", query_length=12, passage_length=20, attend=False, seed=0, tokenizer=None, **config):
     """A BERT with a projection to 16 numbers a token, in a layout whose files state the lengths and markers.
 
     layout  `stanford`; `pylate`, with Stanford's markers; `modern`: PyLate's with a ModernBERT and markers of its own
@@ -61,16 +61,16 @@ def tiny_colbert(folder, layout="stanford", query_length=12, passage_length=20, 
     from safetensors.torch import load_file, save_file
 
     folder, modern = Path(folder), layout == "modern"
-    vocab = bert_tokenizer().get_vocab()
-    vocab |= {f"[unused{number}]": len(vocab) + number for number in range(2)}
-    tokenizer = transformers.BertTokenizer(vocab=vocab, model_max_length=64)
     markers = ["[Q] ", "[D] "] if modern else ["[unused0] ", "[unused1] "]
-    if modern:
-        tokenizer.add_tokens(markers)
+    if tokenizer is None:
+        vocab = bert_tokenizer().get_vocab()
+        vocab |= {f"[unused{number}]": len(vocab) + number for number in range(2)}
+        tokenizer = transformers.BertTokenizer(vocab=vocab, model_max_length=64)
+        if modern:
+            tokenizer.add_tokens(markers)
     settings, kind = (getattr(transformers, f"{'Modern' * modern}Bert{part}") for part in ("Config", "Model"))
-    special = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3} if modern else {}
-    config = settings(**SIZES, max_position_embeddings=64, vocab_size=len(tokenizer), **special)
-    save(random_model(kind, config, seed), tokenizer, folder)
+    told = {**SIZES, "max_position_embeddings": 64, "vocab_size": len(tokenizer), **(ends_of(tokenizer) if modern else {})}
+    save(random_model(kind, settings(**{**told, **config}), seed), tokenizer, folder)
     torch.manual_seed(seed)
     projection = torch.randn(16, 32)
     if layout == "stanford":
@@ -95,61 +95,67 @@ def tiny_colbert(folder, layout="stanford", query_length=12, passage_length=20, 
     return folder
 
 
-def tiny_dpr(folder, side="question", seed=0):
+def tiny_dpr(folder, side="question", seed=0, tokenizer=None, **config):
     """One tower of DPR: `question` or `ctx`."""
     import transformers
 
-    tokenizer = bert_tokenizer()
-    config = transformers.DPRConfig(**SIZES, max_position_embeddings=64, vocab_size=len(tokenizer))
+    tokenizer = tokenizer or bert_tokenizer()
+    config = transformers.DPRConfig(**{**SIZES, "max_position_embeddings": 64, "vocab_size": len(tokenizer), **config})
     kind = {"question": transformers.DPRQuestionEncoder, "ctx": transformers.DPRContextEncoder}[side]
     return save(random_model(kind, config, seed), tokenizer, folder)
 
 
-def tiny_nomic(folder, seed=0):
+def tiny_nomic(folder, seed=0, tokenizer=None, **config):
     """NomicBert, as transformers has it."""
     import transformers
 
-    tokenizer = bert_tokenizer()
-    config = transformers.NomicBertConfig(**SIZES, max_position_embeddings=64, vocab_size=len(tokenizer))
+    tokenizer = tokenizer or bert_tokenizer()
+    config = transformers.NomicBertConfig(**{**SIZES, "max_position_embeddings": 64, "vocab_size": len(tokenizer), **config})
     return save(random_model(transformers.NomicBertModel, config, seed), tokenizer, folder)
 
 
-def tiny_modernbert(folder, seed=0):
+def tiny_modernbert(folder, seed=0, tokenizer=None, **config):
     """A ModernBERT with a local and a global layer."""
     import transformers
 
-    tokenizer = bert_tokenizer()
-    special = {"pad_token_id": 0, "bos_token_id": 2, "cls_token_id": 2, "eos_token_id": 3, "sep_token_id": 3}
-    told = {**SIZES, **special, "local_attention": 8, "global_attn_every_n_layers": 2, "vocab_size": len(tokenizer)}
-    config = transformers.ModernBertConfig(**told, max_position_embeddings=256)
+    tokenizer = tokenizer or bert_tokenizer()
+    told = {**SIZES, **ends_of(tokenizer), "local_attention": 8, "global_attn_every_n_layers": 2, "vocab_size": len(tokenizer)}
+    config = transformers.ModernBertConfig(**{**told, "max_position_embeddings": 256, **config})
     return save(random_model(transformers.ModernBertModel, config, seed), tokenizer, folder)
 
 
-def tiny_roberta(folder, kind="XLMRobertaForSequenceClassification", seed=0, **config):
+def ends_of(tokenizer):
+    """What a configuration of ModernBERT says of its tokenizer."""
+    first, last = tokenizer.cls_token_id, tokenizer.sep_token_id
+    ends = {"bos_token_id": first, "cls_token_id": first, "eos_token_id": last, "sep_token_id": last}
+    return {"pad_token_id": tokenizer.pad_token_id, **ends}
+
+
+def tiny_roberta(folder, kind="XLMRobertaForSequenceClassification", seed=0, tokenizer=None, **config):
     """An XLM-RoBERTa: its positions are counted from behind the padding token's id."""
     import transformers
 
-    tokenizer = roberta_tokenizer()
+    tokenizer = tokenizer or roberta_tokenizer()
     special = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "type_vocab_size": 1}
     told = {**SIZES, **special, "max_position_embeddings": 66, "vocab_size": len(tokenizer), **config}
     return save(random_model(getattr(transformers, kind), transformers.XLMRobertaConfig(**told), seed), tokenizer, folder)
 
 
-def tiny_deberta(folder, kind="DebertaV2ForSequenceClassification", seed=0, **config):
+def tiny_deberta(folder, kind="DebertaV2ForSequenceClassification", seed=0, tokenizer=None, **config):
     """A DeBERTa v2 with relative positions, as v3 has them."""
     import transformers
 
-    tokenizer = bert_tokenizer()
+    tokenizer = tokenizer or bert_tokenizer()
     relative = {"relative_attention": True, "position_buckets": 16, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0}
     told = {**SIZES, **relative, "max_position_embeddings": 64, "vocab_size": len(tokenizer), **config}
     return save(random_model(getattr(transformers, kind), transformers.DebertaV2Config(**told), seed), tokenizer, folder)
 
 
-def tiny_t5(folder, kind="T5EncoderModel", seed=0, **config):
+def tiny_t5(folder, kind="T5EncoderModel", seed=0, tokenizer=None, **config):
     """A T5, its encoder alone unless another class is named (`T5ForConditionalGeneration`, `MT5ForConditionalGeneration`)."""
     import transformers
 
-    tokenizer = t5_tokenizer()
+    tokenizer = tokenizer or t5_tokenizer()
     sizes = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_decoder_layers": 2, "num_heads": 4}
     told = {**sizes, "vocab_size": len(tokenizer), "decoder_start_token_id": 0, **config}
     settings = transformers.MT5Config if kind.startswith("MT5") else transformers.T5Config
@@ -169,14 +175,14 @@ def tiny_decoder(folder, family="Mistral", head="Model", seed=0, tokenizer=None,
     return save(random_model(getattr(transformers, family + head), settings, seed), tokenizer, folder)
 
 
-def tiny_lora(folder, base, seed=1, kind=None):
+def tiny_lora(folder, base, seed=1, kind=None, task=None, targets=("q_proj", "v_proj")):
     """A LoRA adapter of a decoder in the folder `base` (loaded as AutoModel or as `kind`), which changes what it computes."""
     import torch
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModel
 
     model = (kind or AutoModel).from_pretrained(base)
-    model = get_peft_model(model, LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"]))
+    model = get_peft_model(model, LoraConfig(r=4, lora_alpha=8, target_modules=list(targets), task_type=task))
     torch.manual_seed(seed)
     with torch.no_grad():
         for name, weights in model.named_parameters():

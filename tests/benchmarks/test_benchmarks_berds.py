@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from command import process
-from hub_layout import hub_files
+from hub_layout import hub_files, write_parquet
 from serving import serving
 
 import tandem_ir
@@ -89,14 +89,6 @@ def test_a_local_copy_is_found_under_the_releases_names_and_in_a_repositorys_fol
         "opinionqa/dev": "opinionqa-774",
     }
     assert benchmarks.resolve_topics("berds-kialo-dev").topics[1].perspectives == ("A cat.", "A dog.", "None.")
-
-
-def write_parquet(path, rows):
-    import pyarrow
-    import pyarrow.parquet
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
 
 
 def test_a_split_that_berds_has_not_is_refused():

@@ -9,14 +9,14 @@ from followir_layout import (
     CANDIDATES,
     CROSS_LINGUAL,
     LOST,
+    parquet_path,
     tables,
     write_followir,
     write_former,
     write_mfollowir,
-    write_parquet_tables,
     write_tables,
 )
-from hub_layout import hub_files
+from hub_layout import hub_files, write_parquet_tables
 from serving import serving
 
 from toolkit import benchmarks, registry
@@ -83,7 +83,7 @@ def test_the_instruction_may_be_a_column_of_the_queries(folder):
 
 
 def test_parquet_gives_the_same_as_text(folder, tmp_path):
-    text, parquet = read(folder), read(write_parquet_tables(tmp_path / "hub", tables()))
+    text, parquet = read(folder), read(write_parquet_tables(tmp_path / "hub", tables(), parquet_path))
     assert (parquet.topics, parquet.docs, parquet.published) == (text.topics, text.docs, text.published)
     for mode in ("og", "changed"):
         assert list(parquet.qrels[mode]) == list(text.qrels[mode])
@@ -324,7 +324,7 @@ def test_the_index_of_a_language_is_made_with_its_analyzer(home, tmp_path, monke
 def test_the_hub_gives_one_language_without_the_others(home, tmp_path):
     group = registry.benchmark("mfollowir").group("fas")
     hub = tmp_path / "hub"
-    write_parquet_tables(hub, {**tables("-fas", "fas", "fas"), **tables("-zho", "zho", "zho")})
+    write_parquet_tables(hub, {**tables("-fas", "fas", "fas"), **tables("-zho", "zho", "zho")}, parquet_path)
     with serving(hub_files(hub, group)) as files:
         hub = {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
         done = process("benchmarks", "fetch", "mfollowir-fas", env=os.environ | hub)

@@ -3,16 +3,18 @@
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
-from command import process
-from hub_layout import hub_files
-from published_layout import REPOSITORIES, write_dimension, write_infosearch, write_parquet
+from command import process, tandem
+from hub_layout import hub_files, write_parquet_tables
+from published_layout import REPOSITORIES, tables, write_dimension, write_infosearch
 from serving import serving
 
 from toolkit import benchmarks, registry
+from toolkit.benchmarks import local_copies
 from toolkit.benchmarks.group_data import counts
 from toolkit.benchmarks.layouts import infosearch
 from toolkit.core.errors import ToolkitError
@@ -359,7 +361,7 @@ def test_a_missing_table_is_named(folder):
 
 
 def test_parquet_gives_the_same_as_text(folder, tmp_path):
-    write_parquet(tmp_path / "hub", "audience")
+    write_parquet_tables(tmp_path / "hub", tables("audience"))
     text, parquet = read_dimension(folder, "audience"), read_dimension(tmp_path / "hub", "audience")
     assert parquet.topics == text.topics
     assert parquet.docs == text.docs
@@ -379,6 +381,21 @@ def test_a_local_copy_is_taken_with_all_that_it_holds(home, tmp_path, owner):
     run = benchmark.scoreddocs("source", "rev")
     assert run.to_dict()["source-001-1-rev"] == {"q1-gold-b": 0.9, "q1-gold-a": 0.8}
     assert read_again.scoreddocs("source", "rev").to_dict() == run.to_dict()  # what is kept is what was taken
+
+
+def test_candidates_alone_are_added_to_the_copies_that_are_here(home, tmp_path):
+    root = write_infosearch(tmp_path / "copy", with_candidates=True)
+    benchmarks.take("infosearch", write_infosearch(tmp_path / "hub"))
+    for repository in REPOSITORIES.values():
+        shutil.rmtree(root / repository)
+    parts = benchmarks.take("infosearch", root)
+    assert list(parts) == list(REPOSITORIES)
+    whole = benchmarks.Benchmark(registry.benchmark("infosearch")).part("source")
+    assert (len(whole.docs), len(whole.topics["ori"])) == (16, 4)
+    assert whole.scoreddocs["rev"].to_dict()["source-001-1-rev"] == {"q1-gold-b": 0.9, "q1-gold-a": 0.8}
+    copy = local_copies.copy_folder(registry.benchmark("infosearch"), registry.benchmark("infosearch").group("source"))
+    assert local_copies.facts(copy)["origin"] == {"folder": str(tmp_path / "hub" / "Source-v1"), "candidates": str(root)}
+    assert tandem("benchmarks", "verify", "infosearch-source").stdout.count("changed") == 0
 
 
 def test_a_subset_is_enough_and_is_told(home, tmp_path, capsys):
@@ -425,7 +442,7 @@ print(counts(load("infosearch").part("audience")))
 
 @pytest.mark.process
 def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, tmp_path):
-    write_parquet(tmp_path / "hub", "audience")
+    write_parquet_tables(tmp_path / "hub", tables("audience"))
     group = registry.benchmark("infosearch").groups[0]
     with serving(hub_files(tmp_path / "hub", group)) as files:
         env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}
@@ -443,7 +460,7 @@ def test_the_hub_is_asked_at_the_pinned_revision_and_once(home, tmp_path):
 
 @pytest.mark.process
 def test_a_damaged_download_is_not_met_again(home, tmp_path):
-    write_parquet(tmp_path / "hub", "audience")
+    write_parquet_tables(tmp_path / "hub", tables("audience"))
     group = registry.benchmark("infosearch").groups[0]
     good = hub_files(tmp_path / "hub", group).content
     corpus = next(name for name in good if "/corpus/" in name)
@@ -461,14 +478,14 @@ def test_a_damaged_download_is_not_met_again(home, tmp_path):
         ]
         hub.content.update({corpus: good[corpus]})  # which is not what is listed
         done = process("benchmarks", "fetch", "infosearch-audience", env=env)
-        assert f"({path.name}: git differs: expected " in done.stderr.splitlines()[1]
+        assert f"({path.name}: sha256 differs: expected " in done.stderr.splitlines()[1]
         hub.content.update(good)
         assert process("benchmarks", "fetch", "infosearch-audience", env=env).returncode == 0
 
 
 @pytest.mark.process
 def test_two_processes_fetch_once(home, tmp_path):
-    write_parquet(tmp_path / "hub", "audience")
+    write_parquet_tables(tmp_path / "hub", tables("audience"))
     hub = hub_files(tmp_path / "hub", registry.benchmark("infosearch").groups[0])
     with serving(hub) as files:
         env = os.environ | {"HF_ENDPOINT": files.base, "HF_HUB_OFFLINE": "0"}

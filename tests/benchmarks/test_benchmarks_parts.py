@@ -90,3 +90,14 @@ def test_judgments_that_were_never_published_are_missed_where_they_are_asked_for
     assert next(dataset.queries_iter()).perspectives == ("It is.", "It is not.")
     names = [path.name for path in export(find("berds-kialo-dev"), tmp_path / "out")]
     assert names == ["topics.berds-kialo-dev.trec", "topics.berds-kialo-dev.tsv"]
+
+
+def test_a_folder_of_runs_hides_no_benchmark_and_no_prebuilt_index(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("infosearch-mini-audience", "wikipedia-dpr", "mine"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "bm25.trec").write_text("q Q0 d 1 1 bm25\n")
+    assert find_index("infosearch-mini-audience")("audience").plan.startswith("the index of infosearch-mini-audience in ")
+    assert find_index("wikipedia-dpr")("all").name == "wikipedia-dpr-100w"
+    with pytest.raises(ToolkitError, match="mine holds no Lucene index"):
+        find_index("mine")("all")

@@ -31,7 +31,8 @@ class Small(Benchmark):
         ]
         qrels = Qrels.from_rows([Qrel("a-1-ins", "d1", 2), Qrel("a-1-ins", "d2", 0), Qrel("a-2-ins", "d1", 1)])
         docs = [Doc(name, "", "text") for name in ("d1", "d2", "d3")]
-        self._parts = {"audience": Part("audience", {"ins": topics}, {"ins": qrels}, docs)}
+        written = {"expansions": {"b-ins": (("one", "Well-known, it's so."), ("two", "No"))}}
+        self._parts = {"audience": Part("audience", {"ins": topics}, {"ins": qrels}, docs, published=written)}
 
 
 def test_every_statistic_of_a_benchmark_one_can_count_by_eye():
@@ -48,6 +49,9 @@ def test_every_statistic_of_a_benchmark_one_can_count_by_eye():
         "words": (3 + 1) / 2,
         "perspectives": 2,
         "perspective_words": (3 + 1) / 2,  # It's so . | No
+        "instruction_tokens": (1 + 2) / 2,
+        "generated_perspectives": 2,
+        "generated_words": (9 + 1) / 2,  # Well - known , it ' s so . | No
     }
 
 

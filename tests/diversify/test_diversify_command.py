@@ -8,9 +8,12 @@ import yaml
 from command import process, tandem
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.yaml_json import read_yaml
 from toolkit.formats import read_run
 from toolkit.formats.vectors import VectorStore
 from toolkit.jobs.diversify_job import DiversifyJob
+from toolkit.published.paper_tables import cells_of
+from toolkit.registry.loader import FOLDER
 
 # a and b are one text; d holds the second perspective
 RUN = "q1 Q0 a 1 4 bm25\nq1 Q0 b 2 3 bm25\nq1 Q0 c 3 2 bm25\nq2 Q0 a 1 8 bm25\n"
@@ -74,6 +77,18 @@ def test_release_is_named_in_file_and_tag(place):
     assert (step["divided by"], step["constant"]) == ("each question's largest score", "wikipedia/bm25")
 
 
+def test_a_setting_of_the_paper_is_its_lambda_and_its_constant(place):
+    done = diversify("run.trec", "--vectors", "vectors", "--setting", "sphere/contriever", folder=place)
+    assert (done.returncode, done.stderr) == (0, "runs/run.mmr-0.95.trec: 2 queries, 4 documents\n")
+    (step,) = yaml.safe_load((place / "runs/run.mmr-0.95.trec.yaml").read_text())["method"]["diversification"]
+    assert (step["lambda"], step["divided by"], step["constant"]) == (0.95, 2.55, "sphere/contriever")
+
+
+def test_the_settings_are_table_8_of_the_paper():
+    printed = {f"{cell.group}/{cell.system.lower()}": cell.value for cell in cells_of("berds", "8")}
+    assert printed == {name: recipe["lambda"] for name, recipe in read_yaml(FOLDER / "mmr.yaml")["recipes"].items()}
+
+
 @pytest.mark.process
 def test_wrong_usage_writes_nothing(place):
     done = process("diversify", "run.trec", "--vectors", "vectors", "--lam", 2, cwd=place)
@@ -87,6 +102,10 @@ def test_wrong_usage_writes_nothing(place):
         ({"output": "x.trec"}, "5 runs would be written to 1 files"),
         ({"scale": "wikipedia/bm52"}, "scale is 'wikipedia/bm52'"),
         ({"scale": "-1"}, "scale is -1.0"),
+        ({"setting": "sphere/bm52"}, "no setting 'sphere/bm52'"),
+        ({"setting": "sphere/bm25", "lams": [0.5]}, "sphere/bm25 sets lambda and scale"),
+        ({"setting": "sphere/bm25", "scale": 2.0}, "sphere/bm25 sets lambda and scale"),
+        ({"setting": "sphere/bm25", "dev": ["dev.trec"], "qrels": ["dev.qrels"]}, "sphere/bm25 sets lambda and scale"),
         ({"dev": ["dev.trec"]}, "no judgments of the runs to tune on"),
         ({"qrels": ["dev.qrels"]}, "no runs to tune on"),
         ({"dev": ["run.trec"], "qrels": ["dev.qrels"]}, "dev.qrels judges no question of the runs to tune on"),

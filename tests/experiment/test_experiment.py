@@ -207,3 +207,33 @@ def test_an_experiment_from_python(tmp_path, cheap_report):
     assert results.scores[A]["WISE"] == tandem_ir.evaluate(run, benchmark=A, measures=["WISE"])["WISE"]
     assert (results.runs[A], results.failures) == ([tmp_path / A / "bm25.infosearch.hits-5.trec"], [])
     assert results.report == tmp_path / "report.html"
+
+
+def test_workers_of_one_engine_make_the_runs_of_this_process(made, tmp_path, monkeypatch, cheap_report):
+    from contextlib import contextmanager
+
+    from workers import HereExecutor
+
+    executor, opened = HereExecutor(2), []
+
+    @contextmanager
+    def once(**engine):
+        opened.append(engine)
+        yield executor
+
+    monkeypatch.setattr("toolkit.engine.worker.settle", lambda settings: None)
+    monkeypatch.setattr("toolkit.experiment.opened", once)
+    monkeypatch.chdir(tmp_path)
+    how = {"recipe": "infosearch", "hits": 5, "output": "mine", "engine": "ray", "workers": 2}
+    results = tandem_ir.experiment(SYSTEMS, [A, B], **how)
+    assert (opened, results.failures) == ([{"engine": "ray", "workers": 2}], [])
+    assert executor.units >= len(RUNS)
+    for run in RUNS:
+        assert (tmp_path / run).read_bytes() == (made[0] / run).read_bytes()
+    assert not list(tmp_path.rglob(".*.units"))
+
+
+def test_a_wrong_engine_begins_nothing(tmp_path):
+    done = tandem("experiment", *BOTH, "--engine", "spark", cwd=tmp_path)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "error: no engine 'spark'")
+    assert not (tmp_path / "mine").exists()

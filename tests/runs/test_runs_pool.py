@@ -5,9 +5,10 @@ import yaml
 from command import tandem
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
 from toolkit.formats import read_run
-from toolkit.runs.pool import pool
+from toolkit.runs.pool import pool, reached
 
 
 def ranked(tag, **lists):
@@ -47,6 +48,29 @@ def test_what_is_missing_is_said(capsys):
     ]
 
 
+def test_what_is_judged_and_what_is_relevant_is_counted_once_a_document():
+    # pool of q1: a b e c d f; b is relevant to two subtopics, g and the query q3 are not there, e is judged and not relevant
+    rows = [
+        ("q1", "a", 1, "0"),
+        ("q1", "b", 1, "0"),
+        ("q1", "b", 1, "1"),
+        ("q1", "e", 0, "0"),
+        ("q1", "g", 1, "0"),
+        ("q3", "a", 1, "0"),
+    ]
+    qrels = Qrels.from_rows([Qrel(*row) for row in rows], source="judged")
+    found = reached(pool([ONE, TWO]), qrels)
+    assert found == (6, 3, 2, 3, ("q3",))
+    assert str(found) == (
+        "3 of 6 documents are judged (50.0%), 2 of 3 relevant ones are reached (66.7%); the pool lacks 1 judged queries (q3)"
+    )
+
+
+def test_a_pool_of_other_queries_is_said_to_have_none():
+    found = reached(pool([ONE]), Qrels.from_rows([Qrel("q9", "a", 1)]))
+    assert str(found) == "0 of 0 documents are judged, 0 of 0 relevant ones are reached; the pool lacks 1 judged queries (q9)"
+
+
 @pytest.mark.parametrize("numbers", [{"size": 0}, {"depth": 0}])
 def test_numbers_start_at_one(numbers):
     with pytest.raises(ToolkitError, match="is 0"):
@@ -65,3 +89,9 @@ def test_the_command_records_the_runs_in_their_order(tmp_path):
     assert metadata["method"]["pooling"] == {"rounds over": ["two", "one"], "depth": 2, "size": 1000}
     assert [run["file"] for run in metadata["data"]["runs"]] == ["two.trec", "one.trec"]
     assert metadata["tag"] == "pool"
+    (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq1 0 z 1\nq1 0 b 0\n")
+    done = tandem("runs", *line, "--qrels", "qrels.txt", cwd=tmp_path)
+    assert "2 of 3 documents are judged (66.7%), 1 of 2 relevant ones are reached (50.0%)" in done.stderr
+    metadata = yaml.safe_load((tmp_path / "pool.trec.yaml").read_text())
+    told = {"documents": 3, "judged": 2, "reached": 1, "relevant": 2, "lacking": 0}
+    assert {name: metadata["method"]["pooling"]["judged"][name] for name in told} == told

@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from rights import small_disk
 from serving import Files, endless, serving
 
 from toolkit.core.errors import ToolkitError
@@ -189,38 +190,33 @@ def test_too_small_a_disk_is_told_before_the_first_request(target):
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True, text=True)
-    if mounted.returncode:
-        pytest.skip(f"mounting a small disk is not allowed here: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+def disk(tmp_path):
+    with small_disk(tmp_path / "small") as folder:
+        yield folder
 
 
 @pytest.mark.process
-def test_a_disk_that_cannot_hold_the_file_is_one_line(home, small_disk):
+def test_a_disk_that_cannot_hold_the_file_is_one_line(home, disk):
     with serving(Files({"/a": DATA})) as files, pytest.raises(ToolkitError) as caught:
-        download([f"{files.base}/a"], small_disk / "a", md5=MD5)
-    assert caught.value.message == f"a needs 2.1 MB, but {small_disk} has 1.0 MB free"
+        download([f"{files.base}/a"], disk / "a", md5=MD5)
+    assert caught.value.message == f"a needs 2.1 MB, but {disk} has 1.0 MB free"
     assert caught.value.status == 1
 
 
 @pytest.mark.process
-def test_a_disk_that_fills_up_meanwhile_is_one_line_and_keeps_what_came(home, small_disk):
+def test_a_disk_that_fills_up_meanwhile_is_one_line_and_keeps_what_came(home, disk):
     with serving(Files({"/a": DATA[:900_000]}, pause_at=400_000)) as files:
-        process = fetching(f"{files.base}/a", small_disk / "a", DATA[:900_000])
+        process = fetching(f"{files.base}/a", disk / "a", DATA[:900_000])
         assert files.paused.wait(30)
-        wait_for(small_disk / "a.part")  # by then the room was checked
-        (small_disk / "other").write_bytes(b"x" * 500_000)
+        wait_for(disk / "a.part")  # by then the room was checked
+        (disk / "other").write_bytes(b"x" * 500_000)
         files.go_on.set()
         stderr = process.communicate(timeout=60)[1]
     assert process.returncode == 1
-    assert stderr.splitlines()[0] == f"error: no space left on the disk while downloading a into {small_disk}"
+    assert stderr.splitlines()[0] == f"error: no space left on the disk while downloading a into {disk}"
     assert len(stderr.splitlines()) == 2
-    assert not (small_disk / "a").exists()
-    assert (small_disk / "a.part").exists()
+    assert not (disk / "a").exists()
+    assert (disk / "a.part").exists()
 
 
 def wait_for(path, size=0):

@@ -85,6 +85,8 @@ def parser() -> argparse.ArgumentParser:
     agreement_help = "Kendall's tau-b between the orders of systems by each measure"
     instead = published_parser.add_mutually_exclusive_group()
     instead.add_argument("--agreement", action="store_true", help=agreement_help)
+    means_help = "the mean of each kind of systems; list-wise rerankers divided into fine-tuned and zero-shot"
+    instead.add_argument("--means", action="store_true", help=means_help)
     instead.add_argument("--claims", action="store_true", help="also what the benchmark's paper claims, and whether it holds")
     table_options(published_parser, numbers=False)
     return result
@@ -218,8 +220,8 @@ def published(args: argparse.Namespace) -> None:
         raise ToolkitError(
             f"{args.id} was written for this project: nothing is published of it", "see `tandem benchmarks list`"
         )
-    if args.system and (args.agreement or args.claims):
-        raise ToolkitError("agreement and claims are over all systems", "leave --system out")
+    if args.system and (args.agreement or args.claims or args.means):
+        raise ToolkitError("agreement, claims and means are over all systems", "leave --system out")
     if args.table and args.claims:
         raise ToolkitError("claims are over all tables", "leave --table out")
     if args.agreement:
@@ -228,6 +230,11 @@ def published(args: argparse.Namespace) -> None:
         systems = [agreement.Graded(*row) for row in graded(args.id, args.table)]
         rows = agreement.agreement(agreement.orders(systems, paper.modes))
         write_tables(agreement.lay_out(rows), args, forms=agreement.long_forms(rows))
+    elif args.means:
+        from toolkit.published import kind_means
+
+        means = kind_means.printed_means(args.id, args.table)
+        write_tables(kind_means.lay_out(means), args, forms=kind_means.long_forms(means))
     elif args.claims:
         found = outcomes(args.id, cells_of(args.id))
         write_tables(lay_out_claims(found), args, forms=claim_forms(found))

@@ -86,13 +86,17 @@ def _fetch(spec: BenchmarkSpec, group: Group) -> None:
 def take(spec: BenchmarkSpec, groups: Sequence[Group], root: Path) -> dict[str, Part]:
     """Store those of the groups that a local folder in the published layout holds (`Audience-v1/`), by name.
 
-    Candidates are taken where the folder has them too.
+    Candidates are taken where the folder has them too; where it has nothing else of any group (the authors' code), they are
+    added to the groups' copies, which are fetched first where there are none.
     Raises ToolkitError where it holds none of the groups, and where one is not as published; the ones before stay.
     """
     if not root.is_dir():
         raise ToolkitError(f"no folder {root}", "check the path")
     layout = _layout(spec)
     folders = [(group, folder) for group in groups if (folder := layout.find(root, group))]
+    has_candidates = getattr(layout, "has_candidates", lambda *_: False)
+    if not folders and (with_candidates := [group for group in groups if has_candidates(root, spec, group)]):
+        return {group["name"]: _add_candidates(spec, group, root) for group in with_candidates}
     if not folders:
         wanted = dict.fromkeys(getattr(layout, "expected", _repository)(group) for group in groups)
         raise ToolkitError(f"{root} holds no part of {spec.name}", f"it should hold some of {', '.join(wanted)}")
@@ -100,6 +104,12 @@ def take(spec: BenchmarkSpec, groups: Sequence[Group], root: Path) -> dict[str, 
         group["name"]: _keep(spec, group, folder, {"folder": str(folder.absolute())}, candidates_in=root)
         for group, folder in _unambiguous(spec, root, folders)
     }
+
+
+def _add_candidates(spec: BenchmarkSpec, group: Group, root: Path) -> Part:
+    read(spec, group)
+    copy = copy_folder(spec, group)
+    return _keep(spec, group, copy, {**facts(copy)["origin"], "candidates": str(root.absolute())}, candidates_in=root)
 
 
 def _unambiguous(spec: BenchmarkSpec, root: Path, pairs: Sequence[tuple[Group, Path]]) -> Sequence[tuple[Group, Path]]:

@@ -17,7 +17,7 @@ from toolkit.registry.loader import did_you_mean
 # a user's own entries and runs, and the locks of running processes, are no cache
 NOT_CACHED = ("registry", "baselines", "locks")
 # folders whose entries, so deep, stand for themselves
-DEPTHS = {"benchmarks": 2, "indexes": 1, "indexes/own": 1, "models": 2, "vectors": 1, "downloads": 1, "hub": 1}
+DEPTHS = {"benchmarks": 2, "indexes": 1, "indexes/own": 1, "models": 2, "vectors": 1, "downloads": 1, "hub": 1, "ids": 1}
 
 
 class Entry(NamedTuple):

@@ -2,6 +2,7 @@
 
 examples:
   tandem diversify run.trec --topics berds-test --lam 0.75                           UAE-Large-V1 says what is alike
+  tandem diversify run.trec --index wikipedia-dpr --setting wikipedia/bm25           as BERDS did for BM25 (tables 4 and 8)
   tandem diversify run.trec --index DIR --system all-minilm-l6-v2 --lam 0.5 0.9 --output 'runs/{run}.{lam}.trec'
   tandem diversify test.trec --tune dev.trec --qrels dev.qrels --vectors DIR         lambda tuned for MRecall@5
 """
@@ -59,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
         help="divide scores by the run's largest (the paper) or by each question's (its released code)",
     )
     how.add_argument("--scale", metavar="X", help="the constant to divide by: a number, or the release's (wikipedia/bm25)")
+    how.add_argument("--setting", metavar="X", help="lambda and scale of BERDS for a corpus and a retriever (wikipedia/bm25)")
     tail_option(how)
     alike = parser.add_argument_group("similarity")
     system_option(alike, "uae-large-v1 by its recipe berds")
@@ -77,7 +79,7 @@ def main(args: argparse.Namespace) -> None:
 
     jvm.set_debug(args.debug)
     model = ("device", "precision", "batch_size", "trust_remote_code")
-    named = ("normalisation", "depth", "scale", "qrels", "system", "systems", "recipe", "vectors")
+    named = ("normalisation", "depth", "scale", "setting", "qrels", "system", "systems", "recipe", "vectors")
     given = {name: getattr(args, name) for name in (*model, *named, "topics", "index", "docs", "output", "tag")}
     make_runs(DiversifyJob(args.runs, lams=args.lam, dev=args.tune, tail=args.tail or "keep", **given), args)
 

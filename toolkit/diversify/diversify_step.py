@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,7 @@ class Diversify(Step):
     lams            weights of relevance, each of which makes a run of every run given; the paper's five where none are given
     normalisation, depth, tail   see `mmr`
     scale           a number, or a constant of the release (`wikipedia/bm25`)
+    setting         lambda and scale of the paper for a corpus and a retriever (`wikipedia/bm25`), instead of those
     dev, judged     runs by name and the judgments of each of their data sets, on which one lambda is tuned
     system          a dense system, whose vectors say how much alike documents are (uae-large-v1 by BERDS' recipe where none
                     is named); or `vectors`, a folder of `tandem encode`
@@ -58,6 +60,7 @@ class Diversify(Step):
         depth: int = DEPTH,
         scale: str | float | None = None,
         tail: str = "keep",
+        setting: str | None = None,
         dev: Mapping[str, Run] | None = None,
         judged: Sequence[Qrels] = (),
         system: str | None = None,
@@ -69,8 +72,12 @@ class Diversify(Step):
         docs: str | None = None,
         **how: Any,
     ):
+        if setting is not None:
+            if lams or scale is not None or dev:
+                raise ToolkitError(f"{setting} sets lambda and scale", "leave out --lam, --scale and --tune, or --setting")
+            lams, scale = [_published(setting)["lambda"]], setting
         self.scale, self.scale_name = _scale(scale)
-        self.lams = lams or read_yaml(FOLDER / "mmr.yaml")["lambdas"]
+        self.lams = lams or _registered()["lambdas"]
         self.normalisation, self.depth, self.tail = normalisation, depth, tail
         check(self.lams, normalisation, tail, depth)
         given = {name: value for name, value in how.items() if value is not None}
@@ -200,14 +207,28 @@ class Diversify(Step):
 
 def _scale(given: str | float | None) -> tuple[float | None, str]:
     """A number and, of a constant of the release, its name."""
-    known = read_yaml(FOLDER / "mmr.yaml")["scales"]
+    known = _registered()["recipes"]
     if given is None or given in known:
-        return (known[given], given) if given else (None, "")
+        return (known[given]["scale"], given) if given else (None, "")
     try:
         return float(given), ""
     except ValueError as error:
         hint = f"{did_you_mean(given, known)}a number above 0, or one of {', '.join(known)}"
         raise ToolkitError(f"scale is {given!r}", hint) from error
+
+
+def _published(setting: str) -> dict[str, float]:
+    """Lambda and scale of the paper for a corpus and a retriever."""
+    known = _registered()["recipes"]
+    if setting not in known:
+        raise ToolkitError(f"no setting {setting!r}", f"{did_you_mean(setting, known)}known: {', '.join(known)}")
+    return known[setting]
+
+
+@functools.cache
+def _registered() -> dict[str, Any]:
+    """`registry/mmr.yaml`: the paper's recipes, and the weights that it chose from."""
+    return read_yaml(FOLDER / "mmr.yaml")
 
 
 def _vectors(

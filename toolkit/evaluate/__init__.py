@@ -29,6 +29,7 @@ def evaluate(
     ids: str = "tandem",
     unjudged: str = "refuse",
     baseline: str | Baseline | None = None,
+    ori_unit: str = "instruction",
 ) -> Scores:
     """Score runs against a benchmark, against qrels, or against qrels of a benchmark's queries.
 
@@ -54,6 +55,8 @@ def evaluate(
     unjudged    pairs of a document and a perspective that a judge was asked for and did not answer are refused (`refuse`),
                 or count as `negative`
     baseline    the tag or the file of the run that the others are compared with (`Scores.changes`); a `Baseline` says how
+    ori_unit    what counts once in a mean over the base mode: a query (`instruction`), or a `core` query, as in InfoSearch's
+                table 1; `both`: also rows in the mode `ori by core`
 
     Raises ToolkitError for input that cannot be read, for a run of another benchmark, and where a mode is missing.
     """
@@ -64,7 +67,7 @@ def evaluate(
         runs, benchmark, qrels, depth, ids, unjudged, modes=modes, measures=measures, every_mode=missing != "worst"
     )
     first = Baseline(baseline) if isinstance(baseline, str) else baseline
-    more = {"by_query": by_query, "by_type": by_type, "references": references}
+    more = {"by_query": by_query, "by_type": by_type, "references": references, "ori_unit": ori_unit}
     return prepared.scores(measures, missing=missing or "worst", baseline=first, **more)
 
 

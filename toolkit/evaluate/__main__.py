@@ -7,7 +7,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
-from toolkit.options import baseline_option, by_query_option, judgment_options, significance_options, table_options
+from toolkit.options import (
+    baseline_option,
+    by_query_option,
+    judgment_options,
+    ori_unit_option,
+    significance_options,
+    table_options,
+)
 from toolkit.shell import command, guard, write_tables
 
 if TYPE_CHECKING:
@@ -37,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("runs", nargs="*", metavar="RUN", help="run files in any format: [MODE=]F")
     made.add_argument("--run", nargs="+", action="extend", default=[], metavar="RUN", help="the same, as an option")
     judgment_options(made)
+    ori_unit_option(made)
     by_query_option(made)
     made.add_argument("--by-type", action="store_true", help="also a row for each type of question")
     made.add_argument(
@@ -84,7 +92,7 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.evaluate.score_output import long_forms
     from toolkit.evaluate.score_table import lay_out
 
-    more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references}
+    more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references, "ori_unit": args.ori_unit}
     scores = prepared.scores(args.measures, missing=args.missing, baseline=_baseline(args), **more)
     from toolkit.evaluate.mteb_results import to_mteb
 
@@ -103,8 +111,11 @@ def _baseline(args: argparse.Namespace) -> Baseline | None:
 
 
 def _published(prepared: Evaluation, args: argparse.Namespace) -> None:
+    from toolkit.evaluate.core_queries import CORE
     from toolkit.evaluate.paper_comparison import check_judged, lay_out, long_forms, scores_beside
 
+    if args.ori_unit == CORE:
+        raise ToolkitError("each printed number is compared in its own unit", "leave --ori-unit out")
     if args.by_query or args.by_type or args.references:
         raise ToolkitError("papers print aggregates of systems", "leave --by-query, --by-type and --references out")
     if args.format == "trec":

@@ -16,9 +16,10 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import Change, Place, Scores
 from toolkit.evaluate import subtopics
 from toolkit.evaluate.baseline import Baseline, against, untested
+from toolkit.evaluate.core_queries import CORE, INSTRUCTION, check_unit
 from toolkit.evaluate.explain import lay_out
 from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files, in_modes_read, modes_of_benchmark
-from toolkit.evaluate.notes import run_notes
+from toolkit.evaluate.notes import run_findings, run_notes
 from toolkit.evaluate.query_types import by_type as types_of
 from toolkit.evaluate.run_inputs import as_sources, load_each, load_runs
 from toolkit.evaluate.scoring import MeasureSet, score, score_references
@@ -57,13 +58,18 @@ class Evaluation:
         references: bool = False,
         missing: str = "worst",
         baseline: Baseline | None = None,
+        ori_unit: str = INSTRUCTION,
     ) -> Scores:
         """All rows, run by run, each followed by its references; what a reader must know stands in the notes.
 
         baseline  the run that the others are compared with
+        ori_unit  what counts once in means over the base mode, see `core_queries.by_unit`
         """
         one_of("missing", missing, MISSING)
-        chosen = self.measure_set(measures, missing)
+        check_unit(ori_unit, self.judgments)
+        if baseline and ori_unit != INSTRUCTION:
+            raise ToolkitError("differences to a baseline are means over queries", "leave --ori-unit or --baseline out")
+        chosen = replace(self.measure_set(measures, missing), ori_unit=ori_unit)
         wanted = chosen.every(self.judgments)
         if references and not self.has_references:
             modes = ", ".join(self.judgments.modes)
@@ -79,7 +85,10 @@ class Evaluation:
             if references:
                 suffix = f" of {run.tag}" if len(self.runs) > 1 else ""
                 rows += score_references(run, self.judgments, chosen, suffix)
-        notes = [*self.judgments.notes, *notes, *run_notes(runs, self.judgments, wanted, missing)]
+        found = run_findings(runs, self.judgments)
+        if ori_unit == CORE:
+            notes.append(f"{', '.join(self.judgments.modes.of(BASE))}: each core query counts once, not each instruction")
+        notes = [*self.judgments.notes, *notes, *run_notes(runs, self.judgments, wanted, missing, found)]
         lacking = [measure for measure in wanted if all(row.measure != measure for row in rows)]
         if lacking and measures:
             raise ToolkitError(f"{self.judgments.name}: no value of {', '.join(lacking)}", "judge all modes that they need")
@@ -91,7 +100,7 @@ class Evaluation:
             notes += [*tested, *untested(rows, changes)]
         if self.published:
             rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
-        return Scores(tuple(rows), tuple(notes), changes)
+        return Scores(tuple(rows), tuple(notes), changes, found)
 
     def measure_set(self, measures: str | Sequence[str] | None, missing: str) -> MeasureSet:
         """What is computed: whoever names measures gets those alone, and in every mode."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,18 +10,36 @@ from toolkit import measures as tandem
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.subtopics import unlined_note
+from toolkit.measures.diagnostics import Findings, findings
+from toolkit.measures.messages import describe
 
 
-def run_notes(runs: Sequence[Run], judgments: Judgments, measures: Sequence[str], missing: str) -> list[str]:
-    """A line of denominators for each run, and warnings about it or about them together."""
-    qrels = judgments.qrels
+def run_findings(runs: Sequence[Run], judgments: Judgments) -> dict[str, Findings]:
+    """Tag -> what is found of each run and its judgments."""
     cores = [part.cores for part in judgments.parts]
     groups = None if None in cores else {base: core for each in cores for base, core in each.items()}
+    qrels = judgments.qrels
+    return {run.tag: findings(run, qrels, groups) for run in runs}
+
+
+def run_notes(
+    runs: Sequence[Run],
+    judgments: Judgments,
+    measures: Sequence[str],
+    missing: str,
+    found: Mapping[str, Findings] | None = None,
+) -> list[str]:
+    """A line of denominators for each run, and warnings about it or about them together.
+
+    found  of each run, where it is known (`run_findings`)
+    """
+    found = run_findings(runs, judgments) if found is None else found
+    qrels = judgments.qrels
     notes = []
     for run in runs:
         absent = len(set(qrels.query_ids).difference(run.query_ids))
         lines = [_denominators(run, len(qrels.query_ids), absent, missing)]
-        lines += tandem.notes(run, qrels, measures=measures, groups=groups, missing=missing)
+        lines += describe(found[run.tag], measures=measures, missing=missing)
         lines += unlined_note(run, qrels, measures)
         optimists = [measure for measure in measures if tandem.parse(measure).DEFAULT is None]
         if absent and missing == "worst" and optimists:

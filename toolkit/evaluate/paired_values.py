@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from toolkit.core.runs import Run
-from toolkit.core.weak_cache import once_per_object
+from toolkit.evaluate.core_queries import core_queries
 from toolkit.evaluate.judgments import Part
 from toolkit.evaluate.scoring import SCORE, MeasureSet
 from toolkit.measures.estimates import Estimate, of_core_queries
@@ -73,22 +73,6 @@ def paired(first: Mapping[Key, Values], second: Mapping[Key, Values], part: Part
         others = [place[query_id] for query_id in shared]
         columns[key] = PairedValues(shared, first[key].values[rows], second[key].values[others], cores, core_ids)
     return {key: columns[key] for key in first if key in columns and columns[key].query_ids}
-
-
-def core_queries(query_ids: tuple[str, ...], part: Part) -> tuple[tuple[str, ...], np.ndarray]:
-    """The core queries, and (n,) int64 which of them each query is of; each its own where nobody says."""
-    known = _core_queries(part)
-    if query_ids not in known:
-        core_of = query_ids if part.cores is None else [part.cores.get(query_id, query_id) for query_id in query_ids]
-        core_ids, cores = np.unique(core_of, return_inverse=True)
-        known[query_ids] = tuple(core_ids.tolist()), cores
-    return known[query_ids]
-
-
-@once_per_object
-def _core_queries(part: Part) -> dict[tuple[str, ...], tuple[tuple[str, ...], np.ndarray]]:
-    """What is known of a part: every pair of runs asks for the same few."""
-    return {}
 
 
 def with_score(part: Part, chosen: MeasureSet, *tables: Mapping[Key, T]) -> Iterator[dict[Key, T]]:

@@ -12,6 +12,7 @@ from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.tabular import to_csv, to_json
+from toolkit.evaluate.core_queries import BOTH
 from toolkit.evaluate.evaluation import Evaluation
 from toolkit.provenance import Recorded, part, system_name
 from toolkit.published.comparison import Beside, beside, measures_of
@@ -97,7 +98,7 @@ def scores_beside(
     rows = {run.tag: printed_as(run, paper, system) for run in evaluation.runs}
     # as the measures of the benchmark's own table: those that need other modes than are judged are left out, with a note
     judgments = replace(evaluation.judgments, measures=measures_of(paper), shown=())
-    scores = replace(evaluation, judgments=judgments).scores(measures, missing=missing)
+    scores = replace(evaluation, judgments=judgments).scores(measures, missing=missing, ori_unit=BOTH)
     numbers = beside(scores.rows, groups, paper, rows)
     if not numbers:
         raise ToolkitError(f"the {paper} paper prints none of these numbers", f"see `tandem benchmarks published {paper}`")

@@ -18,6 +18,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import AVERAGE, PAIRED, Score
 from toolkit.core.weak_cache import once_per_object
+from toolkit.evaluate.core_queries import INSTRUCTION, by_unit
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.reference_values import evaluate_references
 from toolkit.evaluate.references import RANDOM
@@ -36,6 +37,7 @@ class MeasureSet:
     per_group  also those of each group alone, and their average, `Score`
     shown      the modes of measures of one mode; all where it is empty
     missing    what a query counts that the run lacks
+    ori_unit   what counts once in a mean over the base mode, see `core_queries.by_unit`
     together   modes whose queries have a mean over all of them, beside each mode's own; none where it is empty
     """
 
@@ -44,6 +46,7 @@ class MeasureSet:
     shown: tuple[str, ...] = ()
     missing: str = "worst"
     together: tuple[str, ...] = ()
+    ori_unit: str = INSTRUCTION
 
     def every(self, judgments: Judgments) -> list[str]:
         """All measures that some part is asked for."""
@@ -73,10 +76,11 @@ class MeasureSet:
         for measure, of_modes in itertools.groupby(values_of_measures, lambda values: values.measure):
             pooled: list[float] = []
             for values in of_modes:
-                row = Score(name, part.group, values.mode, measure, values.aggregate, len(values.query_ids))
-                if self.per_group and measure in part.measures[:1]:
-                    yield row._replace(measure=SCORE)
-                yield row
+                for mode, value, count in by_unit(values, part, self.ori_unit):
+                    row = Score(name, part.group, mode, measure, value, count)
+                    if self.per_group and measure in part.measures[:1]:
+                        yield row._replace(measure=SCORE)
+                    yield row
                 pooled += values.values.tolist() if values.mode in self.together else []
             if pooled:
                 yield Score(name, part.group, TOGETHER, measure, math.fsum(pooled) / len(pooled), len(pooled))

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
-from toolkit.options import depth_option, docs_option, ids_option, run_output, topics_option
+from toolkit.options import benchmark_option, depth_option, docs_option, ids_option, qrels_option, run_output, topics_option
 from toolkit.shell import command, from_os_error, guard, make_runs, note, subcommands, write_lines
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ def parser() -> argparse.ArgumentParser:
     pooled.add_argument("run", nargs="+", metavar="F", help="run file in any format; their order counts")
     depth_option(pooled, None, "all")
     pooled.add_argument("--size", type=int, default=1000, metavar="N", help="documents a query (default: 1000)")
+    judged = pooled.add_argument_group("compared with judgments: how many documents are judged, and relevant ones reached")
+    benchmark_option(judged)
+    qrels_option(judged)
     run_output(pooled, required=True)
     return top
 
@@ -202,7 +205,15 @@ def run_pool(args: argparse.Namespace) -> None:
     from toolkit.jobs import runs_job
     from toolkit.runs import Pool
 
-    make_runs(runs_job(Pool(depth=args.depth, size=args.size), args.run, output=args.output, tag=args.tag or "pool"), args)
+    qrels = None
+    if args.benchmark or args.qrels:
+        from toolkit.evaluate.judgments import from_benchmark, from_files, modes_of_benchmark
+        from toolkit.evaluate.run_inputs import as_sources
+
+        sources = as_sources(args.qrels, modes_of_benchmark(args.benchmark)) if args.qrels else []
+        qrels = (from_benchmark(args.benchmark, sources) if args.benchmark else from_files(sources)).qrels
+    step = Pool(depth=args.depth, size=args.size, qrels=qrels)
+    make_runs(runs_job(step, args.run, output=args.output, tag=args.tag or "pool"), args)
 
 
 def main(args: argparse.Namespace) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from textwrap import wrap
@@ -14,11 +13,9 @@ from toolkit.core.aligned_table import Cell, Column, Number
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import DEFAULTS, template_digest
 from toolkit.core.terminal import wrapped
+from toolkit.models.checkpoints import BYTES, parameters
 
 GIB = 2**30
-BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
-_PARAMETERS = re.compile(r"(\d+(?:\.\d+)?)([MB])(?: x (\d+))?")
-_UNITS = {"M": 10**6, "B": 10**9}
 COLUMNS = (
     Column("name", label=True),
     *map(Column, ("kind", "size")),
@@ -47,15 +44,6 @@ def weights(spec: SystemSpec, precision: str) -> int | None:
     """The memory that its weights take, in bytes; None where its size is not known."""
     number = parameters(spec)
     return None if number is None else number * BYTES[precision]
-
-
-def parameters(spec: SystemSpec) -> int | None:
-    """How many parameters it has; None where its size is not known."""
-    size = _PARAMETERS.match(spec.size)
-    if size is None:
-        return None
-    number, unit, towers = size.groups()
-    return round(float(number) * _UNITS[unit]) * int(towers or 1)
 
 
 def overview(spec: SystemSpec, width: int = 123) -> Iterator[str]:

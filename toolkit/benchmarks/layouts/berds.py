@@ -116,10 +116,14 @@ def _expansions(record: Record, problems: list[str]) -> tuple[tuple[str, str], .
 
 
 def _labelled(folder: Path, name: str) -> Part:
-    """Documents `P000`, questions `Q00`, and a question's perspectives 1, 2, each in order of first appearance."""
+    """Documents `P000`, questions `Q00`, and a question's perspectives 1, 2, each in order of first appearance.
+
+    `Part.published["pairs"]` has every line, ((query id, subtopic, document id), label), those that come twice too.
+    """
     documents: dict[str, str] = {}
     questions: dict[str, dict[str, int]] = {}
     labels: dict[tuple[str, int, str], int] = {}
+    pairs: list[tuple[tuple[str, str, str], int]] = []
     problems: list[str] = []
     numbers: dict[str, str] = {}
     for record in read_table(folder, PAIRS):
@@ -133,11 +137,13 @@ def _labelled(folder: Path, name: str) -> Part:
             problems.append(f"{record.place}: label {value!r} is neither 0 nor 1")
         elif labels.setdefault(pair, value) != value:
             problems.append(f"{record.place}: {document[:40]!r} and {perspective!r} have another label before")
+        else:
+            pairs.append(((query_id, str(pair[1]), doc_id), int(value)))
     refuse(folder, problems)
     topics = [_collected(numbers[question], question, tuple(known)) for question, known in questions.items()]
     rows = [Qrel(query_id, doc_id, value, str(number)) for (query_id, number, doc_id), value in labels.items()]
     docs = [Doc(doc_id, "", document) for document, doc_id in documents.items()]
-    return Part(name, {"": topics}, {"": Qrels.from_rows(rows, f"berds-{name}")}, docs)
+    return Part(name, {"": topics}, {"": Qrels.from_rows(rows, f"berds-{name}")}, docs, published={"pairs": pairs})
 
 
 def _collected(query_id: str, question: str, perspectives: tuple[str, ...]) -> Topic:

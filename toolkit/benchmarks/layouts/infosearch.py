@@ -99,14 +99,23 @@ def candidates(root: Path, spec: BenchmarkSpec, group: Group, part: Part) -> dic
 
     Raises ToolkitError where a file comes twice, and where it names a query or document that the dimension has not.
     """
-    repository, runs = group["repository"].rpartition("/")[2], {}
+    runs = {}
     for mode, role in spec.modes.items():
-        paths = sorted(root.rglob(f"{repository}_{CANDIDATES[role]}_retrieval_results.json"))
+        paths = _candidate_files(root, group, role)
         if len(paths) > 1:
             raise ToolkitError(f"candidates twice: {paths[0]} and {paths[1]}", "leave one of them in the folder")
         if paths:
             runs[mode] = _candidates(paths[0], mode, part)
     return runs
+
+
+def has_candidates(root: Path, spec: BenchmarkSpec, group: Group) -> bool:
+    """Whether a local copy holds the authors' candidates of some mode."""
+    return any(_candidate_files(root, group, role) for role in spec.modes.values())
+
+
+def _candidate_files(root: Path, group: Group, role: str) -> list[Path]:
+    return sorted(root.rglob(f"{group['repository'].rpartition('/')[2]}_{CANDIDATES[role]}_retrieval_results.json"))
 
 
 def _candidates(path: Path, mode: str, part: Part) -> Run:
