@@ -2,12 +2,11 @@
 
 import json
 
-import numpy as np
 import pytest
 from command import tandem
 from own_folders import BAD, bad, good
 
-from toolkit.benchmarks.own.own_check import area_under_curve, check_folder, smallest_difference
+from toolkit.benchmarks.own.own_check import check_folder, smallest_difference
 
 
 def check(folder, *options):
@@ -109,12 +108,6 @@ def test_queries_without_judgments_and_measures_without_their_mode_are_warnings(
     (folder / "qrels.base.txt").write_text("q1 0 d1 1\n")
     (folder / "qrels.pos.txt").write_text("# none\nq1 0 d2 1\n")
     assert any("benchmark.yaml, line 3: WISE@20 needs a reversed mode" in line for line in warnings(folder))
-
-
-def test_an_area_under_the_curve_counts_pairs_and_ties_as_half():
-    # 4 > 1, 4 > 3, 2 > 1, 2 < 3: three of four pairs
-    assert area_under_curve(np.array([2, 4]), np.array([1, 3]))[0] == 0.75
-    assert area_under_curve(np.array([1, 1]), np.array([1, 1, 1]))[0] == 0.5
 
 
 def test_a_folder_that_was_mended_is_read_again(tmp_path):

@@ -89,6 +89,10 @@ class Evaluation:
         if ori_unit == CORE:
             notes.append(f"{', '.join(self.judgments.modes.of(BASE))}: each core query counts once, not each instruction")
         notes = [*self.judgments.notes, *notes, *run_notes(runs, self.judgments, wanted, missing, found)]
+        if self.judgments.provenance or self.judgments.judges:
+            from toolkit.evaluate.circularity import circularity_notes
+
+            notes += circularity_notes(runs, self.judgments)
         lacking = [measure for measure in wanted if all(row.measure != measure for row in rows)]
         if lacking and measures:
             raise ToolkitError(f"{self.judgments.name}: no value of {', '.join(lacking)}", "judge all modes that they need")

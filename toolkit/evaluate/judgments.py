@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolkit import registry
+from toolkit.benchmarks.own import provenance_file
 from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import REVERSED, Modes
@@ -56,6 +57,8 @@ class Judgments:
     published  the benchmark's published ids; None where there are only files
     notes      what a reader of the scores must know about this benchmark
     together   modes whose queries have a mean over all of them too, as the benchmark's table has it
+    provenance the file that says who wrote, filtered and judged the items; empty where there is none
+    judges     the models that made the judgments, as the records of their files say
     """
 
     name: str
@@ -67,6 +70,8 @@ class Judgments:
     shown: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
     reference: str = ""
+    provenance: str = ""
+    judges: tuple[str, ...] = ()
 
     @property
     def qrels(self) -> Qrels:
@@ -100,7 +105,8 @@ def from_files(sources: Sequence[Source], modes: Modes | None = None) -> Judgmen
         raise ToolkitError(f"{name}: query ids without one of the modes {', '.join(modes)}: {three(without)}", MODE_OF_FILE)
     judged = Modes() if "" in modes_of_ids else qrels.modes.only(modes_of_ids)
     notes = () if modes else tuple(_unnamed_notes(qrels))
-    return Judgments(name, judged, (Part("all", qrels),), _default_measures(judged, qrels), notes=notes)
+    judges = _judges(sources)
+    return Judgments(name, judged, (Part("all", qrels),), _default_measures(judged, qrels), notes=notes, judges=judges)
 
 
 def _unnamed_notes(qrels: Qrels) -> Iterator[str]:
@@ -148,6 +154,8 @@ def from_benchmark(name: str, sources: Sequence[Source] = ()) -> Judgments:
         tuple(mode for mode in benchmark.spec.options.get("shown", ()) if mode in selection.modes),
         together if len(together) > 1 else (),
         selection.reference,
+        str(provenance_file(benchmark.spec.folder) or ""),
+        _judges(sources),
     )
 
 
@@ -198,14 +206,21 @@ def _given_notes(name: str, given: Qrels, topics: Mapping[str, Sequence[Topic]])
         yield f"{judged_in_part}: the others count as not covered ({three(fewer)})"
 
 
+def _judging(sources: Sequence[Source]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """File and report of each judge that made the judgments, as the files' records say."""
+    for file in [source.name for source in sources if source.name and Path(source.name).is_file()]:
+        reports = part(read_record(file), "method").get("judging")
+        yield from ((file, report) for report in (reports if isinstance(reports, list) else ()) if part(report))
+
+
+def _judges(sources: Sequence[Source]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(report["name"]) for _, report in _judging(sources) if report.get("name")))
+
+
 def _wording_notes(sources: Sequence[Source]) -> Iterator[str]:
     """Where a judge was asked in other words than those that the published judgments were made with, or may have been."""
-    files = [source.name for source in sources if source.name and Path(source.name).is_file()]
-    for file in files:
-        reports = part(read_record(file), "method").get("judging")
-        for report in (report for report in reports if part(report)) if isinstance(reports, list) else ():
-            if "prompt_source" not in report:
-                continue
+    for file, report in _judging(sources):
+        if "prompt_source" in report:
             prompt = f"our {report.get('prompt_name')}" if report.get("prompt") == "ours" else report.get("prompt")
             yield (
                 f"{file}: {report.get('name')} was asked by {prompt}; the published wording is in {report['prompt_source']}, "

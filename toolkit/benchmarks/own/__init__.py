@@ -9,11 +9,18 @@ import re
 from pathlib import Path
 
 FILE = "benchmark.yaml"
+PROVENANCE = "provenance.jsonl"  # who wrote, filtered and judged its items: see `item_provenance`
 
 
 def is_benchmark_folder(path: str | Path) -> bool:
     """Whether a folder is a benchmark."""
     return (Path(path) / FILE).is_file()
+
+
+def provenance_file(folder: str | Path) -> Path | None:
+    """The file that says who made the items of a benchmark; None where its folder has none (`""` is no folder)."""
+    path = Path(folder) / PROVENANCE
+    return path if folder and path.is_file() else None
 
 
 def folder_and_part(name: str) -> tuple[Path, str] | None:

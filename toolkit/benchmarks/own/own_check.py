@@ -16,6 +16,7 @@ from toolkit.benchmarks.own.declaration import line_of
 from toolkit.benchmarks.own.own_folder import OwnFolder, open_folder
 from toolkit.benchmarks.own.own_qrels import lines_of
 from toolkit.benchmarks.own.remarks import Remark, Remarks, in_order
+from toolkit.core.area_under_curve import FAR, area_under_curve
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED
 from toolkit.formats.corpus import read_corpus
@@ -25,7 +26,6 @@ from toolkit.registry.loader import did_you_mean
 SMALLEST = 0.1  # the difference of a measure that is worth seeing
 DEVIATION = 0.3  # of the differences of nDCG@10 between two systems on one query: cautious, most are smaller
 POWER = 2.80  # 1.96 + 0.84: 5 % two-sided, seen 80 % of the times
-FAR = 0.15  # an area under the curve this far from 0.5 is more than taste
 LEAST = 5  # gold documents, and others, that an area is computed from
 SURE = 2.58  # standard deviations: 1 % two-sided
 NEAR_NAMES = 2000  # documents among which the nearest id is looked for
@@ -242,19 +242,6 @@ def _say_lengths(group: str, golds: set[str], documents: _Documents, remarks: Re
         remarks.warning(
             documents.path, 0, what, f"who prefers {longer} texts finds them: add {longer} ones that are not relevant"
         )
-
-
-def area_under_curve(positive: np.ndarray, others: np.ndarray) -> tuple[float, float]:
-    """The area under the curve of a number against being positive, ties as half, and its distance from 0.5 in deviations.
-
-    positive, others  (n,), (m,) numbers, neither empty
-    source            Mann and Whitney 1947, without correction for ties
-    """
-    n, m = len(positive), len(others)
-    ordered = np.sort(others)
-    below, up_to = (np.searchsorted(ordered, positive, side) for side in ("left", "right"))
-    area = float((below + up_to).sum()) / (2 * n * m)
-    return area, (area - 0.5) / math.sqrt((n + m + 1) / (12 * n * m))
 
 
 def smallest_difference(cores: int) -> float:
