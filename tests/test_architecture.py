@@ -34,7 +34,7 @@ LEVELS = {
     **dict.fromkeys(("diff", "analyze"), 5),
     **dict.fromkeys(("report", "gate", "regress"), 6),
     "cite": 5.5,
-    **dict.fromkeys(("experiment", "reproduce"), 6.5),
+    **dict.fromkeys(("build", "experiment", "reproduce"), 6.5),
     "options": 7,
     **dict.fromkeys(("shell", "doctor", "cache", "completion"), 8),
 }

@@ -57,7 +57,7 @@ OTHER = {
     },
     "--table": {"reproduce": "several"},
     "--verify": {"reproduce": "a folder"},
-    "--to": {"benchmarks export": "a folder", "runs convert": "a form"},
+    "--to": {"benchmarks export": "a folder", "build benchmark": "a folder", "runs convert": "a form"},
 }
 # what stands for a default in brackets is the command's own, and so may be the default
 DEFAULT = re.compile(r" \(default: [^()]*\)$")

@@ -146,6 +146,11 @@ def remote_code_option(group: argparse._ActionsContainer) -> None:
     group.add_argument("--trust-remote-code", action="store_true", help="run the code that a checkpoint's repository brings")
 
 
+def build_argument(parser: argparse.ArgumentParser) -> None:
+    """The folder of a build."""
+    parser.add_argument("folder", metavar="DIR", help="the folder of the build, with its build.yaml")
+
+
 def endpoint_options(parser: argparse.ArgumentParser) -> None:
     """How a model on a server is reached: `core.specs.ENDPOINT`, each None where it is not given."""
     group = parser.add_argument_group("a model on a server")

@@ -192,7 +192,7 @@ def to_spec(spec: type[Spec], row: Any, place: Path | str) -> Spec:
     """A spec from a mapping; all unknown, missing and wrong keys in one ToolkitError that names the place."""
     if not isinstance(row, Mapping):
         raise ToolkitError(f"{place} is no mapping of keys to values", "see the entries in toolkit/registry")
-    types = _types(spec)
+    types = {field.name: _types(spec)[field.name] for field in fields(spec)}  # a class may have further names (ClassVar)
     needed = [field.name for field in fields(spec) if field.default is MISSING and field.default_factory is MISSING]
     problems = [f"unknown key {shown(key)} {did_you_mean(str(key), types)}".rstrip() for key in row if key not in types]
     problems += [f"missing key {key!r}" for key in needed if key not in row]

@@ -18,6 +18,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
 from toolkit.core.qrels import Qrel, Qrels
+from toolkit.core.topics import Topic
+from toolkit.formats import write_topics
 
 MODES = Modes({"base": BASE, "pos": INSTRUCTED, "neg": REVERSED})
 SPLITS = ("test", "dev", "train")
@@ -60,31 +62,46 @@ EXAMPLE_LABELS = {BASE: {"d1": 1, "d2": 1}, INSTRUCTED: {"d1": 0, "d2": 1}, REVE
 class Content:
     """What is written into a folder.
 
-    rows   of topics.jsonl
-    qrels  mode -> (query id without mode, iteration, document id, label) of each line
+    rows    of topics.jsonl
+    qrels   mode -> (query id without mode, iteration, document id, label) of each line
+    topics  group -> its topics in place of rows, in a file each: texts that are not the query and its instruction behind it
     """
 
     docs: Iterable[Doc] = ()
     rows: Sequence[Mapping[str, Any]] = ()
     qrels: Mapping[str, Sequence[tuple[str, str, str, str]]] = field(default_factory=dict)
+    topics: Mapping[str, Sequence[Topic]] = field(default_factory=dict)
 
 
 def new_folder(
-    folder: Path, content: Content, modes: Modes, *, name: str = "", measures: Sequence[str] = (), more: Mapping[str, Any] = {}
+    folder: Path,
+    content: Content,
+    modes: Modes,
+    *,
+    name: str = "",
+    measures: Sequence[str] = (),
+    more: Mapping[str, Any] = {},
+    place: Path | None = None,
 ) -> list[Path]:
     """Write a benchmark's files into a folder, which is made where it is not there; the paths written.
 
+    place  where the folder will lie, if that is another place: comments name it
+
     Raises ToolkitError, before anything is written, where one of them is there.
     """
-    names = ["corpus.jsonl", "topics.jsonl", *(qrels_name(mode) for mode in content.qrels), FILE]
+    topics = [f"topics.{group}.jsonl" for group in content.topics] or ["topics.jsonl"]
+    names = ["corpus.jsonl", *topics, *(qrels_name(mode) for mode in content.qrels), FILE]
     if taken := [file for file in names if (folder / file).exists()]:
         raise ToolkitError(f"{folder} has {taken[0]} already", "name a folder that holds no benchmark yet")
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "corpus.jsonl", (_json(_document(doc)) for doc in content.docs))
-    _write(folder / "topics.jsonl", map(_json, content.rows))
+    for group, each in content.topics.items():
+        write_topics(each, folder / f"topics.{group}.jsonl", "jsonl")
+    if not content.topics:
+        _write(folder / "topics.jsonl", map(_json, content.rows))
     for mode, judged in content.qrels.items():
         _write(folder / qrels_name(mode), (" ".join(row) for row in judged))
-    _write(folder / FILE, [declaration(folder, modes, name=name, measures=measures, more=more)])
+    _write(folder / FILE, [declaration(place or folder, modes, name=name, measures=measures, more=more)])
     return [folder / file for file in names]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ SLOTS = {
     "judge-stance": (("question", "statement"), ()),
     "expander": (("question",), ()),
 }
+BUILD = "build"  # a kind whose prompts have the slots that the step of a build fills: each step says which
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,11 @@ class Prompt:
                 yield from ((role, content, row) for role, content, _ in block)
 
     @property
+    def slots(self) -> frozenset[str]:
+        """The slots that occur in it."""
+        return frozenset(slot for _, content, _ in self.turns for slot in SLOT.findall(content))
+
+    @property
     def sha256(self) -> str:
         """Over the turns, and the examples where there are some: what is sent, not how the file is laid out."""
         content = [self.turns, self.shots] if self.shots else self.turns
@@ -109,9 +115,14 @@ class Prompt:
         """The prompt for people, slots and all."""
         marks = {False: "", True: ", once for every passage"}
         if self.shots:
-            slots = {slot: f"{{{slot}}}" for slot in SLOTS[self.kind][0]}
+            slots = {slot: f"{{{slot}}}" for slot in self.slots}
             return "\n\n".join(f"--- {turn['role']}\n{turn['content']}" for turn in self.messages(slots))
         return "\n\n".join(f"--- {role}{marks[repeated]}\n{content}" for role, content, repeated in self.turns)
+
+
+def slot_problems(prompt: Prompt, filled: Sequence[str]) -> list[str]:
+    """What a prompt of a build lacks of the slots that are filled, and has beside them."""
+    return list(_slot_problems(set(prompt.slots), filled))
 
 
 def load_prompt(name: str, kind: str) -> Prompt:
@@ -148,10 +159,15 @@ def _problems(row: Any, kind: str) -> Iterator[str]:
         return
     blocks = {False: [e for e in entries if "each" not in e], True: [turn for entry in repeats for turn in entry["each"]]}
     for repeated, turns in blocks.items():
-        yield from _turn_problems(turns, SLOTS[kind][repeated], SLOTS[kind][0] if repeated else ())
+        found = yield from _turn_problems(turns)
+        if kind == BUILD:
+            yield from ["`each` has no meaning in a build"] if repeated and turns else []
+        else:
+            yield from _slot_problems(found, SLOTS[kind][repeated], SLOTS[kind][0] if repeated else ())
 
 
-def _turn_problems(turns: Sequence[Any], needed: Sequence[str], allowed: Sequence[str]) -> Iterator[str]:
+def _turn_problems(turns: Sequence[Any]) -> Generator[str, None, set[str]]:
+    """What is wrong with turns; the slots that occur in them are returned."""
     slots: set[str] = set()
     for turn in turns:
         is_turn = isinstance(turn, Mapping) and turn.keys() == {"role", "content"}
@@ -159,6 +175,10 @@ def _turn_problems(turns: Sequence[Any], needed: Sequence[str], allowed: Sequenc
             yield f"a turn is a role ({', '.join(ROLES)}) and its content, found {turn!r}"
         else:
             slots.update(SLOT.findall(turn["content"]))
+    return slots
+
+
+def _slot_problems(slots: set[str], needed: Sequence[str], allowed: Sequence[str] = ()) -> Iterator[str]:
     yield from (f"slot {{{slot}}} is missing" for slot in needed if slot not in slots)
     yield from (f"slot {{{slot}}} is unknown here" for slot in sorted(slots - {*needed, *allowed}))
 

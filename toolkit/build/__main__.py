@@ -1,0 +1,108 @@
+"""make a benchmark of one's own documents as the papers made theirs, step by step"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from toolkit.build.kinds import KINDS
+from toolkit.core.specs import ENDPOINT, ENGINE
+from toolkit.options import build_argument, dry_run_option, endpoint_options, engine_options, model_options, table_options
+from toolkit.shell import command, guard, note, subcommands, write_lines, write_tables
+
+EXAMPLES = """\
+examples:
+  tandem build new instructir mine
+  tandem build run mine
+  tandem build status mine
+  tandem build show mine q17_3
+  tandem build benchmark mine --to mine-benchmark
+
+`run` does what is not up to date: after an interruption it resumes, and after a change of a parameter or a prompt it makes
+again what depends on it and nothing else. Answers are cached: `run --replay` makes everything again without a request.
+exit status: 0 where all was done, 1 for a failure, 2 for wrong input."""
+MODEL = ("device", "precision", "batch_size", "trust_remote_code")
+
+
+def parser() -> argparse.ArgumentParser:
+    made = command("build", __doc__, f"kinds:\n{_kinds()}\n\n{EXAMPLES}")
+    add = subcommands(made)
+    sub = add("new", "write the build.yaml of a kind into a folder, with comments", run_new)
+    sub.add_argument("kind", metavar="KIND", help=f"what is built: {', '.join(KINDS)}")
+    build_argument(sub)
+    sub = add("run", "do the steps that are not up to date", run_run)
+    build_argument(sub)
+    sub.add_argument("step", nargs="?", metavar="STEP", help="the last step that is done (default: all)")
+    endpoint_options(sub)
+    engine_options(sub)
+    model_options(sub.add_argument_group("models on this machine"))
+    dry_run_option(sub)
+    sub = add("status", "show how far each step is: what entered, left, and was rejected and why", run_status)
+    build_argument(sub)
+    table_options(sub)
+    sub = add("show", "show the history of an item: its ancestors, its descendants, and who made them", run_show)
+    build_argument(sub)
+    sub.add_argument("id", metavar="ID", help="an item of any step")
+    sub.add_argument("--json", action="store_true", help="one JSON object a line")
+    sub = add("benchmark", "write the benchmark that the steps made", run_benchmark)
+    build_argument(sub)
+    sub.add_argument("--to", required=True, metavar="OUT", help="the folder to write; one that was built before is replaced")
+    return made
+
+
+def main(args: argparse.Namespace) -> int | None:
+    return args.run_subcommand(args)
+
+
+def run_new(args: argparse.Namespace) -> None:
+    from toolkit.build.build_config import new_build
+
+    path = new_build(args.kind, args.folder)
+    note(f"{path}: name seeds and models there, then `tandem build run {args.folder}`")
+
+
+def run_run(args: argparse.Namespace) -> None:
+    from toolkit.build.build_folder import BuildFolder
+
+    build = BuildFolder(args.folder)
+    if args.dry_run:
+        states = build.states()
+        last = build.config.step_number(args.step) + 1 if args.step else len(states)
+        write_lines(f"{state.step.name}: {state.state}" for state in states[:last])
+        return
+    build.run(args.step, **{name: getattr(args, name) for name in (*ENDPOINT, *ENGINE, *MODEL)})
+
+
+def run_status(args: argparse.Namespace) -> None:
+    from toolkit.build.build_folder import BuildFolder
+    from toolkit.build.build_tables import status_tables
+
+    build = BuildFolder(args.folder)
+    write_tables(status_tables(build.config, build.states()), args)
+
+
+def run_show(args: argparse.Namespace) -> None:
+    from toolkit.build.build_folder import BuildFolder
+    from toolkit.build.build_tables import history_lines, history_rows
+
+    found = BuildFolder(args.folder).steps().history(args.id)
+    if args.json:
+        print("\n".join(json.dumps(row, ensure_ascii=False) for row in history_rows(found)))
+    else:
+        write_lines(history_lines(found))
+
+
+def run_benchmark(args: argparse.Namespace) -> None:
+    from toolkit.build.build_folder import BuildFolder
+
+    path = BuildFolder(args.folder).benchmark(args.to)
+    note(f"{path}: `tandem benchmarks check {path}` looks it over, `tandem search --topics {path}` searches it")
+
+
+def _kinds() -> str:
+    return "\n".join(f"  {name:<12}{text}" for name, text in KINDS.items())
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))

@@ -1,0 +1,89 @@
+"""Answers read strictly: each function gives what an answer's text says, or raises ValueError with what it says instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from toolkit.core.yaml_json import Malformed, decode_json
+
+FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
+NUMBER = re.compile(r"\[?(\d{1,6})\]?\.?")
+SHOWN = 60  # characters of an answer in a message
+
+
+def text_of(text: str) -> str:
+    """The whole answer, without white space and a Markdown fence around it."""
+    stripped = text.strip()
+    fenced = re.fullmatch(r"```\w*\s*\n(.*)\n\s*```", stripped, re.DOTALL)
+    stripped = fenced[1].strip() if fenced else stripped
+    if not stripped:
+        raise ValueError("the answer is empty")
+    return stripped
+
+
+def number(lowest: int, highest: int) -> Callable[[str], int]:
+    """Reads a whole number and nothing else but a full stop or brackets, from `lowest` to `highest`."""
+
+    def read(text: str) -> int:
+        found = NUMBER.fullmatch(text.strip())
+        if not found or not lowest <= int(found[1]) <= highest:
+            raise ValueError(f"no whole number from {lowest} to {highest}: {text.strip()[:SHOWN]!r}")
+        return int(found[1])
+
+    return read
+
+
+def choice(*known: str) -> Callable[[str], str]:
+    """Reads one of some words, in any case and with a full stop or without."""
+    words = {word.casefold(): word for word in known}
+
+    def read(text: str) -> str:
+        said = text.strip().removesuffix(".").casefold()
+        if said not in words:
+            raise ValueError(f"none of {', '.join(known)}: {text.strip()[:SHOWN]!r}")
+        return words[said]
+
+    return read
+
+
+def json_value(text: str) -> Any:
+    """The JSON value that an answer is, perhaps in a Markdown fence."""
+    fenced = FENCE.fullmatch(text.strip())
+    try:
+        return decode_json(fenced[1] if fenced else text)
+    except Malformed as error:
+        raise ValueError(f"no JSON ({error}): {text.strip()[:SHOWN]!r}") from error
+
+
+def texts(count: int | None = None) -> Callable[[str], list[str]]:
+    """Reads a JSON list of texts, none of them empty and no two alike; of `count` texts, where that is given."""
+
+    def read(text: str) -> list[str]:
+        value = json_value(text)
+        if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+            raise ValueError(f"no JSON list of texts: {text.strip()[:SHOWN]!r}")
+        found = [" ".join(one.split()) for one in value]
+        if count is not None and len(found) != count:
+            raise ValueError(f"{len(found)} texts, and not {count}")
+        if len({one.casefold() for one in found}) < len(found):
+            raise ValueError("a text comes twice")
+        return found
+
+    return read
+
+
+def json_object(*keys: str) -> Callable[[str], dict[str, str]]:
+    """Reads a JSON object of texts: exactly these keys, or any where none is named."""
+
+    def read(text: str) -> dict[str, str]:
+        value = json_value(text)
+        if not isinstance(value, dict) or not value or (keys and set(value) != set(keys)):
+            what = f" with {', '.join(keys)}" if keys else ""
+            raise ValueError(f"no JSON object{what}: {text.strip()[:SHOWN]!r}")
+        if not all(isinstance(one, str) and one.strip() for one in value.values()):
+            raise ValueError("a value is no text")
+        return {key: one.strip() for key, one in value.items()}
+
+    return read

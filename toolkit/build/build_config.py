@@ -1,0 +1,162 @@
+"""`build.yaml`: what is built, from which seeds, with which models and steps. Read whole; all that is wrong is said at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from toolkit.build.kinds import KINDS, kind_module, template
+from toolkit.build.seeds import Seeds
+from toolkit.build.steps import Step
+from toolkit.build.text_models import TextModel, read_models
+from toolkit.build.tools import find_prompt
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import atomic_path
+from toolkit.core.yaml_json import read_yaml
+from toolkit.models.llm.prompts import slot_problems
+from toolkit.registry.loader import did_you_mean, to_spec
+
+FILE = "build.yaml"
+KEYS = ("kind", "seeds", "models", "steps", "systems")
+
+
+@dataclass(frozen=True)
+class BuildConfig:
+    """What `build.yaml` says.
+
+    kind    its name
+    seeds   what it begins with
+    models  name -> language model
+    steps   those that are run, in the kind's order, each with its parameters
+    systems the user's own files with systems, for models and for steps that search
+    """
+
+    kind: str
+    seeds: Seeds
+    models: Mapping[str, TextModel]
+    steps: tuple[Step, ...]
+    systems: tuple[Path, ...] = ()
+
+    @property
+    def module(self) -> ModuleType:
+        """The kind's own: its steps and how they become a benchmark."""
+        return kind_module(self.kind)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the steps, in order."""
+        return tuple(step.name for step in self.steps)
+
+    def step_number(self, name: str) -> int:
+        """Where a step stands, from 0. ToolkitError where there is none of this name."""
+        if name not in self.names:
+            hint = f"{did_you_mean(name, self.names)}known: {', '.join(self.names)}"
+            raise ToolkitError(f"the kind {self.kind} has no step {name!r}", hint)
+        return self.names.index(name)
+
+
+def new_build(kind: str, folder: str | Path) -> Path:
+    """Write the `build.yaml` of a kind, with comments, into a folder that has none yet; its path. ToolkitError otherwise."""
+    text, path = template(kind), Path(folder) / FILE
+    if path.exists():
+        raise ToolkitError(f"{path} is there already", "name another folder, or edit the file")
+    with atomic_path(path) as part:
+        part.write_text(text.replace("{folder}", str(folder)), encoding="utf-8")
+    return path
+
+
+def read_config(folder: str | Path) -> BuildConfig:
+    """What the build in a folder is. Raises ToolkitError with every problem of its `build.yaml`; nothing is asked or loaded."""
+    folder = Path(folder)
+    path = folder / FILE
+    if not path.is_file():
+        what = f"{folder} has no {FILE}" if folder.is_dir() else f"no folder {folder}"
+        raise ToolkitError(what, f"`tandem build new KIND {folder}` begins one; kinds: {', '.join(KINDS)}")
+    content = read_yaml(path, dict, "`tandem build new` writes one to begin with")
+    problems = [
+        f"unknown key {key!r} ({did_you_mean(str(key), KEYS)}known: {', '.join(KEYS)})" for key in content if key not in KEYS
+    ]
+    config = _config(content, folder, problems)
+    if problems or config is None:
+        raise ToolkitError(f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)}", "mend the file", problems=problems)
+    return config
+
+
+def _config(content: Mapping[str, Any], folder: Path, problems: list[str]) -> BuildConfig | None:
+    systems = _systems(content.get("systems", []), folder, problems)
+    models = read_models(content.get("models", {}), systems, problems)
+    try:
+        module = kind_module(str(content.get("kind", "")))
+    except ToolkitError as error:
+        problems.append(f"kind: {error.message} ({error.hint})")
+        return None
+    seeds = _seeds(content.get("seeds", {}), folder, getattr(module, "SEED_FILES", ()), problems)
+    steps = tuple(_steps(content.get("steps", {}), module.STEPS, problems))
+    for step in steps:
+        named = content.get("models", {})
+        problems += _unknown_models(step, named if isinstance(named, Mapping) else {})
+        problems += _prompt_problems(step, folder)
+    return BuildConfig(content["kind"], seeds, models, steps, tuple(systems))
+
+
+def _systems(given: Any, folder: Path, problems: list[str]) -> list[Path]:
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        problems.append(f"systems: expected YAML files, found {given!r}")
+        return []
+    paths = [folder / Path(name).expanduser() for name in names]
+    problems += (f"systems: no file {path}" for path in paths if not path.is_file())
+    return [path for path in paths if path.is_file()]
+
+
+def _seeds(given: Any, folder: Path, further: Sequence[str], problems: list[str]) -> Seeds:
+    if not isinstance(given, Mapping):
+        problems.append(f"seeds: expected keys, as in {{benchmark: infosearch-mini}}, found {given!r}")
+        given = {}
+        return Seeds(given, folder)
+    seeds = Seeds(dict(given), folder)
+    problems += seeds.problems(further)
+    return seeds
+
+
+def _steps(given: Any, known: Sequence[type[Step]], problems: list[str]) -> Iterator[Step]:
+    """The steps that are run, each with its parameters; `NAME: false` leaves an optional one out, and so does its absence."""
+    names = [step.name for step in known]
+    if not isinstance(given, Mapping):
+        problems.append(f"steps: expected names, each with parameters, found {given!r}")
+        given = {}
+    for name in given:
+        if name not in names:
+            problems.append(f"steps: no step {name!r} ({did_you_mean(str(name), names)}known: {', '.join(names)})")
+    for step in known:
+        row = given.get(step.name, False if step.optional else {})
+        row = {} if row is None else row
+        if row is False and step.optional:
+            continue
+        try:
+            yield to_spec(step, row, f"step {step.name}")
+        except ToolkitError as error:
+            found = [*error.problems] or [error.message.removeprefix(f"step {step.name} ")]
+            problems += (f"steps: {step.name}: {each}" for each in found)
+
+
+def _unknown_models(step: Step, known: Mapping[str, Any]) -> Iterator[str]:
+    for name in step.models():
+        if name not in known:
+            hint = f"{did_you_mean(name, map(str, known))}known: {', '.join(map(str, known)) or 'none'}"
+            yield f"steps: {step.name}: no model {name!r} under models ({hint})"
+
+
+def _prompt_problems(step: Step, folder: Path) -> Iterator[str]:
+    for name in step.prompts():
+        try:
+            prompt = find_prompt(name, folder)
+        except ToolkitError as error:
+            yield f"steps: {step.name}: {error.message} ({'; '.join(map(str, error.problems)) or error.hint})"
+            continue
+        for parameter, slots in step.slots.items():
+            if getattr(step, parameter) == name:
+                yield from (f"steps: {step.name}: prompt {name}: {problem}" for problem in slot_problems(prompt, slots))

@@ -1,0 +1,74 @@
+"""What was built, as a benchmark: a folder that `benchmarks check` accepts, with who made each query and document.
+
+`provenance.jsonl` has a line for each query and document: `{"id": ..., "made": [{"role", "by", "family", "prompt", "sha256",
+"step"}]}`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolkit.benchmarks.own import is_benchmark_folder
+from toolkit.benchmarks.own.own_new import Content, new_folder
+from toolkit.build.item_history import BuiltSteps
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import open_output, temporary_folder, umask
+from toolkit.core.modes import Modes
+
+PROVENANCE = "provenance.jsonl"
+
+
+def written(to: Path, write: Callable[[Path], None]) -> Path:
+    """A folder as `write` fills it, whole or not at all. One that was built before is replaced; ToolkitError for any other."""
+    if (
+        to.exists()
+        and not (is_benchmark_folder(to) and (to / PROVENANCE).is_file())
+        and any(to.iterdir() if to.is_dir() else [to])
+    ):
+        raise ToolkitError(f"{to} is there and was not built", "name a folder that is not there yet")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    with temporary_folder(to.parent, f".{to.name}.", ".part") as part:
+        write(part)
+        part.chmod(0o777 & ~umask())
+        if to.exists():
+            shutil.rmtree(to)
+        part.rename(to)
+    return to
+
+
+def write_benchmark(
+    build: BuiltSteps,
+    folder: Path,
+    content: Content,
+    modes: Modes,
+    *,
+    made: Mapping[str, Iterable[Mapping[str, str]]],
+    measures: Sequence[str] = (),
+    more: Mapping[str, Any] = {},
+) -> None:
+    """Write what a kind made of its steps into the empty folder that it was given.
+
+    made      id of each query and document -> who made it: what `BuiltSteps.made` has of the items that it is made of
+    measures  that the table shows
+    more      further keys of benchmark.yaml: `description`, `groups`, `language`
+
+    Raises ToolkitError where there is no query.
+    """
+    if not content.rows and not any(content.topics.values()):
+        raise ToolkitError("the steps left no query", "`tandem build status` says which step rejected them, and why")
+    source = {"source": dict(build.config.seeds.source())} if build.config.seeds.source() else {}
+    description = {"description": f"built by tandem build, kind {build.config.kind}"}
+    named = {"name": build.to.resolve().name, "place": build.to}
+    new_folder(folder, content, modes, measures=measures, more={**description, **source, **more}, **named)
+    write_provenance(folder, made)
+
+
+def write_provenance(folder: Path, made: Mapping[str, Iterable[Mapping[str, str]]]) -> None:
+    """Write who made each query and document. made: id -> what `BuiltSteps.made` has of the items that it is made of."""
+    with open_output(folder / PROVENANCE) as out:
+        for name, rows in made.items():
+            out.write((json.dumps({"id": name, "made": list(rows)}, ensure_ascii=False) + "\n").encode())

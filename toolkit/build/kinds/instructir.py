@@ -1,0 +1,355 @@
+"""InstructIR (arXiv 2402.14334, section 3.1 and appendix A): queries that different people ask, a document for each of them.
+
+Items, by step:
+
+    seeds        query, document (its id), title, text: a query and its one relevant document, under the query's id
+    scenarios    query, document, scenario (what a person says of themselves): `<query>_<n>`, n from 1
+    targets      and target: the document rewritten for the scenario
+    fit          and score, from 1 to 5
+    choice       and candidates (ids of the targets shown, in that order) and chosen (one of them)
+    groups       and position (n-th scenario of its query that is left, from 1)
+    paraphrases  query, scenario (in other words): `<query>_<n>.<p>`, p from 1
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+from toolkit.benchmarks.instructed import instructed, query_first
+from toolkit.benchmarks.own.own_new import Content
+from toolkit.build import answer_forms
+from toolkit.build.built_benchmark import write_benchmark
+from toolkit.build.item_history import BuiltSteps
+from toolkit.build.items import Item
+from toolkit.build.steps import UNREADABLE, Step
+from toolkit.build.tools import Tools
+from toolkit.core.documents import Doc
+from toolkit.core.errors import check_counts
+from toolkit.core.modes import Modes
+from toolkit.core.topics import Topic
+from toolkit.core.yaml_json import read_yaml
+from toolkit.registry.loader import FOLDER
+
+FUNNEL = {"targets": 16_157, "fit": 15_669, "choice": 11_992, "groups": 9_906}  # appendix A
+MEASURES = ("Robustness@10", "nDCG@10")
+WORD = re.compile(r"\w+")
+SHORTEST_KEYWORD = 4  # letters
+QUERY_FIRST = ".query-first"  # what the id of a query ends in whose scenario stands behind it
+
+
+@dataclass(frozen=True)
+class Seeds(Step):
+    """Queries of a length with a single relevant document.
+
+    shortest, longest  words of the query
+    most               how many are taken, in the order of the seeds; 0 for all
+    """
+
+    name = "seeds"
+    about = "queries by length, with a single relevant document"
+    shortest: int = 3
+    longest: int = 40
+    most: int = 0
+
+    def __post_init__(self):
+        check_counts(shortest=self.shortest, longest=self.longest, most=self.most or None)
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
+        """The queries with their documents."""
+        relevant, queries = tools.seeds.relevant(), tools.seeds.queries()
+        texts = tools.seeds.texts([doc_id for topic in queries for doc_id in relevant.get(topic.query_id, ())[:1]])
+        known: Counter[str] = Counter()
+        left = 0
+        for topic in queries:
+            item = self._item(topic, relevant.get(topic.query_id, []), texts)
+            why = self._why_not(item, relevant.get(topic.query_id, []), known)
+            if not why and self.most and left == self.most:
+                why = f"more than {self.most:,} queries"
+            left += not why
+            yield item.reject(why)
+
+    @staticmethod
+    def _item(topic: Topic, relevant: Sequence[str], texts: Mapping[str, Doc]) -> Item:
+        doc = texts.get(relevant[0]) if relevant else None
+        document = {"document": doc.doc_id, "title": doc.title, "text": doc.text} if doc else {}
+        return Item(topic.query_id, {"query": topic.query or topic.text, **document})
+
+    def _why_not(self, item: Item, relevant: Sequence[str], known: Counter[str]) -> str:
+        query = " ".join(item.fields["query"].casefold().split())
+        known[query] += 1
+        words = len(query.split())
+        if known[query] > 1:
+            return "the query of an earlier seed"
+        if words < self.shortest:
+            return f"fewer than {self.shortest} words"
+        if words > self.longest:
+            return f"more than {self.longest} words"
+        if len(relevant) != 1:
+            return "no relevant document" if not relevant else "several relevant documents"
+        return "" if item.fields.get("text", "").strip() else "no text of its document"
+
+
+@dataclass(frozen=True)
+class Scenarios(Step):
+    """People with different situations who all ask the query.
+
+    count  scenarios of each query, written in one answer
+    """
+
+    name = "scenarios"
+    about = "people with different situations who ask the query"
+    slots: ClassVar = {"prompt": ("query", "document", "count")}
+    model: str = "writer"
+    prompt: str = "build-scenarios.v1"
+    count: int = 10
+
+    def __post_init__(self):
+        check_counts(count=self.count)
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
+        """An item a scenario; one with the query's own id where the answer cannot be read."""
+        rows = ({"query": item.fields["query"], "document": contents(item), "count": str(self.count)} for item in items)
+        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.texts(self.count))
+        made = tools.made("wrote", self.model, self.prompt)
+        for item, scenarios in zip(items, answers, strict=True):
+            if scenarios is None:
+                yield item.passed().by(made).reject(UNREADABLE)
+            for number, scenario in enumerate(scenarios or (), 1):
+                fields = {"query": item.fields["query"], "document": item.fields["document"], "scenario": scenario}
+                yield Item(f"{item.id}_{number}", fields, (item.id,), (made,))
+
+
+@dataclass(frozen=True)
+class Targets(Step):
+    """The document rewritten for each scenario, without the words that only the scenario has.
+
+    most_keywords  of the scenario (no stop words, not in the query or the document) that the target may have
+    """
+
+    name = "targets"
+    about = "the document rewritten for each of them"
+    reads = ("seeds",)
+    slots: ClassVar = {"prompt": ("query", "scenario", "document")}
+    model: str = "writer"
+    prompt: str = "build-target.v1"
+    most_keywords: int = 2
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
+        """An item a scenario, with its target."""
+        seeds = {seed.id: seed for seed in tools.step("seeds")}
+        rows = (
+            {"query": item.fields["query"], "scenario": item.fields["scenario"], "document": contents(seeds[item.sources[0]])}
+            for item in items
+        )
+        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.text_of)
+        made = tools.made("wrote", self.model, self.prompt)
+        for item, target in zip(items, answers, strict=True):
+            if target is None:
+                yield item.passed().by(made).reject(UNREADABLE)
+                continue
+            known = f"{item.fields['query']} {contents(seeds[item.sources[0]])}"
+            found = keywords(item.fields["scenario"], known) & words_of(target)
+            why = f"more than {self.most_keywords} keywords of the scenario" if len(found) > self.most_keywords else ""
+            yield item.passed(target=target, keywords=sorted(found)).by(made).reject(why)
+
+
+@dataclass(frozen=True)
+class Fit(Step):
+    """Filter one: a judge's score of how well the target serves the scenario.
+
+    above  a score from 1 to 5; targets with a higher one are passed
+    """
+
+    name = "fit"
+    about = "filter one: how well the target serves the scenario"
+    slots: ClassVar = {"prompt": ("query", "scenario", "document")}
+    model: str = "judge"
+    prompt: str = "build-fit.v1"
+    above: int = 3
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
+        """The items with their scores."""
+        rows = (
+            {"query": item.fields["query"], "scenario": item.fields["scenario"], "document": item.fields["target"]}
+            for item in items
+        )
+        made = tools.made("filtered", self.model, self.prompt)
+        for item, score in zip(items, tools.parsed(self.model, self.prompt, rows, answer_forms.number(1, 5)), strict=True):
+            if score is None:
+                yield item.passed().by(made).reject(UNREADABLE)
+            else:
+                yield item.passed(score=score).by(made).reject("" if score > self.above else f"score not above {self.above}")
+
+    def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:
+        """How often each score was given."""
+        scores = Counter(item.fields["score"] for item in items if "score" in item.fields)
+        return {"score": {str(score): scores[score] for score in range(1, 6)}}
+
+
+@dataclass(frozen=True)
+class Choice(Step):
+    """Filter two: shown all targets of the query that are left, a judge has to pick the one of the scenario.
+
+    seed  of the order in which they are shown, which is another for each scenario
+    """
+
+    name = "choice"
+    about = "filter two: the judge picks the target among those of the query"
+    slots: ClassVar = {"prompt": ("query", "scenario", "documents", "count")}
+    model: str = "judge"
+    prompt: str = "build-choice.v1"
+    seed: int = 0
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
+        """The items with what was shown and chosen."""
+        shown = [order for group in by_query(items) for order in (self._order(item, group) for item in group)]
+        rows = (self._row(item, order) for item, order in zip(items, shown, strict=True))
+        made = tools.made("filtered", self.model, self.prompt)
+        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.number(1, max(map(len, shown), default=1)))
+        for item, order, number in zip(items, shown, answers, strict=True):
+            if number is None or number > len(order):
+                yield item.passed().by(made).reject(UNREADABLE)
+                continue
+            chosen = order[number - 1]
+            given = item.passed(candidates=[each.id for each in order], chosen=chosen.id).by(made)
+            yield given.reject("" if chosen is item else "another target was chosen")
+
+    def _order(self, item: Item, group: Sequence[Item]) -> list[Item]:
+        order = list(group)
+        _random(f"{self.seed} {item.id}").shuffle(order)
+        return order
+
+    @staticmethod
+    def _row(item: Item, order: Sequence[Item]) -> dict[str, str]:
+        documents = "\n\n".join(f"[{number}] {each.fields['target']}" for number, each in enumerate(order, 1))
+        row = {"query": item.fields["query"], "scenario": item.fields["scenario"]}
+        return {**row, "documents": documents, "count": str(len(order))}
+
+
+@dataclass(frozen=True)
+class Groups(Step):
+    """Queries that have enough scenarios left.
+
+    smallest  scenarios of a query
+    """
+
+    name = "groups"
+    about = "queries with enough scenarios left"
+    smallest: int = 6
+
+    def __post_init__(self):
+        check_counts(smallest=self.smallest)
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
+        """The items, numbered within their query."""
+        for group in by_query(items):
+            why = f"fewer than {self.smallest} scenarios of the query are left" if len(group) < self.smallest else ""
+            for position, item in enumerate(group, 1):
+                yield item.passed(position=position).by(tools.made("filtered")).reject(why)
+
+
+@dataclass(frozen=True)
+class Paraphrases(Step):
+    """Other wordings of one scenario of each query.
+
+    count  of them, written in one answer
+    seed   of which scenario it is
+    """
+
+    name = "paraphrases"
+    about = "other wordings of one scenario of each query"
+    slots: ClassVar = {"prompt": ("instruction", "count")}
+    model: str = "writer"
+    prompt: str = "build-paraphrases.v1"
+    count: int = 5
+    seed: int = 0
+
+    def __post_init__(self):
+        check_counts(count=self.count)
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
+        """An item a paraphrase; one with the scenario's own id where the answer cannot be read."""
+        chosen = [_random(f"{self.seed} {query_of(group[0])}").choice(group) for group in by_query(items)]
+        rows = ({"instruction": item.fields["scenario"], "count": str(self.count)} for item in chosen)
+        made = tools.made("wrote", self.model, self.prompt)
+        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.texts(self.count))
+        for item, written in zip(chosen, answers, strict=True):
+            if written is None:
+                yield item.passed().by(made).reject(UNREADABLE)
+            for number, text in enumerate(written or (), 1):
+                yield Item(f"{item.id}.{number}", {"query": item.fields["query"], "scenario": text}, (item.id,), (made,))
+
+
+STEPS = (Seeds, Scenarios, Targets, Fit, Choice, Groups, Paraphrases)
+
+
+def benchmark(build: BuiltSteps, to: Path) -> None:
+    """A folder with three groups over one corpus: `all` (scenario first), `query-first`, and `paraphrases`.
+
+    The corpus is every target that was written, also where a filter rejected it, as in the paper (16,072 passages): a target
+    is relevant for its own scenario alone.
+    """
+    groups, reworded = build.passed("groups"), build.passed("paraphrases")
+    targets = [item for item in build.items("targets") if "target" in item.fields]
+    docs = [Doc(item.id, "", item.fields["target"]) for item in targets]
+    topics = {
+        "all": [_topic(item, item.id) for item in groups],
+        "query-first": [query_first(_topic(item, f"{item.id}{QUERY_FIRST}")) for item in groups],
+        "paraphrases": [_topic(item, item.id) for item in reworded],
+    }
+    gold = {item.id: item.id for item in groups} | {f"{item.id}{QUERY_FIRST}": item.id for item in groups}
+    gold |= {item.id: item.sources[0] for item in reworded}
+    made = {item.id: build.made["targets"][item.id] for item in targets}
+    made |= {query_id: build.made["groups"][doc_id] for query_id, doc_id in gold.items()}
+    made |= {item.id: build.made["paraphrases"][item.id] for item in reworded}
+    qrels = {"": [(query_id, "0", doc_id, "1") for query_id, doc_id in gold.items()]}
+    write_benchmark(build, to, Content(docs, (), qrels, topics), Modes(), made=made, measures=MEASURES)
+
+
+def _topic(item: Item, query_id: str) -> Topic:
+    """A scenario before its query, as InstructIR sends it."""
+    return instructed(query_id, query_of(item), item.fields["query"], item.fields["scenario"])
+
+
+def contents(seed: Item) -> str:
+    """The text of a seed's document: title, one blank, text."""
+    return Doc("", seed.fields["title"], seed.fields["text"]).contents
+
+
+def by_query(items: Sequence[Item]) -> Iterator[list[Item]]:
+    """The items of each query, which stand together."""
+    return (list(group) for _, group in itertools.groupby(items, key=query_of))
+
+
+def query_of(item: Item) -> str:
+    """The id of the query that an item's scenario is of."""
+    return item.id.rpartition("_")[0]
+
+
+def keywords(scenario: str, known: str) -> set[str]:
+    """The words of a scenario that tell it from others: four letters and more, no stop words, and not in the text `known`."""
+    return {word for word in words_of(scenario) if len(word) >= SHORTEST_KEYWORD} - _stop_words() - words_of(known)
+
+
+def words_of(text: str) -> set[str]:
+    """The words of a text in lower case."""
+    return set(WORD.findall(text.casefold()))
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    return frozenset(read_yaml(FOLDER / "words" / "english-stop-words.yaml")["words"].split())
+
+
+def _random(text: str) -> random.Random:
+    """The same for the same text, on every machine."""
+    return random.Random(hashlib.sha256(text.encode()).digest())

@@ -1,0 +1,67 @@
+"""A step of a build: what it is called, what it takes from `build.yaml`, and what it makes of the items before it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from toolkit.build.items import Item
+    from toolkit.build.tools import Tools
+
+UNREADABLE = "no answer in the form asked for"  # why an item is rejected whose answer cannot be read
+
+
+class Step(ABC):
+    """A step of a kind: a frozen dataclass whose fields are its parameters in `build.yaml`, each with a default.
+
+    What a field's value may be beside its type is checked when the step is made (`__post_init__`): ToolkitError.
+
+    name      in build.yaml, of its file and in tables
+    about     what it does, in a line
+    reads     further steps whose passed items it needs, beside those of the step before
+    slots     parameter that names a prompt -> the slots that the step fills: a prompt with others, or without one, is refused
+    optional  whether it is left out unless build.yaml names it
+    version   is raised where the step makes something else of the same items
+    """
+
+    name: ClassVar[str]
+    about: ClassVar[str] = ""
+    reads: ClassVar[tuple[str, ...]] = ()
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    optional: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+
+    def prompts(self) -> tuple[str, ...]:
+        """The prompts that it sends, by name: those of its parameters that `slots` names, and `prompt`."""
+        return self._named("prompt", *self.slots)
+
+    def models(self) -> tuple[str, ...]:
+        """The language models that it asks, by name: its parameter `model`, and those that end in `_model`."""
+        return self._named(*(name for name in self.parameters() if name == "model" or name.endswith("_model")))
+
+    def files(self, folder: Path) -> Sequence[Path]:
+        """Further files that what it makes depends on, in the build's folder or elsewhere; one may not be there yet."""
+        return ()
+
+    @abstractmethod
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """The items that it passes on and those that it rejects, in an order that `items` alone decides.
+
+        items  what the step before passed on, in order; nothing for the first step, which makes its own of `tools.seeds`
+        """
+
+    def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:
+        """Further counts over all that it gave, for `build status`: name -> value -> how many (`score` -> `4` -> 17)."""
+        return {}
+
+    def parameters(self) -> dict[str, Any]:
+        """Name -> value of its fields."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    def _named(self, *names: str) -> tuple[str, ...]:
+        known = self.parameters()
+        return tuple(dict.fromkeys(known[name] for name in names if known.get(name)))

@@ -1,0 +1,232 @@
+"""What a step is given: the seeds, earlier items, prompts, and language models that answer in blocks, from the cache first."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from toolkit.build.items import Item
+from toolkit.build.seeds import Seeds
+from toolkit.build.text_models import TextModel
+from toolkit.core.errors import ToolkitError
+from toolkit.engine import Executor, LocalExecutor
+from toolkit.engine.answers import divide_answers
+from toolkit.models.llm import LLM, Answer, Prompt, Request, load_prompt
+from toolkit.models.llm.prompts import BUILD, slot_problems
+
+if TYPE_CHECKING:
+    from toolkit.core.specs import SystemSpec
+
+Value = TypeVar("Value")
+BLOCK = 4096  # requests: what is in memory at once, whatever the number of items
+REPAIR = "build-repair.v1"  # what is said to an answer that cannot be read
+LONGEST_REPAIRED = 4000  # characters of such an answer that are sent back
+NOTHING = "(no answer)"  # stands for an empty one: servers refuse empty turns
+RULE, PERSON = "rule", "person"  # who made something that no model made
+
+
+@dataclass
+class Asked:
+    """What one model was asked in one step.
+
+    requests           how many answers were wanted, repairs too
+    cached             of these, already in the cache
+    failed             unanswered after all retries, or refused
+    prompt_tokens, completion_tokens   of all of them, cached ones too, as the server counts
+    """
+
+    requests: int = 0
+    cached: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def count(self, answers: Sequence[Answer]) -> None:
+        """Add what answers took."""
+        self.requests += len(answers)
+        self.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
+        self.completion_tokens += sum(answer.completion_tokens for answer in answers)
+
+
+@dataclass
+class Writer:
+    """A model of the build, loaded: what `divide_answers` takes."""
+
+    spec: SystemSpec
+    llm: LLM
+
+
+class Writers:
+    """The language models of a build, each loaded when it is first asked for and shared by all steps.
+
+    executor  who answers: this process, or workers
+    how       goes to `load_llm`: `cache`, `replay`, `concurrency`, `retries`, `timeout`, `loader`, `device`, ...
+    """
+
+    def __init__(self, models: Mapping[str, TextModel], executor: Executor | None = None, **how: Any):
+        self.models, self.executor, self.how = models, executor or LocalExecutor(), how
+        self._loaded: dict[str, Writer] = {}
+
+    def __getitem__(self, name: str) -> LLM:
+        if name not in self._loaded:
+            model = self.models[name]
+            writer = Writer(model.spec, model.load(**self.how))
+            divide_answers(writer, self.executor)
+            self._loaded[name] = writer
+        return self._loaded[name].llm
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raise ToolkitError where one of them could not be asked; asks nothing."""
+        for name in dict.fromkeys(names):
+            self[name].check()
+
+
+@dataclass
+class Tools:
+    """What a step uses.
+
+    folder   the build's
+    seeds    what `build.yaml` names
+    writers  its language models
+    earlier  step -> a function that gives the items it passed on
+    advance  is called with how many more answers there are
+    asked    model -> what it was asked so far
+    """
+
+    folder: Path
+    seeds: Seeds
+    writers: Writers
+    earlier: Mapping[str, Callable[[], list[Item]]] = field(default_factory=dict)
+    advance: Callable[[int], None] = lambda count: None
+    asked: dict[str, Asked] = field(default_factory=dict)
+
+    @property
+    def executor(self) -> Executor:
+        """Who computes: this process, or workers."""
+        return self.writers.executor
+
+    def llm(self, name: str) -> LLM:
+        """A model by its name in build.yaml."""
+        return self.writers[name]
+
+    def prompt(self, name: str) -> Prompt:
+        """A prompt of kind `build`, by its name or its file; a file is looked for in the build's folder first."""
+        return find_prompt(name, self.folder)
+
+    def step(self, name: str) -> list[Item]:
+        """The items that an earlier step passed on, in order. ToolkitError where the kind has no such step before this one."""
+        if name not in self.earlier:
+            raise ToolkitError(f"no step {name!r} before this one", f"known: {', '.join(self.earlier) or 'none'}")
+        return self.earlier[name]()
+
+    def made(self, role: str, model: str = "", prompt: str = "") -> dict[str, str]:
+        """Who did something to an item, for `Item.by`: a model with a prompt; without a model a rule.
+
+        role  wrote, filtered or judged
+        """
+        if not model:
+            return {"role": role, "by": RULE}
+        chosen, asked = self.writers.models[model], self.prompt(prompt)
+        by = {"role": role, "by": chosen.model, "family": chosen.family}
+        return {**by, "prompt": asked.name, "sha256": asked.sha256}
+
+    def ask(
+        self, model: str, prompt: str, rows: Iterable[Mapping[str, str]], options: Mapping[str, Any] | None = None
+    ) -> Iterator[Answer]:
+        """The answers, in the order of the rows: each fills the slots of the prompt. Asked in blocks of BLOCK, cached first.
+
+        options  instead of the model's own (`max_tokens`, `temperature`, `seed`, ...)
+
+        Raises ToolkitError for slots that are not filled, and where an answer cannot be had for a reason that concerns all.
+        An answer that cannot be had for a reason of its own has `error`.
+        """
+        for requests in self._blocks(model, prompt, rows, options):
+            answers = self._complete(model, requests)
+            self.asked[model].failed += sum(bool(answer.error) for answer in answers)
+            yield from answers
+
+    def parsed(
+        self,
+        model: str,
+        prompt: str,
+        rows: Iterable[Mapping[str, str]],
+        read: Callable[[str], Value],
+        *,
+        repairs: int = 1,
+        options: Mapping[str, Any] | None = None,
+    ) -> Iterator[Value | None]:
+        """What the answers say, in the order of the rows; None for one that cannot be read after all repairs.
+
+        read     of an answer's text; ValueError, with what is wrong, where it is not in the form asked for (`answer_forms`)
+        repairs  how often it is asked again: the model is shown its answer, and told what is wrong with it
+        """
+        for requests in self._blocks(model, prompt, rows, options):
+            yield from self._read(model, requests, read, repairs)
+
+    def _read(
+        self, model: str, requests: Sequence[Request], read: Callable[[str], Value], repairs: int
+    ) -> Iterator[Value | None]:
+        values: dict[int, Value] = {}
+        pending, failed = dict(enumerate(requests)), 0
+        for _ in range(repairs + 1):
+            answers = dict(zip(pending, self._complete(model, list(pending.values())), strict=True))
+            failed = sum(bool(answer.error) for answer in answers.values())
+            wrong = {}
+            for position, answer in answers.items():
+                try:
+                    values[position] = read(_text(answer))
+                except ValueError as error:
+                    wrong[position] = self._repaired(model, pending[position], answer, str(error))
+            pending = wrong
+        self.asked[model].failed += failed
+        return (values.get(position) for position in range(len(requests)))
+
+    def _repaired(self, model: str, request: Request, answer: Answer, problem: str) -> Request:
+        """The chat with the answer and what is wrong with it; the same request where there was no answer."""
+        if answer.error:
+            return request
+        said = {"role": "assistant", "content": answer.text[:LONGEST_REPAIRED] or NOTHING}
+        asked = self.prompt(REPAIR).messages({"problem": problem}, system=self._system(model))
+        return request._replace(messages=[*request.messages, said, *asked])
+
+    def _blocks(
+        self, model: str, prompt: str, rows: Iterable[Mapping[str, str]], options: Mapping[str, Any] | None
+    ) -> Iterator[list[Request]]:
+        chosen, system = self.prompt(prompt), self._system(model)
+        given = {**self.writers.models[model].options, **(options or {})}
+        rows = iter(rows)
+        while block := list(itertools.islice(rows, BLOCK)):
+            if wrong := slot_problems(chosen, list(block[0])):
+                raise ToolkitError(
+                    f"prompt {chosen.name} does not fit the step", "see the prompts in toolkit/registry/prompts", problems=wrong
+                )
+            yield [Request(chosen.messages(row, system=system), given) for row in block]
+
+    def _system(self, model: str) -> str:
+        return self.writers.models[model].spec.parameters.get("system", "keep")
+
+    def _complete(self, model: str, requests: Sequence[Request]) -> list[Answer]:
+        llm, asked = self.llm(model), self.asked.setdefault(model, Asked())
+        before = llm.usage.cached
+        answers = llm.complete(requests, self.advance)
+        asked.cached += llm.usage.cached - before
+        asked.count(answers)
+        return answers
+
+
+def find_prompt(name: str, folder: Path) -> Prompt:
+    """A prompt of kind `build`: a file of the build's folder, else of the registry, else any other file. Or ToolkitError."""
+    local = folder / Path(name).expanduser()
+    return load_prompt(str(local) if local.is_file() else name, BUILD)
+
+
+def _text(answer: Answer) -> str:
+    """The text of a whole answer; ValueError for one that is truncated or was never given."""
+    if answer.error:
+        raise ValueError(answer.error)
+    if answer.finish == "length":
+        raise ValueError("the answer was truncated at max_tokens")
+    return answer.text
