@@ -11,7 +11,7 @@ Searches a benchmark in all its modes (as it is, instructed, reversed), scores h
 Calls are the commands of the same name, with the same options: `search`, `rerank`, `fuse`, `diversify`, `expand`, `judge`,
 `index`, `encode` make something; `evaluate`, `diff`, `gate`, `report` say what it is worth, `report_site` publishes it;
 `experiment` does all of it for
-several systems; `load`, `read_run`, `read_qrels`, `read_topics` read.
+several systems; `Build` makes a benchmark of your own documents; `load`, `read_run`, `read_qrels`, `read_topics` read.
 Steps (`Retrieve`, `Rerank`, `Fuse`, ...) compose, and take topics as a name, a file, a DataFrame or a list:
 
     steps = tandem.Retrieve("bm25") >> tandem.Rerank("bge-reranker-v2-m3", depth=50)
@@ -31,6 +31,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tandem_ir.building import Build
 from tandem_ir.evaluation import cite, diff, evaluate, experiment, gate, report, report_site, reproduce
 from tandem_ir.making import check_system, diversify, encode, expand, fuse, index, judge, rerank, search
 from tandem_ir.reading import load, read_qrels, read_run, read_topics
@@ -70,6 +71,7 @@ CLASSES = {
 }
 
 __all__ = [
+    "Build",
     "ChatModel",
     "Diversify",
     "FilterByRules",

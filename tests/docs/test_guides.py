@@ -13,8 +13,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import build_answers
 import pytest
 from command import tandem, within
+from endpoint import Script, serving
 
 from toolkit.__main__ import commands
 
@@ -60,10 +62,21 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture
-def run(tmp_path, home, all_remade):
+def server(request):
+    """What a page's commands need to ask a language model: a scripted server for pages about builds, else nothing."""
+    page = getattr(request.node, "callspec", None) and request.node.callspec.params.get("page")
+    if page is None or not page.name.startswith("build"):
+        yield {}
+        return
+    with serving(Script(build_answers.answer)) as script:
+        yield {"OPENAI_BASE_URL": script.base}
+
+
+@pytest.fixture
+def run(tmp_path, home, all_remade, server):
     """`run(language, text)`: what a block prints, in a folder of the page's own."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "TANDEM_HOME": str(home), "HF_HUB_OFFLINE": "1"}
+    env = {**os.environ, "PATH": path, "TANDEM_HOME": str(home), "HF_HUB_OFFLINE": "1", **server}
 
     def in_shell(statement):
         command = ["bash", "-euo", "pipefail", "-c", statement]

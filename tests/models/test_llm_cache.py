@@ -144,6 +144,74 @@ def test_half_a_character_is_asked_and_kept(path):
         assert len(script.bodies) == 1
 
 
+class Slow:
+    """Answers one request after the other; the next one when the last answer is on disk."""
+
+    facts, origin, here = {"model": "m"}, {}, True
+
+    def __init__(self, path):
+        self.path, self.seen = path, []
+
+    def answers(self, requests):
+        for position, request in enumerate(requests):
+            yield position, Answer(f"{position}")
+            until = time.monotonic() + 20
+            while AnswerCache(self.path).get(request.key(self.facts)) is None and time.monotonic() < until:
+                time.sleep(0.001)
+            self.seen.append(AnswerCache(self.path).get(request.key(self.facts)))
+
+
+def test_an_answer_is_on_disk_at_once_though_no_other_follows(path):
+    slow = Slow(path)
+    llm = LLM(slow, cache=AnswerCache(path))
+    assert [answer.text for answer in llm.complete([ask("a"), ask("b")])] == ["0", "1"]
+    assert slow.seen == [Answer("0"), Answer("1")]
+
+
+def test_many_answers_are_read_in_one_go_and_written_in_few(path, monkeypatch):
+    calls = []
+    for name in ("get", "put"):
+        monkeypatch.setattr(
+            KeyedCache,
+            name,
+            lambda self, *given, do=getattr(KeyedCache, name), name=name: calls.append(name) or do(self, *given),
+        )
+
+    class Quick(Slow):
+        def answers(self, requests):
+            return ((position, Answer(str(position))) for position in range(len(requests)))
+
+    requests = [ask(str(number)) for number in range(2000)]
+    LLM(Quick(path), cache=AnswerCache(path)).complete(requests)
+    assert calls.count("get") == 2  # what is there, and what others may have written meanwhile
+    assert calls.count("put") < 500
+    calls.clear()
+    again = LLM(Quick(path), cache=AnswerCache(path), replay=True)
+    assert [answer.text for answer in again.complete(requests)] == [str(number) for number in range(2000)]
+    assert calls == ["get"]
+
+
+def test_answers_that_cannot_be_written_end_the_call(path, monkeypatch):
+    def full(self, entries):
+        raise ToolkitError("the disk is full", status=1)
+
+    monkeypatch.setattr(KeyedCache, "put", full)
+    with serving(Script()) as script, pytest.raises(ToolkitError, match="the disk is full"):
+        model(script, path).complete([ask(str(number)) for number in range(3)])
+
+
+def test_what_came_before_an_error_is_written(path):
+    class Failing(Slow):
+        def answers(self, requests):
+            yield 0, Answer("first")
+            raise ToolkitError("no more")
+
+    with pytest.raises(ToolkitError, match="no more"):
+        LLM(Failing(path), cache=AnswerCache(path)).complete([ask("a"), ask("b")])
+    assert AnswerCache(path).get(ask("a").key({"model": "m"})) == Answer("first")
+    assert AnswerCache(path).get(ask("b").key({"model": "m"})) is None
+
+
 def test_the_first_answer_stays(path):
     cache = AnswerCache(path)
     cache.put("key", Answer("first"))

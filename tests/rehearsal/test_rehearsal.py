@@ -23,8 +23,8 @@ KILLS = {
     "encoding": ("infosearch", ["e5-large-v2"], "toolkit.formats.vectors:write_shard:4"),
     "searching": ("infosearch", ["e5-large-v2"], "toolkit.search.per_query_search:search_per_query:3"),
     "reranking": ("mfollowir", ["bge-reranker-v2-m3"], "toolkit.store.keyed_cache:KeyedCache.put:1"),
-    "asking a server": ("infosearch", ["gpt-4o"], "toolkit.models.llm.client:AnswerCache.put:20"),
-    "judging": ("berds", ["bm25"], "toolkit.models.llm.client:AnswerCache.put:20"),
+    "asking a server": ("infosearch", ["gpt-4o"], "toolkit.models.llm.answer_cache:AnswerWriter.put:20"),
+    "judging": ("berds", ["bm25"], "toolkit.models.llm.answer_cache:AnswerWriter.put:20"),
     "writing a run": ("infosearch", ["bm25"], "toolkit.provenance.record:to_yaml:1"),
     "evaluating": ("infosearch", ["bm25"], "toolkit.evaluate.evaluation:prepare:1"),
 }

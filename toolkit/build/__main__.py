@@ -69,7 +69,7 @@ def run_run(args: argparse.Namespace) -> None:
     if args.dry_run:
         states = build.states()
         last = build.config.step_number(args.step) + 1 if args.step else len(states)
-        write_lines(f"{state.step.name}: {state.state}" for state in states[:last])
+        write_lines(f"{state.step.name} ({state.step.about}): {state.state}" for state in states[:last])
         return
     build.run(args.step, **{name: getattr(args, name) for name in (*ENDPOINT, *ENGINE, *MODEL)})
 

@@ -116,7 +116,7 @@ class BuildFolder:
         step = self.config.steps[number]
         record = self.files[step.name].record()
         if record is None:
-            return StepState(step, NOT_RUN)
+            return StepState(step, "its file was changed" if self.files[step.name].path.exists() else NOT_RUN)
         depends = self.depends(number)
         if record.digest != digest_of(depends):
             changed = [name for name in depends if digest_of({"": record.depends.get(name)}) != digest_of({"": depends[name]})]

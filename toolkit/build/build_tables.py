@@ -10,7 +10,7 @@ from toolkit.build.build_config import BuildConfig
 from toolkit.build.build_folder import StepState
 from toolkit.build.item_history import Found
 from toolkit.build.step_files import StepRecord
-from toolkit.core.aligned_table import Cell, Column, Number, Table
+from toolkit.core.aligned_table import Cell, Column, Number, Table, value_of
 
 COLUMNS = (
     Column("step", label=True),
@@ -25,6 +25,16 @@ COLUMNS = (
     Column("state", prose=True),
 )
 PAPER = "paper"
+
+
+def status_rows(config: BuildConfig, states: Sequence[StepState]) -> list[dict[str, Any]]:
+    """The steps as data: the columns of the table, with `rejected` as why -> how many."""
+    rows = []
+    for state in states:
+        names, cells = (column.name for column in COLUMNS), map(value_of, _row(config, state))
+        row = dict(zip(names, cells, strict=True))
+        rows.append({**row, "rejected": dict(state.record.rejected) if state.record else None})
+    return rows
 
 
 def status_tables(config: BuildConfig, states: Sequence[StepState]) -> list[Table]:

@@ -203,7 +203,7 @@ def _say_cores(
     own: OwnFolder, group: str, golds: Mapping[str, set[str]], labels: Mapping[str, dict[str, int]], remarks: Remarks
 ) -> None:
     """Queries without judgments, core queries without a gold document."""
-    said, texts = set(), defaultdict(set)
+    said, texts, several = set(), defaultdict(set), {}
     for core, base, ids in _variants(own, group):
         place = own.topics.places[base]
         for query_id in (query_id for query_id in ids.values() if query_id not in labels):
@@ -214,9 +214,12 @@ def _say_cores(
             said.add(core)
     for topic in next(iter(own.topics.topics[group].values())):
         texts[topic.group_id].add(topic.query)
-        if len(texts[topic.group_id]) > 1:
-            place = own.topics.places[topic.original_id]
-            remarks.warning(*place, f"core query {topic.group_id} has {len(texts[topic.group_id])} texts", "is it one need?")
+        if len(texts[topic.group_id]) == 2:
+            several.setdefault(topic.group_id, own.topics.places[topic.original_id])
+    if several:
+        core, place = next(iter(several.items()))
+        others = f", and so have {len(several) - 1:,} others" if len(several) > 1 else ""
+        remarks.warning(*place, f"core query {core} has {len(texts[core])} texts{others}", "is it one need?")
 
 
 def _say_instructions(own: OwnFolder, group: str, labels: Mapping[str, dict[str, int]], remarks: Remarks) -> None:

@@ -5,7 +5,8 @@ from toolkit.core.lazy_names import lazy_names
 __getattr__, __all__ = lazy_names(
     __name__,
     {
-        "client": ("LLM", "AnswerCache", "default_cache", "load_llm"),
+        "answer_cache": ("AnswerCache",),
+        "client": ("LLM", "default_cache", "load_llm"),
         "endpoint": ("Endpoint",),
         "messages": ("Answer", "Request", "Usage"),
         "prompts": ("Prompt", "load_prompt"),

@@ -2,67 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.home import home
 from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
-from toolkit.core.yaml_json import decode_json
+from toolkit.models.llm.answer_cache import AnswerCache
 from toolkit.models.llm.endpoint import Endpoint
 from toolkit.models.llm.estimate import Estimate
 from toolkit.models.llm.messages import Answer, Backend, Request, Usage
 from toolkit.models.servers.client import check_requests
-from toolkit.store.keyed_cache import KeyedCache
 
 LOADERS = ("endpoint", "transformers", "peft")
-
-COLUMNS = ("text", "finish", "model", "server", "prompt_tokens", "completion_tokens")
 
 
 def default_cache() -> Path:
     """Where answers are cached unless another file is named."""
     return home() / "llm" / "answers.sqlite"
-
-
-class AnswerCache:
-    """Answers by the key of their request, see `toolkit.store.keyed_cache.KeyedCache`."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self._entries = KeyedCache(path, "answers")
-
-    def get(self, key: str) -> Answer | None:
-        """The answer to a request, None where there is none."""
-        return self._entries.get([key.encode()], _answer).get(key.encode())
-
-    def put(self, key: str, answer: Answer) -> Answer:
-        """Cache an answer. What another process wrote first stays and is returned: the run of each is what the cache says."""
-        content = {column: getattr(answer, column) for column in COLUMNS}
-        self._entries.put({key.encode(): json.dumps(content, ensure_ascii=False).encode(errors="surrogatepass")})
-        return self.get(key) or answer
-
-    def close(self) -> None:
-        """Close the file; the next call opens it again."""
-        self._entries.close()
-
-
-def _answer(entry: bytes) -> Answer:
-    """What `AnswerCache.put` has written. ValueError for anything else."""
-    content = decode_json(entry.decode(errors="surrogatepass"), finite=False, halves=True)
-    if not isinstance(content, dict) or set(content) != set(COLUMNS):
-        raise ValueError("no JSON object of " + ", ".join(COLUMNS))
-    for name, value in content.items():
-        kinds = (int, NoneType) if name.endswith("tokens") else (str, NoneType) if name != "text" else (str,)
-        if type(value) not in kinds:
-            raise ValueError(f"{name} is of type {type(value).__name__}")
-    return Answer(**content)
 
 
 class LLM:
@@ -112,7 +74,7 @@ class LLM:
             )
 
     def complete(self, requests: Sequence[Request], advance: Callable[[int], None] = lambda n: None) -> list[Answer]:
-        """The answers in the order of the requests; each is in the cache as soon as it came.
+        """The answers in the order of the requests; each is in the cache a moment after it came (`AnswerWriter`).
 
         One with an `error`, of a backend that tolerates that, is not cached.
 
@@ -122,7 +84,7 @@ class LLM:
         """
         keys = [request.key(self.backend.facts) for request in requests]
         wanted = Counter(keys)
-        answered = {key: answer for key in wanted if (answer := self._cached(key))}
+        answered = self.cache.get_all(list(wanted)) if self.cache else {}
         cached = sum(wanted[key] for key in answered)
         missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in answered}
         if missing and self.replay:
@@ -137,6 +99,8 @@ class LLM:
         for key, answer in self._ask(missing):
             answered[key] = answer
             advance(wanted[key])
+        if missing and self.cache:  # what another process wrote first is what both have
+            answered |= self.cache.get_all(list(missing))
         answers = [answered[key] for key in keys]
         for answer in (answer for answer in answers if not answer.error):
             self.usage.cut += answer.finish == "length"
@@ -146,21 +110,20 @@ class LLM:
 
     def peek(self, request: Request) -> Answer | None:
         """The answer, if it is in the cache; asks nothing and counts nothing."""
-        return self._cached(request.key(self.backend.facts))
-
-    def _cached(self, key: str) -> Answer | None:
-        return self.cache.get(key) if self.cache else None
+        return self.cache.get(request.key(self.backend.facts)) if self.cache else None
 
     def _ask(self, missing: Mapping[str, Request]) -> Iterator[tuple[str, Answer]]:
         keys = list(missing)
-        for position, answer in self.backend.answers(list(missing.values())) if missing else ():
-            stored = self.cache.put(keys[position], answer) if self.cache and not answer.error else answer
-            self.usage.asked += 1
-            self.usage.failed += bool(answer.error)
-            self.usage.retries += answer.retries
-            self.usage.prompt_tokens += answer.prompt_tokens
-            self.usage.completion_tokens += answer.completion_tokens
-            yield keys[position], stored
+        with self.cache.writer() if self.cache else nullcontext() as writer:
+            for position, answer in self.backend.answers(list(missing.values())) if missing else ():
+                if writer and not answer.error:
+                    writer.put(keys[position], answer)
+                self.usage.asked += 1
+                self.usage.failed += bool(answer.error)
+                self.usage.retries += answer.retries
+                self.usage.prompt_tokens += answer.prompt_tokens
+                self.usage.completion_tokens += answer.completion_tokens
+                yield keys[position], answer
 
 
 def load_llm(

@@ -128,8 +128,8 @@ class Client:
     ) -> Iterator[tuple[int, Result]]:
         """(position, result) as they come. Where one fails for good, no new ones are asked; those under way still come.
 
-        A task is under way until the caller comes for the next result, and has cached this one: of a process that is killed, no
-        more than `concurrency` of them are lost.
+        A task is under way until the caller comes for the next result: of a process that is killed, no more than `concurrency`
+        of them are lost, and what the caller has not written yet.
 
         ask       (address, task, event) -> its result; it stops waiting when the event is set
         tolerate  what stands for the result of a task that failed so; None ends it all

@@ -1,0 +1,68 @@
+"""Building benchmarks: the command `tandem build` as an object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+
+    from toolkit.benchmarks import Collection
+
+
+class Build:
+    """A benchmark that is built step by step, in a folder with `build.yaml`; see the guide.
+
+        build = tandem.Build.new("instructir", "mine")
+        build.run()
+        print(build.status())
+        benchmark = build.benchmark("mine-benchmark")
+
+    Raises ToolkitError with every problem of `build.yaml` when it is made.
+    """
+
+    def __init__(self, folder: str | Path):
+        from toolkit.build import BuildFolder
+
+        self._build = BuildFolder(folder)
+
+    @classmethod
+    def new(cls, kind: str, folder: str | Path) -> Build:
+        """A folder with the `build.yaml` of a kind (`instructir`, ...), to be edited; ToolkitError where there is one."""
+        from toolkit.build import new_build
+
+        new_build(kind, folder)
+        return cls(folder)
+
+    def run(self, step: str | None = None, **how: Any) -> pandas.DataFrame:
+        """Do what is not up to date, up to a step or all of it; the `status` after it. What was interrupted resumes.
+
+        how  `replay` (cached answers only), `loader`, `concurrency`, `retries`, `timeout` of a server; `device`, `precision`,
+             `batch_size`, `trust_remote_code` of a model on this machine; `engine`, `workers`, ... of a cluster
+
+        Raises ToolkitError for what cannot be asked or made; what was answered is cached.
+        """
+        self._build = type(self._build)(self._build.path)  # as build.yaml is now
+        self._build.run(step, **how)
+        return self.status()
+
+    def status(self) -> pandas.DataFrame:
+        """A row a step: entered, left, rejected (why -> how many), waiting, requests, cached, tokens, cost, state."""
+        import pandas
+
+        from toolkit.build.build_tables import status_rows
+
+        return pandas.DataFrame(status_rows(self._build.config, self._build.states()))
+
+    def show(self, item_id: str) -> list[dict[str, Any]]:
+        """An item in every step, with its ancestors and descendants: step, relation, id, fields, sources, made, rejected."""
+        from toolkit.build.build_tables import history_rows
+
+        return history_rows(self._build.steps().history(item_id))
+
+    def benchmark(self, to: str | Path) -> Collection:
+        """Write the benchmark into a folder, and open it as `tandem.load` does. ToolkitError where a step is not done."""
+        from tandem_ir.reading import load
+
+        return load(str(self._build.benchmark(to)))

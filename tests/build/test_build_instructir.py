@@ -1,0 +1,243 @@
+"""The kind `instructir`: from seeds to a benchmark that is evaluated, against a scripted server."""
+
+import json
+import os
+from collections import Counter
+
+import build_answers
+import pytest
+import yaml
+from command import tandem
+from endpoint import Script, serving
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.build.build_folder import BuildFolder
+from toolkit.build.kinds import KINDS, kind_module, template
+from toolkit.build.kinds.instructir import STEPS, keywords
+
+DOCS = [
+    {"id": "d1", "title": "Knives", "text": "Sharpen a knife on a wet stone."},
+    {"id": "d2", "text": "Moss grows where mowing is low and light is scarce."},
+    {"id": "d3", "text": ""},
+]
+TOPICS = [
+    ("q1", "how to sharpen a knife"),
+    ("q2", "why is there moss in the lawn"),
+    ("q3", "How to sharpen  a knife"),
+    ("q4", "knives"),
+    ("q5", "which moss is the best of all"),
+    ("q6", "what is in an empty document"),
+    ("q7", "what has no relevant document at all"),
+    ("q8", "a query of far too many words for " + "this " * 40),
+]
+QRELS = [("q1", "d1"), ("q2", "d2"), ("q3", "d1"), ("q4", "d1"), ("q5", "d1"), ("q5", "d2"), ("q6", "d3"), ("q8", "d1")]
+
+
+@pytest.fixture
+def folder(tmp_path, home):
+    """A build over three documents."""
+    place = tmp_path / "mine"
+    assert tandem("build", "new", "instructir", place).returncode == 0
+    (place / "docs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in DOCS))
+    (place / "topics.tsv").write_text("".join(f"{query_id}\t{text}\n" for query_id, text in TOPICS))
+    (place / "qrels.txt").write_text("".join(f"{query_id} 0 {doc_id} 1\n" for query_id, doc_id in QRELS))
+    change(place, seeds={"docs": "docs.jsonl", "topics": "topics.tsv", "qrels": "qrels.txt"})
+    return place
+
+
+def change(folder, **keys):
+    path = folder / "build.yaml"
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | keys))
+
+
+def run(folder, script, *arguments):
+    env = {**os.environ, "OPENAI_BASE_URL": script.base}
+    done = tandem("build", "run", folder, *arguments, env=env)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def items(folder, step):
+    return {item.id: item for item in BuildFolder(folder).steps().items(step)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_file_that_a_kind_begins_with_names_its_steps_with_their_defaults(kind, tmp_path, home):
+    content = yaml.safe_load(template(kind))
+    known = {step.name: step for step in kind_module(kind).STEPS}
+    assert list(content["steps"]) == [name for name in known if name in content["steps"]]
+    assert set(known) - set(content["steps"]) <= {name for name, step in known.items() if step.optional}
+    for name, row in content["steps"].items():
+        defaults = known[name]().parameters()
+        assert {key: defaults[key] for key in row or {}} == (row or {}), name
+
+
+def test_seeds_are_queries_of_a_length_with_one_relevant_document_that_has_a_text(folder):
+    BuildFolder(folder).run("seeds")
+    assert {name: item.rejected for name, item in items(folder, "seeds").items()} == {
+        "q1": "",
+        "q2": "",
+        "q3": "the query of an earlier seed",
+        "q4": "fewer than 3 words",
+        "q5": "several relevant documents",
+        "q6": "no text of its document",
+        "q7": "no relevant document",
+        "q8": "more than 40 words",
+    }
+    fields = {"query": "how to sharpen a knife", "document": "d1", "title": "Knives", "text": DOCS[0]["text"]}
+    assert items(folder, "seeds")["q1"].fields == fields
+    change(folder, steps={"seeds": {"most": 1, "longest": 100}})
+    BuildFolder(folder).run("seeds")
+    assert [name for name, item in items(folder, "seeds").items() if not item.rejected] == ["q1"]
+    assert items(folder, "seeds")["q8"].rejected == "more than 1 queries"
+
+
+def test_from_seeds_to_a_benchmark_that_is_evaluated(folder, tmp_path):
+    change(folder, steps={"groups": {"smallest": 2}})
+    with serving(Script(build_answers.answer)) as script:
+        run(folder, script)
+        asked = len(script.bodies)
+        run(folder, script)
+        assert len(script.bodies) == asked
+    counts = {state.step.name: state.record for state in BuildFolder(folder).states()}
+    assert (counts["scenarios"].entered, counts["scenarios"].left) == (2, 20)
+    scores = Counter(item.fields["score"] for item in items(folder, "fit").values())
+    assert counts["fit"].figures == {"score": {str(score): scores[score] for score in range(1, 6)}}
+    assert counts["fit"].left == scores[4] + scores[5]
+    for item in items(folder, "choice").values():
+        assert (item.rejected == "") == (item.fields["chosen"] == item.id)
+        assert item.id in item.fields["candidates"]
+    out = tmp_path / "out"
+    assert tandem("build", "benchmark", folder, "--to", out).returncode == 0
+    checked = tandem("benchmarks", "check", out)
+    assert checked.returncode == 0, checked.stderr
+    rows = [json.loads(line) for line in (out / "provenance.jsonl").read_text().splitlines()]
+    made = {row["id"]: row["made"] for row in rows}
+    groups = [item for item in items(folder, "groups").values() if not item.rejected]
+    assert {step["step"] for step in made[groups[0].id]} == {"scenarios", "targets", "fit", "choice", "groups"}
+    topics = [json.loads(line) for line in (out / "topics.all.jsonl").read_text().splitlines()]
+    assert [topic["query_id"] for topic in topics] == [item.id for item in groups]
+    assert topics[0]["text"] == f"{groups[0].fields['scenario']} [SEP] {groups[0].fields['query']}"
+    first = json.loads((out / "topics.query-first.jsonl").read_text().splitlines()[0])
+    assert first["text"] == f"{groups[0].fields['query']} [SEP] {groups[0].fields['scenario']}"
+    assert {topic["query_id"] for topic in topics} <= set(made)
+    ids = [json.loads(line)["id"] for line in (out / "corpus.jsonl").read_text().splitlines()]
+    assert ids == list(items(folder, "targets"))
+    run_file = tmp_path / "run.trec"
+    lines = [
+        f"{query} Q0 {doc} 1 1 mine\n" for query, _, doc, _ in map(str.split, (out / "qrels.txt").read_text().splitlines())
+    ]
+    run_file.write_text("".join(lines))
+    scored = tandem("evaluate", run_file, "--benchmark", out, "--format", "json")
+    assert scored.returncode == 0, scored.stderr
+    assert "Robustness@10" in scored.stdout
+    assert tandem("evaluate", run_file, "--benchmark", out).stdout.splitlines()[0].split() == [
+        "group",
+        "Robustness@10",
+        "nDCG@10",
+    ]
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert tandem("build", "benchmark", folder, "--to", out).returncode == 0
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_target_with_the_words_of_its_scenario_is_rejected(folder):
+    def answer(messages):
+        text = messages[-1]["content"]
+        if "types exactly this query" in text:
+            return json.dumps(["Being a butcher, I want quick daily honing."] + [f"Person {n}." for n in range(9)])
+        return "A butcher hones daily; honing is quick."
+
+    with serving(Script(answer)) as script:
+        run(folder, script, "targets")
+    first, second, *_ = items(folder, "targets").values()
+    assert first.rejected == "more than 2 keywords of the scenario"
+    assert first.fields["keywords"] == ["butcher", "daily", "honing", "quick"]
+    assert second.rejected == ""
+
+
+@given(st.text(), st.text())
+def test_keywords_are_words_of_the_scenario_alone(scenario, known):
+    found = keywords(scenario, known)
+    assert all(len(word) >= 4 and word in scenario.casefold() for word in found)
+    assert not found & keywords(known, "")
+    assert keywords(scenario, scenario) == set()
+
+
+def test_groups_that_are_too_small_go_and_one_scenario_of_each_is_reworded(folder):
+    change(folder, steps={"groups": {"smallest": 11}})
+    with serving(Script(build_answers.answer)) as script:
+        run(folder, script)
+    assert not any(item.is_passed for item in items(folder, "groups").values())
+    done = tandem("build", "benchmark", folder, "--to", folder / "out")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "error: the steps left no query")
+    change(folder, steps={"groups": {"smallest": 2}, "paraphrases": {"count": 3}})
+    with serving(Script(build_answers.answer)) as script:
+        run(folder, script)
+    reworded = items(folder, "paraphrases")
+    groups = items(folder, "groups")
+    assert len(reworded) == 6
+    for name, item in reworded.items():
+        assert item.sources == (name.rpartition(".")[0],)
+        assert groups[item.sources[0]].is_passed
+
+
+def test_status_and_show_tell_what_happened(folder):
+    with serving(Script(build_answers.answer)) as script:
+        run(folder, script, "fit")
+    status = tandem("build", "status", folder)
+    lines = [line.split("  ") for line in status.stdout.splitlines()]
+    assert lines[0][0] == "step"
+    assert any(line[0] == "seeds" for line in lines)
+    assert "the query of an earlier seed" in status.stdout
+    assert "not run" in status.stdout
+    assert "16,157" in status.stdout
+    assert "fit: score" in status.stdout
+    shown = tandem("build", "show", folder, "q1_3")
+    assert shown.stdout.startswith("seeds: q1 (ancestor)\n  query: how to sharpen a knife\n")
+    assert "\nscenarios: q1_3\n" in shown.stdout
+    assert "wrote by gpt-4o, prompt build-scenarios.v1 (" in shown.stdout
+    rows = [json.loads(line) for line in tandem("build", "show", folder, "q1", "--json").stdout.splitlines()]
+    assert {row["relation"] for row in rows} == {"itself", "descendant"}
+    assert sum(row["step"] == "scenarios" for row in rows) == 10
+    dry = tandem("build", "run", folder, "--dry-run")
+    assert dry.stdout.splitlines()[-1] == "paraphrases (other wordings of one scenario of each query): not run"
+
+
+def test_what_is_wrong_on_the_command_line_is_one_line(folder, tmp_path):
+    for arguments, message in (
+        (("new", "instructr", tmp_path / "x"), "error: no kind 'instructr'"),
+        (("new", "instructir", folder), f"error: {folder / 'build.yaml'} is there already"),
+        (("run", tmp_path / "none"), f"error: no folder {tmp_path / 'none'}"),
+        (("status", tmp_path), f"error: {tmp_path} has no build.yaml"),
+        (("benchmark", folder, "--to", tmp_path / "out"), "error: the step seeds is not done: not run"),
+    ):
+        done = tandem("build", *arguments)
+        assert (done.returncode, done.stderr.splitlines()[0]) == (2, message)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_was_not_built_is_not_replaced(folder, tmp_path):
+    with serving(Script(build_answers.answer)) as script:
+        change(folder, steps={"groups": {"smallest": 2}})
+        run(folder, script)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("x")
+    done = tandem("build", "benchmark", folder, "--to", tmp_path / "out")
+    assert done.stderr.splitlines()[0] == f"error: {tmp_path / 'out'} is there and was not built"
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.tex"]
+
+
+def test_seeds_may_be_a_benchmark_or_a_folder(tmp_path, home):
+    place = tmp_path / "mini"
+    assert tandem("build", "new", "instructir", place).returncode == 0
+    states = BuildFolder(place).run("seeds")
+    assert (states[0].record.entered, states[0].record.left) == (72, 11)
+    change(place, seeds={"benchmark": "instructir-mni"})
+    done = tandem("build", "status", place)
+    assert "seeds: no benchmark 'instructir-mni' (did you mean 'instructir-mini'?" in done.stderr
+
+
+def test_every_step_says_what_it_does():
+    assert all(step.about and step.__doc__ for step in STEPS)

@@ -1,0 +1,77 @@
+"""What a scripted server answers to the prompts of builds: as a model would, and the same whenever it is asked.
+
+`answer(messages)` finds by a phrase which prompt it is; a kind's answers are functions here, listed in ANSWERS.
+"""
+
+import hashlib
+import json
+import re
+
+PEOPLE = ("a nurse", "a pilot", "a farmer", "a judge", "a tailor", "a diver", "a baker", "a miner", "a clerk", "a poet")
+
+
+def part(text, before, after):
+    """What stands between two phrases of a prompt."""
+    return re.search(f"{re.escape(before)}(.*?){re.escape(after)}", text, re.DOTALL)[1].strip()
+
+
+def number(text):
+    """A number from 0 to 255 that the text decides."""
+    return hashlib.sha256(text.encode()).digest()[0]
+
+
+def count(text):
+    """How many the prompt asks for."""
+    return int(re.search(r"Write (\d+)", text)[1])
+
+
+def scenarios(text):
+    query = part(text, "Query: ", "\n")
+    return json.dumps([f"Being {PEOPLE[n % 10]} {n}, I need it for {number(f'{query} {n}')}." for n in range(count(text))])
+
+
+def target(text):
+    """The passage with a mark of the scenario, which `choice` knows it by."""
+    said = part(text, "The reader says:", "Passage:")
+    return f"{part(text, 'Passage:', 'Rewrite the passage')} ({hashlib.sha256(said.encode()).hexdigest()[:8]})"
+
+
+def fit(text):
+    """Two of 16 targets do not fit."""
+    return str((5, 4, 3, 2)[0 if number(text) > 100 else 1 if number(text) > 32 else 2 if number(text) > 16 else 3])
+
+
+def choice(text):
+    """The target that was written for the scenario; one scenario of 16 is confused with another."""
+    said = part(text, "The reader says:", "Passages:")
+    mark = hashlib.sha256(said.encode()).hexdigest()[:8]
+    shown = re.findall(r"^\[(\d+)\]", text, re.MULTILINE)
+    if number(said) < 16:
+        return shown[-1]
+    return next(
+        each for each, known in re.findall(r"^\[(\d+)\] .*?\((\w{8})\)$", text, re.MULTILINE | re.DOTALL) if known == mark
+    )
+
+
+def paraphrases(text):
+    said = part(text, "says:", "Write")
+    return json.dumps([f"In other words ({n}): {said}" for n in range(1, count(text) + 1)])
+
+
+# a phrase of a prompt -> what answers it
+ANSWERS = {
+    "each by another person who types exactly this query": scenarios,
+    "Rewrite the passage so that": target,
+    "one whole number from 1 to 5": fit,
+    "Which passage serves this reader best?": choice,
+    "other wordings of it": paraphrases,
+}
+
+
+def answer(messages):
+    """The answer to any prompt of a build."""
+    text = messages[-1]["content"]
+    for phrase, function in ANSWERS.items():
+        if phrase in text:
+            return function(text)
+    raise AssertionError(f"no answer to {text[:200]!r}")
