@@ -170,12 +170,13 @@ def test_an_answer_is_on_disk_at_once_though_no_other_follows(path):
 
 def test_many_answers_are_read_in_one_go_and_written_in_few(path, monkeypatch):
     calls = []
-    for name in ("get", "put"):
-        monkeypatch.setattr(
-            KeyedCache,
-            name,
-            lambda self, *given, do=getattr(KeyedCache, name), name=name: calls.append(name) or do(self, *given),
-        )
+
+    def counted(name):
+        plain = getattr(KeyedCache, name)
+        monkeypatch.setattr(KeyedCache, name, lambda self, *given: calls.append(name) or plain(self, *given))
+
+    counted("get")
+    counted("put")
 
     class Quick(Slow):
         def answers(self, requests):
@@ -184,7 +185,7 @@ def test_many_answers_are_read_in_one_go_and_written_in_few(path, monkeypatch):
     requests = [ask(str(number)) for number in range(2000)]
     LLM(Quick(path), cache=AnswerCache(path)).complete(requests)
     assert calls.count("get") == 2  # what is there, and what others may have written meanwhile
-    assert calls.count("put") < 500
+    assert calls.count("put") < 1000
     calls.clear()
     again = LLM(Quick(path), cache=AnswerCache(path), replay=True)
     assert [answer.text for answer in again.complete(requests)] == [str(number) for number in range(2000)]
