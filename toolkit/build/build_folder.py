@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Any
 
 from toolkit.build.build_config import BuildConfig, read_config
 from toolkit.build.item_history import BuiltSteps
-from toolkit.build.items import Item
 from toolkit.build.step_files import StepFile, StepRecord, digest_of
 from toolkit.build.steps import Step
 from toolkit.build.tools import REPAIR, Tools, Writers, find_prompt
@@ -138,25 +137,19 @@ class BuildFolder:
             except KeyboardInterrupt as end:
                 end.add_note("the same command resumes")
                 raise
-        figures = {name: dict(each) for name, each in step.figures(self._given(file)).items()}
-        entered = len(items) if number else counts.all
         record = StepRecord(
             depends,
             counts.sha256,
-            entered,
-            counts.left,
-            counts.waiting,
-            dict(counts.rejected),
-            tools.asked,
-            figures,
-            round(time.monotonic() - started, 3),
+            entered=len(items) if number else counts.all,
+            left=counts.left,
+            waiting=counts.waiting,
+            rejected=dict(counts.rejected),
+            asked=tools.asked,
+            figures={name: dict(each) for name, each in step.figures(file.items()).items()},
+            seconds=round(time.monotonic() - started, 3),
         )
         file.write_record(step, record)
-        say(f"{step.name}: {entered:,} entered, {counts.left:,} left")
-
-    @staticmethod
-    def _given(file: StepFile) -> Iterator[Item]:
-        return file.items()
+        say(f"{step.name}: {record.entered:,} entered, {record.left:,} left")
 
 
 def _sha256(path: Path) -> str:
