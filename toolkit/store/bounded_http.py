@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import threading
@@ -30,19 +31,19 @@ class Deadline:
 
     def __init__(self, seconds: float):
         self.passed = False
-        self._until = time.monotonic() + seconds
-        self._ended = threading.Event()
+        self.until = time.monotonic() + seconds
         self._sockets: list[socket.socket] = []
         self._lock = threading.Lock()
+        self._watcher = _watcher()
 
     def __enter__(self) -> Deadline:
         _open.deadline = self
-        threading.Thread(target=self._watch, daemon=True).start()
+        self._watcher.add(self)
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         _open.deadline = None
-        self._ended.set()
+        self._watcher.remove(self)
         with self._lock:
             for each in self._sockets:
                 each.close()
@@ -50,7 +51,8 @@ class Deadline:
 
     def extend(self, seconds: float) -> None:
         """Begin anew: so many seconds from now."""
-        self._until = time.monotonic() + seconds
+        self.until = time.monotonic() + seconds
+        self._watcher.add(self)
 
     def watch(self, connected: socket.socket) -> None:
         """Close this connection, too, when the time is up."""
@@ -60,18 +62,56 @@ class Deadline:
             if self.passed:
                 self._close()
 
-    def _watch(self) -> None:
-        while (left := self._until - time.monotonic()) > 0:
-            if self._ended.wait(left):
-                return
+    def end(self) -> None:
+        """The time is up."""
         with self._lock:
-            self.passed = not self._ended.is_set()
+            self.passed = True
             self._close()
 
     def _close(self) -> None:
         for each in self._sockets:
             with suppress(OSError):  # the server has closed it already
                 each.shutdown(socket.SHUT_RDWR)
+
+
+class _Watcher:
+    """One thread that ends the deadlines of all requests: a thread for each takes longer than much of a request."""
+
+    def __init__(self):
+        self._changed = threading.Condition()
+        self._deadlines: set[Deadline] = set()
+        self._wakes = 0.0  # when the thread looks again by itself
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def add(self, deadline: Deadline) -> None:
+        """Watch it, until its time is up or it is removed."""
+        with self._changed:
+            self._deadlines.add(deadline)
+            if deadline.until < self._wakes:
+                self._changed.notify()
+
+    def remove(self, deadline: Deadline) -> None:
+        """Watch it no more."""
+        with self._changed:
+            self._deadlines.discard(deadline)
+
+    def _watch(self) -> None:
+        with self._changed:
+            while True:
+                now = time.monotonic()
+                for deadline in [each for each in self._deadlines if each.until <= now]:
+                    self._deadlines.remove(deadline)
+                    deadline.end()
+                self._wakes = min((each.until for each in self._deadlines), default=math.inf)
+                self._changed.wait(min(self._wakes - now, threading.TIMEOUT_MAX))
+
+
+@cache
+def _watcher() -> _Watcher:
+    return _Watcher()
+
+
+os.register_at_fork(after_in_child=_watcher.cache_clear)  # threads do not live on in a forked process
 
 
 def session(connections: int = 10) -> requests.Session:
