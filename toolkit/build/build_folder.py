@@ -11,7 +11,7 @@ from typing import Any
 
 from toolkit.build.build_config import BuildConfig, read_config
 from toolkit.build.item_history import BuiltSteps
-from toolkit.build.step_files import StepFile, StepRecord, digest_of
+from toolkit.build.step_files import StepFile, StepRecord, digest_of, plain
 from toolkit.build.steps import Step
 from toolkit.build.tools import REPAIR, Tools, Writers, find_prompt
 from toolkit.core.errors import ToolkitError
@@ -103,7 +103,7 @@ class BuildFolder:
         earlier = dict.fromkeys((*([config.names[number - 1]] if number else []), *step.reads))
         return {
             "version": step.version,
-            "parameters": {name: _plain(value) for name, value in step.parameters().items()},
+            "parameters": plain(step.parameters()),
             "prompts": {name: find_prompt(name, self.path).sha256 for name in prompts},
             "models": {name: config.models[name].facts() for name in step.models()},
             "seeds": config.seeds.facts(),
@@ -154,7 +154,3 @@ class BuildFolder:
 
 def _sha256(path: Path) -> str:
     return file_sha256(path) if path.is_file() else ""
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value

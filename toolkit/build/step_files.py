@@ -59,7 +59,14 @@ class StepRecord:
 
 def digest_of(depends: Mapping[str, Any]) -> str:
     """SHA-256, whatever the order of names."""
-    return hashlib.sha256(json.dumps(depends, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(plain(depends), sort_keys=True).encode()).hexdigest()
+
+
+def plain(value: Any) -> Any:
+    """A value as YAML and JSON have it: mappings as dicts, sequences as lists."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True)
@@ -116,7 +123,7 @@ class StepFile:
         row |= {name: getattr(record, name) for name in _FIELDS}
         row |= {"asked": {name: asdict(each) for name, each in record.asked.items()}, "depends": record.depends}
         with atomic_path(record_path(self.path)) as part:
-            text = yaml.safe_dump(json.loads(json.dumps(row)), sort_keys=False, allow_unicode=True, width=1 << 16)
+            text = yaml.safe_dump(plain(row), sort_keys=False, allow_unicode=True, width=1 << 16)
             part.write_text(text, encoding="utf-8")
 
 
