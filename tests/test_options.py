@@ -26,6 +26,7 @@ OTHER = {
     "--fix": {"runs verify": "names a file", "cache verify": "removes what is left over"},
     "--format": {
         **dict.fromkeys(("evaluate", "report", "expand merge", "expand run", "benchmarks published"), "what can be written"),
+        "build show": "what can be written",
         **dict.fromkeys(("diff", *(f"analyze {name}" for name in ANALYSES)), "what can be written"),
     },
     "--from": {

@@ -198,7 +198,7 @@ def test_status_and_show_tell_what_happened(folder):
     assert shown.stdout.startswith("seeds: q1 (ancestor)\n  query: how to sharpen a knife\n")
     assert "\nscenarios: q1_3\n" in shown.stdout
     assert "wrote by gpt-4o, prompt build-scenarios.v1 (" in shown.stdout
-    rows = [json.loads(line) for line in tandem("build", "show", folder, "q1", "--json").stdout.splitlines()]
+    rows = [json.loads(line) for line in tandem("build", "show", folder, "q1", "--format", "json").stdout.splitlines()]
     assert {row["relation"] for row in rows} == {"itself", "descendant"}
     assert sum(row["step"] == "scenarios" for row in rows) == 10
     dry = tandem("build", "run", folder, "--dry-run")

@@ -44,7 +44,8 @@ def parser() -> argparse.ArgumentParser:
     sub = add("show", "show the history of an item: its ancestors, its descendants, and who made them", run_show)
     build_argument(sub)
     sub.add_argument("id", metavar="ID", help="an item of any step")
-    sub.add_argument("--json", action="store_true", help="one JSON object a line")
+    forms = "how the history is written: json is an object a line (default: text)"
+    sub.add_argument("--format", choices=("text", "json"), default="text", help=forms)
     sub = add("benchmark", "write the benchmark that the steps made", run_benchmark)
     build_argument(sub)
     sub.add_argument("--to", required=True, metavar="OUT", help="the folder to write; one that was built before is replaced")
@@ -87,7 +88,7 @@ def run_show(args: argparse.Namespace) -> None:
     from toolkit.build.build_tables import history_lines, history_rows
 
     found = BuildFolder(args.folder).steps().history(args.id)
-    if args.json:
+    if args.format == "json":
         print("\n".join(json.dumps(row, ensure_ascii=False) for row in history_rows(found)))
     else:
         write_lines(history_lines(found))
