@@ -16,6 +16,7 @@ EXTRAS = {
     "ray": ("ray",),
     "gguf": ("gguf",),
     "pages": ("altair", "vl_convert", "itables"),
+    "build": ("datasketch",),
 }
 
 
