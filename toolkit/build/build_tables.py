@@ -111,13 +111,17 @@ def _figures(states: Sequence[StepState]) -> Iterator[Table]:
 
 
 def history_lines(found: Sequence[Found]) -> Iterator[str]:
-    """An item's history, step after step: what it holds, who made it, and why it was rejected."""
+    """An item's history, step after step: what it holds that its sources do not, who made it, and why it was rejected."""
+    known: dict[str, Mapping[str, Any]] = {}
     for step, relation, item in found:
         mark = "" if relation == "itself" else f" ({relation})"
         state = f", rejected: {item.rejected}" if item.rejected else ", waiting for people" if item.waiting else ""
         yield f"{step}: {item.id}{mark}{state}"
-        yield from (f"  {name}: {_shown(value)}" for name, value in item.fields.items())
+        before = {name: value for source in item.sources for name, value in known.get(source, {}).items()}
+        new = ((name, value) for name, value in item.fields.items() if name not in before or before[name] != value)
+        yield from (f"  {name}: {_shown(value)}" for name, value in new)
         yield from (f"  {row['role']} by {', '.join(_author(row))}" for row in item.made)
+        known[item.id] = item.fields
 
 
 def _shown(value: Any) -> str:
