@@ -24,11 +24,11 @@ class Here:
     ):
         self.choose, self.lost, self.unready, self.origins = choose, set(lost), unready, deque(origins)
         self.nodes, self.full, self.broken, self.where = deque(nodes), full, broken, []
-        self.settings = Settings(1, "/nowhere", version)
+        self.settings, self.kept = Settings(1, "/nowhere", version), []
         self.due, self.given, self.started, self.ended = [], [], 0, []
 
     def start(self, work):
-        worker = UnitWorker(self.settings)
+        worker = UnitWorker()
         if self.nodes:
             worker.node = partial(str, self.nodes.popleft())
         self.started += 1
@@ -42,7 +42,7 @@ class Here:
         theirs.__dict__ = work.__getstate__()
         if self.origins:
             theirs.origin = self.origins.popleft()
-        self.due.append(Report(worker, worker.load(theirs)))
+        self.due.append(Report(worker, worker.load(theirs, self.settings)))
         return worker
 
     def give(self, worker, files, number, digest):
@@ -59,6 +59,9 @@ class Here:
         assert self.due, "nobody will ever report"
         return self.due.pop(self.choose(len(self.due)) % len(self.due))
 
+    def keep(self, worker):
+        self.kept.append(worker)
+
     def end(self, worker):
         self.ended.append(worker)
 
@@ -73,7 +76,7 @@ class HereExecutor(RayExecutor):
     def _cluster(self, work):
         return Here(**self.how), self.workers
 
-    def _end_workers(self):
+    def _end_workers(self, **how):
         if self._dispatch:
             self.units += len(self._dispatch.cluster.given)
-        super()._end_workers()
+        super()._end_workers(**how)

@@ -257,9 +257,43 @@ def test_a_failing_result_folder_is_the_unit_s_failure_not_the_job_s(tmp_path, m
 
 
 def test_a_failure_says_on_which_machine(tmp_path, monkeypatch):
-    worker = UnitWorker(Settings(1, "/nowhere", __version__))
-    worker.load(Square())
+    worker = UnitWorker()
+    worker.load(Square(), Settings(1, "/nowhere", __version__))
     monkeypatch.setattr("toolkit.engine.unit_files.SEEN_LATE", 0.2)
     said = worker.compute(UnitFiles(Place(tmp_path), {}), 0, "0")
     assert isinstance(said, Failure)
     assert "FileNotFoundError" in said.message
+
+
+def test_idle_workers_are_kept_for_other_work_and_all_others_end(tmp_path):
+    cluster = Here(lost=[1], nodes="abc")
+    dispatch = Dispatch(cluster, Square(), 2, Place(tmp_path))
+    assert list(dispatch.map([[1], [2], [3]])) == [(1,), (4,), (9,)]
+    [lost] = cluster.ended
+    dispatch.close(keep=True)
+    assert cluster.kept
+    assert lost not in cluster.kept
+    assert len(cluster.kept) + len(cluster.ended) == cluster.started
+
+
+@pytest.mark.parametrize(("loads", "loaded"), [("a model", 1), ("another", 2)])
+def test_the_next_work_of_a_worker_takes_over_the_same_model_alone(loads, loaded):
+    class Modelled(Square):
+        MODEL = "model"
+        weights, count = "a model", 0
+
+        def loads(self):
+            return self.weights
+
+        def facts(self):
+            if self.model is None:
+                Modelled.count += 1
+                self.model = object()
+            return {}
+
+    worker, settings = UnitWorker(), Settings(1, "/nowhere", __version__)
+    for weights in ("a model", loads):
+        work = Modelled()
+        work.weights = weights
+        worker.load(work, settings)
+    assert Modelled.count == loaded

@@ -131,7 +131,12 @@ def test_queries_of_equal_text_are_searched_by_one_worker(place):
     executor = HereExecutor(2)
     given = []
     close = executor._end_workers
-    executor._end_workers = lambda: (given.extend(executor._dispatch.cluster.given if executor._dispatch else ()), close())
+
+    def counted(**how):
+        given.extend(executor._dispatch.cluster.given if executor._dispatch else ())
+        close(**how)
+
+    executor._end_workers = counted
     (place / "t.tsv").write_text("".join(f"q{number}\tword {number % 10} cat\n" for number in range(40)))
     same_as_local(place, executor, "t.tsv", "built", hits=4)
     units = [[topic["text"] for block in unit for topic in block["topics"]] for unit in given]

@@ -214,6 +214,6 @@ def test_a_store_that_is_busy_is_asked_again(monkeypatch):
 def test_a_worker_that_does_not_see_the_place_says_so_before_it_loads(tmp_path, monkeypatch):
     monkeypatch.setattr("toolkit.engine.worker.settle", lambda settings: None)
     monkeypatch.setattr("toolkit.engine.unit_files.MARKED_LATE", 0.0)
-    said = UnitWorker(Settings(1, "/nowhere", __version__, Place(tmp_path / "other"), "a mark")).load(None)
+    said = UnitWorker().load(None, Settings(1, "/nowhere", __version__, Place(tmp_path / "other"), "a mark"))
     assert said.message.endswith(f": {tmp_path / 'other'} is not seen")
     assert said.hint.startswith("name an output in a folder that all nodes share, or a place that all of them reach")

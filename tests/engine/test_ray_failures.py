@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -82,8 +83,9 @@ def test_full_disk_out_of_memory_and_the_head_lost(place):
 
         done = process(*encode("huge", "huge-two"), *engine, cwd=place, env=env)
         assert done.returncode == 0, done.stderr
-        assert (
-            "shard 4 (d8 to d9): attempt 1 of 3 failed: the worker was ended because its node ran out of memory" in done.stderr
+        # both nodes see this machine's memory: each may end its worker, whatever that one computes
+        assert re.search(
+            r"shard \d+ .*: attempt 1 of 3 failed: the worker was ended because its node ran out of memory", done.stderr
         )
         tandem(*encode("huge", "huge-one"), cwd=place, check=True)
         assert files(place / "huge-two") == files(place / "huge-one")

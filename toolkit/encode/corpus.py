@@ -93,6 +93,7 @@ class EncodeShards(Work[tuple[int, list[Doc]], Shard]):
     """
 
     LOADED = ("encoder",)
+    MODEL = "encoder"
 
     name: str
     spec: SystemSpec
@@ -106,6 +107,10 @@ class EncodeShards(Work[tuple[int, list[Doc]], Shard]):
 
             self.encoder = load_encoder(self.spec, **self.loading)
         return self.encoder
+
+    def loads(self) -> Any:
+        """See `Work`."""
+        return self.spec, dict(self.loading)
 
     def identity(self) -> dict[str, Any]:
         """Nothing else: what vectors depend on is in the facts."""

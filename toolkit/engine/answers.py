@@ -27,6 +27,7 @@ class AnswerRequests(Work[Sequence[Request], list[Answer]]):
     """
 
     LOADED = ("backend",)
+    MODEL = "backend"
 
     name: str
     make: partial[Backend]
@@ -43,6 +44,10 @@ class AnswerRequests(Work[Sequence[Request], list[Answer]]):
     def facts(self) -> dict[str, Any]:
         """What enters the key of every answer."""
         return dict(self._load().facts)
+
+    def loads(self) -> Any:
+        """See `Work`."""
+        return self.make.func, self.make.args, self.make.keywords
 
     def identity(self) -> dict[str, Any]:
         """Nothing else."""

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress, say, tell
 from toolkit.engine.places import SEEN_LATE, Place
 from toolkit.engine.unit_files import UnitFiles, digest_of, packed_text
-from toolkit.engine.units import Work, folder_of
+from toolkit.engine.units import Work, folder_of, identity_of
 from toolkit.engine.worker import Failure, Ready
 
 MEMORY = "is there enough memory for a model a worker? fewer --workers take less"
@@ -46,6 +45,9 @@ class Cluster(Protocol):
 
     def wait(self, seconds: float) -> Report | None:
         """The next report, or None after so long. Raises ToolkitError where the cluster itself is lost."""
+
+    def keep(self, worker: Any) -> None:
+        """Keep a worker that is idle for other work."""
 
     def end(self, worker: Any) -> None:
         """End a worker."""
@@ -95,10 +97,13 @@ class Dispatch:
         self._done: dict[int, str] = {}  # number of a unit -> its digest; results lie in the place until it is their turn
         self._failed: list[_Unit] = []
 
-    def close(self) -> None:
-        """End all workers."""
+    def close(self, *, keep: bool = False) -> None:
+        """End all workers; those that are idle may be kept for other work."""
         for worker in (*self._starting, *self._nodes):
-            self.cluster.end(worker)
+            if keep and worker in self._idle:
+                self.cluster.keep(worker)
+            else:
+                self.cluster.end(worker)
 
     def facts(self) -> dict[str, Any]:
         """Those of the first worker that is ready; a worker with others is refused."""
@@ -115,8 +120,7 @@ class Dispatch:
         and where no result is heard of any more.
         """
         self._begin()
-        identity = {"work": type(self.work).__name__, "version": __version__, **self.work.identity(), "facts": self.facts()}
-        files = UnitFiles(self.place, identity)
+        files = UnitFiles(self.place, identity_of(self.work, self.facts()))
         new, count = self._new(units, files), 0
         while True:
             for worker in list(self._idle):

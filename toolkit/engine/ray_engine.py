@@ -24,6 +24,8 @@ from toolkit.engine.unit_files import UnitFiles, mark, unmark
 from toolkit.engine.units import Result, Unit, Work
 from toolkit.engine.worker import Failure, Settings, UnitWorker
 
+ANSWERS = 10  # seconds for which a worker that was kept may take to say that it is there
+
 
 class RayExecutor:
     """Units are computed by the workers of a Ray cluster.
@@ -54,6 +56,7 @@ class RayExecutor:
         self._session: RaySession | None = None
         self._dispatch: Dispatch | None = None
         self._work: Work | None = None
+        self._kept = KeptWorkers()
         self._units = None if units is None else Place(units)
         self._place: Place | None = None
         self._mark = ""
@@ -73,13 +76,14 @@ class RayExecutor:
             yield
         except BaseException:
             self._end_workers()
+            self._kept.end()
             if is_temporary or (streams and self._mark):
                 remove_units(place)
             elif self._mark:
                 unmark(place)
             raise
         else:
-            self._end_workers()
+            self._end_workers(keep=True)
             if is_temporary or self._mark:
                 remove_units(place)
         finally:
@@ -107,6 +111,7 @@ class RayExecutor:
     def close(self) -> None:
         """End the workers and the connection."""
         self._end_workers()
+        self._kept.end()
         if self._session:
             self._session.close()
             self._session = None
@@ -119,15 +124,16 @@ class RayExecutor:
 
     def _workers(self, work: Work) -> Dispatch:
         if self._work is not work:
-            self._end_workers()
+            self._end_workers(keep=True)
             self._mark = self._mark or mark(self._place)
             cluster, count = self._cluster(work)
             self._dispatch, self._work = Dispatch(cluster, work, count, self._place), work
         return self._dispatch
 
-    def _end_workers(self) -> None:
+    def _end_workers(self, *, keep: bool = False) -> None:
+        """End the workers; those that are idle may be kept for the next work that needs the same of a node."""
         if self._dispatch:
-            self._dispatch.close()
+            self._dispatch.close(keep=keep)
         self._dispatch = self._work = None
 
     def _cluster(self, work: Work) -> tuple[RayCluster, int]:
@@ -147,7 +153,9 @@ class RayExecutor:
             )
         if self.workers and self.workers > room:
             say(f"note: the cluster has room for {room} of {self.workers} workers; the others start as soon as it has more")
-        return RayCluster(needs, self.threads, self._session, self._place, self._mark), self.workers or room
+        self._kept.fit(needs)
+        settings = Settings(self.threads, os.getcwd(), __version__, self._place, self._mark)
+        return RayCluster(needs, settings, self._session, self._kept), self.workers or room
 
 
 def remove_units(place: Place) -> None:
@@ -178,23 +186,66 @@ class RayWorker(UnitWorker):
         return f"{super().node()} (node {ray.get_runtime_context().get_node_id()[:8]})"
 
 
+class KeptWorkers:
+    """Actors that are idle after their work: to start one takes seconds, and to load a model may take minutes."""
+
+    def __init__(self) -> None:
+        self._needs: dict[str, float] = {}
+        self._actors: list[Any] = []
+
+    def fit(self, needs: dict[str, float]) -> None:
+        """End those that have other resources than the next work needs, which may need theirs."""
+        if needs != self._needs:
+            self.end()
+        self._needs = needs
+
+    def add(self, actor: Any) -> None:
+        """Keep one."""
+        self._actors.append(actor)
+
+    def take(self) -> Any | None:
+        """One that still answers, if there is one."""
+        if not self._actors:
+            return None
+        import ray
+
+        while self._actors:
+            actor = self._actors.pop()
+            try:
+                ray.get(actor.node.remote(), timeout=ANSWERS)
+                return actor
+            except (ray.exceptions.RayError, TimeoutError):
+                ray.kill(actor)
+        return None
+
+    def end(self) -> None:
+        """End all."""
+        if not self._actors:
+            return  # Ray may not be installed
+        import ray
+
+        for actor in self._actors:
+            ray.kill(actor)
+        self._actors = []
+
+
 class RayCluster:
     """Workers as actors; see `toolkit.engine.dispatch.Cluster`. Ray itself restarts none."""
 
-    def __init__(self, needs: dict[str, float], threads: int, session: RaySession, place: Place, mark: str):
+    def __init__(self, needs: dict[str, float], settings: Settings, session: RaySession, kept: KeptWorkers):
         import ray
 
         options = {"num_cpus": needs["CPU"], "num_gpus": needs["GPU"], "max_restarts": 0, "max_task_retries": 0}
         if needs["memory"]:
             options["memory"] = needs["memory"]
         self._ray, self._actor = ray, ray.remote(RayWorker).options(scheduling_strategy="SPREAD", **options)
-        self._settings, self._session = Settings(threads, os.getcwd(), __version__, place, mark), session
+        self._settings, self._session, self._kept = settings, session, kept
         self._waiting: dict[Any, Any] = {}  # what a worker will say -> the worker
 
     def start(self, work: Work) -> Any:
         """See `Cluster`."""
-        worker = self._actor.remote(self._settings)
-        self._waiting[worker.load.remote(work)] = worker
+        worker = self._kept.take() or self._actor.remote()
+        self._waiting[worker.load.remote(work, self._settings)] = worker
         return worker
 
     def give(self, worker: Any, files: UnitFiles, number: int, digest: str) -> None:
@@ -215,6 +266,10 @@ class RayCluster:
             return Report(worker, Failure(" ".join(str(error.cause).split()) or type(error.cause).__name__))
         except errors.RayError as error:
             return Report(worker, Lost(_why(error)))
+
+    def keep(self, worker: Any) -> None:
+        """See `Cluster`."""
+        self._kept.add(worker)
 
     def end(self, worker: Any) -> None:
         """See `Cluster`."""

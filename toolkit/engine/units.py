@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from toolkit import __version__
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.specs import ObjectSpec, SystemSpec
 
@@ -28,6 +29,7 @@ class Work(ABC, Generic[Unit, Result]):
     """
 
     LOADED: tuple[str, ...] = ()  # attributes that stay in this process: models, caches, the units' own data
+    MODEL = ""  # the one of LOADED that a worker loads, and that its next work takes over where `loads` is equal
 
     name: str
     folder: Path
@@ -52,6 +54,15 @@ class Work(ABC, Generic[Unit, Result]):
     @abstractmethod
     def identity(self) -> Mapping[str, Any]:
         """What results depend on and is known before anything is loaded, as plain values."""
+
+    def loads(self) -> Any:
+        """What `MODEL` depends on, to be compared with that of other work."""
+        return None
+
+    def take_over(self, before: Work | None) -> None:
+        """Take the model that other work of this process has loaded, where it is the same."""
+        if self.MODEL and before and before.MODEL == self.MODEL and before.loads() == self.loads():
+            setattr(self, self.MODEL, getattr(before, self.MODEL))
 
     def size(self, unit: Unit) -> int:
         """How far a unit that is done moves the progress."""
@@ -81,6 +92,11 @@ class Work(ABC, Generic[Unit, Result]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: None if name in (*self.LOADED, "advance") else value for name, value in self.__dict__.items()}
+
+
+def identity_of(work: Work, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What results of a work depend on beside the unit; `facts` are those of whoever computes."""
+    return {"work": type(work).__name__, "version": __version__, **work.identity(), "facts": facts}
 
 
 class Executor(Protocol):

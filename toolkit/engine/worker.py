@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import socket
@@ -55,27 +56,27 @@ class Ready(NamedTuple):
 class UnitWorker:
     """One worker. What it is given and gives are paths, digests and facts; all else goes through files."""
 
-    def __init__(self, settings: Settings):
-        self.settings, self.work = settings, None
+    work: Work | None = None
 
     def node(self) -> str:
         """The name of the machine, or what a cluster calls a part of it."""
         return socket.gethostname()
 
-    def load(self, work: Work) -> Ready | Failure:
-        """Load what the work needs."""
-        if self.settings.version != __version__:
+    def load(self, work: Work, settings: Settings) -> Ready | Failure:
+        """Load what the work needs; what was loaded for other work is given up, or taken over where it is the same."""
+        if settings.version != __version__:
             return Failure(
-                f"{socket.gethostname()} has tandem-ir {__version__}, not {self.settings.version}",
-                "install one version everywhere",
+                f"{socket.gethostname()} has tandem-ir {__version__}, not {settings.version}", "install one version everywhere"
             )
-        settle(self.settings)
+        settle(settings)
+        if work:
+            work.take_over(self.work)
         self.work = work
-        return self._tried(self._load)
+        gc.collect()  # a model is gone before the next one is loaded
+        return self._tried(lambda: self._load(settings.place, settings.mark))
 
-    def _load(self) -> Ready:
-        place = self.settings.place
-        if place and not is_seen(place, self.settings.mark):
+    def _load(self, place: Place | None, mark: str) -> Ready:
+        if place and not is_seen(place, mark):
             hint = "name an output in a folder that all nodes share, or a place that all of them reach with --units"
             raise ToolkitError(f"{place} is not seen", hint)
         return Ready(self.node(), facts=self.work.facts(), processor=processor())

@@ -21,9 +21,9 @@ from toolkit.core.files import open_output
 from toolkit.core.scores import Scores
 from toolkit.jobs import RunJob, pipeline_job
 from toolkit.jobs.engines import opened
-from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, recorded
+from toolkit.jobs.planned_runs import Failure, PlannedRun, make_run, reason_to_make, recorded
 from toolkit.jobs.rerank_jobs import rerank_job
-from toolkit.jobs.up_to_date import tandem_version, why_outdated
+from toolkit.jobs.up_to_date import tandem_version
 from toolkit.provenance import Output, Provenance, file_digest, is_recorded, part, read_record
 from toolkit.rerank.rerank_step import Rerank
 from toolkit.search.retrieve import DEFAULT_HITS, Retrieve
@@ -129,7 +129,9 @@ class Experiment:
         """What `make` would do, a line or more for each run."""
         lines, remade = [], set()
         for run in self.runs:
-            reason = "the run that it reranks is made first" if run.before in remade or not run.is_ready else self._reason(run)
+            reason = (
+                "the run that it reranks is made first" if run.before in remade or not run.is_ready else reason_to_make(run)
+            )
             if not reason:
                 lines.append(f"{run.path}: up to date")
                 continue
@@ -144,10 +146,6 @@ class Experiment:
     def _first_runs(self) -> list[PlannedRun]:
         """One run of each benchmark."""
         return list({run.benchmark: run for run in reversed(self.runs)}.values())[::-1]
-
-    @staticmethod
-    def _reason(run: PlannedRun) -> str:
-        return why_outdated(run.job(), run.path)
 
     def make(self, **engine: Any) -> Results:
         """Make what is not there or out of date, evaluate and report. What fails is in `failures`, and nothing else is lost.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Any
 
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import open_output
+from toolkit.core.files import open_output, sha256_of
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
 from toolkit.core.yaml_json import read_yaml
@@ -69,12 +68,7 @@ def write_yaml_record(folder: Path, record: Mapping[str, Any]) -> None:
 
 def file_digests(folder: Path) -> dict[str, str]:
     """File name -> SHA-256 of each file of an index but the record."""
-    digests = {}
-    for path in sorted(folder.iterdir()):
-        if path.is_file() and path.name != NAME:
-            with path.open("rb") as file:
-                digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
-    return digests
+    return {path.name: sha256_of(path) for path in sorted(folder.iterdir()) if path.is_file() and path.name != NAME}
 
 
 def verify_files(folder: Path, record: dict[str, Any]) -> list[str]:

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from toolkit import __version__
 from toolkit.core.yaml_json import decode_json
 from toolkit.engine import Executor, LocalExecutor, Work
 from toolkit.engine.places import Place
 from toolkit.engine.unit_files import UnitFiles, digest_of, packed_text
+from toolkit.engine.units import identity_of
 from toolkit.store import lock
 
 
@@ -43,8 +43,7 @@ def compute(executor: Executor, work: Work, units: Iterable[Any], folder: Path) 
     """
     if not isinstance(executor, LocalExecutor):
         return executor.map(work, units)
-    identity = {"work": type(work).__name__, "version": __version__, **work.identity(), "facts": work.facts()}
-    files, target = UnitFiles(Place(folder), identity), work.folder
+    files, target = UnitFiles(Place(folder), identity_of(work, work.facts())), work.folder
 
     def computed(unit: Any) -> Any:
         text = packed_text(work.pack(unit))

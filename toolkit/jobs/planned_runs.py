@@ -46,6 +46,11 @@ class Failure:
     error: ToolkitError
 
 
+def reason_to_make(run: PlannedRun) -> str:
+    """Why a run has to be made, empty where it is there as it would be made now. ToolkitError where it cannot be made."""
+    return run.outdated() if run.outdated else why_outdated(run.job(), run.path)
+
+
 def make_run(run: PlannedRun, failures: list[Failure], executor: Executor) -> bool:
     """Make a run that is not there or out of date; whether it is there then, and as it should be. What fails is added.
 
@@ -55,11 +60,10 @@ def make_run(run: PlannedRun, failures: list[Failure], executor: Executor) -> bo
         say(f"{run.path}: left out, as the run that it reranks is not there")
         return False
     with recorded(str(run.path), failures):
-        job = None if run.outdated else run.job()
-        reason = run.outdated() if run.outdated else why_outdated(job, run.path)
+        reason = reason_to_make(run)
         say(f"{run.path}: {reason or 'up to date'}")
         if reason:
-            make_by(executor, job or run.job())
+            make_by(executor, run.job())
         return True
     return False
 

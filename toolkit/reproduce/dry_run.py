@@ -17,6 +17,7 @@ from toolkit.benchmarks import find, load
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
+from toolkit.jobs.planned_runs import reason_to_make
 from toolkit.models.checkpoints import check_usable, free_memory, is_here, parameters
 from toolkit.provenance import is_recorded, read_record
 from toolkit.reproduce.row_files import RowFiles
@@ -113,11 +114,15 @@ def _line(reproduction: Reproduction, row: Row) -> tuple[Cell, ...]:
 
 
 def _is_made(files: RowFiles, row: Row) -> bool:
-    """Whether the run of a row, and a judge's labels of it, are there as their records say."""
-    needed = [] if row.part.scores in (AGREEMENT, UNION) else [(files.path(row), "run")]
-    if row.part.judge or row.system.kind == "judge":
-        needed.append((files.qrels_path(row), "qrels"))
-    return bool(needed) and all(path.exists() and is_recorded(read_record(path), path, kind) for path, kind in needed)
+    """Whether the run of a row is there as it would be made now, and a judge's labels of it as their record says."""
+    runs = [] if row.part.scores in (AGREEMENT, UNION) else files.runs(row)
+    labels = [files.qrels_path(row)] if row.part.judge or row.system.kind == "judge" else []
+    if not (runs or labels) or not all(path.exists() for path in [*(run.path for run in runs), *labels]):
+        return False
+    try:
+        return all(is_recorded(read_record(path), path, "qrels") for path in labels) and not any(map(reason_to_make, runs))
+    except ToolkitError:  # what it is made of is not there
+        return False
 
 
 def _cannot(reproduction: Reproduction, row: Row) -> str:

@@ -9,26 +9,24 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from toolkit import __version__, registry
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import atomic_path
+from toolkit.core.files import atomic_path, sha256_of
 from toolkit.core.yaml_json import parse_json
-from toolkit.provenance import file_digest
 from toolkit.store.archives import DAMAGED
 
 MANIFEST, COMPARISON = "manifest.json", "comparison.csv"
 SUFFIXES = (".trec", ".qrels", ".jsonl", ".yaml", ".csv", ".html")
 DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that the format has: the same files are the same archive
 LARGEST = 100_000_000  # bytes of a manifest
-CHUNK = 1 << 20
 HINT = "tandem reproduce PAPER --export F writes one"
 
 
 def manifest_of(folder: Path, paper: str) -> dict[str, object]:
     """What a folder of a reproduction holds: paper and citation, how its cells compare, and path -> SHA-256, in order."""
-    files = {path.relative_to(folder).as_posix(): file_digest(path) for path in _files(folder)}
+    files = {path.relative_to(folder).as_posix(): sha256_of(path) for path in _files(folder)}
     if not files:
         raise ToolkitError(f"{folder} holds no reproduction", "tandem reproduce PAPER first")
     source = registry.benchmark(paper).source
@@ -105,7 +103,7 @@ def _problems(files: Mapping[str, str], here: Mapping[str, Any], opened: Callabl
             continue
         try:
             with opened(name) as file:
-                found = _digest(file)
+                found = hashlib.file_digest(file, "sha256").hexdigest()
         except (OSError, RuntimeError, *DAMAGED) as error:  # RuntimeError: an entry with a password
             yield f"{name}: cannot be read ({' '.join(str(error).split()) or type(error).__name__})"
             continue
@@ -113,13 +111,6 @@ def _problems(files: Mapping[str, str], here: Mapping[str, Any], opened: Callabl
             yield f"{name}: not the file of the manifest"
     for name in sorted(name for name in here.keys() - files.keys() - {MANIFEST} if not name.endswith("/")):
         yield f"{name}: not in the manifest"
-
-
-def _digest(file: BinaryIO) -> str:
-    digest = hashlib.sha256()
-    while chunk := file.read(CHUNK):
-        digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _files(folder: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.specs import SystemSpec
 from toolkit.formats import write_run
-from toolkit.formats.indexes import read_index_record
+from toolkit.formats.indexes import made_with, read_index_record
 from toolkit.index.index_types import LUCENE
 from toolkit.jobs.planned_runs import PlannedRun
 from toolkit.jobs.up_to_date import why_unlike
@@ -131,7 +131,10 @@ class RowFiles:
 
         def outdated() -> str:
             record = read_index_record(folder) if folder.is_dir() else None
-            return "" if record and record.get("system") == system else "not there yet"
+            if record is None:
+                return "not there yet"
+            chosen = registry.choose_system(system, recipe=row.recipe or None)
+            return "" if made_with(record, chosen) else "made with another revision, recipe or template"
 
         def job() -> Job:
             from toolkit.jobs.encode_jobs import IndexJob

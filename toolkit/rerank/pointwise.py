@@ -132,6 +132,7 @@ class ScorePairs(Work[slice, np.ndarray]):
     """
 
     LOADED = ("reranker", "pairs", "keys", "known", "cache")
+    MODEL = "reranker"
 
     spec: SystemSpec
     loading: Mapping[str, Any]
@@ -156,6 +157,10 @@ class ScorePairs(Work[slice, np.ndarray]):
             if self.spec.loader == "endpoint":
                 self.reranker.check()
         return self.reranker
+
+    def loads(self) -> Any:
+        """See `Work`."""
+        return self.spec, dict(self.loading)
 
     def identity(self) -> dict[str, Any]:
         """See `Work`."""

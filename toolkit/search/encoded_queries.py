@@ -105,6 +105,7 @@ class EncodeQueries(Work[list[tuple[int, Sequence[Input]]], list[list[Any]]]):
     """
 
     LOADED = ("encoder",)
+    MODEL = "encoder"
 
     spec: SystemSpec
     loading: Mapping[str, Any]
@@ -123,6 +124,10 @@ class EncodeQueries(Work[list[tuple[int, Sequence[Input]]], list[list[Any]]]):
 
             self.encoder = load_encoder(self.spec, **self.loading)
         return self.encoder
+
+    def loads(self) -> Any:
+        """See `Work`."""
+        return self.spec, dict(self.loading)
 
     def identity(self) -> dict[str, Any]:
         """Parameters and limits; what was loaded is in the facts."""
