@@ -129,9 +129,8 @@ class Experiment:
         """What `make` would do, a line or more for each run."""
         lines, remade = [], set()
         for run in self.runs:
-            reason = (
-                "the run that it reranks is made first" if run.before in remade or not run.is_ready else reason_to_make(run)
-            )
+            waits = run.before in remade or not run.is_ready
+            reason = "the run that it reranks is made first" if waits else reason_to_make(run)
             if not reason:
                 lines.append(f"{run.path}: up to date")
                 continue
