@@ -25,8 +25,11 @@ def test_bm25_of_two_workers_is_that_of_one_process(tmp_path):
 @pytest.mark.usefixtures("ray_alone")
 def test_shards_of_vectors_are_searched_by_two_workers_as_one_index_by_one_process(tmp_path):
     dense = ("--system", "all-minilm-l6-v2", "--topics", "infosearch-mini-audience", "--hits", 20)
-    tandem("index", "infosearch-mini-audience", *dense[:2], "--shard-size", 10, "--output", "shards", cwd=tmp_path, check=True)
-    runs = {"local": ("--threads-per-worker", 1), "shards": (*ENGINE, "--index", "shards")}
+    # the same vectors: last bits depend on which documents are encoded together
+    tandem("encode", "infosearch-mini-audience", *dense[:2], "--output", "vectors", cwd=tmp_path, check=True)
+    for name, size in (("whole", ()), ("shards", ("--shard-size", 10))):
+        tandem("index", "vectors", "--type", "faiss", *size, "--output", name, cwd=tmp_path, check=True)
+    runs = {"whole": ("--threads-per-worker", 1, "--index", "whole"), "shards": (*ENGINE, "--index", "shards")}
     for name, how in runs.items():
         done = process("search", *dense, "--output", f"{name}.trec", *how, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
