@@ -26,7 +26,7 @@ OTHER = {
     "--fix": {"runs verify": "names a file", "cache verify": "removes what is left over"},
     "--format": {
         **dict.fromkeys(("evaluate", "report", "expand merge", "expand run", "benchmarks published"), "what can be written"),
-        "build show": "what can be written",
+        **dict.fromkeys(("build show", "build review export"), "what can be written"),
         **dict.fromkeys(("diff", *(f"analyze {name}" for name in ANALYSES)), "what can be written"),
     },
     "--from": {
@@ -42,6 +42,7 @@ OTHER = {
         **dict.fromkeys(("diversify", "search", "rerank", "fuse", "expand merge", "expand run"), "a run"),
         **dict.fromkeys(("runs convert", "runs pool"), "a run"),
         "report": "a page, or nothing beside figures",
+        "build review export": "a page, or tasks",
     },
     "--perspectives": {"report": "of several runs", "analyze stance": "of one"},
     "--published": {"evaluate": "may name a system"},
@@ -50,6 +51,7 @@ OTHER = {
     "--rerank": {"experiment": "several"},
     "--run": {"evaluate": "several", "analyze power": "several, whose differences are drawn"},
     "--seed": {"judge": "none, unless given"},
+    "--step": {"rerank": "of a window"},
     "--system": {
         "benchmarks published": "of a paper's table",
         "search": "several with --fuse",
@@ -65,7 +67,7 @@ DEFAULT = re.compile(r" \(default: [^()]*\)$")
 VERBS = {
     *("build", "check", "compare", "convert", "count", "do", "download", "encode", "export", "find", "fuse", "judge", "list"),
     *("make", "measure", "merge", "pool", "print", "register", "remove", "reorder", "report", "rerank", "score", "search"),
-    *("show", "verify", "write", "check", "complete"),
+    *("show", "verify", "write", "check", "complete", "let", "take"),
 }
 # what a help may begin with in upper case: names
 NAMES = ("TREC", "BM25's", "Kendall's", "FAISS")

@@ -151,6 +151,11 @@ def build_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="the folder of the build, with its build.yaml")
 
 
+def reviewed_step_option(parser: argparse.ArgumentParser, default: str = "", **how: bool) -> None:
+    """`--step`: whose items people review. default: what is taken without it."""
+    parser.add_argument("--step", metavar="S", help=_with_default("the step whose items are reviewed", default), **how)
+
+
 def endpoint_options(parser: argparse.ArgumentParser) -> None:
     """How a model on a server is reached: `core.specs.ENDPOINT`, each None where it is not given."""
     group = parser.add_argument_group("a model on a server")

@@ -130,16 +130,19 @@ def report(folder: Path, problems: Sequence[str]) -> int:
     return int(bool(problems))
 
 
-def subcommands(parser: argparse.ArgumentParser) -> Callable[..., argparse.ArgumentParser]:
-    """`add(name, help, run)` makes the parser of a subcommand; `run(args)` is called by `guard`."""
-    commands = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True, parser_class=_Parser)
+def subcommands(parser: argparse.ArgumentParser, dest: str = "subcommand") -> Callable[..., argparse.ArgumentParser]:
+    """`add(name, help, run)` makes the parser of a subcommand; `run(args)` is called by `guard`.
+
+    dest  another name for those of a subcommand: `args.run_<dest>` is what they run
+    """
+    commands = parser.add_subparsers(dest=dest, metavar="COMMAND", required=True, parser_class=_Parser)
 
     def add(name: str, help: str, run: Callable[[argparse.Namespace], int | None], epilog: str = "") -> argparse.ArgumentParser:
         sub = commands.add_parser(
             name, help=help, description=help, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         common(sub)
-        sub.set_defaults(run_subcommand=run)
+        sub.set_defaults(**{f"run_{dest}": run})
         return sub
 
     return add

@@ -7,8 +7,17 @@ import json
 import sys
 
 from toolkit.build.kinds import KINDS
+from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT, ENGINE
-from toolkit.options import build_argument, dry_run_option, endpoint_options, engine_options, model_options, table_options
+from toolkit.options import (
+    build_argument,
+    dry_run_option,
+    endpoint_options,
+    engine_options,
+    model_options,
+    reviewed_step_option,
+    table_options,
+)
 from toolkit.shell import command, guard, note, subcommands, write_lines, write_tables
 
 EXAMPLES = """\
@@ -17,6 +26,8 @@ examples:
   tandem build run mine
   tandem build status mine
   tandem build show mine q17_3
+  tandem build review export mine --step review --output form.html
+  tandem build review import mine form.Ada.json form.Ben.json
   tandem build benchmark mine --to mine-benchmark
 
 `run` does what is not up to date: after an interruption it resumes, and after a change of a parameter or a prompt it makes
@@ -49,7 +60,30 @@ def parser() -> argparse.ArgumentParser:
     sub = add("benchmark", "write the benchmark that the steps made", run_benchmark)
     build_argument(sub)
     sub.add_argument("--to", required=True, metavar="OUT", help="the folder to write; one that was built before is replaced")
+    review_commands(add("review", "let people answer questions about items, and take their answers back", run_review))
     return made
+
+
+def review_commands(made: argparse.ArgumentParser) -> None:
+    add = subcommands(made, "review_command")
+    sub = add("export", "write a form for reviewers: a page that needs no network, or Label Studio's tasks", run_export)
+    build_argument(sub)
+    reviewed_step_option(sub, required=True)
+    sub.add_argument(
+        "--output", required=True, metavar="F", help="the page; or the tasks, with the configuration beside them (.xml)"
+    )
+    sub.add_argument("--format", choices=("html", "label-studio"), default="html", help="what is written (default: html)")
+    sub.add_argument("--form", metavar="NAME", help="the form, by name or file, for a step that is none of review")
+    sub.add_argument("--reviewers", nargs="+", default=[], metavar="NAME", help="who may answer (default: anybody)")
+    sub.add_argument("--to-settle", action="store_true", help="what reviewers did not agree on: these answers decide")
+    sub.add_argument("--first", type=int, metavar="N", help="so many items at most (default: all)")
+    sub = add("import", "take reviewers' files back: all of them, or none where anything is wrong", run_import)
+    build_argument(sub)
+    sub.add_argument("file", nargs="+", metavar="FILE", help="a file that the page saved, or Label Studio's JSON export")
+    sub = add("status", "show how far reviews are, how far reviewers agree, and what is to be settled", run_review_status)
+    build_argument(sub)
+    reviewed_step_option(sub, "all that are reviewed")
+    table_options(sub)
 
 
 def main(args: argparse.Namespace) -> int | None:
@@ -99,6 +133,46 @@ def run_benchmark(args: argparse.Namespace) -> None:
 
     path = BuildFolder(args.folder).benchmark(args.to)
     note(f"{path}: `tandem benchmarks check {path}` looks it over, `tandem search --topics {path}` searches it")
+
+
+def run_review(args: argparse.Namespace) -> int | None:
+    return args.run_review_command(args)
+
+
+def run_export(args: argparse.Namespace) -> None:
+    from toolkit.build.build_folder import BuildFolder
+    from toolkit.build.review.review_rounds import export_review
+
+    how = {name: getattr(args, name) for name in ("reviewers", "to_settle", "first", "format")}
+    done = export_review(BuildFolder(args.folder), args.step, args.output, form=args.form or "", **how)
+    files = ", ".join(map(str, done.files))
+    note(f"{files}: {done.items:,} items; `tandem build review import {args.folder} FILE...` takes answers back")
+
+
+def run_import(args: argparse.Namespace) -> None:
+    from toolkit.build.build_folder import BuildFolder
+    from toolkit.build.review.review_rounds import import_review
+
+    done = import_review(BuildFolder(args.folder), args.file)
+    note(f"{done.new:,} answers by {', '.join(done.reviewers) or 'nobody'}; {done.known:,} were there already")
+    if done.partial:
+        note(f"{done.partial:,} items are answered in part and left out: import the file again when they are complete")
+    note(
+        f"`tandem build review status {args.folder}` shows them; where a step waits for them, `tandem build run {args.folder}`"
+    )
+
+
+def run_review_status(args: argparse.Namespace) -> None:
+    from toolkit.build.build_folder import BuildFolder
+    from toolkit.build.review.review_rounds import review_of, reviewed_steps
+    from toolkit.build.review.review_status import tables
+
+    build = BuildFolder(args.folder)
+    steps = [args.step] if args.step else reviewed_steps(build)
+    if not steps:
+        hint = "a step of review in build.yaml, or `tandem build review export --form NAME` for any other step"
+        raise ToolkitError(f"nothing of {args.folder} is reviewed", hint)
+    write_tables([table for step in steps for table in tables(review_of(build, step))], args)
 
 
 def _kinds() -> str:

@@ -2,7 +2,7 @@
 
 from toolkit.pages.browser import Browsed, Question, browse, finder, languages_of
 from toolkit.pages.bundles import datatables, vega
-from toolkit.pages.render import LIMIT, Frame, browsers, gzipped, page, render, template
+from toolkit.pages.render import LIMIT, Frame, browsers, gzipped, page, render, script_json, template
 
 __all__ = [
     "LIMIT",
@@ -17,6 +17,7 @@ __all__ = [
     "languages_of",
     "page",
     "render",
+    "script_json",
     "template",
     "vega",
 ]

@@ -7,6 +7,7 @@ Items, by step:
     targets      and target: the document rewritten for the scenario
     fit          and score, from 1 to 5
     choice       and candidates (ids of the targets shown, in that order) and chosen (one of them)
+    review       and passages (ids and texts of the targets shown), right_passage (the item's own), people (what they chose)
     groups       and position (n-th scenario of its query that is left, from 1)
     paraphrases  query, scenario (in other words): `<query>_<n>.<p>`, p from 1
 """
@@ -19,7 +20,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
@@ -30,6 +31,7 @@ from toolkit.build import answer_forms
 from toolkit.build.built_benchmark import write_benchmark
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
+from toolkit.build.review.review_step import ReviewStep
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
 from toolkit.core.documents import Doc
@@ -236,6 +238,32 @@ class Choice(Step):
 
 
 @dataclass(frozen=True)
+class Review(ReviewStep):
+    """The three questions of the paper's evaluation by people (section 3.2, table 7), as a step that decides.
+
+    passages  targets of the query that are shown, the scenario's own among them; the paper does not say how many
+    """
+
+    about: ClassVar[str] = "people say whether scenario and target fit"
+    form: str = "instructir-quality"
+    fields: dict[str, str] = field(default_factory=lambda: {"instruction": "scenario"})
+    passages: int = 4
+
+    def prepared(self, items: Sequence[Item]) -> Iterator[Item]:
+        """The items with the targets among which people choose."""
+        for group in by_query(items):
+            yield from (self._with_passages(item, group) for item in group)
+
+    def _with_passages(self, item: Item, group: Sequence[Item]) -> Item:
+        if len(group) == 1:
+            return item.passed().reject("no other target of its query to choose from")
+        others = [each for each in group if each is not item]
+        _random(f"{self.seed} {item.id}").shuffle(others)
+        shown = [{"id": each.id, "text": each.fields["target"]} for each in (item, *others[: self.passages - 1])]
+        return replace(item, fields={**item.fields, "passages": shown, "right_passage": item.id})
+
+
+@dataclass(frozen=True)
 class Groups(Step):
     """Queries that have enough scenarios left.
 
@@ -289,7 +317,7 @@ class Paraphrases(Step):
                 yield Item(f"{item.id}.{number}", {"query": item.fields["query"], "scenario": text}, (item.id,), (made,))
 
 
-STEPS = (Seeds, Scenarios, Targets, Fit, Choice, Groups, Paraphrases)
+STEPS = (Seeds, Scenarios, Targets, Fit, Choice, Review, Groups, Paraphrases)
 
 
 def benchmark(build: BuiltSteps, to: Path) -> None:
