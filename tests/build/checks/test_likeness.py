@@ -1,0 +1,107 @@
+"""Near-duplicates: planted ones are found within a group and across groups, texts that are merely of one topic are not."""
+
+import json
+
+import pytest
+from planted_folders import planted
+
+from toolkit.build.checks.judged_texts import judged_texts
+from toolkit.build.checks.likeness import DOCUMENTS, MEANING, QUERIES, SHINGLES, near_duplicates_in, texts_of
+from toolkit.core.errors import ToolkitError
+
+
+def rewritten(folder, change):
+    """The corpus with other texts: change(doc_id, texts) -> text."""
+    path = folder / "corpus.jsonl"
+    texts = {row["id"]: row["text"] for row in map(json.loads, path.read_text().splitlines())}
+    rows = [{"id": doc, "text": change(doc, texts)} for doc in texts]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def pairs_of(folder, **how):
+    return near_duplicates_in(list(judged_texts(str(folder))), **how)
+
+
+def test_random_texts_of_one_topic_are_no_duplicates(tmp_path):
+    assert pairs_of(planted(tmp_path / "mine", groups=2, unrelated=20)) == []
+
+
+def test_a_planted_duplicate_is_found_within_and_across_groups(tmp_path):
+    folder = planted(tmp_path / "mine", groups=2)
+    copies = {"d2-0": "d0-0", "d3-1": "d0-1"}  # q0 and q2 are of one group, q3 of the other
+    rewritten(folder, lambda doc, texts: texts[copies.get(doc, doc)] + (" and more" if doc in copies else ""))
+    found = {(pair.first.item_id, pair.second.item_id): pair for pair in pairs_of(folder)}
+    assert sorted(found) == [("d0-0", "d2-0"), ("d0-1", "d3-1")]
+    assert all((pair.what, pair.by, pair.opposed) == (DOCUMENTS, SHINGLES, "") for pair in found.values())
+    assert all(0.9 < pair.similarity < 1 for pair in found.values())
+
+
+def test_the_similarity_is_that_of_the_characters(tmp_path):
+    # runs of five characters: of "abcdefghij" 6, of "abcdefghijk" 7, shared 6
+    texts = {"d0-0": "abcdefghij", "d0-1": "abcdefghijk", "d0-2": "something else", "d0-3": "and a fourth one"}
+    folder = rewritten(planted(tmp_path / "mine", cores=1), lambda doc, _: texts[doc])
+    [pair] = pairs_of(folder)
+    assert (pair.first.item_id, pair.second.item_id, pair.similarity) == ("d0-0", "d0-1", pytest.approx(6 / 7))
+
+
+def test_one_text_with_two_labels_is_a_contradiction(tmp_path):
+    folder = rewritten(planted(tmp_path / "mine", cores=2), lambda doc, texts: texts["d0-0"] if doc == "d0-2" else texts[doc])
+    [pair] = pairs_of(folder)
+    assert (pair.first.item_id, pair.second.item_id, pair.similarity) == ("d0-0", "d0-2", 1)
+    assert (pair.opposed, pair.is_contradictory) == ("q0-pos", True)
+
+
+def test_a_text_that_differs_a_little_may_have_another_label(tmp_path):
+    folder = rewritten(
+        planted(tmp_path / "mine", cores=2), lambda doc, texts: f"{texts['d0-0']} not" if doc == "d0-2" else texts[doc]
+    )
+    [pair] = pairs_of(folder)
+    assert (pair.opposed, pair.is_contradictory) == ("q0-pos", False)
+
+
+def test_queries_are_compared_as_core_queries(tmp_path):
+    folder = planted(tmp_path / "mine", groups=2)
+    path = folder / "topics.jsonl"
+    rows = list(map(json.loads, path.read_text().splitlines()))
+    rows[3]["query"] = rows[0]["query"].upper()
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    [pair] = pairs_of(folder)
+    assert (pair.what, pair.first.group, pair.second.group, pair.similarity) == (QUERIES, "g0", "g1", 1)
+
+
+def test_documents_that_groups_share_are_compared_once(tmp_path):
+    groups = list(judged_texts(str(planted(tmp_path / "mine", groups=4))))
+    assert len(groups) == 4
+    assert len(texts_of(groups)[DOCUMENTS]) == 64
+    assert len(texts_of(groups)[QUERIES]) == 16
+
+
+def test_of_many_texts_some_are_compared_whatever_their_order(tmp_path):
+    groups = list(judged_texts(str(planted(tmp_path / "mine"))))
+    chosen = {text.item_id for text in texts_of(groups, most=10)[DOCUMENTS]}
+    assert len(chosen) == 10
+    rewritten(tmp_path / "mine", lambda doc, texts: texts[doc])
+    path = tmp_path / "mine" / "corpus.jsonl"
+    path.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
+    again = list(judged_texts(str(tmp_path / "mine")))
+    assert {text.item_id for text in texts_of(again, most=10)[DOCUMENTS]} == chosen
+
+
+@pytest.mark.parametrize("how", [{"threshold": 0}, {"threshold": 1.5}, {"dense": True, "cosine": 0}])
+def test_a_similarity_that_is_none_is_refused(tmp_path, how):
+    with pytest.raises(ToolkitError, match="near-duplicates"):
+        pairs_of(planted(tmp_path / "mine", cores=1), **how)
+
+
+@pytest.mark.model
+def test_a_paraphrase_is_found_by_meaning(tmp_path):
+    said = {"d0-0": "The cat sat on the mat all day long.", "d1-0": "All day long, a cat was sitting on the mat."}
+    other = {"d0-1": "Interest rates rose by a quarter of a point.", "d1-1": "Bring water to the boil and add salt."}
+    texts = {**said, **other, "d0-2": "Copper conducts heat well.", "d0-3": "The match ended in a draw."}
+    texts |= {"d1-2": "Volcanoes build islands.", "d1-3": "She plays the oboe."}
+    folder = rewritten(planted(tmp_path / "mine", cores=2), lambda doc, _: texts[doc])
+    assert [pair for pair in pairs_of(folder) if pair.what == DOCUMENTS] == []
+    [pair] = [pair for pair in pairs_of(folder, dense=True, cosine=0.8) if pair.what == DOCUMENTS]
+    assert (pair.first.item_id, pair.second.item_id, pair.by) == ("d0-0", "d1-0", MEANING)
+    assert 0.8 <= pair.similarity < 1

@@ -1,0 +1,1 @@
+"""What a benchmark rewards beside what it means to: surface cues, instructions without effect, near-duplicates, circularity."""

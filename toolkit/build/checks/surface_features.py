@@ -1,0 +1,118 @@
+"""What can be seen of a text without reading it: length, punctuation, its first word, n-grams of words and of characters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from toolkit.core.errors import ToolkitError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+LONGEST = 20_000  # characters of a text that n-grams are taken from
+TERMS = 20_000  # n-grams of words, and of characters: the most frequent
+WORD = re.compile(r"\w+")
+SENTENCES = re.compile(r"[.!?。！？؟]+(?:\s|$)|\n+")
+SIGNS = {
+    "full stops": ".。",
+    "commas": ",，、،",
+    "question marks": "?？؟",
+    "exclamation marks": "!！",
+    "colons and semicolons": ":;：；؛",
+    "quotation marks": '"“”„«»「」',
+    "apostrophes": "'’",
+    "brackets": "()[]（）",
+    "dashes": "-–—",
+    "signs of code": "{}<>=_/\\|#*`$",
+}
+
+
+def _words(text: str) -> int:
+    return len(WORD.findall(text))
+
+
+def _word_length(text: str) -> float:
+    words = WORD.findall(text)
+    return sum(map(len, words)) / max(len(words), 1)
+
+
+def _sentence_length(text: str) -> float:
+    return _words(text) / max(sum(1 for part in SENTENCES.split(text) if part.strip()), 1)
+
+
+def _repeated(text: str) -> float:
+    words = WORD.findall(text.lower())
+    return 1 - len(set(words)) / max(len(words), 1)
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + 1
+
+
+# what is counted of a text; capitals, digits and signs are shares of its characters
+COUNTS: dict[str, Callable[[str], float]] = {
+    "words": _words,
+    "letters a word": _word_length,
+    "words a sentence": _sentence_length,
+    "repeated words": _repeated,
+    "lines": _lines,
+    "capitals": lambda text: sum(map(str.isupper, text)) / max(len(text), 1),
+    "digits": lambda text: sum(map(str.isdigit, text)) / max(len(text), 1),
+    **{name: lambda text, signs=signs: sum(map(text.count, signs)) / max(len(text), 1) for name, signs in SIGNS.items()},
+}
+
+
+class Features(NamedTuple):
+    """The features of n texts.
+
+    counts  (n, len(COUNTS)) float64
+    terms   (n, t) 0 or 1: whether a text has an n-gram, or begins with a word
+    names   (t,) what the columns of `terms` are: `"you can"`, `first word "the"`, `characters "ing"`
+    """
+
+    counts: np.ndarray
+    terms: csr_matrix
+    names: Sequence[str]
+
+
+def features(texts: Sequence[str]) -> Features:
+    """The features of all texts; n-grams that one text alone has are left out. Raises ToolkitError without scikit-learn."""
+    try:
+        from scipy.sparse import hstack
+        from sklearn.feature_extraction.text import CountVectorizer
+    except ImportError as missing:
+        raise ToolkitError("surface cues need scikit-learn", "pip install 'tandem-ir[build]'") from missing
+    shortened = [text[:LONGEST] for text in texts]
+    kinds = {
+        '"{}"': (CountVectorizer(ngram_range=(1, 2), token_pattern=WORD.pattern, **_COMMON), shortened),
+        'first word "{}"': (CountVectorizer(token_pattern=WORD.pattern, **_COMMON), list(map(_first_word, shortened))),
+        'characters "{}"': (CountVectorizer(analyzer="char_wb", ngram_range=(3, 4), **_COMMON), shortened),
+    }
+    matrices, names = [], []
+    for form, (vectorizer, given) in kinds.items():
+        try:
+            matrices.append(vectorizer.fit_transform(given))
+        except ValueError:  # no n-gram is in two texts
+            continue
+        names += [form.format(term) for term in vectorizer.get_feature_names_out()]
+    counts = np.array([[count(text) for count in COUNTS.values()] for text in texts], float).reshape(-1, len(COUNTS))
+    terms = hstack(matrices, format="csr") if matrices else _none(len(texts))
+    return Features(counts, terms, names)
+
+
+_COMMON = {"binary": True, "min_df": 2, "max_features": TERMS, "lowercase": True, "dtype": np.float64}
+
+
+def _first_word(text: str) -> str:
+    found = WORD.search(text)
+    return found[0] if found else ""
+
+
+def _none(rows: int) -> csr_matrix:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((rows, 0))
