@@ -31,7 +31,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tandem_ir.building import Build
+from tandem_ir.building import Build, check_benchmark, datasheet
 from tandem_ir.evaluation import cite, diff, evaluate, experiment, gate, report, report_site, reproduce
 from tandem_ir.making import check_system, diversify, encode, expand, fuse, index, judge, rerank, search
 from tandem_ir.reading import load, read_qrels, read_run, read_topics
@@ -88,8 +88,10 @@ __all__ = [
     "ToolkitError",
     "Topic",
     "__version__",
+    "check_benchmark",
     "check_system",
     "cite",
+    "datasheet",
     "diff",
     "diversify",
     "encode",

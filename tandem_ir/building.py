@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import pandas
 
     from toolkit.benchmarks import Collection
+    from toolkit.build.checks.benchmark_check import BenchmarkCheck
 
 
 class Build:
@@ -66,3 +67,28 @@ class Build:
         from tandem_ir.reading import load
 
         return load(str(self._build.benchmark(to)))
+
+
+def check_benchmark(
+    benchmark: str | Path, run: Any = None, *, similarity: float = 0.8, dense: bool = False, cosine: float = 0.9
+) -> BenchmarkCheck:
+    """What a benchmark rewards beside what it means to: a built one, a folder of your own, or one of the registry.
+
+    run         runs whose systems are compared with who made the items, and whose scores with those that they would have
+                without the instructions
+    similarity  of near-duplicates: the least Jaccard similarity of runs of five characters
+    dense       also paraphrases, by vectors of all-minilm-l6-v2 with at least this `cosine`
+
+    Its `problems` and `warnings` are sentences; `effects`, `cues`, `pairs`, `shares`, `circular` are what they rest on. Raises
+    ToolkitError.
+    """
+    from toolkit.build.checks.benchmark_check import check_benchmark as checked
+
+    return checked(benchmark, run, threshold=similarity, dense=dense, cosine=cosine)
+
+
+def datasheet(benchmark: str | Path) -> str:
+    """The datasheet of the benchmark in a folder, in Markdown: counts, who made it, what was found, what it is not for."""
+    from toolkit.build.datasheet import datasheet as of_folder
+
+    return of_folder(benchmark)

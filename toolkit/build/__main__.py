@@ -29,10 +29,11 @@ examples:
   tandem build review export mine --step review --output form.html
   tandem build review import mine form.Ada.json form.Ben.json
   tandem build benchmark mine --to mine-benchmark
+  tandem build check mine-benchmark
 
 `run` does what is not up to date: after an interruption it resumes, and after a change of a parameter or a prompt it makes
 again what depends on it and nothing else. Answers are cached: `run --replay` makes everything again without a request.
-exit status: 0 where all was done, 1 for a failure, 2 for wrong input."""
+exit status: 0 where all was done, 1 for a failure, 2 for wrong input; of `check` 1 for problems, warnings alone leave it 0."""
 MODEL = ("device", "precision", "batch_size", "trust_remote_code")
 
 
@@ -61,6 +62,9 @@ def parser() -> argparse.ArgumentParser:
     build_argument(sub)
     sub.add_argument("--to", required=True, metavar="OUT", help="the folder to write; one that was built before is replaced")
     review_commands(add("review", "let people answer questions about items, and take their answers back", run_review))
+    _check_options(add("check", "check for what no score shows: surface cues, duplicates, systems that made items", run_check))
+    sub = add("datasheet", "write datasheet.md: counts, who made it, what the checks found, what it is not for", run_datasheet)
+    sub.add_argument("folder", metavar="OUT", help="the folder of a benchmark, built or not")
     return made
 
 
@@ -83,6 +87,18 @@ def review_commands(made: argparse.ArgumentParser) -> None:
     sub = add("status", "show how far reviews are, how far reviewers agree, and what is to be settled", run_review_status)
     build_argument(sub)
     reviewed_step_option(sub, "all that are reviewed")
+    table_options(sub)
+
+
+def _check_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("benchmark", metavar="OUT", help="the folder of a benchmark, built or not, or the name of one")
+    runs = "also look for runs of systems that made items, and for instructions that change no score of the run"
+    sub.add_argument("--run", nargs="+", action="extend", default=[], metavar="RUN", help=runs)
+    near = sub.add_argument_group("near-duplicates")
+    similarity = "the least Jaccard similarity of runs of five characters (default: 0.8)"
+    near.add_argument("--similarity", type=float, default=0.8, metavar="X", help=similarity)
+    near.add_argument("--dense", action="store_true", help="also paraphrases, by the vectors of all-minilm-l6-v2")
+    near.add_argument("--cosine", type=float, default=0.9, metavar="X", help="the least cosine of these (default: 0.9)")
     table_options(sub)
 
 
@@ -173,6 +189,24 @@ def run_review_status(args: argparse.Namespace) -> None:
         hint = "a step of review in build.yaml, or `tandem build review export --form NAME` for any other step"
         raise ToolkitError(f"nothing of {args.folder} is reviewed", hint)
     write_tables([table for step in steps for table in tables(review_of(build, step))], args)
+
+
+def run_check(args: argparse.Namespace) -> int:
+    from toolkit.build.checks.benchmark_check import check_benchmark
+    from toolkit.build.checks.check_tables import tables
+    from toolkit.formats.problems import found
+
+    how = {"threshold": args.similarity, "dense": args.dense, "cosine": args.cosine}
+    checked = check_benchmark(args.benchmark, args.run or None, **how)
+    write_tables(tables(checked), args)
+    note(f"{args.benchmark}: {found(len(checked.problems), len(checked.warnings))}")
+    return int(bool(checked.problems))
+
+
+def run_datasheet(args: argparse.Namespace) -> None:
+    from toolkit.build.datasheet import write_datasheet
+
+    print(write_datasheet(args.folder))
 
 
 def _kinds() -> str:

@@ -90,7 +90,19 @@ class BuildFolder:
                 f"the step {waiting[0].step.name} is not done: {waiting[0].state}", f"`tandem build run {self.path}` does it"
             )
         build = BuiltSteps(self.config, self.files, Path(to))
-        return written(build.to, lambda part: self.config.module.benchmark(build, part))
+        return written(build.to, lambda part: self._write(build, part))
+
+    def _write(self, build: BuiltSteps, folder: Path) -> None:
+        """The benchmark of the kind, and its datasheet, which can be made later where what its checks need is not installed."""
+        from toolkit.build.datasheet import write_datasheet
+        from toolkit.build.datasheet_facts import write_facts
+
+        self.config.module.benchmark(build, folder)
+        write_facts(self, folder)
+        try:
+            write_datasheet(folder)
+        except ToolkitError as error:
+            say(f"warning: no datasheet: {error.message}; {error.hint}, then `tandem build datasheet {build.to}`")
 
     def steps(self) -> BuiltSteps:
         """The items of all steps and their histories."""

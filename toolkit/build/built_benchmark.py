@@ -12,14 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolkit.benchmarks.own import is_benchmark_folder
+from toolkit.benchmarks.own import PROVENANCE, is_benchmark_folder
 from toolkit.benchmarks.own.own_new import Content, new_folder
 from toolkit.build.item_history import BuiltSteps
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output, temporary_folder, umask
 from toolkit.core.modes import Modes
-
-PROVENANCE = "provenance.jsonl"
 
 
 def written(to: Path, write: Callable[[Path], None]) -> Path:

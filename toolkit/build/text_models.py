@@ -13,6 +13,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models.llm import LLM, load_llm
 from toolkit.provenance.identity import model_identity
 from toolkit.registry.choice import choose_system, known_systems
+from toolkit.registry.families import lineage
 from toolkit.registry.loader import did_you_mean
 from toolkit.registry.system_kinds import ANSWERING
 
@@ -121,10 +122,10 @@ def _model(name: str, row: Mapping[str, Any], files: Sequence[Path]) -> TextMode
 
 
 def family_of(spec: SystemSpec) -> str:
-    """The letters that the name of its model, or of an adapter's base, begins with: `llama` of `meta-llama/Llama-2-13b-chat`.
+    """What the registry knows of it (`mistral`); otherwise the letters that the name of its model, or of its base, begins with.
 
     An entry of build.yaml may say another with `family`: names tell no more than what they are called after.
     """
     name = spec.base or str(spec.parameters.get("model") or "") or spec.checkpoint or spec.name
     found = LETTERS.search(name.rpartition("/")[2])
-    return (found[0] if found else name).casefold()
+    return lineage(spec).family or (found[0] if found else name).casefold()

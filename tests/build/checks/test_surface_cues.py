@@ -87,7 +87,7 @@ def shuffled(sample, times, seed):
 
 
 def test_shuffled_labels_are_hardly_ever_found(monkeypatch):
-    """Of 40 shuffles at most two are said to be told: 2.5 % have an interval above 0.5, fewer an area that is large besides."""
+    """Of 40 shuffles at most two are said to be told: that one in a hundred is would be expected of an exact interval."""
     monkeypatch.setattr("toolkit.build.checks.surface_cues.PERMUTATIONS", 9)
     rows = [row_of(each) for each in shuffled(sample_of(cores=10), 40, seed=3)]
     assert sum(row.is_found for row in rows) <= 2

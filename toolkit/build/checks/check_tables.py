@@ -19,7 +19,11 @@ SURFACE_NOTE = (
     "an instruction asks of the surface (a length, a language, a format) is told by it and has to be: the area says how much "
     "of that can be had without reading."
 )
-CUE_NOTE = "cue: the one feature that tells best over all documents; p: how often permuted labels have one as good."
+NO_FINDINGS = "No findings"
+CUE_NOTE = (
+    "low, high: a 99 % interval over core queries. cue: the one feature that tells best over all documents; p: how often "
+    "permuted labels have one as good."
+)
 
 
 def tables(check: BenchmarkCheck) -> list[Table]:
@@ -34,14 +38,15 @@ def tables(check: BenchmarkCheck) -> list[Table]:
         duplicates(check.pairs),
         _pairs(check.pairs),
     ]
-    return [table for table in made if table.rows]
+    return [table for table in made if table.rows or table.title == NO_FINDINGS]
 
 
 def findings(check: BenchmarkCheck) -> Table:
     """A line each: problems, warnings, and what was not checked."""
     columns = (Column("finding", label=True), Column("what", prose=True))
     kinds = {"problem": check.problems, "warning": check.warnings, "not checked": check.unchecked}
-    return Table(columns, [(kind, line) for kind, lines in kinds.items() for line in lines], title="Findings")
+    rows = [(kind, line) for kind, lines in kinds.items() for line in lines]
+    return Table(columns, rows, title="Findings" if rows else NO_FINDINGS)
 
 
 def makers(shares: Sequence[Share]) -> Table:
