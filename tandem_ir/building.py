@@ -70,11 +70,11 @@ class Build:
 
 
 def check_benchmark(
-    benchmark: str | Path, run: Any = None, *, similarity: float = 0.8, dense: bool = False, cosine: float = 0.9
+    benchmark: str | Path, runs: Any = None, *, similarity: float = 0.8, dense: bool = False, cosine: float = 0.9
 ) -> BenchmarkCheck:
     """What a benchmark rewards beside what it means to: a built one, a folder of your own, or one of the registry.
 
-    run         runs whose systems are compared with who made the items, and whose scores with those that they would have
+    runs        whose systems are compared with who made the items, and whose scores with those that they would have
                 without the instructions
     similarity  of near-duplicates: the least Jaccard similarity of runs of five characters
     dense       also paraphrases, by vectors of all-minilm-l6-v2 with at least this `cosine`
@@ -84,7 +84,7 @@ def check_benchmark(
     """
     from toolkit.build.checks.benchmark_check import check_benchmark as checked
 
-    return checked(benchmark, run, threshold=similarity, dense=dense, cosine=cosine)
+    return checked(benchmark, runs, threshold=similarity, dense=dense, cosine=cosine)
 
 
 def datasheet(benchmark: str | Path) -> str:

@@ -93,7 +93,7 @@ def review_commands(made: argparse.ArgumentParser) -> None:
 def _check_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("benchmark", metavar="OUT", help="the folder of a benchmark, built or not, or the name of one")
     runs = "also look for runs of systems that made items, and for instructions that change no score of the run"
-    sub.add_argument("--run", nargs="+", action="extend", default=[], metavar="RUN", help=runs)
+    sub.add_argument("runs", nargs="*", metavar="RUN", help=runs)
     near = sub.add_argument_group("near-duplicates")
     similarity = "the least Jaccard similarity of runs of five characters (default: 0.8)"
     near.add_argument("--similarity", type=float, default=0.8, metavar="X", help=similarity)
@@ -197,7 +197,7 @@ def run_check(args: argparse.Namespace) -> int:
     from toolkit.formats.problems import found
 
     how = {"threshold": args.similarity, "dense": args.dense, "cosine": args.cosine}
-    checked = check_benchmark(args.benchmark, args.run or None, **how)
+    checked = check_benchmark(args.benchmark, args.runs or None, **how)
     write_tables(tables(checked), args)
     note(f"{args.benchmark}: {found(len(checked.problems), len(checked.warnings))}")
     return int(bool(checked.problems))

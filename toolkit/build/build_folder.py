@@ -14,7 +14,7 @@ from toolkit.build.item_history import BuiltSteps
 from toolkit.build.step_files import StepFile, StepRecord, digest_of, plain
 from toolkit.build.steps import Step
 from toolkit.build.tools import REPAIR, Tools, Writers, find_prompt
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, missing_module
 from toolkit.core.progress import progress, say
 from toolkit.engine import Executor
 from toolkit.jobs.engines import engine_of, opened
@@ -101,8 +101,11 @@ class BuildFolder:
         write_facts(self, folder)
         try:
             write_datasheet(folder)
-        except ToolkitError as error:
-            say(f"warning: no datasheet: {error.message}; {error.hint}, then `tandem build datasheet {build.to}`")
+        except ModuleNotFoundError as error:
+            missing = missing_module(error)
+            if missing is None:
+                raise
+            say(f"warning: no datasheet: {missing.message}; {missing.hint}, then `tandem build datasheet {build.to}`")
 
     def steps(self) -> BuiltSteps:
         """The items of all steps and their histories."""

@@ -16,7 +16,7 @@ EXTRAS = {
     "ray": ("ray",),
     "gguf": ("gguf",),
     "pages": ("altair", "vl_convert", "itables"),
-    "build": ("datasketch", "krippendorff", "statsmodels"),
+    "build": ("datasketch", "krippendorff", "sklearn", "statsmodels"),
 }
 
 

@@ -90,7 +90,7 @@ def check_benchmark(
     threshold, dense, cosine, most
                of near-duplicates, see `likeness.near_duplicates_in`
 
-    Raises ToolkitError where there is no such benchmark, and where a library of the extra `build` is missing.
+    Raises ToolkitError where there is no such benchmark.
     """
     groups = list(judged_texts(str(name)))
     folder = groups[0].benchmark.spec.folder if groups else ""

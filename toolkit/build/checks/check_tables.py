@@ -31,6 +31,7 @@ def tables(check: BenchmarkCheck) -> list[Table]:
     made = [
         findings(check),
         makers(check.shares or ()),
+        _concerned(check.shares or ()),
         _close_runs(check),
         effects(check.effects),
         _ignored(check.effects),
@@ -50,22 +51,34 @@ def findings(check: BenchmarkCheck) -> Table:
 
 
 def makers(shares: Sequence[Share]) -> Table:
-    """What each model did with how much of what is scored, and how many systems of the registry are close to it."""
+    """What each model did with how much of what is scored."""
     names = ("model", "family", "role", "items")
     columns = (*(Column(name, label=True) for name in names), Column("made"), Column("of"), Column("share"))
-    columns += tuple(Column(how, above="systems concerned", priority=1) for how in RELATIONS)
+    rows = [
+        (
+            share.by,
+            share.family,
+            share.role,
+            share.items,
+            share.count,
+            share.total,
+            Number(share.count / share.total, share=True),
+        )
+        for share in shares
+    ]
+    return Table(columns, rows, [], "Who made the items")
+
+
+def _concerned(shares: Sequence[Share]) -> Table:
+    """The systems of the registry that are one of these models, are made from one, or are of its family."""
+    columns = (Column("model", label=True), Column("as its", label=True), Column("systems"), Column("names", prose=True))
     rows = []
-    for share in shares:
-        part = Number(share.count / share.total, share=True)
-        rows.append((share.by, share.family, share.role, share.items, share.count, share.total, part, *_concerned(share)))
-    note = "systems concerned: entries of the registry that are this model, are made from it, or are of its family"
-    return Table(columns, rows, [note], "Who made the items")
-
-
-def _concerned(share: Share) -> list[int]:
-    model = lineage(share.by)
-    found = [relation(lineage(spec), model, share.family) for spec in registry.systems().values()]
-    return [found.count(how) for how in RELATIONS]
+    for by, family in dict.fromkeys((share.by, share.family) for share in shares):
+        model = lineage(by)
+        found = {spec.name: relation(lineage(spec), model, family) for spec in registry.systems().values()}
+        close = {how: [name for name, known in found.items() if known == how] for how in RELATIONS}
+        rows += [(by, how, len(names), ", ".join(names)) for how, names in close.items() if names]
+    return Table(columns, rows, [], "Systems of the registry that should not be compared on them")
 
 
 def _close_runs(check: BenchmarkCheck) -> Table:

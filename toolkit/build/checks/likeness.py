@@ -83,7 +83,7 @@ def near_duplicates_in(
     dense      also pairs whose vectors by `SYSTEM` have at least the given cosine
     most       as of `texts_of`
 
-    Raises ToolkitError where datasketch, or with `dense` sentence-transformers, is not installed.
+    Raises ToolkitError for a similarity or a cosine that is none.
     """
     labels = {query_id: judged for each in groups for query_id, judged in each.labels.items()}
     pairs: list[Alike] = []

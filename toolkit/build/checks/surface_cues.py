@@ -120,7 +120,7 @@ class Sample:
 def surface_cues(texts: JudgedTexts) -> Iterator[Told]:
     """Gold documents against instruction negatives, all and condition by condition, and against unrelated documents.
 
-    What there is none of has no row. Raises ToolkitError where scikit-learn is not installed.
+    What there is none of has no row.
     """
     for others, items in ((NEGATIVES, texts.against_negatives()), (UNRELATED, texts.against_unrelated())):
         if len({item.positive for item in items}) == 2:

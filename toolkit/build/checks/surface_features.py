@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from toolkit.core.errors import ToolkitError
-
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
@@ -80,12 +78,10 @@ class Features(NamedTuple):
 
 
 def features(texts: Sequence[str]) -> Features:
-    """The features of all texts; n-grams that one text alone has are left out. Raises ToolkitError without scikit-learn."""
-    try:
-        from scipy.sparse import hstack
-        from sklearn.feature_extraction.text import CountVectorizer
-    except ImportError as missing:
-        raise ToolkitError("surface cues need scikit-learn", "pip install 'tandem-ir[build]'") from missing
+    """The features of all texts; n-grams that one text alone has are left out."""
+    from scipy.sparse import hstack
+    from sklearn.feature_extraction.text import CountVectorizer
+
     shortened = [text[:LONGEST] for text in texts]
     kinds = {
         '"{}"': (CountVectorizer(ngram_range=(1, 2), token_pattern=WORD.pattern, **_COMMON), shortened),
