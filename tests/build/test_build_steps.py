@@ -126,7 +126,7 @@ def test_steps_run_in_their_order_and_each_item_has_its_history(place, monkeypat
     assert (asked.requests, asked.cached, asked.failed, asked.prompt_tokens, asked.completion_tokens) == (3, 0, 0, 300, 30)
     assert [item.id for item in build.steps().passed("upper")] == ["THREE!"]
     digest = build.depends(1)["prompts"]["rate.yaml"]
-    row = {"role": "judged", "by": "m", "family": "m", "prompt": "rate.yaml", "sha256": digest, "step": "rate"}
+    row = {"role": "judged", "by": "m", "family": "", "prompt": "rate.yaml", "sha256": digest, "step": "rate"}
     assert build.steps().made["upper"]["THREE!"] == (row,)
     found = build.steps().history("three")
     assert [(each.step, each.relation, each.item.id) for each in found] == [
@@ -340,6 +340,11 @@ def test_prices_of_a_million_tokens_give_the_cost(place, monkeypatch):
     assert (row["requests"], row["tokens"]) == (3, 330)
     assert [each[0] for each in funnel.rows] == ["rate", "upper"]
     assert build.config.models["judge"].family == "mine"
+    models = place.write(models={"judge": "http:gpt-4o-mini", "small": "smollm2-135m-instruct"}).config.models
+    assert [(model.model, model.family) for model in models.values()] == [
+        ("gpt-4o-mini", "gpt"),
+        ("smollm2-135m-instruct", "smollm"),
+    ]
 
 
 def test_waiting_and_rejected_items_come_back_as_they_were(tmp_path):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models.llm import LLM, load_llm
@@ -27,7 +27,6 @@ OPTIONS: dict[str, type | tuple[type, ...]] = {
 KEYS = ("system", "family", "prices", *OPTIONS)
 PRICES = ("prompt", "completion")
 MAX_TOKENS = 1024  # of an answer, where neither the entry nor build.yaml says it
-LETTERS = re.compile(r"[A-Za-z]+")
 MILLION = 1_000_000
 
 
@@ -38,7 +37,7 @@ class TextModel:
     name     in build.yaml
     options  of every request: `max_tokens`, and `temperature`, `top_p`, `top_k`, `seed` where they are given
     prices   of a million tokens, `prompt` and `completion`, in whatever currency; empty where none are given
-    family   what models of one origin have in common (`gpt`, `llama`)
+    family   of models of one origin (`gpt`, `llama`), see `toolkit.registry.families`; empty where it is not known
     """
 
     name: str
@@ -49,8 +48,9 @@ class TextModel:
 
     @property
     def model(self) -> str:
-        """As a server calls it, or its checkpoint."""
-        return str(self.spec.parameters.get("model") or self.spec.checkpoint or self.spec.name)
+        """As a server calls it; of a checkpoint the name of its entry, or where it lies."""
+        listed = self.spec.name in registry.systems()
+        return str(self.spec.parameters.get("model") or (self.spec.name if listed else self.spec.checkpoint))
 
     def facts(self) -> dict[str, Any]:
         """What its answers depend on beside the request; nothing is loaded."""
@@ -118,14 +118,4 @@ def _model(name: str, row: Mapping[str, Any], files: Sequence[Path]) -> TextMode
     given = {key: spec.parameters[key] for key in OPTIONS if spec.parameters.get(key) is not None}
     given |= {key: row[key] for key in OPTIONS if key in row}
     options = {"max_tokens": MAX_TOKENS, **given}
-    return TextModel(name, spec, options, dict(row.get("prices", {})), row.get("family") or family_of(spec))
-
-
-def family_of(spec: SystemSpec) -> str:
-    """What the registry knows of it (`mistral`); otherwise the letters that the name of its model, or of its base, begins with.
-
-    An entry of build.yaml may say another with `family`: names tell no more than what they are called after.
-    """
-    name = spec.base or str(spec.parameters.get("model") or "") or spec.checkpoint or spec.name
-    found = LETTERS.search(name.rpartition("/")[2])
-    return lineage(spec).family or (found[0] if found else name).casefold()
+    return TextModel(name, spec, options, dict(row.get("prices", {})), row.get("family") or lineage(spec).family)
