@@ -12,6 +12,7 @@ from endpoint import Script, serving
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tandem_ir
 from toolkit.build.build_folder import BuildFolder
 from toolkit.build.kinds import KINDS, kind_module, template
 from toolkit.build.kinds.instructir import STEPS, keywords
@@ -140,6 +141,25 @@ def test_from_seeds_to_a_benchmark_that_is_evaluated(folder, tmp_path):
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     assert tandem("build", "benchmark", folder, "--to", out).returncode == 0
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_from_python(folder, tmp_path, monkeypatch):
+    change(folder, steps={"groups": {"smallest": 2}})
+    with serving(Script(build_answers.answer)) as script:
+        monkeypatch.setenv("OPENAI_BASE_URL", script.base)
+        build = tandem_ir.Build(folder)
+        table = build.run(concurrency=4)
+    assert list(table["step"]) == [step.name for step in STEPS]
+    assert set(table["state"]) == {"up to date"}
+    assert table["left"][1] == 20
+    assert table["rejected"][0]["the query of an earlier seed"] == 1
+    assert [row["step"] for row in build.show("q1_1")][:2] == ["seeds", "scenarios"]
+    benchmark = build.benchmark(tmp_path / "out")
+    assert benchmark.groups == ("all", "paraphrases", "query-first")
+    assert all(topic.group_id in ("q1", "q2") for topic in benchmark.topics("all"))
+    with pytest.raises(tandem_ir.ToolkitError, match="is there already"):
+        tandem_ir.Build.new("instructir", folder)
+    assert tandem_ir.Build.new("instructir", tmp_path / "new").status()["state"][0] == "not run"
 
 
 def test_a_target_with_the_words_of_its_scenario_is_rejected(folder):

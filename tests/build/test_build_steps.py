@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import ClassVar
@@ -9,8 +11,9 @@ from typing import ClassVar
 import pytest
 import yaml
 from endpoint import Script, serving
+from workers import HereExecutor
 
-from toolkit.build import build_config, kinds
+from toolkit.build import build_config, build_folder, kinds
 from toolkit.build.answer_forms import number
 from toolkit.build.build_folder import BuildFolder
 from toolkit.build.items import Item
@@ -209,6 +212,21 @@ def test_replay_makes_the_same_bytes_without_a_server(place, monkeypatch):
     assert states[1].record.asked["judge"].cached == 3
     with pytest.raises(ToolkitError, match="1 of 4 answers of m are not in"):
         place.write(steps={"words": {"words": ["one", "two", "three", "four"]}}).run(replay=True)
+
+
+def test_answers_of_workers_give_the_same_bytes(place, home, monkeypatch):
+    with serving(Script(length)) as script:
+        asking(script, monkeypatch)
+        place.write().run()
+        expected = bytes_of(place.folder)
+        shutil.rmtree(place.folder / "steps")
+        shutil.rmtree(home)
+        workers = HereExecutor()
+        monkeypatch.setattr(build_folder, "opened", lambda **how: nullcontext(workers))
+        states = place.write().run(engine="ray")
+        assert (workers.units, len(script.bodies)) == (1, 6)
+    assert bytes_of(place.folder) == expected
+    assert states[1].record.asked["judge"].cached == 0
 
 
 def test_without_a_server_nothing_is_asked_and_nothing_is_written(place):
