@@ -26,12 +26,10 @@ def write_facts(build: BuildFolder, folder: Path) -> Path:
 
 
 def build_facts(build: BuildFolder) -> dict[str, Any]:
-    """Kind, seeds, steps with their counts, models as they were asked, prompts with their SHA-256, how far reviewers agree.
+    """Kind, seeds, steps with their counts, models as they were asked, prompts with their SHA-256.
 
     What differs between two runs of one build (seconds, requests that the cache saved) is left out.
     """
-    from toolkit.build.review.review_status import agreement_rows
-
     states = build.states()
     records = [state.record for state in states if state.record]
     return {
@@ -40,7 +38,6 @@ def build_facts(build: BuildFolder) -> dict[str, Any]:
         "steps": [_step(state) for state in states if state.record],
         "models": {name: _flat(facts) for record in records for name, facts in record.depends.get("models", {}).items()},
         "prompts": {name: sha256 for record in records for name, sha256 in record.depends.get("prompts", {}).items()},
-        "agreement": agreement_rows(build),
     }
 
 

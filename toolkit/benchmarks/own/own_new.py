@@ -62,15 +62,17 @@ EXAMPLE_LABELS = {BASE: {"d1": 1, "d2": 1}, INSTRUCTED: {"d1": 0, "d2": 1}, REVE
 class Content:
     """What is written into a folder.
 
-    rows    of topics.jsonl
-    qrels   mode -> (query id without mode, iteration, document id, label) of each line
-    topics  group -> its topics in place of rows, in a file each: texts that are not the query and its instruction behind it
+    rows     of topics.jsonl
+    qrels    mode -> (query id without mode, iteration, document id, label) of each line
+    topics   group -> its topics in place of rows, in a file each: texts that are not the query and its instruction behind it
+    corpora  group -> its documents in place of docs, in a file each
     """
 
     docs: Iterable[Doc] = ()
     rows: Sequence[Mapping[str, Any]] = ()
     qrels: Mapping[str, Sequence[tuple[str, str, str, str]]] = field(default_factory=dict)
     topics: Mapping[str, Sequence[Topic]] = field(default_factory=dict)
+    corpora: Mapping[str, Iterable[Doc]] = field(default_factory=dict)
 
 
 def new_folder(
@@ -90,11 +92,13 @@ def new_folder(
     Raises ToolkitError, before anything is written, where one of them is there.
     """
     topics = [f"topics.{group}.jsonl" for group in content.topics] or ["topics.jsonl"]
-    names = ["corpus.jsonl", *topics, *(qrels_name(mode) for mode in content.qrels), FILE]
+    corpora = {f"corpus.{group}.jsonl": docs for group, docs in content.corpora.items()} or {"corpus.jsonl": content.docs}
+    names = [*corpora, *topics, *(qrels_name(mode) for mode in content.qrels), FILE]
     if taken := [file for file in names if (folder / file).exists()]:
         raise ToolkitError(f"{folder} has {taken[0]} already", "name a folder that holds no benchmark yet")
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "corpus.jsonl", (_json(_document(doc)) for doc in content.docs))
+    for corpus, docs in corpora.items():
+        _write(folder / corpus, (_json(_document(doc)) for doc in docs))
     for group, each in content.topics.items():
         write_topics(each, folder / f"topics.{group}.jsonl", "jsonl")
     if not content.topics:
