@@ -88,6 +88,11 @@ def fits(doc: Doc, restriction: Restriction) -> bool:
     return checks[restriction.kind](doc, restriction.value) is not restriction.excluded
 
 
+def known_values(kind: str) -> tuple[str, ...]:
+    """The values that restrictions of a kind have (`sentence`, ...); empty where any word is one."""
+    return tuple(_rules().named.get(kind, ()))
+
+
 def _doc(docs: Mapping[str, Doc], doc_id: str, query_id: str) -> Doc:
     if doc_id not in docs:
         raise ToolkitError(f"document {doc_id!r} of query {query_id} has no text", "name the run's own corpus with --index")

@@ -1,0 +1,421 @@
+"""InfoSearch's steps up to the reversed instruction (arXiv 2410.23841, section 2.2 and appendix A): from seeds to instructed queries.
+
+What an item holds, beside what `instructed_benchmark` writes of it:
+
+    demand           what its condition demands, in words
+    satisfy, part    how a document comes to meet it
+    check, rule      who says whether one does
+    wording          instruction and reversed instruction, where the dimension has them itself
+    documents        ids of the query's documents that its gold documents are made of, or are chosen from
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from toolkit.build.dimensions import (
+    DIMENSIONS,
+    MODEL,
+    PROPOSED,
+    REWRITE,
+    RULE,
+    SELECT,
+    Condition,
+    Dimension,
+    fill,
+    load_dimensions,
+)
+from toolkit.build.instructed_benchmark import GOLD, doc_of, entry_of, written_entry
+from toolkit.build.items import Item
+from toolkit.build.posts import split_post
+from toolkit.build.steps import UNREADABLE, Step
+from toolkit.build.tools import Tools
+from toolkit.build.written_texts import read_document, read_instruction, read_keywords, read_verdict
+from toolkit.core.documents import Doc
+from toolkit.core.yaml_json import read_yaml
+from toolkit.models.okapi import stop_words
+from toolkit.registry import FOLDER
+from toolkit.search.rules import understand
+
+NOT_MET = "does not meet its condition"
+BOTH_MET = "meets another condition of its query, too"
+SIX = ("audience", "keyword", "format", "language", "length", "source")
+
+
+@dataclass(frozen=True)
+class SeedQueries(Step):
+    """Core queries with documents that are relevant to them.
+
+    queries    how many, in the order of the topics; 0 for all
+    documents  how many of each query's relevant documents
+    """
+
+    queries: int = 0
+    documents: int = 5
+
+    name: ClassVar[str] = "seeds"
+    about: ClassVar[str] = "core queries with their relevant documents"
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """See `Step`."""
+        chosen = list(self._chosen(tools))
+        texts = tools.seeds.texts(sorted({doc_id for item in chosen for doc_id in item.fields["documents"]}))
+        for item in chosen:
+            found = [entry_of(texts[doc_id]) for doc_id in item.fields["documents"] if doc_id in texts]
+            filled = Item(item.id, {**item.fields, "documents": found}, made=item.made, rejected=item.rejected)
+            yield filled if found or item.rejected else filled.reject("no text of its relevant documents")
+
+    def _chosen(self, tools: Tools) -> Iterator[Item]:
+        """Core queries with the ids of their documents; those that are passed on are counted."""
+        relevant = tools.seeds.relevant()
+        documents: dict[str, dict[str, None]] = defaultdict(dict)
+        texts: dict[str, str] = {}
+        for topic in tools.seeds.queries():
+            core = topic.group_id or topic.base_id
+            texts.setdefault(core, topic.query or topic.text)
+            documents[core] |= dict.fromkeys(relevant.get(topic.query_id, ()))
+        known: set[str] = set()
+        for core, query in texts.items():
+            item = Item(core, {"query": query, "documents": list(documents[core])[: self.documents]})
+            item = item.by(tools.made("filtered"))
+            if self.queries and len(known) == self.queries:
+                return
+            if query.casefold() in known:
+                yield item.reject("the same query as another one")
+            elif not documents[core]:
+                yield item.reject("no relevant document")
+            else:
+                known.add(query.casefold())
+                yield item
+
+
+@dataclass(frozen=True)
+class Conditions(Step):
+    """Each query with each condition of each dimension. Where these are proposed, a word of a document becomes one if it is unique.
+
+    dimensions  names of the shipped ones, or files of the build's folder, see `toolkit.build.dimensions`
+    words       how many are to be proposed of each document; the first that no other document of the query has is taken
+    """
+
+    dimensions: tuple[str, ...] = SIX
+    model: str = "writer"
+    prompt: str = "build-keywords.v1"
+    words: int = 5
+
+    name: ClassVar[str] = "conditions"
+    about: ClassVar[str] = "the conditions of the dimensions; keywords proposed and unique"
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "document", "count")}
+
+    def files(self, folder: Path) -> Sequence[Path]:
+        """The dimensions."""
+        return [own if (own := folder / name).is_file() else DIMENSIONS / f"{name}.yaml" for name in self.dimensions]
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """See `Step`."""
+        for dimension in load_dimensions(self.dimensions, tools.folder):
+            yield from self._proposed(items, dimension, tools) if dimension.proposed else _listed(items, dimension)
+
+    def _proposed(self, items: Sequence[Item], dimension: Dimension, tools: Tools) -> Iterator[Item]:
+        pairs = [(item, document) for item in items for document in item.fields["documents"]]
+        rows = (
+            {"query": item.fields["query"], "document": doc_of(document).contents, "count": str(self.words)}
+            for item, document in pairs
+        )
+        made = tools.made("wrote", self.model, self.prompt), tools.made("filtered")
+        answers = tools.parsed(self.model, self.prompt, rows, read_keywords)
+        number: dict[str, int] = defaultdict(int)
+        for (item, document), words in zip(pairs, answers, strict=True):
+            taken = False
+            for word in words or [""]:
+                number[item.id] += 1
+                rejected = UNREADABLE if words is None else "another word is taken" if taken else unfit(word, document, item)
+                condition = dimension.condition(word or PROPOSED)
+                made_of = _with_condition(item, dimension, condition, number[item.id], [document["id"]]).by(*made)
+                taken = taken or not rejected
+                yield made_of.reject(rejected) if rejected else made_of
+
+
+def _listed(items: Sequence[Item], dimension: Dimension) -> Iterator[Item]:
+    for item in items:
+        ids = [document["id"] for document in item.fields["documents"]]
+        for number, condition in enumerate(dimension.conditions, 1):
+            documents = ids if condition.satisfy == SELECT else ids[:1]
+            yield _with_condition(item, dimension, condition, number, documents)
+
+
+def _with_condition(item: Item, dimension: Dimension, condition: Condition, number: int, documents: Sequence[str]) -> Item:
+    """A query with a condition."""
+    name = f"{dimension.name}-{item.id}-{number}"
+    fields: dict[str, Any] = {"core": item.id, "query": item.fields["query"], "group": dimension.name}
+    fields |= {"condition": condition.name, "demand": condition.demand, "satisfy": condition.satisfy, "part": condition.part}
+    fields |= {"check": condition.check, "rule": condition.rule, "documents": list(documents)}
+    wording = {role: texts[_lot(name, len(texts))] for role, texts in dimension.wordings.items()}
+    if wording:
+        fields["wording"] = {role: fill(text, condition.name, condition.demand) for role, text in wording.items()}
+    return Item(name, fields, (item.id,))
+
+
+def unfit(word: str, document: Mapping[str, Any], item: Item) -> str:
+    """Why a word of a document is no keyword for a query (InfoSearch, section 2.2); empty where it is one."""
+    condition = Condition(word, "", SELECT, check=RULE, rule="keyword")
+    others = (doc_of(other) for other in item.fields["documents"] if other["id"] != document["id"])
+    if all(part in stop_words() for part in word.casefold().split()):
+        return "a stop word"
+    if condition.fits(Doc("", "", item.fields["query"])):
+        return "a word of the query"
+    if not condition.fits(doc_of(document)):
+        return "not in the document"
+    return "in another document of the query" if any(map(condition.fits, others)) else ""
+
+
+@dataclass(frozen=True)
+class Instructions(Step):
+    """An instruction of two sentences for each query and condition.
+
+    styles  in what way to word it, taken in turn; those of `registry/instruction-styles.yaml` where none are named
+    """
+
+    model: str = "writer"
+    prompt: str = "build-instruction.v1"
+    styles: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "instructions"
+    about: ClassVar[str] = "instructions of two sentences, in varied wording"
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "demand", "style")}
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """See `Step`."""
+        styles = self.styles or _styles()
+        rows = {
+            item.id: _slots(item, "query", "demand") | {"style": styles[_lot(item.id, len(styles))]}
+            for item in items
+            if "wording" not in item.fields
+        }
+        yield from _worded(items, rows, self, tools, "instruction", "instructed")
+
+
+@dataclass(frozen=True)
+class Reversal(Step):
+    """The instruction that asks for anything but what the condition demands."""
+
+    model: str = "writer"
+    prompt: str = "build-reversal.v1"
+
+    name: ClassVar[str] = "reversal"
+    about: ClassVar[str] = "the reversed instruction"
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "instruction", "demand")}
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """See `Step`."""
+        rows = {item.id: _slots(item, "query", "instruction", "demand") for item in items if "wording" not in item.fields}
+        yield from _worded(items, rows, self, tools, "reversed", "reversed")
+
+
+def _worded(
+    items: Sequence[Item], rows: Mapping[str, Mapping[str, str]], step: Any, tools: Tools, field: str, role: str
+) -> Iterator[Item]:
+    """The items with an instruction: the dimension's own wording, or what the model makes of the item's row."""
+    written = tools.made("wrote", step.model, step.prompt) if rows else {}
+    texts = dict(zip(rows, tools.parsed(step.model, step.prompt, rows.values(), read_instruction), strict=True)) if rows else {}
+    for item in items:
+        if item.id not in rows:
+            yield item.passed(**{field: item.fields["wording"][role]}).by(tools.made("wrote"))
+        elif (text := texts[item.id]) is None:
+            yield item.passed().by(written).reject(UNREADABLE)
+        else:
+            made = item.passed(**{field: text}).by(written, tools.made("filtered"))
+            yield made.reject(reason) if (reason := misread(made, field)) else made
+
+
+def misread(item: Item, field: str) -> str:
+    """Why a rule that understands an instruction finds that it asks for the wrong thing; empty where none does."""
+    fields = item.fields
+    if field == "reversed" and fields["reversed"].casefold() == fields["instruction"].casefold():
+        return "the reversed instruction is the instruction"
+    restriction = understand(fields[field]) if fields["rule"] else None
+    if restriction is None or (restriction.kind, restriction.value.casefold()) != (fields["rule"], fields["condition"].casefold()):
+        return ""
+    if restriction.excluded is (field == "reversed"):
+        return ""
+    return "the reversed instruction asks for the same" if field == "reversed" else "the instruction asks for the opposite"
+
+
+@dataclass(frozen=True)
+class GoldDocuments(Step):
+    """Documents that are to meet query and condition: rewritten, a part of a post, or chosen from the query's own.
+
+    A document that meets a condition by its rule as it is, is not rewritten. What is written has no title.
+    """
+
+    model: str = "writer"
+    prompt: str = "build-rewriting.v1"
+
+    name: ClassVar[str] = "documents"
+    about: ClassVar[str] = "documents rewritten, split or chosen so that they meet the condition"
+    reads: ClassVar[tuple[str, ...]] = (SeedQueries.name,)
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "demand", "document")}
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """See `Step`."""
+        known = {each["id"]: each for seed in tools.step(SeedQueries.name) for each in seed.fields["documents"]}
+        sources = {item.id: [known[doc_id] for doc_id in item.fields["documents"]] for item in items}
+        asked = [item for item in items if item.fields["satisfy"] == REWRITE and not fits(item, sources[item.id][0])]
+        rows = (_slots(item, "query", "demand") | {"document": doc_of(sources[item.id][0]).contents} for item in asked)
+        texts = dict(zip([item.id for item in asked], tools.parsed(self.model, self.prompt, rows, read_document), strict=True))
+        by_model = tools.made("wrote", self.model, self.prompt) if asked else {}
+        for item in items:
+            if item.id in texts:
+                yield self._made(item, texts[item.id], by_model, UNREADABLE)
+            elif item.fields["satisfy"] == SELECT:
+                yield item.passed(**{GOLD: sources[item.id]}).by(tools.made("filtered"))
+            else:
+                text, part = doc_of(sources[item.id][0]).contents, item.fields["part"]
+                text = getattr(split_post(text), part) if part else text
+                yield self._made(item, text, tools.made("wrote"), f"no {part} in the post")
+
+    def _made(self, item: Item, text: str | None, made: Mapping[str, str], why_not: str) -> Item:
+        """The item with the one document that was made for it; rejected without."""
+        if not text:
+            return item.passed().by(made).reject(why_not)
+        return item.passed(**{GOLD: [written_entry(item.fields["core"], text, made, self.name)]}).by(made)
+
+
+@dataclass(frozen=True)
+class Screening(Step):
+    """Keeps gold documents that answer the query, meet their condition, and meet no other condition of their query.
+
+    A dimension says who checks its conditions: a rule or the model here, people in the step `review`.
+
+    answers_prompt  whether what a model wrote still answers the query; `` does not ask
+    others          whether the model is asked about the other conditions, too; rules always are
+    """
+
+    model: str = "judge"
+    prompt: str = "build-is-kind.v1"
+    answers_prompt: str = "build-answers-search.v1"
+    others: bool = True
+
+    name: ClassVar[str] = "screening"
+    about: ClassVar[str] = "gold documents that answer the query and meet their condition alone"
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "prompt": ("demand", "document"),
+        "answers_prompt": ("query", "document"),
+    }
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """See `Step`."""
+        screened = Screened(items, tools)
+        screened.by_rules()
+        if self.answers_prompt:
+            written = [pair for pair in screened.left() if any(row["by"] != "rule" for row in pair.document.get("made", ()))]
+            questions = [(pair, {"query": pair.item.fields["query"]}) for pair in written]
+            screened.ask(self.model, self.answers_prompt, questions, True, "does not answer the query")
+        questions = [(pair, {"demand": pair.item.fields["demand"]}) for pair in screened.left(MODEL)]
+        screened.ask(self.model, self.prompt, questions, True, NOT_MET)
+        if self.others:
+            judged = [(pair, other) for pair in screened.left(MODEL) for other in screened.others(pair.item)]
+            questions = [(pair, {"demand": other.fields["demand"]}) for pair, other in judged if other.fields["check"] == MODEL]
+            screened.ask(self.model, self.prompt, questions, False, BOTH_MET)
+        yield from screened.items()
+
+
+class Pair(NamedTuple):
+    """A gold document of an item."""
+
+    item: Item
+    document: Mapping[str, Any]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from others."""
+        return self.item.id, self.document["id"]
+
+
+class Screened:
+    """Gold documents that one check after the other goes over; of what one rejects, the next is not asked."""
+
+    def __init__(self, given: Sequence[Item], tools: Tools):
+        self.given, self.tools = given, tools
+        self.why: dict[tuple[str, str], str] = {}
+        self.made: dict[str, list[Mapping[str, str]]] = defaultdict(list)
+        self.siblings = siblings(given)
+
+    def left(self, check: str = "") -> list[Pair]:
+        """The gold documents that no check has rejected; of one kind of check."""
+        chosen = [item for item in self.given if check in ("", item.fields["check"])]
+        pairs = [Pair(item, document) for item in chosen for document in item.fields[GOLD]]
+        return [pair for pair in pairs if pair.key not in self.why]
+
+    def others(self, item: Item) -> list[Item]:
+        """The items of the query's other conditions."""
+        return [other for other in self.siblings[family(item)] if other.id != item.id]
+
+    def by_rules(self) -> None:
+        """Reject what a rule finds not to meet its condition, or to meet another one of its query."""
+        for pair in self.left(RULE):
+            if not fits(pair.item, pair.document):
+                self.why[pair.key] = NOT_MET
+            elif any(fits(other, pair.document) for other in self.others(pair.item)):
+                self.why[pair.key] = BOTH_MET
+            self._count(pair.item, self.tools.made("filtered"))
+
+    def ask(self, model: str, prompt: str, questions: Sequence[tuple[Pair, Mapping[str, str]]], wanted: bool, why: str) -> None:
+        """Reject documents of which the model does not say what is wanted. questions: a document, and the slots beside it."""
+        if not questions:
+            return
+        rows = ({**slots, "document": doc_of(pair.document).contents} for pair, slots in questions)
+        made = self.tools.made("filtered", model, prompt)
+        for (pair, _), verdict in zip(questions, self.tools.parsed(model, prompt, rows, read_verdict), strict=True):
+            self._count(pair.item, made)
+            if verdict is not wanted:
+                self.why.setdefault(pair.key, UNREADABLE if verdict is None else why)
+
+    def items(self) -> Iterator[Item]:
+        """The items with what is left of their documents."""
+        for item in self.given:
+            left = [document for document in item.fields[GOLD] if Pair(item, document).key not in self.why]
+            done = item.passed(**{GOLD: left or item.fields[GOLD]}).by(*self.made[item.id])
+            yield done if left else done.reject(self.why[Pair(item, item.fields[GOLD][0]).key])
+
+    def _count(self, item: Item, made: Mapping[str, str]) -> None:
+        if made not in self.made[item.id]:
+            self.made[item.id].append(made)
+
+
+def family(item: Item) -> tuple[str, str]:
+    """What the items of one query in one dimension have in common."""
+    return item.fields["group"], item.fields["core"]
+
+
+def siblings(items: Iterable[Item]) -> dict[tuple[str, str], list[Item]]:
+    """The items of each query in each dimension, in order."""
+    found: dict[tuple[str, str], list[Item]] = defaultdict(list)
+    for item in items:
+        found[family(item)].append(item)
+    return found
+
+
+def fits(item: Item, document: Mapping[str, Any]) -> bool:
+    """Whether a document meets an item's condition by its rule; without a rule it does not."""
+    fields = item.fields
+    return bool(fields["rule"]) and Condition(fields["condition"], "", "", rule=fields["rule"]).fits(doc_of(document))
+
+
+def _slots(item: Item, *names: str) -> dict[str, str]:
+    return {name: item.fields[name] for name in names}
+
+
+@cache
+def _styles() -> tuple[str, ...]:
+    return tuple(read_yaml(FOLDER / "instruction-styles.yaml")["styles"])
+
+
+def _lot(name: str, count: int) -> int:
+    """A number below `count` that the name alone decides."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % count

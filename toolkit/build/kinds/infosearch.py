@@ -1,0 +1,50 @@
+"""InfoSearch (arXiv 2410.23841): queries with instructions on what documents are like beside their subject, and their reverse.
+
+Its seven steps, section 2.2 and appendix A: conditions; seeds and their documents; instructions; rewriting; reversal; hard
+negatives; the anomaly filter. Documents are screened by rules and models; people may do so, too, as in the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from toolkit.build.anomalies import Anomalies
+from toolkit.build.built_benchmark import write_benchmark
+from toolkit.build.infosearch_steps import Conditions, GoldDocuments, Instructions, Reversal, Screening, SeedQueries
+from toolkit.build.instructed_benchmark import LABELS, MEASURES, MODES, content_of
+from toolkit.build.item_history import BuiltSteps
+from toolkit.build.items import Item
+from toolkit.build.negatives import Adversarial, HardNegatives, InstructionNegatives
+from toolkit.core.errors import ToolkitError
+
+STEPS = (
+    SeedQueries,
+    Conditions,
+    Instructions,
+    GoldDocuments,
+    Screening,
+    Reversal,
+    HardNegatives,
+    InstructionNegatives,
+    Adversarial,
+    Anomalies,
+)
+
+
+def benchmark(build: BuiltSteps, to: Path) -> None:
+    """A folder with the modes ori, ins and rev, a group and a corpus a dimension. ToolkitError where no item is left."""
+    last = build.config.names[-1]
+    items = build.passed(last)
+    if not items:
+        raise ToolkitError("no item is left to make a benchmark of", "`tandem build status` says which step rejected them", status=1)
+    made = {item.id: build.made[last][item.id] for item in items} | dict(_documents(items))
+    groups = list(dict.fromkeys(item.fields["group"] for item in items))
+    write_benchmark(build, to, content_of(items), MODES, made=made, measures=MEASURES, more={"groups": groups})
+
+
+def _documents(items: Iterable[Item]) -> Iterator[tuple[str, list[Mapping[str, str]]]]:
+    """(document id, who made it); nobody did, where it is one of the seeds'."""
+    for item in items:
+        for what in LABELS:
+            yield from ((document["id"], document.get("made", [])) for document in item.fields.get(what, ()))

@@ -1,0 +1,251 @@
+"""Documents that a ranking should not confuse with the gold ones, written by a model and filtered by a judge.
+
+Hard negatives (InfoSearch, arXiv 2410.23841, section 2.2) are near the query and do not answer it. Instruction negatives
+(Promptriever, arXiv 2409.11136) answer the query and break the instruction, and are kept only where a judge says both. Adversarial
+documents reuse the query's words and do not answer it. The last two are steps of any kind whose items have a query and an
+instruction: `query` and `instruction` name the fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from toolkit.build.infosearch_steps import family, siblings
+from toolkit.build.instructed_benchmark import BREAKING, GOLD, HARD, doc_of, written_entry
+from toolkit.build.items import Item
+from toolkit.build.steps import UNREADABLE, Step
+from toolkit.build.tools import Tools
+from toolkit.build.written_texts import read_document, read_verdict
+from toolkit.core.errors import check_counts
+from toolkit.models.okapi import stop_words
+from toolkit.models.porter import stem
+
+ANSWERS, DOES_NOT = "it answers the query", "it does not answer the query"
+FOLLOWS = "it does what the instruction asks for"
+ANSWERS_PROMPT, FOLLOWS_PROMPT = "build-answers-search.v1", "build-follows-instruction.v1"
+Slots = Callable[[Item], Mapping[str, str]]
+
+
+@dataclass
+class Candidate:
+    """A document written for an item.
+
+    entry     as an item holds it; empty where there is none
+    rejected  why it is none of the item's negatives
+    """
+
+    item: Item
+    number: int
+    entry: Mapping[str, Any] = field(default_factory=dict)
+    made: tuple[Mapping[str, str], ...] = ()
+    rejected: str = ""
+
+
+class Negatives:
+    """Documents written for items, which one filter after the other goes over. step: who adds them."""
+
+    def __init__(self, items: Sequence[Item], step: Step, tools: Tools):
+        self.items, self.step, self.tools = items, step, tools
+        self.candidates: list[Candidate] = []
+
+    def write(self, model: str, prompt: str, slots: Slots, count: int) -> None:
+        """Ask for `count` documents an item, each with a seed of its own."""
+        made = self.tools.made("wrote", model, prompt)
+        known: set[str] = set()
+        for number in range(1, count + 1):
+            seed = {"seed": number} if number > 1 else {}
+            texts = self.tools.parsed(model, prompt, map(slots, self.items), read_document, options=seed)
+            for item, text in zip(self.items, texts, strict=True):
+                candidate = Candidate(item, number, made=(made,), rejected="" if text else UNREADABLE)
+                if text:
+                    candidate.entry = written_entry(item.fields.get("core", item.id), text, made, self.step.name)
+                    candidate.rejected = "the same text as another" if candidate.entry["id"] in known else ""
+                    known.add(candidate.entry["id"])
+                self.candidates.append(candidate)
+
+    def left(self) -> list[Candidate]:
+        """Those that no filter has rejected."""
+        return [candidate for candidate in self.candidates if not candidate.rejected]
+
+    def judge(self, model: str, prompt: str, slots: Slots, wanted: bool, why: str) -> None:
+        """Reject documents of which the judge does not say what is wanted."""
+        asked = self.left()
+        rows = ({**slots(candidate.item), "document": doc_of(candidate.entry).contents} for candidate in asked)
+        made = self.tools.made("filtered", model, prompt)
+        for candidate, verdict in zip(asked, self.tools.parsed(model, prompt, rows, read_verdict), strict=True):
+            candidate.made = (*candidate.made, made)
+            if verdict is not wanted:
+                candidate.rejected = UNREADABLE if verdict is None else why
+
+    def reject(self, why: str, is_wrong: Callable[[Candidate], bool]) -> None:
+        """Reject documents by a rule."""
+        for candidate in self.left():
+            candidate.made = (*candidate.made, self.tools.made("filtered"))
+            candidate.rejected = why if is_wrong(candidate) else ""
+
+    def added(self, into: str) -> Iterator[Item]:
+        """Each item with its documents in the field `into`, behind it those that were rejected, as items of their own."""
+        by_item: dict[str, list[Candidate]] = {item.id: [] for item in self.items}
+        for candidate in self.candidates:
+            by_item[candidate.item.id].append(candidate)
+        for item in self.items:
+            mine = by_item[item.id]
+            entries = [_entry(each, self.step.name) for each in mine if not each.rejected]
+            made = {str(row): row for each in mine for row in each.made}
+            yield item.passed(**{into: [*item.fields.get(into, ()), *entries]}).by(*made.values())
+            yield from (_rejected(each, self.step.name) for each in mine if each.rejected)
+
+
+def _entry(candidate: Candidate, step: str) -> dict[str, Any]:
+    return {**candidate.entry, "made": [{**row, "step": step} for row in candidate.made]}
+
+
+def _rejected(candidate: Candidate, step: str) -> Item:
+    fields = {"document": candidate.entry["text"]} if candidate.entry else {}
+    name = f"{candidate.item.id}.{step}-{candidate.number}"
+    return Item(name, fields, (candidate.item.id,), candidate.made, candidate.rejected)
+
+
+@dataclass(frozen=True)
+class HardNegatives(Step):
+    """The gold documents of a query's other conditions as its instruction negatives, and documents near the query.
+
+    count  documents near the query that are written for each item; 0 asks for none
+
+    A query of which no other condition is left has no instruction negative, and is rejected.
+    """
+
+    model: str = "writer"
+    judge_model: str = "judge"
+    prompt: str = "build-hard-negative.v1"
+    answers_prompt: str = ANSWERS_PROMPT
+    count: int = 1
+
+    name: ClassVar[str] = "negatives"
+    about: ClassVar[str] = "instruction negatives of the other conditions, and hard negatives"
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "prompt": ("query", "demand", "document"),
+        "answers_prompt": ("query", "document"),
+    }
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """See `Step`."""
+        paired = list(with_siblings(items))
+        yield from (item for item in paired if item.rejected)
+        negatives = Negatives([item for item in paired if not item.rejected], self, tools)
+        if self.count:
+            negatives.write(self.model, self.prompt, self._slots, self.count)
+            negatives.judge(self.judge_model, self.answers_prompt, _query("query"), False, ANSWERS)
+        yield from negatives.added(HARD)
+
+    @staticmethod
+    def _slots(item: Item) -> dict[str, str]:
+        gold = doc_of(item.fields[GOLD][0]).contents
+        return {"query": item.fields["query"], "demand": item.fields["demand"], "document": gold}
+
+
+def with_siblings(items: Sequence[Item]) -> Iterator[Item]:
+    """The items with the gold documents of their query's other conditions; one without any is rejected."""
+    groups = siblings(items)
+    for item in items:
+        own = {document["id"] for document in item.fields[GOLD]}
+        others = {document["id"]: document for other in groups[family(item)] for document in other.fields[GOLD]}
+        breaking = [document for doc_id, document in others.items() if doc_id not in own]
+        done = item.passed(**{BREAKING: breaking})
+        yield done if breaking else done.by({"role": "filtered", "by": "rule"}).reject("no other condition of its query is left")
+
+
+@dataclass(frozen=True)
+class InstructionNegatives(Step):
+    """Documents that answer the query and break the instruction; a judge has to say both.
+
+    count               documents an item
+    query, instruction  the fields of an item that hold them
+    """
+
+    model: str = "writer"
+    judge_model: str = "judge"
+    prompt: str = "build-instruction-negative.v1"
+    answers_prompt: str = ANSWERS_PROMPT
+    follows_prompt: str = FOLLOWS_PROMPT
+    count: int = 1
+    query: str = "query"
+    instruction: str = "instruction"
+
+    name: ClassVar[str] = "instruction-negatives"
+    about: ClassVar[str] = "documents that answer the query and break the instruction"
+    optional: ClassVar[bool] = True
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "prompt": ("query", "instruction"),
+        "answers_prompt": ("query", "document"),
+        "follows_prompt": ("query", "instruction", "document"),
+    }
+
+    def __post_init__(self):
+        check_counts(count=self.count)
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """See `Step`."""
+        negatives = Negatives(items, self, tools)
+        negatives.write(self.model, self.prompt, self._slots, self.count)
+        negatives.judge(self.judge_model, self.answers_prompt, _query(self.query), True, DOES_NOT)
+        negatives.judge(self.judge_model, self.follows_prompt, self._slots, False, FOLLOWS)
+        yield from negatives.added(BREAKING)
+
+    def _slots(self, item: Item) -> dict[str, str]:
+        return {"query": item.fields[self.query], "instruction": item.fields[self.instruction]}
+
+
+@dataclass(frozen=True)
+class Adversarial(Step):
+    """Documents that reuse the query's words and do not answer it, as a judge says.
+
+    count    documents an item
+    overlap  the share of the query's words, by their stems and without stop words, that a document has to have
+    query    the field of an item that holds it
+    """
+
+    model: str = "writer"
+    judge_model: str = "judge"
+    prompt: str = "build-adversarial.v1"
+    answers_prompt: str = ANSWERS_PROMPT
+    count: int = 1
+    overlap: float = 0.8
+    query: str = "query"
+
+    name: ClassVar[str] = "adversarial"
+    about: ClassVar[str] = "documents that reuse the query's words and do not answer it"
+    optional: ClassVar[bool] = True
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query",), "answers_prompt": ("query", "document")}
+
+    def __post_init__(self):
+        check_counts(count=self.count)
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """See `Step`."""
+        negatives = Negatives(items, self, tools)
+        negatives.write(self.model, self.prompt, _query(self.query), self.count)
+        negatives.reject("it has too few words of the query", self._is_far)
+        negatives.judge(self.judge_model, self.answers_prompt, _query(self.query), False, ANSWERS)
+        yield from negatives.added(HARD)
+
+    def _is_far(self, candidate: Candidate) -> bool:
+        return shared_words(candidate.item.fields[self.query], candidate.entry["text"]) < self.overlap
+
+
+def shared_words(query: str, text: str) -> float:
+    """The share of a query's words that a text has, by their stems and without stop words; 1.0 for a query of stop words."""
+    wanted, found = stems(query), stems(text)
+    return len(wanted & found) / len(wanted) if wanted else 1.0
+
+
+def stems(text: str) -> set[str]:
+    """Stems of a text's words without stop words."""
+    return {stem(word) for word in re.findall(r"\w+", text.casefold()) if word not in stop_words()}
+
+
+def _query(name: str) -> Slots:
+    return lambda item: {"query": item.fields[name]}
