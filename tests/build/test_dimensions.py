@@ -54,7 +54,7 @@ def test_a_proposed_word_becomes_a_condition_with_its_demand_and_rule():
         (("satisfy: rewrite", "satisfy: {part: poem}"), "satisfy is rewrite, select"),
         (("check: model", "check: {rule: tone}"), "check is {rule: language"),
         (("check: model", "check: {rule: length}"), "the rule length knows no 'angry'; known: sentence, paragraph, article"),
-        (("check: model\n", ""), "condition angry: check is {rule"),
+        (("check: model\n", ""), "check is missing"),
         (("an angry text", "7"), "demand is a text"),
         (("a calm text", "a {condition} text"), "unknown slot {condition} in its demand"),
         (("  angry: an angry text\n", ""), "one condition alone"),
@@ -62,7 +62,10 @@ def test_a_proposed_word_becomes_a_condition_with_its_demand_and_rule():
         (("No {condition} one", "No {word} one"), "wordings: reversed: unknown slot {word}"),
         (("wordings: {instructed", "wordings: {ins"), "wordings has the keys instructed and reversed"),
         (("wordings:", "wording:"), "unknown key 'wording'; did you mean 'wordings'?"),
-        (("conditions:\n", "conditions:\n  proposed: a text with {condition}\n"), "conditions are proposed, or they are a list"),
+        (
+            ("conditions:\n", "conditions:\n  proposed: a text with {condition}\n"),
+            "conditions are proposed, or they are a list",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, change, problem):

@@ -1,3 +1,5 @@
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,14 +42,14 @@ def test_a_document_is_a_text_that_does_not_speak_of_itself():
     assert read_document("“Kettles lime up.”") == "Kettles lime up."
     assert read_document("水壶会结垢") == "水壶会结垢"
     for answer in ("", "two words", "Here is the rewritten text: Kettles lime up.", "I cannot do that, sorry."):
-        with pytest.raises(ValueError, match="words|speaks of|empty"):
+        with pytest.raises(ValueError, match=r"words|speaks of|empty"):
             read_document(answer)
 
 
 def test_keywords_are_lines():
     assert read_keywords("1. limescale\n- citric acid\n\n* limescale\n2) “vinegar”,") == ["limescale", "citric acid", "vinegar"]
     for answer in ("", "limescale, vinegar", "The words are: a", "a word of many words here", "Done."):
-        with pytest.raises(ValueError, match="no words|no word"):
+        with pytest.raises(ValueError, match=r"no words|no word"):
             read_keywords(answer)
 
 
@@ -65,14 +67,14 @@ def test_what_is_neither_or_both_is_no_verdict(answer):
 @given(st.text())
 def test_readers_read_or_refuse_any_answer(answer):
     for read in (read_instruction, read_document, read_keywords, read_verdict):
-        try:
+        with suppress(ValueError):
             assert read(answer) is not None
-        except ValueError as error:
-            assert str(error)
 
 
 def test_a_post_is_split_into_prose_and_code():
-    text = "I tried this:\n\n    for row in rows:\n        print(row)\n\nand it is slow.\n\n```py\nrows = set(rows)\n```\nThanks!"
+    text = (
+        "I tried this:\n\n    for row in rows:\n        print(row)\n\nand it is slow.\n\n```py\nrows = set(rows)\n```\nThanks!"
+    )
     assert split_post(text) == (
         "I tried this:\n\nand it is slow.\n\nThanks!",
         "    for row in rows:\n        print(row)\n\nrows = set(rows)",

@@ -65,7 +65,7 @@ def is_similarity(run: Run) -> bool:
 
 @dataclass(frozen=True)
 class Anomalies(Step):
-    """Leaves out queries whose gold documents are anomalies, and these documents where they are instruction negatives of others.
+    """Leaves out queries whose gold documents are anomalies, and these documents among the negatives of others.
 
     systems  search the benchmark to be, which lies in `draft` in the build's folder
     runs     files of runs over `draft/ori` made elsewhere
@@ -86,7 +86,9 @@ class Anomalies(Step):
 
     def __post_init__(self):
         if len(self.systems) + len(self.runs) < self.least:
-            message = f"anomalies: {len(self.systems) + len(self.runs)} systems and runs, and at least {self.least} are asked for"
+            message = (
+                f"anomalies: {len(self.systems) + len(self.runs)} systems and runs, and at least {self.least} are asked for"
+            )
             raise ToolkitError(message, "name more, or say `least` with as many as there are")
         if not (0 < self.share <= 1 and self.depth > 0 and self.least > 0):
             raise ToolkitError("anomalies: depth and least are from 1 on, share is above 0 and up to 1", "0.5 is the paper's")

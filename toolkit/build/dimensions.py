@@ -1,15 +1,16 @@
-"""Dimensions: what documents may be like beside their subject, as a few lines of YAML (InfoSearch, arXiv 2410.23841, section 2.1).
+"""Dimensions: what documents may be like beside their subject, as a few lines of YAML (InfoSearch, section 2.1).
 
     name         the group of the benchmark
     description  in words
-    conditions   name -> what an instruction demands, in words that go on after "wanted is ..."; or a mapping of `demand` with a
-                 `satisfy` and a `check` of its own. `{proposed: DEMAND}`: a model proposes words of a document, `{condition}`
-                 in DEMAND stands for the word
-    satisfy      where a document comes from that meets a condition: `rewrite` (a model rewrites the query's), `select` (those of
-                 the query that do), `{part: prose}` or `{part: code}` (of a post)
-    check        who says whether it does: `{rule: length}` (language, length, keyword, code: `registry/rules.yaml`), `model`, `person`
-    wordings     `instructed` and `reversed`: lists of texts with `{demand}` and `{condition}`, from which instructions are taken in
-                 turn. Left out, a model writes them
+    conditions   name -> what an instruction demands (`a text of one single sentence`); or a mapping of `demand` with a
+                 `satisfy` and a `check` of its own. `{proposed: DEMAND}`: a model proposes words of a document,
+                 `{condition}` in DEMAND stands for the word
+    satisfy      where a document comes from that meets a condition: `rewrite` (a model rewrites the query's), `select`
+                 (those of the query that do), `{part: prose}` or `{part: code}` (of a post)
+    check        who says whether it does: `{rule: length}` (language, length, keyword, code: `registry/rules.yaml`),
+                 `model`, `person`
+    wordings     `instructed` and `reversed`: lists of texts with `{demand}` and `{condition}`, from which instructions are
+                 taken in turn. Left out, a model writes them
 
 The six of InfoSearch lie in `registry/build-dimensions/` in this form.
 """

@@ -14,10 +14,12 @@ A document is `{"id", "title", "text"}`; of one that was written, `made` says by
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from toolkit.benchmarks.own.own_new import Content
+from toolkit.build.dimensions import Condition
 from toolkit.build.items import Item
 from toolkit.core.documents import Doc
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
@@ -81,3 +83,22 @@ def written_entry(core: str, text: str, made: Mapping[str, str], step: str) -> d
     """A document that was made for a core query. Its id says nothing of what it is, since ties are ordered by ids."""
     digest = hashlib.sha256(f"{core}\0{text}".encode(errors="surrogatepass")).hexdigest()[:12]
     return {"id": f"{core}-{digest}", "text": text, "made": [{**made, "step": step}]}
+
+
+def family(item: Item) -> tuple[str, str]:
+    """What the items of one query in one dimension have in common."""
+    return item.fields["group"], item.fields["core"]
+
+
+def siblings(items: Iterable[Item]) -> dict[tuple[str, str], list[Item]]:
+    """The items of each query in each dimension, in order."""
+    found: dict[tuple[str, str], list[Item]] = defaultdict(list)
+    for item in items:
+        found[family(item)].append(item)
+    return found
+
+
+def fits(item: Item, document: Mapping[str, Any]) -> bool:
+    """Whether a document meets an item's condition by its rule; without a rule it does not."""
+    fields = item.fields
+    return bool(fields["rule"]) and Condition(fields["condition"], "", "", rule=fields["rule"]).fits(doc_of(document))

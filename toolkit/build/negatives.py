@@ -1,9 +1,9 @@
 """Documents that a ranking should not confuse with the gold ones, written by a model and filtered by a judge.
 
 Hard negatives (InfoSearch, arXiv 2410.23841, section 2.2) are near the query and do not answer it. Instruction negatives
-(Promptriever, arXiv 2409.11136) answer the query and break the instruction, and are kept only where a judge says both. Adversarial
-documents reuse the query's words and do not answer it. The last two are steps of any kind whose items have a query and an
-instruction: `query` and `instruction` name the fields.
+(Promptriever, arXiv 2409.11136) answer the query and break the instruction: a judge has to say both. Adversarial documents
+reuse the query's words and do not answer it. The last two are steps of any kind whose items have a query and an instruction:
+`query` and `instruction` name the fields.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from toolkit.build.infosearch_steps import family, siblings
-from toolkit.build.instructed_benchmark import BREAKING, GOLD, HARD, doc_of, written_entry
+from toolkit.build.instructed_benchmark import BREAKING, GOLD, HARD, doc_of, family, siblings, written_entry
 from toolkit.build.items import Item
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
@@ -155,7 +154,9 @@ def with_siblings(items: Sequence[Item]) -> Iterator[Item]:
         others = {document["id"]: document for other in groups[family(item)] for document in other.fields[GOLD]}
         breaking = [document for doc_id, document in others.items() if doc_id not in own]
         done = item.passed(**{BREAKING: breaking})
-        yield done if breaking else done.by({"role": "filtered", "by": "rule"}).reject("no other condition of its query is left")
+        yield (
+            done if breaking else done.by({"role": "filtered", "by": "rule"}).reject("no other condition of its query is left")
+        )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A post of a forum for programmers, split into its prose and its code (InfoSearch, arXiv 2410.23841, section 2.2 and appendix A)."""
+"""A post of a forum for programmers, split into its prose and its code (InfoSearch, arXiv 2410.23841, section 2.2)."""
 
 from __future__ import annotations
 

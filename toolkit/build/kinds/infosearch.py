@@ -11,11 +11,12 @@ from pathlib import Path
 
 from toolkit.build.anomalies import Anomalies
 from toolkit.build.built_benchmark import write_benchmark
-from toolkit.build.infosearch_steps import Conditions, GoldDocuments, Instructions, Reversal, Screening, SeedQueries
+from toolkit.build.infosearch_steps import Conditions, GoldDocuments, Instructions, Reversal, SeedQueries
 from toolkit.build.instructed_benchmark import LABELS, MEASURES, MODES, content_of
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
 from toolkit.build.negatives import Adversarial, HardNegatives, InstructionNegatives
+from toolkit.build.screening import Screening
 from toolkit.core.errors import ToolkitError
 
 STEPS = (
@@ -37,7 +38,9 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     last = build.config.names[-1]
     items = build.passed(last)
     if not items:
-        raise ToolkitError("no item is left to make a benchmark of", "`tandem build status` says which step rejected them", status=1)
+        raise ToolkitError(
+            "no item is left to make a benchmark of", "`tandem build status` says which step rejected them", status=1
+        )
     made = {item.id: build.made[last][item.id] for item in items} | dict(_documents(items))
     groups = list(dict.fromkeys(item.fields["group"] for item in items))
     write_benchmark(build, to, content_of(items), MODES, made=made, measures=MEASURES, more={"groups": groups})

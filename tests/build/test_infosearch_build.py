@@ -1,0 +1,404 @@
+import json
+import re
+
+import pytest
+import yaml
+from command import tandem
+from endpoint import Script, serving
+
+from toolkit.benchmarks import load
+from toolkit.benchmarks.own.own_check import check_folder
+from toolkit.build.build_folder import BuildFolder
+from toolkit.build.infosearch_steps import SIX
+from toolkit.core.errors import ToolkitError
+
+POST = """\
+Rows come twice in my export, so I wrote this and it works:
+
+    rows = set(rows)
+    write(rows)
+
+Thanks to all of you!
+"""
+SEEDS = {
+    "q1": (
+        "descale a kettle",
+        {"d1": "Vinegar removes limescale from a kettle. Boil it.", "d2": "Citric acid cleans kettles."},
+    ),
+    "q2": ("remove duplicate rows", {"d3": POST, "d4": "A set drops what comes twice in a spreadsheet."}),
+}
+KINDS = {  # what a demand is known by -> how the scripted model writes such a text
+    "plain words": "LAYMAN text on {query}. It is easy to read.",
+    "specialists": "EXPERT text on {query}. It is hard to read.",
+    "personal blog": "BLOG text on {query}. I tried it myself.",
+    "answers somebody's question": "FORUM text on {query}. You asked, we answer.",
+    "news report": "NEWS text on {query}. It was said yesterday.",
+    "reference manual": "MANUAL text on {query}. The option takes a value.",
+    "in Chinese": "这是一篇关于这个问题的中文文章，写得很清楚。",
+    "single sentence": "One sentence is all there is on this.",
+    "one paragraph": "A few sentences on {query}. Here is the second one. Here is the third.",
+    "several paragraphs": "First on {query}.\n\nSecond, more of it.\n\nThird, the end of it.",
+}
+MARKS = {
+    "plain words": "LAYMAN",
+    "specialists": "EXPERT",
+    "personal blog": "BLOG",
+    "answers somebody": "FORUM",
+    "news report": "NEWS",
+}
+MARKS |= {"reference manual": "MANUAL", "discussion forum, in": "Rows come twice", "calm": "CALM", "angry": "ANGRY"}
+WORDS = {"d1": "vinegar", "d2": "citric", "d3": "export", "d4": "spreadsheet"}
+
+
+def slot(text, name):
+    found = re.search(rf"^{name}: (.*?)(?:\n\n|\n[A-Z][a-z ]*: |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1].strip() if found else ""
+
+
+def answer(messages):
+    """What a good model answers, by what the system turn asks for."""
+    system, text = messages[0]["content"], messages[1]["content"]
+    query, document = slot(text, "Search"), slot(text, "Document") or slot(text, "Text")
+    if system.startswith("You pick out words"):
+        known = next(name for name, (_, docs) in SEEDS.items() if any(doc in text for doc in docs.values()))
+        doc = next(name for name, body in SEEDS[known][1].items() if body[:30] in text)
+        return f"the\n1. {query.split()[0]}\n- zebra\n- {WORDS[doc]}\n- boil"
+    if system.startswith("You write what a person adds"):
+        return f"What I need is {slot(text, 'Wanted')}. Nothing else helps me."
+    if system.startswith("You turn a wish"):
+        return f"Anything is fine except {slot(text, 'What the wish asks for')}. I have seen enough of these."
+    if system.startswith("You rewrite"):
+        query = re.search(r"answer this search: (.*?)\. Add", text)[1]
+        return next(written for known, written in KINDS.items() if known in text).format(query=query)
+    if system.startswith("You write texts for a test"):
+        if "neighbouring" in text:
+            return f"A story near {query} that OMITS it, for {slot(text, 'A text that answers it')[:20]} and {len(text)}."
+        if "uses all words" in text:
+            return f"The words {query} and again {query} are in a song that OMITS the rest."
+        return f"This BREAKS the wish on {query}. It is number {len(text)}."
+    if system.startswith("You check what kind"):
+        demand = text.rpartition("Is the document ")[2]
+        return "Yes" if next(mark for known, mark in MARKS.items() if known in demand) in document else "No."
+    if "adds" in text:
+        return "No" if "BREAKS" in document else "Yes"
+    return "No" if "OMITS" in document else "Yes"
+
+
+@pytest.fixture
+def build(tmp_path, monkeypatch):
+    """Makes a build in a folder: `build(steps, answer)`."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    docs = [{"id": doc_id, "text": text} for _, mine in SEEDS.values() for doc_id, text in mine.items()]
+    (folder / "docs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    (folder / "topics.tsv").write_text("".join(f"{name}\t{query}\n" for name, (query, _) in SEEDS.items()))
+    (folder / "qrels.txt").write_text("".join(f"{name} 0 {doc} 1\n" for name, (_, mine) in SEEDS.items() for doc in mine))
+    monkeypatch.setenv("TANDEM_HOME", str(tmp_path / "home"))
+
+    def make(steps=None, **files):
+        content = {"kind": "infosearch", "seeds": {"topics": "topics.tsv", "qrels": "qrels.txt", "docs": "docs.jsonl"}}
+        content |= {"models": {"writer": "http:scripted", "judge": "http:scripted"}, "steps": steps or {}}
+        (folder / "build.yaml").write_text(yaml.safe_dump(content))
+        for name, text in files.items():
+            (folder / f"{name}.yaml").write_text(text)
+        return BuildFolder(folder)
+
+    return make
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with serving(Script(answer)) as script:
+        monkeypatch.setenv("OPENAI_BASE_URL", script.base)
+        yield script
+
+
+def rejected(build, step):
+    """item -> why, of a step."""
+    return {item.id: item.rejected for item in build.files[step].items() if item.rejected}
+
+
+def passed(build, step):
+    return {item.id: item for item in build.files[step].items() if item.is_passed}
+
+
+def oracle(benchmark, place):
+    """A run that lists first what is relevant in its mode; hard negatives last."""
+    lines = []
+    for group in benchmark.groups:
+        docs = [doc.doc_id for doc in benchmark.docs(group)]
+        for mode in benchmark.spec.modes:
+            judged = {(row.query_id, row.doc_id): row.relevance for row in benchmark.qrels(group, mode)}
+            for topic in benchmark.topics(group, mode):
+                order = sorted(docs, key=lambda doc: (-judged.get((topic.query_id, doc), -1), doc))
+                lines += [f"{topic.query_id} Q0 {doc} {rank} {1 / rank:.6f} oracle" for rank, doc in enumerate(order, 1)]
+    place.write_text("\n".join(lines) + "\n")
+    return place
+
+
+def test_from_seeds_to_a_benchmark_that_evaluate_scores(build, server, tmp_path):
+    made = build({"instruction-negatives": {}, "adversarial": {}})
+    states = made.run()
+    assert all(state.is_done for state in states)
+    folder = made.benchmark(tmp_path / "out")
+    checked = check_folder(folder)
+    assert checked.problems == []
+    benchmark = load(str(folder))
+    assert set(benchmark.groups) == set(SIX)
+    assert dict(benchmark.spec.modes) == {"ori": "base", "ins": "instructed", "rev": "reversed"}
+    scored = tandem(
+        *("evaluate", oracle(benchmark, tmp_path / "run.trec"), "--benchmark", folder),
+        *("-m", "nDCG@10", "pMRR", "SICR", "WISE@20", "--format", "json"),
+        check=True,
+    )
+    values = {
+        (row["measure"], row["mode"]): row["value"] for row in json.loads(scored.stdout)["rows"] if row["group"] == "average"
+    }
+    assert values["nDCG@10", "ins"] == pytest.approx(1.0)
+    assert values["nDCG@10", "rev"] == pytest.approx(1.0)
+    assert values["pMRR", "paired"] > 0
+    assert 0 < values["WISE@20", "paired"] <= 1
+    assert {"SICR"} <= {measure for measure, _ in values}
+
+
+def test_labels_are_those_of_gold_instruction_negatives_and_hard_negatives(build, server, tmp_path):
+    made = build({"conditions": {"dimensions": ["source"]}, "instruction-negatives": {}, "adversarial": {}})
+    made.run()
+    folder = made.benchmark(tmp_path / "out")
+    items = passed(made, "adversarial")
+    item = items["source-q1-1"]
+    labels = {
+        mode: {
+            line.split()[2]: int(line.split()[3])
+            for line in (folder / f"qrels.{mode}.txt").read_text().splitlines()
+            if line.startswith("source-q1-1 ")
+        }
+        for mode in ("ori", "ins", "rev")
+    }
+    [gold] = [document["id"] for document in item.fields["gold"]]
+    breaking = [document["id"] for document in item.fields["instruction_negatives"]]
+    hard = [document["id"] for document in item.fields["hard_negatives"]]
+    assert (len(breaking), len(hard)) == (3, 2)  # two other sources and Promptriever's; a hard negative and an adversarial one
+    assert labels["ori"] == {gold: 1, **dict.fromkeys(breaking, 1), **dict.fromkeys(hard, 0)}
+    assert labels["ins"] == {gold: 1, **dict.fromkeys(breaking, 0), **dict.fromkeys(hard, 0)}
+    assert labels["rev"] == {gold: 0, **dict.fromkeys(breaking, 1), **dict.fromkeys(hard, 0)}
+    row = next(json.loads(line) for line in (folder / "topics.jsonl").read_text().splitlines())
+    assert row["condition"] == "blog"
+    assert row["core"] == "q1"
+    assert row["instructions"]["ins"].startswith("What I need is an entry of a personal blog")
+    assert row["instructions"]["rev"].startswith("Anything is fine except an entry of a personal blog")
+
+
+def test_every_query_and_document_has_its_provenance(build, server, tmp_path):
+    made = build({"conditions": {"dimensions": ["keyword", "source"]}})
+    made.run()
+    folder = made.benchmark(tmp_path / "out")
+    rows = {row["id"]: row["made"] for row in map(json.loads, (folder / "provenance.jsonl").read_text().splitlines())}
+    queries = [json.loads(line)["id"] for line in (folder / "topics.jsonl").read_text().splitlines()]
+    docs = [json.loads(line)["id"] for path in folder.glob("corpus.*.jsonl") for line in path.read_text().splitlines()]
+    assert set(rows) == {*queries, *docs}
+    assert rows["d1"] == []  # a seed's document: nobody here made it
+    steps = {row["step"] for row in rows["source-q1-1"] if row["by"] == "scripted"}
+    assert steps == {"instructions", "documents", "screening", "reversal", "negatives"}
+    written = [rows[doc] for doc in docs if rows[doc]]
+    assert all(row[0]["role"] == "wrote" and row[0]["by"] == "scripted" for row in written)
+
+
+def test_keywords_are_unique_among_the_documents_of_their_query(build, server):
+    made = build({"conditions": {"dimensions": ["keyword"]}})
+    made.run("conditions")
+    assert {item.fields["condition"]: item.fields["documents"] for item in passed(made, "conditions").values()} == {
+        "vinegar": ["d1"],
+        "citric": ["d2"],
+        "export": ["d3"],
+        "spreadsheet": ["d4"],
+    }
+    reasons = sorted(rejected(made, "conditions").values())
+    assert set(reasons) == {"a stop word", "a word of the query", "not in the document", "another word is taken"}
+    assert reasons.count("a stop word") == 4
+
+
+def test_a_word_that_another_document_has_is_no_condition(build, server):
+    server.answer = lambda messages: "kettle\nlimescale" if "Vinegar" in messages[1]["content"] else "kettles\nacid"
+    made = build({"conditions": {"dimensions": ["keyword"]}, "seeds": {"queries": 1}})
+    made.run("conditions")
+    assert sorted(item.fields["condition"] for item in passed(made, "conditions").values()) == ["acid", "limescale"]
+    assert sorted(rejected(made, "conditions").values()) == ["a word of the query"] * 2
+
+
+def test_a_post_is_split_and_what_is_no_post_is_rejected(build, server):
+    made = build({"conditions": {"dimensions": ["format"]}})
+    made.run("documents")
+    texts = {
+        item.fields["condition"]: item.fields["gold"][0]["text"]
+        for item in passed(made, "documents").values()
+        if item.fields["core"] == "q2"
+    }
+    assert texts["code"] == "    rows = set(rows)\n    write(rows)"
+    assert texts["post"].startswith("Rows come twice")
+    assert "set(rows)" not in texts["post"]
+    assert texts["manual"].startswith("MANUAL")
+    assert rejected(made, "documents") == {"format-q1-2": "no code in the post"}
+
+
+def test_a_document_that_meets_its_condition_by_a_rule_is_not_rewritten(build, server):
+    made = build({"conditions": {"dimensions": ["language"]}})
+    made.run("documents")
+    english = [item for item in passed(made, "documents").values() if item.fields["condition"] == "English"]
+    assert [item.fields["gold"][0]["text"] for item in english] == [SEEDS["q1"][1]["d1"], POST]
+    assert not any(
+        "in English" in body["messages"][1]["content"] for body in server.bodies if "rewrite" in body["messages"][0]["content"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("system", "said", "step", "why"),
+    [
+        ("You pick out words", "Here are some words: a, b.", "conditions", "no answer in the form asked for"),
+        ("You write what a person adds", "One sentence only.", "instructions", "no answer in the form asked for"),
+        ("You rewrite", "Sure! Here is it.", "documents", "no answer in the form asked for"),
+        ("You check what kind", "Perhaps", "screening", "no answer in the form asked for"),
+        ("You check what kind", "No", "screening", "does not meet its condition"),
+        ("You check what kind", "Yes", "screening", "meets another condition of its query, too"),
+        ("You judge documents", "No", "screening", "does not answer the query"),
+        ("You turn a wish", "", "reversal", "no answer in the form asked for"),
+    ],
+)
+def test_what_a_model_answers_otherwise_is_rejected_by_its_step(build, server, system, said, step, why):
+    server.answer = lambda messages: said if messages[0]["content"].startswith(system) else answer(messages)
+    dimension = "keyword" if step == "conditions" else "source"
+    made = build({"conditions": {"dimensions": [dimension]}})
+    made.run(step)
+    assert set(rejected(made, step).values()) == {why}
+    assert passed(made, step) == {}
+
+
+@pytest.mark.parametrize(
+    ("system", "said", "why"),
+    [
+        ("You write texts for a test", "Of course! A text.", "no answer in the form asked for"),
+        ("You judge documents", "Maybe", "no answer in the form asked for"),
+        ("You judge documents", "Yes", "it answers the query"),
+    ],
+)
+def test_a_hard_negative_that_is_none_is_rejected_and_its_query_stays(build, server, system, said, why):
+    def scripted(messages):
+        is_last = "OMITS" in messages[1]["content"] or "neighbouring" in messages[1]["content"]
+        return said if messages[0]["content"].startswith(system) and is_last else answer(messages)
+
+    server.answer = scripted
+    made = build({"conditions": {"dimensions": ["source"]}, "seeds": {"queries": 1}})
+    made.run()
+    assert rejected(made, "negatives") == {f"source-q1-{number}.negatives-1": why for number in (1, 2, 3)}
+    assert [item.fields["hard_negatives"] for item in passed(made, "negatives").values()] == [[], [], []]
+
+
+def test_an_instruction_negative_has_to_answer_the_query_and_break_the_instruction(build, server):
+    def scripted(messages):
+        text = messages[1]["content"]
+        if "BREAKS" in text and slot(text, "Search") == "descale a kettle":
+            return "Yes"  # it does what was asked for
+        if "BREAKS" in text and "adds" not in text:
+            return "No"  # it does not answer the query
+        return answer(messages)
+
+    server.answer = scripted
+    made = build({"conditions": {"dimensions": ["audience"]}, "instruction-negatives": {}})
+    made.run()
+    why = rejected(made, "instruction-negatives")
+    assert {name.split("-")[1]: reason for name, reason in why.items()} == {
+        "q1": "it does what the instruction asks for",
+        "q2": "it does not answer the query",
+    }
+
+
+def test_an_adversarial_document_has_to_have_the_words_of_the_query(build, server):
+    server.answer = lambda messages: (
+        "A song of other things that OMITS all." if "uses all words" in messages[1]["content"] else answer(messages)
+    )
+    made = build({"conditions": {"dimensions": ["audience"]}, "adversarial": {}})
+    made.run()
+    # the two items of a query have one and the same prompt, and so the same text
+    assert (
+        sorted(rejected(made, "adversarial").values())
+        == ["it has too few words of the query"] * 2 + ["the same text as another"] * 2
+    )
+
+
+def test_a_query_whose_other_conditions_fell_has_no_instruction_negative(build, server):
+    server.answer = lambda messages: (
+        "No" if "BLOG" in messages[1]["content"] or "NEWS" in messages[1]["content"] else answer(messages)
+    )
+    made = build({"conditions": {"dimensions": ["source"]}})
+    made.run()
+    assert set(rejected(made, "negatives").values()) == {"no other condition of its query is left"}
+    with pytest.raises(ToolkitError, match="no item is left"):
+        made.benchmark(made.path / "out")
+
+
+def test_a_reversed_instruction_that_a_rule_reads_as_the_same_is_rejected(build, server):
+    same = "Please give me a text in Chinese only. That is all I can read."
+    server.answer = lambda messages: same if messages[0]["content"].startswith("You turn") else answer(messages)
+    made = build({"conditions": {"dimensions": ["language"]}})
+    made.run()
+    why = rejected(made, "reversal")
+    assert {why[name] for name in why if name.endswith("-1")} == {"the reversed instruction asks for the same"}
+
+
+def test_a_dimension_of_ones_own_needs_a_few_lines(build, server, tmp_path):
+    tone = """\
+name: tone
+satisfy: rewrite
+check: model
+conditions: {angry: an angry text, calm: a calm text}
+wordings:
+  instructed: ["Only {demand} will do. The tone is to be {condition}."]
+  reversed: ["Anything but {demand}. No {condition} ones."]
+"""
+    KINDS_TONE = {"an angry": "ANGRY text on it all!", "a calm": "CALM text on it all."}
+
+    def scripted(messages):
+        if messages[0]["content"].startswith("You rewrite"):
+            return (
+                next(text for known, text in KINDS_TONE.items() if known in messages[1]["content"])
+                + messages[1]["content"][-90:]
+            )
+        return answer(messages)
+
+    server.answer = scripted
+    made = build({"conditions": {"dimensions": ["tone.yaml"]}}, tone=tone)
+    made.run()
+    assert not any("You write what a person adds" in body["messages"][0]["content"] for body in server.bodies)
+    topics = [json.loads(line) for line in (made.benchmark(tmp_path / "out") / "topics.jsonl").read_text().splitlines()]
+    assert topics[0]["instructions"] == {
+        "ins": "Only an angry text will do. The tone is to be angry.",
+        "rev": "Anything but an angry text. No angry ones.",
+    }
+
+
+def test_nothing_is_asked_again_when_all_is_made_again(build, server, tmp_path):
+    made = build()
+    made.run()
+    before, asked = {path.name: path.read_bytes() for path in made.path.glob("steps/*.jsonl")}, len(server.bodies)
+    for path in made.path.glob("steps/*"):
+        path.unlink()
+    made.run(replay=True)
+    assert {path.name: path.read_bytes() for path in made.path.glob("steps/*.jsonl")} == before
+    assert len(server.bodies) == asked
+
+
+def test_seeds_without_documents_and_doubled_queries_are_counted(build, server):
+    made = build()
+    folder = made.path
+    (folder / "topics.tsv").write_text(
+        "q1\tdescale a kettle\nq2\tremove duplicate rows\nq3\tDescale a kettle\nq4\tno document\nq5\tlost document\n"
+    )
+    (folder / "qrels.txt").write_text("q1 0 d1 1\nq2 0 d3 1\nq2 0 d4 0\nq3 0 d1 1\nq5 0 gone 1\n")
+    made = BuildFolder(folder)
+    made.run("seeds")
+    assert rejected(made, "seeds") == {
+        "q3": "the same query as another one",
+        "q4": "no relevant document",
+        "q5": "no text of its relevant documents",
+    }
+    assert [document["id"] for document in passed(made, "seeds")["q2"].fields["documents"]] == ["d3"]

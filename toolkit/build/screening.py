@@ -1,0 +1,123 @@
+"""Which gold documents answer their query, meet their condition, and meet no other condition of their query.
+
+InfoSearch (arXiv 2410.23841) left that to people; here a rule or a model says it, and people where a dimension wants them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from toolkit.build.dimensions import MODEL, RULE
+from toolkit.build.instructed_benchmark import GOLD, doc_of, family, fits, siblings
+from toolkit.build.items import Item
+from toolkit.build.steps import UNREADABLE, Step
+from toolkit.build.tools import Tools
+from toolkit.build.written_texts import read_verdict
+
+NOT_MET = "does not meet its condition"
+BOTH_MET = "meets another condition of its query, too"
+
+
+@dataclass(frozen=True)
+class Screening(Step):
+    """Keeps gold documents that answer the query, meet their condition, and meet no other condition of their query.
+
+    A dimension says who checks its conditions: a rule or the model here, people in the step `review`.
+
+    answers_prompt  whether what a model wrote still answers the query; `` does not ask
+    others          whether the model is asked about the other conditions, too; rules always are
+    """
+
+    model: str = "judge"
+    prompt: str = "build-is-kind.v1"
+    answers_prompt: str = "build-answers-search.v1"
+    others: bool = True
+
+    name: ClassVar[str] = "screening"
+    about: ClassVar[str] = "gold documents that answer the query and meet their condition alone"
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "prompt": ("demand", "document"),
+        "answers_prompt": ("query", "document"),
+    }
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """See `Step`."""
+        screened = Screened(items, tools)
+        screened.by_rules()
+        if self.answers_prompt:
+            written = [pair for pair in screened.left() if any(row["by"] != "rule" for row in pair.document.get("made", ()))]
+            questions = [(pair, {"query": pair.item.fields["query"]}) for pair in written]
+            screened.ask(self.model, self.answers_prompt, questions, True, "does not answer the query")
+        questions = [(pair, {"demand": pair.item.fields["demand"]}) for pair in screened.left(MODEL)]
+        screened.ask(self.model, self.prompt, questions, True, NOT_MET)
+        if self.others:
+            judged = [(pair, other) for pair in screened.left(MODEL) for other in screened.others(pair.item)]
+            questions = [(pair, {"demand": other.fields["demand"]}) for pair, other in judged if other.fields["check"] == MODEL]
+            screened.ask(self.model, self.prompt, questions, False, BOTH_MET)
+        yield from screened.items()
+
+
+class Pair(NamedTuple):
+    """A gold document of an item."""
+
+    item: Item
+    document: Mapping[str, Any]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from others."""
+        return self.item.id, self.document["id"]
+
+
+class Screened:
+    """Gold documents that one check after the other goes over; of what one rejects, the next is not asked."""
+
+    def __init__(self, given: Sequence[Item], tools: Tools):
+        self.given, self.tools = given, tools
+        self.why: dict[tuple[str, str], str] = {}
+        self.made: dict[str, list[Mapping[str, str]]] = defaultdict(list)
+        self.siblings = siblings(given)
+
+    def left(self, check: str = "") -> list[Pair]:
+        """The gold documents that no check has rejected; of one kind of check."""
+        chosen = [item for item in self.given if check in ("", item.fields["check"])]
+        pairs = [Pair(item, document) for item in chosen for document in item.fields[GOLD]]
+        return [pair for pair in pairs if pair.key not in self.why]
+
+    def others(self, item: Item) -> list[Item]:
+        """The items of the query's other conditions."""
+        return [other for other in self.siblings[family(item)] if other.id != item.id]
+
+    def by_rules(self) -> None:
+        """Reject what a rule finds not to meet its condition, or to meet another one of its query."""
+        for pair in self.left(RULE):
+            if not fits(pair.item, pair.document):
+                self.why[pair.key] = NOT_MET
+            elif any(fits(other, pair.document) for other in self.others(pair.item)):
+                self.why[pair.key] = BOTH_MET
+            self._count(pair.item, self.tools.made("filtered"))
+
+    def ask(self, model: str, prompt: str, questions: Sequence[tuple[Pair, Mapping[str, str]]], wanted: bool, why: str) -> None:
+        """Reject documents of which the model does not say what is wanted. questions: a document, and the slots beside it."""
+        if not questions:
+            return
+        rows = ({**slots, "document": doc_of(pair.document).contents} for pair, slots in questions)
+        made = self.tools.made("filtered", model, prompt)
+        for (pair, _), verdict in zip(questions, self.tools.parsed(model, prompt, rows, read_verdict), strict=True):
+            self._count(pair.item, made)
+            if verdict is not wanted:
+                self.why.setdefault(pair.key, UNREADABLE if verdict is None else why)
+
+    def items(self) -> Iterator[Item]:
+        """The items with what is left of their documents."""
+        for item in self.given:
+            left = [document for document in item.fields[GOLD] if Pair(item, document).key not in self.why]
+            done = item.passed(**{GOLD: left or item.fields[GOLD]}).by(*self.made[item.id])
+            yield done if left else done.reject(self.why[Pair(item, item.fields[GOLD][0]).key])
+
+    def _count(self, item: Item, made: Mapping[str, str]) -> None:
+        if made not in self.made[item.id]:
+            self.made[item.id].append(made)
