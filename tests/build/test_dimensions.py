@@ -56,7 +56,7 @@ def test_a_proposed_word_becomes_a_condition_with_its_demand_and_rule():
         (("check: model", "check: {rule: length}"), "the rule length knows no 'angry'; known: sentence, paragraph, article"),
         (("check: model\n", ""), "check is missing"),
         (("an angry text", "7"), "demand is a text"),
-        (("a calm text", "a {condition} text"), "unknown slot {condition} in its demand"),
+        (("a calm text", '"a {condition} text"'), "unknown slot {condition} in its demand"),
         (("  angry: an angry text\n", ""), "one condition alone"),
         (("name: tone", "name: a/b"), "'a/b' is no name"),
         (("No {condition} one", "No {word} one"), "wordings: reversed: unknown slot {word}"),

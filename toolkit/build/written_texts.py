@@ -50,7 +50,7 @@ def read_document(answer: str) -> str:
 
 def read_keywords(answer: str) -> list[str]:
     """Words, one a line, each once and in their order; numbers and dashes before them do not count."""
-    lines = [_unquoted(NUMBERED.sub("", line)).rstrip(",;") for line in answer.splitlines() if line.strip()]
+    lines = [_unquoted(NUMBERED.sub("", line).strip().rstrip(",;")) for line in answer.splitlines() if line.strip()]
     if not lines:
         raise ValueError("no words")
     if long := [line for line in lines if not 1 <= len(line.split()) <= LONGEST_WORD or re.search(r"[.:?!,;]", line)]:
