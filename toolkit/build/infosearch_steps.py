@@ -267,8 +267,9 @@ class GoldDocuments(Step):
         sources = {item.id: [known[doc_id] for doc_id in item.fields["documents"]] for item in items}
         asked = [item for item in items if item.fields["satisfy"] == REWRITE and not fits(item, sources[item.id][0])]
         rows = (_slots(item, "query", "demand") | {"document": doc_of(sources[item.id][0]).contents} for item in asked)
-        texts = dict(zip([item.id for item in asked], tools.parsed(self.model, self.prompt, rows, read_document), strict=True))
         by_model = tools.made("wrote", self.model, self.prompt) if asked else {}
+        written = tools.parsed(self.model, self.prompt, rows, read_document) if asked else ()
+        texts = dict(zip([item.id for item in asked], written, strict=True))
         for item in items:
             if item.id in texts:
                 yield self._made(item, texts[item.id], by_model, UNREADABLE)

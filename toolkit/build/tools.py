@@ -129,7 +129,7 @@ class Tools:
         """
         if not model:
             return {"role": role, "by": RULE}
-        chosen, asked = self.writers.models[model], self.prompt(prompt)
+        chosen, asked = self._model(model), self.prompt(prompt)
         by = {"role": role, "by": chosen.model, "family": chosen.family}
         return {**by, "prompt": asked.name, "sha256": asked.sha256}
 
@@ -196,7 +196,7 @@ class Tools:
         self, model: str, prompt: str, rows: Iterable[Mapping[str, str]], options: Mapping[str, Any] | None
     ) -> Iterator[list[Request]]:
         chosen, system = self.prompt(prompt), self._system(model)
-        given = {**self.writers.models[model].options, **(options or {})}
+        given = {**self._model(model).options, **(options or {})}
         rows = iter(rows)
         while block := list(itertools.islice(rows, BLOCK)):
             if wrong := slot_problems(chosen, list(block[0])):
@@ -206,7 +206,13 @@ class Tools:
             yield [Request(chosen.messages(row, system=system), given) for row in block]
 
     def _system(self, model: str) -> str:
-        return self.writers.models[model].spec.parameters.get("system", "keep")
+        return self._model(model).spec.parameters.get("system", "keep")
+
+    def _model(self, name: str) -> TextModel:
+        """A model by its name in build.yaml. ToolkitError where a step was given none and needs one after all."""
+        if not name:
+            raise ToolkitError("a step has to ask a model, and build.yaml names none for it", "name one of `models` there")
+        return self.writers.models[name]
 
     def _complete(self, model: str, requests: Sequence[Request]) -> list[Answer]:
         llm, asked = self.llm(model), self.asked.setdefault(model, Asked())
