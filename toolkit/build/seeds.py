@@ -118,8 +118,13 @@ class Seeds:
             for part in self.topic_set.parts:
                 found |= source(part.group).find([doc_id for doc_id in doc_ids if doc_id not in found])
             return found
-        wanted = set(doc_ids)
-        return {doc.doc_id: doc for doc in self.docs() if doc.doc_id in wanted}
+        wanted, found = set(doc_ids), {}
+        for doc in self._docs() if wanted else ():
+            if doc.doc_id in wanted:
+                found.setdefault(doc.doc_id, doc)
+                if len(found) == len(wanted):  # a large corpus need not be read to its end
+                    break
+        return found
 
     def facts(self) -> dict[str, Any]:
         """What tells these seeds from others, without reading topics: names with their entries, files with their SHA-256."""
