@@ -324,11 +324,15 @@ def test_an_adversarial_document_has_to_have_the_words_of_the_query(build, serve
     )
     made = build({"conditions": {"dimensions": ["audience"]}, "adversarial": {}})
     made.run()
-    # the two items of a query have one and the same prompt, and so the same text
-    assert (
-        sorted(rejected(made, "adversarial").values())
-        == ["it has too few words of the query"] * 2 + ["the same text as another"] * 2
-    )
+    assert list(rejected(made, "adversarial").values()) == ["it has too few words of the query"] * 4
+
+
+def test_a_second_document_of_the_same_text_is_rejected(build, server):
+    made = build({"conditions": {"dimensions": ["audience"]}, "adversarial": {"count": 2}, "seeds": {"queries": 1}})
+    made.run()
+    assert rejected(made, "adversarial") == {f"audience-q1-{n}.adversarial-2": "the same text as another" for n in (1, 2)}
+    [shared] = {each["id"] for item in passed(made, "adversarial").values() for each in item.fields["hard_negatives"][1:]}
+    assert shared.startswith("q1-")
 
 
 def test_a_query_whose_other_conditions_fell_has_no_instruction_negative(build, server):
