@@ -7,6 +7,8 @@ import hashlib
 import json
 import re
 
+from toolkit.models.language_id import script
+
 PEOPLE = ("a nurse", "a pilot", "a farmer", "a judge", "a tailor", "a diver", "a baker", "a miner", "a clerk", "a poet")
 
 
@@ -58,6 +60,46 @@ def paraphrases(text):
     return json.dumps([f"In other words ({n}): {said}" for n in range(1, count(text) + 1)])
 
 
+# a sentence with a number in the languages of the minis, by the script of what it is added to
+REASONS = {
+    "latin": "It says so for reason {}.",
+    "arabic": "سند این را به دلیل {} می‌گوید.",
+    "cyrillic": "Это сказано по причине {}.",
+    "han": "它因为理由{}而这样说。",
+}
+LANGUAGES = {"Persian": "arabic", "Russian": "cyrillic", "Chinese": "han"}
+
+
+def edits(text):
+    """Sentences that are another for each search."""
+    search, said = part(text, "Search: ", "\n"), part(text, "What counts as relevant: ", "\n")
+    return json.dumps([REASONS[script(said)].format(number(f"{search} {n}")) for n in range(count(text))])
+
+
+def still_relevant(text):
+    """Of two documents about one."""
+    return "Yes" if number(text) < 128 else "No"
+
+
+def translated_edit(text):
+    """The same sentence for each number, in the language that is asked for."""
+    language, edit = part(text, "The same in ", ":"), part(text, "added to the description: ", "\n")
+    return json.dumps({"edit": REASONS[LANGUAGES[language]].format(re.search(r"\d+", edit)[0])}, ensure_ascii=False)
+
+
+def whole_answers(text):
+    """The question as it is, and each answer with a beginning."""
+    answers = re.findall(r"^\d+\. (.*)$", text, re.MULTILINE)
+    return json.dumps(
+        {"question": part(text, "Question: ", "\n"), "perspectives": [f"The answer is: {one}." for one in answers]}
+    )
+
+
+def supports(text):
+    """Of five pairs about one."""
+    return "Yes" if number(text) < 51 else "No"
+
+
 # a phrase of a prompt -> what answers it
 ANSWERS = {
     "each by another person who types exactly this query": scenarios,
@@ -65,6 +107,11 @@ ANSWERS = {
     "one whole number from 1 to 5": fit,
     "Which passage serves this reader best?": choice,
     "other wordings of it": paraphrases,
+    "Each, added alone at the end of the description": edits,
+    "Does it meet the whole description?": still_relevant,
+    "Translate the added sentence": translated_edit,
+    "Write each answer as one whole sentence": whole_answers,
+    "Does the document support the statement?": supports,
 }
 
 

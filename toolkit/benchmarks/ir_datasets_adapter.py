@@ -49,6 +49,12 @@ class IrDataset:
         rows = self._all("queries", lambda: list(self._dataset.queries_iter()))
         return [Topic(row.query_id, row.default_text(), query=row.default_text()) for row in rows]
 
+    def narratives(self) -> dict[str, str]:
+        """Query id -> what its topic says of relevant documents; empty where the collection has no narratives."""
+        if "narrative" not in self._dataset.queries_cls()._fields:
+            return {}
+        return {row.query_id: row.narrative for row in self._all("queries", lambda: list(self._dataset.queries_iter()))}
+
     def qrels(self, group: str = ALL, mode: str = "") -> Qrels:
         """The judgments, with their subtopics or iterations where there are some."""
         rows = self._all("qrels", lambda: list(self._dataset.qrels_iter()))

@@ -110,13 +110,15 @@ class Seeds:
     def texts(self, doc_ids: Sequence[str]) -> dict[str, Doc]:
         """The documents of these ids that there are, from the index where one is named."""
         if index := self.given.get(INDEX):
+            from toolkit.benchmarks import TopicSet
             from toolkit.texts import texts_from
 
             local = self.folder / Path(index).expanduser()
-            source = texts_from(self.topic_set, index=str(local) if local.exists() else index)
+            source = texts_from(TopicSet("seeds", [], None), index=str(local) if local.exists() else index)
+            groups = [part.group for part in self.topic_set.parts] if self._named or "topics" in self.given else ["all"]
             found: dict[str, Doc] = {}
-            for part in self.topic_set.parts:
-                found |= source(part.group).find([doc_id for doc_id in doc_ids if doc_id not in found])
+            for group in groups:
+                found |= source(group).find([doc_id for doc_id in doc_ids if doc_id not in found])
             return found
         wanted, found = set(doc_ids), {}
         for doc in self._docs() if wanted else ():

@@ -212,6 +212,16 @@ def _read_trec(text: str, unread: dict[str, None]) -> Iterator[Parsed]:
             yield _topic(line, {"query_id": sections.get("num", ""), "text": sections.get("title", "")})
 
 
+def read_narratives(path: str | Path) -> dict[str, str]:
+    """Topic id -> narrative, of the TREC topics in a file that Tandem did not write; empty for any other file.
+
+    `read_topics` passes over these narratives, as a search does; what is built from topics needs them.
+    """
+    tops = (_CLOSING.sub(" ", top[1]) for top in _TOP.finditer(read_bytes(path).decode(errors="replace").replace("\r\n", "\n")))
+    sections = [_sections(top, _TAG, _LABELS) for top in tops if "\n<orig>" not in top]
+    return {each["num"]: each["narr"] for each in sections if each.get("num") and each.get("narr")}
+
+
 def _sections(body: str, tag: re.Pattern, labels: dict[str, re.Pattern]) -> dict[str, str]:
     """Tag -> text up to the next tag, white space made one blank, without its label (`Number:`); of equal tags the first."""
     tags = list(tag.finditer(body))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks.data_files import read_table
+from toolkit.benchmarks.group_data import part_name
 from toolkit.benchmarks.own import FILE
 from toolkit.benchmarks.own.own_qrels import UNJUDGED
 from toolkit.benchmarks.own.own_topics import IDS
@@ -62,10 +64,11 @@ EXAMPLE_LABELS = {BASE: {"d1": 1, "d2": 1}, INSTRUCTED: {"d1": 0, "d2": 1}, REVE
 class Content:
     """What is written into a folder.
 
-    rows     of topics.jsonl
-    qrels    mode -> (query id without mode, iteration, document id, label) of each line
-    topics   group -> its topics in place of rows, in a file each: texts that are not the query and its instruction behind it
-    corpora  group -> its documents in place of docs, in a file each
+    rows        of topics.jsonl
+    qrels       mode -> (query id without mode, iteration, document id, label) of each line
+    topics      group -> its topics in place of rows, in a file each: texts that are not the query and its instruction behind it
+    corpora     group -> its documents in place of docs, in a file each
+    candidates  mode -> (query id without mode, document id) of each document to rerank, those of a query best first
     """
 
     docs: Iterable[Doc] = ()
@@ -73,6 +76,7 @@ class Content:
     qrels: Mapping[str, Sequence[tuple[str, str, str, str]]] = field(default_factory=dict)
     topics: Mapping[str, Sequence[Topic]] = field(default_factory=dict)
     corpora: Mapping[str, Iterable[Doc]] = field(default_factory=dict)
+    candidates: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
 
 def new_folder(
@@ -92,21 +96,34 @@ def new_folder(
     Raises ToolkitError, before anything is written, where one of them is there.
     """
     topics = [f"topics.{group}.jsonl" for group in content.topics] or ["topics.jsonl"]
-    corpora = {f"corpus.{group}.jsonl": docs for group, docs in content.corpora.items()} or {"corpus.jsonl": content.docs}
-    names = [*corpora, *topics, *(qrels_name(mode) for mode in content.qrels), FILE]
+    corpora = {f"corpus.{part_name(group)}.jsonl": docs for group, docs in content.corpora.items()}
+    corpora = corpora or {"corpus.jsonl": content.docs}
+    candidates = {f"candidates.{mode}.trec" if mode else "candidates.trec": rows for mode, rows in content.candidates.items()}
+    names = [*corpora, *topics, *(qrels_name(mode) for mode in content.qrels), *candidates, FILE]
     if taken := [file for file in names if (folder / file).exists()]:
         raise ToolkitError(f"{folder} has {taken[0]} already", "name a folder that holds no benchmark yet")
     folder.mkdir(parents=True, exist_ok=True)
-    for corpus, docs in corpora.items():
-        _write(folder / corpus, (_json(_document(doc)) for doc in docs))
+    for file, docs in corpora.items():
+        _write(folder / file, (_json(_document(doc)) for doc in docs))
     for group, each in content.topics.items():
         write_topics(each, folder / f"topics.{group}.jsonl", "jsonl")
     if not content.topics:
         _write(folder / "topics.jsonl", map(_json, content.rows))
     for mode, judged in content.qrels.items():
         _write(folder / qrels_name(mode), (" ".join(row) for row in judged))
+    for file, pairs in candidates.items():
+        _write(folder / file, _ranked(pairs))
     _write(folder / FILE, [declaration(place or folder, modes, name=name, measures=measures, more=more)])
     return [folder / file for file in names]
+
+
+def _ranked(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Lines of a run: documents of a query in their order, with whole scores that fall to 1."""
+    left = Counter(query_id for query_id, _ in pairs)
+    ranks: Counter[str] = Counter()
+    for query_id, doc_id in pairs:
+        ranks[query_id] += 1
+        yield f"{query_id} Q0 {doc_id} {ranks[query_id]} {left[query_id] + 1 - ranks[query_id]} candidates"
 
 
 def qrels_name(mode: str) -> str:

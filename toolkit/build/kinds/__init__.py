@@ -24,7 +24,9 @@ from toolkit.registry.loader import did_you_mean
 
 # kind -> what it builds, in a line; a kind is added here, with its module and its YAML file
 KINDS = {
+    "berds": "contested questions, and passages that hold their perspectives (BERDS)",
     "facets": "topics and conditions from documents that people have tagged, without a language model",
+    "followir": "topics whose narratives become narrower, in one language or several (FollowIR, mFollowIR)",
     "infosearch": "instructions on what documents are like beside their subject, and their reverse (InfoSearch)",
     "instructir": "queries asked by people with different situations, each with a document of its own (InstructIR)",
 }

@@ -92,7 +92,7 @@ class Judge:
         """
         answers = self.llm.complete([self._request(pair, count=True) for pair in pairs], advance)
         verdicts = [self.read(answer) for answer in answers]
-        self.counts.unclear += sum(self.settings.in_words and _is_unclear(verdict) for verdict in verdicts)
+        self.counts.unclear += sum(map(self.is_unclear, verdicts))
         self.counts.pairs += len(verdicts)
         self.counts.positive += sum(bool(verdict.holds) for verdict in verdicts)
         self.counts.unjudged += sum(verdict.holds is None for verdict in verdicts)
@@ -131,6 +131,12 @@ class Judge:
             return Verdict(share >= self.settings.threshold, share, YES if share >= self.settings.threshold else NO)
         text = answer.text.strip().lower()
         return Verdict(text.startswith(BEGINNINGS) or text.endswith(END), said=answer.text)
+
+    def is_unclear(self, verdict: Verdict) -> bool:
+        """Whether an answer in words neither begins nor ends with yes or no."""
+        text = verdict.said.strip().lower()
+        said_no = text.startswith("no") or text.rstrip(".").endswith("no")
+        return self.settings.in_words and verdict.holds is False and not said_no
 
     def facts(self) -> dict[str, Any]:
         """For records: model and prompt, how answers are read, what was judged (`Counts`) and asked (`Usage`)."""
@@ -193,12 +199,6 @@ class Judge:
                 f"give {self.spec.name} a larger `length` in an entry of your own (--systems)",
             )
         return pair._replace(document=pair.document[:characters])
-
-
-def _is_unclear(verdict: Verdict) -> bool:
-    """Whether an answer in words neither begins nor ends with yes or no."""
-    text = verdict.said.strip().lower()
-    return verdict.holds is False and not (text.startswith("no") or text.rstrip(".").endswith("no"))
 
 
 def _values(pair: Pair) -> dict[str, str]:

@@ -1,0 +1,288 @@
+"""BERDS' kind: from arguments, statements, answers and surveys to questions whose perspectives `evaluate` counts."""
+
+import json
+import os
+import unicodedata
+from types import MappingProxyType
+
+import pytest
+import yaml
+from command import tandem
+from endpoint import Script, serving
+
+from toolkit.benchmarks import load
+from toolkit.build.build_folder import BuildFolder
+from toolkit.build.items import Item
+from toolkit.build.perspectives import held_by
+from toolkit.build.steps import UNREADABLE
+from toolkit.core.errors import ToolkitError
+
+ZOO = "Zoos protect species that are hunted elsewhere, and teach the children of a city what lives on earth beside them."
+DOCS = {
+    "z1": f"{ZOO} [for]",
+    "z2": "An animal that cannot roam suffers in a zoo, however large its cage may be, and however kind the keeper. [against]",
+    "z3": f"{ZOO} [for]!",  # near z1
+    "t1": "A tax on sugar makes teeth and hearts better, and children drink water where lemonade costs more. [for]",
+    "t2": "A tax on sugar takes most from those who have least, and nobody has become thinner by it. [against]",
+    "n1": "The weather will be fine tomorrow, with some clouds in the north and a light wind from the sea.",
+}
+ROWS = {
+    "arguments": [{"id": "zoo", "argument": "Zoos save species.", "counter": "Cages hurt."}],
+    "statements": [
+        {"id": "tax", "statement": "Sugar should be taxed."},
+        {"id": "sides", "statements": ["Sugar harms.", "Sugar cheers.", "Sugar feeds."]},
+        {"id": "given", "question": "Is rain good?", "statements": ["Rain is good.", "Rain is bad."]},
+    ],
+    "answers": [{"question": "What is tea for?", "answers": ["waking", "sleeping", "nothing"]}],
+    "survey": [
+        {"id": "s1", "question": "Should schools serve lemonade?", "choices": ["yes", "no", "no opinion"]},
+        {"id": "s2", "question": "How often do you drink lemonade?", "choices": ["daily", "never"]},
+    ],
+}
+QUESTIONS = {
+    "Argument: ": ("Should there be zoos?", ["Zoos should exist [for].", "Zoos should close [against]."]),
+    "Claim: ": ("Should sugar be taxed?", ["Tax sugar [for].", "Do not tax sugar [against]."]),
+    "side by side": ("What is sugar?", ["Sugar harms.", "Sugar cheers.", "Sugar feeds."]),
+    "Answers:\n": ("What is tea for?", ["Tea wakes [for].", "Tea calms [against].", "Tea does nothing [none]."]),
+    "of the survey: ": ("Should schools serve lemonade?", ["Schools should [for].", "Schools should not [against]."]),
+}
+RUN = {
+    "arguments-zoo": ["z1", "z3", "z2", "n1"],
+    "statements-tax": ["t1", "t2"],
+    "statements-sides": ["n1"],
+    "answers-1": ["z3", "t2"],  # z3 is a copy of z1, which was not found for it
+    "survey-s1": ["n1", "t1"],
+}
+
+
+def prompt_of(messages):
+    """What was asked first: a repair follows it."""
+    return next(message["content"] for message in messages if message["role"] == "user")
+
+
+def written(messages):
+    """What the scripted model answers: a passage holds a perspective that ends in the same mark."""
+    text = prompt_of(messages)
+    if "life, habits or feelings" in text:
+        return "Yes." if "do you drink" in text else "No"
+    if "Statement: " in text:
+        document, statement = text.partition("Document: ")[2].split("\n\nStatement: ")
+        mark = statement.partition("[")[2].partition("]")[0]
+        return "Yes" if mark and f"[{mark}]" in document else "No"
+    question, perspectives = next(each for cue, each in QUESTIONS.items() if cue in text)
+    return "```json\n" + json.dumps({"question": question, "perspectives": perspectives}) + "\n```"
+
+
+def build(folder, rows=ROWS, steps=MappingProxyType({}), docs=DOCS, run=RUN, **models):
+    """A build over files, whose passages are those of a run."""
+    folder.mkdir(exist_ok=True)
+    for key, each in rows.items():
+        (folder / f"{key}.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in each))
+    texts = [{"id": doc_id, "title": f"title {doc_id}", "text": text} for doc_id, text in docs.items()]
+    (folder / "docs.jsonl").write_text("".join(json.dumps(doc, ensure_ascii=False) + "\n" for doc in texts))
+    lines = [f"{query} Q0 {doc_id} {rank} {-rank} r" for query, found in run.items() for rank, doc_id in enumerate(found, 1)]
+    (folder / "found.trec").write_text("\n".join(lines) + "\n")
+    content = {
+        "kind": "berds",
+        "seeds": {"docs": "docs.jsonl", **{key: f"{key}.jsonl" for key in rows}},
+        "models": {"writer": "http:writer", "judge": "http:judge", **models},
+        "steps": {"passages": {"systems": [], "runs": ["found.trec"]}, **steps},
+    }
+    (folder / "build.yaml").write_text(yaml.safe_dump(content, allow_unicode=True), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def answered(home, monkeypatch):
+    """A server with these answers, that builds ask."""
+    with serving(Script(written)) as script:
+        monkeypatch.setenv("OPENAI_BASE_URL", script.base)
+        yield script
+
+
+def reasons(folder, step):
+    return {item.id: item.rejected for item in BuildFolder(folder).steps().items(step)}
+
+
+def test_every_form_of_seeds_to_a_benchmark_that_is_scored(tmp_path, answered):
+    folder, out = build(tmp_path / "b"), tmp_path / "out"
+    for words in (("run", folder), ("benchmark", folder, "--to", out)):
+        done = tandem("build", *words, env=dict(os.environ))
+        assert done.returncode == 0, done.stderr
+    checked = tandem("benchmarks", "check", out)
+    assert checked.returncode == 0, checked.stdout
+    built = load(str(out))
+    assert built.groups == ("arguments", "statements", "answers", "survey")
+    [tea] = built.topics("answers")
+    assert (tea.query, tea.condition, len(tea.perspectives)) == ("What is tea for?", "multi", 3)
+    labels = {(row.query_id, row.iteration, row.doc_id): row.relevance for group in built.groups for row in built.qrels(group)}
+    assert {pair for pair, label in labels.items() if label} == {
+        ("arguments-zoo", "1", "z1"),
+        ("arguments-zoo", "2", "z2"),
+        ("statements-tax", "1", "t1"),
+        ("statements-tax", "2", "t2"),
+        ("answers-1", "1", "z1"),
+        ("answers-1", "2", "t2"),
+        ("survey-s1", "1", "t1"),
+    }
+    assert labels["answers-1", "3", "z1"] == 0  # a perspective that no passage holds counts, too
+    assert {doc.doc_id for doc in built.docs("answers")} == {"z1", "z2", "t1", "t2", "n1"}
+    run = tmp_path / "run.trec"
+    found = {"arguments-zoo": ["z1", "z2"], "statements-tax": ["t1", "n1"], "answers-1": ["z1", "t2"], "survey-s1": ["t1"]}
+    run.write_text("".join(f"{q} Q0 {d} {n} {-n} r\n" for q, docs in found.items() for n, d in enumerate(docs, 1)))
+    scored = tandem("evaluate", run, "--benchmark", out, "--format", "json")
+    assert scored.returncode == 0, scored.stderr
+    values = {(row["group"], row["measure"]): row["value"] for row in json.loads(scored.stdout)["rows"]}
+    assert values["arguments", "MRecall@5"] == 1.0
+    assert values["statements", "MRecall@5"] == values["answers", "MRecall@5"] == values["survey", "MRecall@5"] == 0.0
+    assert values["answers", "PerspectiveP@5"] == 2 / 5
+
+
+def test_what_each_step_left_out(tmp_path, answered):
+    folder = build(tmp_path / "b")
+    BuildFolder(folder).run()
+    assert {name: why for name, why in reasons(folder, "personal").items() if why} == {
+        "survey-s2": "it asks for personal experience"
+    }
+    assert {name: why for name, why in reasons(folder, "passages").items() if why} == {
+        "statements-given": "no passage was found"
+    }
+    duplicates = reasons(folder, "duplicates")
+    assert {name for name, why in duplicates.items() if why} == {"arguments-zoo/z3", "answers-1/z3"}
+    assert "answers-1/z1" in duplicates  # in place of its copy
+    assert {name: why for name, why in reasons(folder, "covered").items() if why} == {
+        "statements-sides": "fewer than 1 perspectives are held by a passage"
+    }
+    figures = {state.step.name: state.record.figures for state in BuildFolder(folder).states()}
+    assert figures["covered"]["perspectives that no passage holds"] == {"0": 2, "1": 2, "3": 1}
+
+
+def test_survey_questions_alone_are_asked_about_and_a_debate_with_its_question_is_taken_as_it_is(tmp_path, answered):
+    folder = build(tmp_path / "b")
+    BuildFolder(folder).run("questions")
+    asked = [prompt_of(body["messages"]) for body in answered.bodies]
+    assert sum("life, habits or feelings" in text for text in asked) == 2
+    assert not any("Rain" in text for text in asked)
+    given = next(item for item in BuildFolder(folder).steps().items("questions") if item.id == "statements-given")
+    assert (given.fields["question"], given.fields["perspectives"]) == ("Is rain good?", ["Rain is good.", "Rain is bad."])
+    assert given.made == ()
+
+
+def test_provenance_names_who_wrote_a_question_and_who_labelled_it(tmp_path, answered):
+    BuildFolder(build(tmp_path / "b")).run()
+    BuildFolder(tmp_path / "b").benchmark(tmp_path / "out")
+    rows = [json.loads(line) for line in (tmp_path / "out" / "provenance.jsonl").read_text().splitlines()]
+    made = {(row["role"], row["by"], row["step"]) for row in next(row for row in rows if row["id"] == "survey-s1")["made"]}
+    assert {("filtered", "judge", "personal"), ("wrote", "writer", "questions"), ("judged", "judge", "label")} <= made
+
+
+MALFORMED = {
+    "no JSON": ("Should there be zoos?", UNREADABLE),
+    "no perspectives": (json.dumps({"question": "Zoos?"}), UNREADABLE),
+    "no question": (json.dumps({"question": "Zoos.", "perspectives": ["a", "b"]}), UNREADABLE),
+    "one perspective": (json.dumps({"question": "Zoos?", "perspectives": ["a"]}), UNREADABLE),
+    "no texts": (json.dumps({"question": "Zoos?", "perspectives": ["a", 2]}), UNREADABLE),
+    "twice the same": (json.dumps({"question": "Zoos?", "perspectives": ["a", "a"]}), UNREADABLE),
+    "too many": (json.dumps({"question": "Zoos?", "perspectives": ["a", "b", "c"]}), "3 perspectives, and not 2"),
+}
+
+
+@pytest.mark.parametrize(("answer", "reason"), MALFORMED.values(), ids=MALFORMED)
+def test_questions_in_another_form_are_rejected_and_never_guessed(tmp_path, answered, answer, reason):
+    answered.answer = lambda messages: answer
+    folder = build(tmp_path / "b", {"arguments": ROWS["arguments"]})
+    BuildFolder(folder).run("questions")
+    assert reasons(folder, "questions") == {"arguments-zoo": reason}
+    assert len(answered.bodies) == (2 if reason == UNREADABLE else 1)  # one repair
+
+
+def test_a_question_that_comes_again_is_rejected(tmp_path, answered):
+    answered.answer = lambda messages: json.dumps({"question": "Should there  be ZOOS?", "perspectives": ["a", "b"]})
+    folder = build(tmp_path / "b", {"arguments": [ROWS["arguments"][0] | {"id": n} for n in (1, 2)]})
+    BuildFolder(folder).run("questions")
+    assert reasons(folder, "questions") == {"arguments-1": "", "arguments-2": "the question of an earlier source"}
+
+
+def test_a_passage_with_an_unclear_label_is_left_out_for_its_question(tmp_path, answered):
+    def answer(messages):
+        text = prompt_of(messages)
+        return "I would rather not say" if "Statement: Zoos should close" in text and "[for]" in text else written(messages)
+
+    answered.answer = answer
+    folder = build(tmp_path / "b")
+    BuildFolder(folder).run()
+    assert {name: why for name, why in reasons(folder, "label").items() if why} == {"arguments-zoo/z1#2": UNREADABLE}
+    zoo = next(item for item in BuildFolder(folder).steps().passed("covered") if item.id == "arguments-zoo")
+    assert zoo.fields["labels"] == {"z2": [0, 1], "n1": [0, 0]}
+
+
+def test_texts_of_other_scripts_come_through_in_normal_form(tmp_path, answered):
+    question, sides = "آیا باغ‌وحش خوب است؟", ["باغ‌وحش خوب است.", "Ещё один взгляд.", "动物园不好。"]
+    given = [unicodedata.normalize("NFD", text) for text in (question, *sides)]
+    rows = {"statements": [{"id": "fa", "question": given[0], "statements": given[1:]}]}
+    docs = {"d1": unicodedata.normalize("NFD", "Ещё й текст о зоопарке"), "d2": "动物园里的动物很难过"}
+    answered.answer = lambda messages: "Yes"
+    folder = build(tmp_path / "b", rows, docs=docs, run={"statements-fa": ["d1", "d2"]})
+    BuildFolder(folder).run()
+    built = load(str(BuildFolder(folder).benchmark(tmp_path / "out").absolute()))
+    [topic] = built.topics("statements")
+    assert (topic.query, list(topic.perspectives)) == (question, sides)
+    assert {doc.doc_id: doc.text for doc in built.docs("statements")} == {"d1": "Ещё й текст о зоопарке", "d2": docs["d2"]}
+
+
+def test_without_a_judge_pairs_wait_for_people(tmp_path, answered):
+    folder = build(tmp_path / "b", steps={"label": {"model": ""}, "review": {}})
+    states = {state.step.name: state.record for state in BuildFolder(folder).run()}
+    assert states["review"].waiting == states["label"].left > 0
+    assert not any("Statement: " in prompt_of(body["messages"]) for body in answered.bodies)
+    assert held_by(Item("p", {"holds": True, "people": {"holds": "no"}})) is False
+    assert held_by(Item("p", {"holds": False})) is False
+    assert held_by(Item("p", {})) is None
+
+
+def test_a_judge_of_the_registry_is_asked_as_its_entry_says(tmp_path, answered):
+    folder = build(tmp_path / "b", {"arguments": ROWS["arguments"]}, judge="gpt-4-0613-judge")
+    BuildFolder(folder).run()
+    asked = [body for body in answered.bodies if "Statement: " in prompt_of(body["messages"])]
+    assert {body["model"] for body in asked} == {"gpt-4-0613"}
+    assert f"Document: {DOCS['z2']} title z2" in asked[-1]["messages"][-1]["content"] or any(
+        f"{DOCS['z2']} title z2" in prompt_of(body["messages"]) for body in asked
+    )
+    record = BuildFolder(folder).states()[5].record
+    assert record.asked["judge"].requests == record.entered * 2 == len(asked)
+
+
+def test_rows_that_are_none_are_all_named(tmp_path, answered):
+    rows = {
+        "arguments": [{"argument": "a"}, {"argument": "a", "counter": 3}],
+        "survey": [{"id": "a b", "question": "Q?", "choices": ["1", "2"]}],
+    }
+    folder = build(tmp_path / "b", rows)
+    with (folder / "arguments.jsonl").open("a") as file:
+        file.write('not JSON\n{"id": "a", "argument": "a", "counter": "b"}\n{"id": "a", "argument": "c", "counter": "d"}\n')
+    with pytest.raises(ToolkitError) as error:
+        BuildFolder(folder).run("sources")
+    said = [str(problem).partition("line ")[2] for problem in error.value.problems]
+    assert said[0] == "1: it has none of argument, counter"
+    assert said[1] == "2: counter is no text"
+    assert said[2].startswith("3: not JSON")
+    assert said[3] == "5: the id 'a' comes again"
+    assert said[4] == "1: the id 'a b' is no text without white space"
+
+
+@pytest.mark.lucene
+def test_passages_of_a_benchmark_are_found_by_question_and_by_each_perspective(tmp_path, answered):
+    rows = {
+        "statements": [
+            {"id": "x", "question": "Is it raining?", "statements": ["Fines bring books back.", "Fines keep readers away."]}
+        ]
+    }
+    answered.answer = lambda messages: "Yes"
+    folder = build(tmp_path / "b", rows, steps={"passages": {"systems": ["bm25"], "depth": 3, "size": 4}})
+    content = yaml.safe_load((folder / "build.yaml").read_text())
+    content["seeds"] = {"statements": "statements.jsonl", "benchmark": "berds-mini-test"}
+    (folder / "build.yaml").write_text(yaml.safe_dump(content))
+    BuildFolder(folder).run()
+    passages = BuildFolder(folder).steps().passed("passages")
+    assert len(passages) == 4
+    assert any("fine" in item.fields["text"].lower() for item in passages)  # which the question does not ask for

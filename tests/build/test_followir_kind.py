@@ -1,0 +1,386 @@
+"""FollowIR's kind: from topics with narratives to a benchmark in two modes and several languages that `evaluate` scores."""
+
+import json
+import os
+import unicodedata
+
+import pytest
+import yaml
+from command import tandem
+from endpoint import Script, serving
+
+from toolkit.benchmarks import load
+from toolkit.build.build_folder import BuildFolder
+from toolkit.build.items import Item
+from toolkit.build.narratives import Choose, still_relevant
+from toolkit.build.steps import UNREADABLE
+from toolkit.core.errors import ToolkitError
+
+MINI = load("mfollowir-mini")
+LANGUAGES = {"fas": "Persian", "rus": "Russian", "zho": "Chinese"}
+# edit -> which share of the relevant documents falls with it: none; those that fall in the mini; all
+NOTHING, HALF, ALL = "It was written by somebody.", "It meets the second reading.", "It was printed on the moon."
+TRANSLATED = {
+    "Persian": "سند با خوانش دوم می‌خواند.",  # with a zero-width non-joiner, which is no white space
+    "Russian": "Он отвечает второму прочтению: ещё раз.",
+    "Chinese": "它符合第二种解读。",
+}
+STILL = {
+    doc.doc_id
+    for group in LANGUAGES
+    for doc in MINI.docs(group)
+    if any(row.relevance > 0 and row.doc_id == doc.doc_id for row in MINI.qrels(group, "changed"))
+}
+NAMED = {doc.contents: doc.doc_id for group in LANGUAGES for doc in MINI.docs(group)}
+
+
+def prompt_of(messages):
+    """What was asked first: a repair follows it."""
+    return next(message["content"] for message in messages if message["role"] == "user")
+
+
+def said(messages, cue):
+    return cue in prompt_of(messages)
+
+
+def written(messages):
+    """What the scripted model answers: edits, verdicts, translations."""
+    text = prompt_of(messages)
+    if "different sentences" in text:
+        return json.dumps([NOTHING, HALF, ALL])
+    if "Translate the added sentence" in text:
+        language = text.partition("The same in ")[2].partition(":")[0]
+        return json.dumps({"edit": unicodedata.normalize("NFD", TRANSLATED[language])}, ensure_ascii=False)
+    document = NAMED[text.partition("Document: ")[2].partition("\n\nThe document met")[0]]
+    if ALL in text:
+        return "No"
+    return "Yes" if NOTHING in text or document in STILL else "No."
+
+
+def build(folder, **changes):
+    """A build over the mini's English topics, whose candidates are those of a run."""
+    steps = {
+        "translate": {"to": LANGUAGES, "texts": {group: f"mfollowir-mini-{group}-og" for group in LANGUAGES}},
+        "candidates": {"systems": [], "runs": ["found.trec"]},
+        **changes.pop("steps", {}),
+    }
+    content = {
+        "kind": "followir",
+        "seeds": {"benchmark": "mfollowir-mini-cross-lingual-og"},
+        "models": {"writer": "http:writer", "judge": "http:judge"},
+        "steps": {name: row for name, row in steps.items() if row is not None},
+        **changes,
+    }
+    folder.mkdir(exist_ok=True)
+    (folder / "build.yaml").write_text(yaml.safe_dump(content, allow_unicode=True), encoding="utf-8")
+    rows = []
+    for group in LANGUAGES:
+        for topic in MINI.topics(f"cross-lingual/{group}", "og"):
+            found = [doc.doc_id for doc in list(MINI.docs(group))[:12]]
+            rows += [f"{topic.base_id} Q0 {doc_id} {rank} {-rank} first" for rank, doc_id in enumerate(found, 1)]
+    (folder / "found.trec").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+@pytest.fixture
+def answered(home, monkeypatch):
+    """A server with these answers, that builds ask."""
+    with serving(Script(written)) as script:
+        monkeypatch.setenv("OPENAI_BASE_URL", script.base)
+        yield script
+
+
+def items(folder, step):
+    return list(BuildFolder(folder).steps().items(step))
+
+
+def test_a_benchmark_in_three_languages_from_seeds_to_scores(tmp_path, answered):
+    folder = build(tmp_path / "b")
+    for words in (("run", folder), ("benchmark", folder, "--to", tmp_path / "out")):
+        done = tandem("build", *words, env=dict(os.environ))
+        assert done.returncode == 0, done.stderr
+    checked = tandem("benchmarks", "check", tmp_path / "out")
+    assert checked.returncode == 0, checked.stderr
+    assert "6 groups, 2 modes, 30 core queries" in checked.stderr
+    out = load(str(tmp_path / "out"))
+    assert set(out.spec.selections["cross-lingual"]) == {f"cross-lingual/{group}" for group in LANGUAGES}
+    assert set(out.spec.selections[""]) == set(LANGUAGES)
+    for group, language in LANGUAGES.items():
+        for each in (group, f"cross-lingual/{group}"):
+            assert out.spec.group(each)["language"] == MINI.spec.group(each)["language"]
+            assert {doc.doc_id for doc in out.docs(each)} == candidates_of(out, each)
+            theirs, ours = (relevant(one, each, "changed") for one in (MINI, out))
+            assert ours == theirs  # half of each topic's relevant documents, the mini's own
+        topic = out.topics(group, "changed")[0]
+        source = MINI.topics(group, "og")[0]
+        assert (topic.query, topic.instruction) == (source.query, f"{source.instruction} {TRANSLATED[language]}")
+        assert unicodedata.is_normalized("NFC", topic.text)
+        assert out.topics(f"cross-lingual/{group}", "changed")[0].instruction.endswith(f" {HALF}")
+    run = tmp_path / "run.trec"
+    rows = [
+        f"{topic.query_id} Q0 {doc_id} {rank} {-rank} all"
+        for group in out.groups
+        for mode in ("og", "changed")
+        for topic in out.topics(group, mode)
+        for rank, doc_id in enumerate(sorted(candidates_of(out, group)), 1)
+    ]
+    run.write_text("\n".join(rows) + "\n")
+    scored = tandem("evaluate", run, "--benchmark", tmp_path / "out", "--format", "json")
+    assert scored.returncode == 0, scored.stderr
+    values = {(row["group"], row["measure"], row["mode"]): row["value"] for row in json.loads(scored.stdout)["rows"]}
+    assert values["average", "pMRR", "paired"] == 0.0  # the same ranking in both modes
+    assert 0 < values["fas", "nDCG@20", "og"] < 1
+
+
+def candidates_of(benchmark, group):
+    return {doc.doc_id for _, ranking in benchmark.scoreddocs(group, "og").rankings() for doc in ranking}
+
+
+def relevant(benchmark, group, mode):
+    return {(row.query_id, row.doc_id) for row in benchmark.qrels(group, mode) if row.relevance > 0}
+
+
+def test_provenance_names_who_wrote_and_judged_a_topic(tmp_path, answered):
+    BuildFolder(build(tmp_path / "b")).run()
+    BuildFolder(tmp_path / "b").benchmark(tmp_path / "out")
+    rows = [json.loads(line) for line in (tmp_path / "out" / "provenance.jsonl").read_text().splitlines()]
+    made = {(row["role"], row["by"], row["step"]) for row in next(row for row in rows if row["id"] == "fas-01")["made"]}
+    assert {("wrote", "writer", "edits"), ("judged", "judge", "rejudge"), ("wrote", "writer", "translate")} <= made
+
+
+def test_every_relevant_document_is_judged_and_no_other(tmp_path, answered):
+    folder = build(tmp_path / "b", seeds={"benchmark": "mfollowir-mini-cross-lingual-fas-og"}, steps={"translate": None})
+    BuildFolder(folder).run("rejudge")
+    relevant_docs = {row.doc_id for row in MINI.qrels("cross-lingual/fas", "og") if row.relevance > 0}
+    pairs = items(folder, "rejudge")
+    assert {pair.fields["doc_id"] for pair in pairs} == relevant_docs
+    assert len(pairs) == 5 * 3 * 6
+    assert sum(said(body["messages"], "Document: ") for body in answered.bodies) == 90
+
+
+def test_edits_outside_the_shares_are_rejected_with_their_share(tmp_path, answered):
+    folder = build(tmp_path / "b", seeds={"benchmark": "mfollowir-mini-cross-lingual-fas-og"}, steps={"translate": None})
+    BuildFolder(folder).run("choose")
+    first = [item for item in items(folder, "choose") if item.fields["topic"] == "cross-lingual-fas-01"]
+    assert [(item.id, item.fields["share"], item.rejected) for item in first] == [
+        ("cross-lingual-fas-01/1", 0.0, "the share that falls is below 0.25"),
+        ("cross-lingual-fas-01", 0.5, ""),
+        ("cross-lingual-fas-01/3", 1.0, "the share that falls is above 0.75"),
+    ]
+    figures = BuildFolder(folder).states()[-2].record.figures
+    assert {share: count for share, count in figures["share"].items() if count} == {"0.0": 5, "0.5": 5, "1.0": 5}
+
+
+def weighed(step, *edits):
+    """What `choose` makes of (edit, labels of its pairs)."""
+
+    class Given:
+        def step(self, name):
+            fields = {"topic": "t", "relevant": dict.fromkeys("abcdefghij", 1)}
+            return [Item(f"t/{edit}", {**fields, "edit": edit}) for edit, _ in edits]
+
+    pairs = [
+        Item(f"t/{edit}/{doc_id}", {"edit_id": f"t/{edit}", "doc_id": doc_id, "relevant": label}, (f"t/{edit}",))
+        for edit, labels in edits
+        for doc_id, label in zip("abcdefghij", labels, strict=True)
+        if label is not None
+    ]
+    return {item.fields["edit"]: item for item in step.run(pairs, Given())}
+
+
+def test_of_several_edits_the_nearest_to_the_target_is_chosen_and_of_equal_ones_the_first():
+    three, five, seven = ([n >= fell for n in range(10)] for fell in (3, 5, 7))
+    made = weighed(Choose(), ("low", three), ("high", seven), ("other", seven))
+    assert {edit: item.rejected for edit, item in made.items()} == {
+        "low": "",
+        "high": "another edit of its topic is nearer to the target",
+        "other": "another edit of its topic is nearer to the target",
+    }
+    made = weighed(Choose(), ("low", three), ("half", five))
+    assert (made["half"].id, made["half"].fields["fell"], made["half"].rejected) == ("t", list("abcde"), "")
+    assert made["low"].rejected
+    made = weighed(Choose(target=0.7), ("half", five), ("high", seven))
+    assert made["high"].id == "t"
+
+
+def test_an_edit_with_a_pair_that_nobody_judged_is_rejected():
+    made = weighed(Choose(), ("some", [True] * 5 + [False] * 4 + [None]))
+    assert made["some"].rejected == "a relevant document has no judgment"
+
+
+def test_what_people_say_counts_before_what_the_model_said():
+    assert still_relevant(Item("p", {"relevant": True, "people": {"relevant": "no"}})) is False
+    assert still_relevant(Item("p", {"relevant": False, "people": {"relevant": "yes"}})) is True
+    assert still_relevant(Item("p", {"relevant": True})) is True
+    assert still_relevant(Item("p", {})) is None
+
+
+def test_without_a_model_the_pairs_wait_for_people(tmp_path, answered):
+    seeds = {"benchmark": "mfollowir-mini-cross-lingual-fas-og"}
+    steps = {"translate": None, "rejudge": {"model": ""}, "review": {"reviewers": 1}}
+    folder = build(tmp_path / "b", seeds=seeds, steps=steps)
+    states = {state.step.name: state.record for state in BuildFolder(folder).run("choose")}
+    assert states["review"].waiting == 90
+    assert states["choose"].rejected == {"a relevant document has no judgment": 15}
+    assert not any(said(body["messages"], "Document: ") for body in answered.bodies)
+
+
+MALFORMED = {
+    "no JSON": "Here are three sentences.",
+    "too few": json.dumps([HALF]),
+    "twice": json.dumps([HALF, HALF, ALL]),
+    "no list": json.dumps({"edits": [NOTHING, HALF, ALL]}),
+    "no text": json.dumps([NOTHING, HALF, 3]),
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("answer", MALFORMED.values(), ids=MALFORMED)
+def test_edits_in_another_form_are_asked_for_once_more_and_then_rejected(tmp_path, answered, answer):
+    answered.answer = lambda messages: answer
+    folder = build(tmp_path / "b", seeds={"benchmark": "mfollowir-mini-cross-lingual-fas-og"}, steps={"translate": None})
+    BuildFolder(folder).run("edits")
+    assert [(item.id, item.rejected) for item in items(folder, "edits")] == [
+        (f"cross-lingual-fas-0{number}", UNREADABLE) for number in range(1, 6)
+    ]
+    assert len(answered.bodies) == 10
+
+
+def test_edits_that_say_nothing_new_or_are_in_another_script_are_rejected(tmp_path, answered):
+    topics = MINI.topics("cross-lingual/fas", "og")
+    inside = {topic.query: topic.instruction.partition(". ")[0] for topic in topics}
+
+    def answer(messages):
+        query = prompt_of(messages).partition("Search: ")[2].partition("\n")[0]
+        return json.dumps([inside[query], TRANSLATED["Russian"], HALF])
+
+    answered.answer = answer
+    folder = build(tmp_path / "b", seeds={"benchmark": "mfollowir-mini-cross-lingual-fas-og"}, steps={"translate": None})
+    BuildFolder(folder).run("edits")
+    reasons = [item.rejected for item in items(folder, "edits")][:3]
+    assert reasons == ["the narrative says so already", "not in the script of the narrative", ""]
+
+
+@pytest.mark.parametrize("verdict", ["Perhaps", "Yes and no", "", "true"])
+def test_a_verdict_that_is_neither_yes_nor_no_is_no_judgment(tmp_path, answered, verdict):
+    answered.answer = lambda messages: verdict if said(messages, "Document: ") else written(messages)
+    seeds = {"benchmark": "mfollowir-mini-cross-lingual-fas-og"}
+    folder = build(tmp_path / "b", seeds=seeds, steps={"translate": None})
+    BuildFolder(folder).run("choose")
+    assert {pair.rejected for pair in items(folder, "rejudge")} == {UNREADABLE}
+    assert {edit.rejected for edit in items(folder, "choose")} == {"a relevant document has no judgment"}
+
+
+TRANSLATIONS = {
+    "no JSON": ("Gladly!", UNREADABLE),
+    "another key": (json.dumps({"edits": "x"}), UNREADABLE),
+    "as it was": (json.dumps({"edit": HALF}), "the edit is as it was"),
+    "another script": (json.dumps({"edit": TRANSLATED["Russian"]}), "the edit is not in the script of its narrative"),
+}
+
+
+@pytest.mark.parametrize(("answer", "reason"), TRANSLATIONS.values(), ids=TRANSLATIONS)
+def test_a_translation_that_is_none_is_rejected_and_the_topic_stays(tmp_path, answered, answer, reason):
+    answered.answer = lambda messages: answer if said(messages, "Translate the added") else written(messages)
+    steps = {"translate": {"to": {"fas": "Persian"}, "texts": {"fas": "mfollowir-mini-fas-og"}}}
+    folder = build(tmp_path / "b", seeds={"benchmark": "mfollowir-mini-cross-lingual-fas-og"}, steps=steps)
+    BuildFolder(folder).run("translate")
+    found = {item.id: item.rejected for item in items(folder, "translate")}
+    assert {name for name, why in found.items() if not why} == {f"cross-lingual-fas-0{number}" for number in range(1, 6)}
+    assert {why for why in found.values() if why} == {reason}
+
+
+def test_without_texts_query_and_narrative_are_translated_too(tmp_path, answered):
+    texts = {"query": "درخت", "narrative": "سند درباره درخت است.", "edit": TRANSLATED["Persian"]}
+    answered.answer = lambda messages: (
+        json.dumps(texts) if said(messages, "these three texts into Persian") else written(messages)
+    )
+    steps = {"translate": {"to": {"fas": "Persian"}}}
+    folder = build(tmp_path / "b", seeds={"benchmark": "mfollowir-mini-cross-lingual-fas-og"}, steps=steps)
+    BuildFolder(folder).run("translate")
+    [first, *_] = [item for item in items(folder, "translate") if item.fields["group"] == "fas"]
+    assert (first.id, {name: first.fields[name] for name in texts}) == ("fas-01", texts)
+
+
+TREC = """<top>
+<num> Number: 301
+<title> old bridges
+<desc> Description:
+Which old bridges were repaired?
+<narr> Narrative:
+A relevant document names
+a bridge that was repaired.
+</top>
+<top>
+<num> Number: 302
+<title> no narrative
+</top>
+"""
+
+
+def test_trec_topics_with_their_narratives_and_qrels_of_files(tmp_path, answered):
+    def answer(messages):
+        if said(messages, "different sentences"):
+            return json.dumps(["The bridge is of stone."])
+        return "Yes" if said(messages, "Document: stone") else "No"
+
+    answered.answer = answer
+    kinds = ["stone", "stone", "wood", "wood"]
+    docs = [{"id": f"d{n}", "text": f"{kind} bridge {n} was repaired"} for n, kind in enumerate(kinds)] + [
+        {"id": "x", "text": "none"}
+    ]
+    folder = build(
+        tmp_path / "b",
+        seeds={"topics": "topics.trec", "qrels": "qrels.txt", "docs": "docs.jsonl"},
+        steps={"translate": None, "edits": {"count": 1}, "topics": {"language": "en"}},
+    )
+    (folder / "topics.trec").write_text(TREC)
+    (folder / "qrels.txt").write_text("".join(f"301 0 d{n} {1 + n % 2}\n" for n in range(4)) + "301 0 x 0\n302 0 d0 1\n")
+    (folder / "docs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    (folder / "found.trec").write_text("301 Q0 x 1 2 r\n301 Q0 d0 2 1 r\n")
+    BuildFolder(folder).run()
+    assert {item.id: item.rejected for item in items(folder, "topics")} == {"301": "", "302": "no narrative"}
+    out = load(str(BuildFolder(folder).benchmark(tmp_path / "out").absolute()))
+    [group] = out.groups
+    [topic] = out.topics(group, "changed")
+    assert topic.instruction == "A relevant document names a bridge that was repaired. The bridge is of stone."
+    labels = {mode: {row.doc_id: row.relevance for row in out.qrels(group, mode)} for mode in ("og", "changed")}
+    assert labels["og"] == {"d0": 1, "d1": 2, "d2": 1, "d3": 2, "x": 0}
+    assert labels["changed"] == {"d0": 1, "d1": 2, "d2": 0, "d3": 0, "x": 0}
+    # what was found comes first, relevant documents that no run found behind it
+    assert [doc.doc_id for _, docs in out.scoreddocs(group, "og").rankings() for doc in docs] == ["x", "d0", "d1", "d2", "d3"]
+
+
+@pytest.mark.parametrize("shares", [{"min": 0.0}, {"max": 1.0}, {"min": 0.6}, {"target": 0.8}])
+def test_shares_have_an_order(shares):
+    with pytest.raises(ToolkitError, match=r"min .*, target .*, max"):
+        Choose(**shares)
+
+
+def test_all_that_is_wrong_with_the_parameters_is_said_at_once(tmp_path):
+    steps = {"choose": {"min": 0.9}, "candidates": {"systems": []}, "translate": {"texts": {"fas": "x"}}}
+    with pytest.raises(ToolkitError) as error:
+        BuildFolder(build(tmp_path / "b", steps=steps))
+    said = "\n".join(map(str, error.value.problems))
+    assert [part in said for part in ("min 0.9", "nothing is pooled", "texts of fas")] == [True] * 3
+
+
+@pytest.mark.lucene
+def test_candidates_are_pooled_from_systems_over_documents_of_files(tmp_path, answered):
+    def answer(messages):
+        if said(messages, "different sentences"):
+            return json.dumps(["The bridge is of stone."])
+        return "Yes" if said(messages, "Document: stone") else "No"
+
+    answered.answer = answer
+    docs = [{"id": f"d{n}", "text": f"{'stone' if n < 2 else 'wood'} bridge {n} was repaired"} for n in range(4)]
+    docs += [{"id": "x", "text": "another bridge"}, {"id": "y", "text": "nothing of it"}]
+    steps = {"translate": None, "edits": {"count": 1}, "candidates": {"systems": ["bm25"], "size": 5}}
+    folder = build(tmp_path / "b", seeds={"topics": "topics.trec", "qrels": "qrels.txt", "docs": "docs.jsonl"}, steps=steps)
+    (folder / "topics.trec").write_text(TREC)
+    (folder / "qrels.txt").write_text("".join(f"301 0 d{n} 1\n" for n in range(4)))
+    (folder / "docs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    BuildFolder(folder).run()
+    [topic] = BuildFolder(folder).steps().passed("candidates")
+    assert set(topic.fields["candidates"]) == {"d0", "d1", "d2", "d3", "x"}
+    assert not list(folder.glob(".search*"))

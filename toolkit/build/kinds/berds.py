@@ -1,0 +1,49 @@
+"""BERDS: contested questions (`contested_questions`), and passages labelled for each of their perspectives (`perspectives`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from toolkit.benchmarks.own.own_new import Content
+from toolkit.build.built_benchmark import write_benchmark
+from toolkit.build.contested_questions import SEED_FILES, Personal, Questions, Sources
+from toolkit.build.item_history import BuiltSteps
+from toolkit.build.items import Item
+from toolkit.build.perspectives import Covered, Duplicates, Label, Passages, Review
+from toolkit.core.documents import Doc
+from toolkit.core.modes import Modes
+
+__all__ = ["SEED_FILES", "STEPS", "benchmark"]
+
+STEPS = (Sources, Personal, Questions, Passages, Duplicates, Label, Review, Covered)
+MEASURES = ("MRecall@5", "MRecall@10", "PerspectiveP@1", "PerspectiveP@5", "PerspectiveP@10")
+
+
+def benchmark(build: BuiltSteps, to: Path) -> None:
+    """Questions with perspectives and a label of each passage for each of them; a group a file of the seeds.
+
+    The documents are the passages that were labelled for some question. Perspectives that no passage holds count, too.
+    """
+    questions = build.passed("covered")
+    passages = {item.fields["doc_id"]: item for item in build.passed("duplicates")}
+    wanted = sorted({doc_id for question in questions for doc_id in question.fields["labels"]})
+    docs = [Doc(doc_id, passages[doc_id].fields["title"], passages[doc_id].fields["text"]) for doc_id in wanted]
+    rows = [_row(question) for question in questions]
+    qrels = {"": [line for question in questions for line in _judgments(question)]}
+    made = {question.id: build.made["covered"][question.id] for question in questions} | dict.fromkeys(wanted, ())
+    write_benchmark(build, to, Content(docs, rows, qrels), Modes(), made=made, measures=MEASURES)
+
+
+def _row(question: Item) -> dict[str, object]:
+    fields = question.fields
+    condition = "binary" if len(fields["perspectives"]) == 2 else "multi"  # the types that Kialo's data on the hub have
+    row = {"id": question.id, "query": fields["question"], "group": fields["group"], "condition": condition}
+    return {**row, "perspectives": fields["perspectives"]}
+
+
+def _judgments(question: Item) -> Iterator[tuple[str, str, str, str]]:
+    """Lines of subtopic qrels: question, number of the perspective, passage, label."""
+    for doc_id, labels in question.fields["labels"].items():
+        for number, label in enumerate(labels, 1):
+            yield question.id, str(number), doc_id, str(label)
