@@ -14,7 +14,7 @@ from toolkit.build.item_history import BuiltSteps
 from toolkit.build.step_files import StepFile, StepRecord, digest_of, plain
 from toolkit.build.steps import Step
 from toolkit.build.tools import REPAIR, Tools, Writers, find_prompt
-from toolkit.core.errors import ToolkitError, missing_module
+from toolkit.core.errors import MissingExtra, ToolkitError, missing_module
 from toolkit.core.progress import progress, say
 from toolkit.engine import Executor
 from toolkit.jobs.engines import engine_of, opened
@@ -93,19 +93,19 @@ class BuildFolder:
         return written(build.to, lambda part: self._write(build, part))
 
     def _write(self, build: BuiltSteps, folder: Path) -> None:
-        """The benchmark of the kind, and its datasheet, which can be made later where what its checks need is not installed."""
+        """The benchmark of the kind, and its datasheet, without which it is written where the checks' libraries are missing."""
         from toolkit.build.datasheet import write_datasheet
         from toolkit.build.datasheet_facts import write_facts
 
         self.config.module.benchmark(build, folder)
-        write_facts(self, folder)
         try:
+            write_facts(self, folder)
             write_datasheet(folder)
-        except ModuleNotFoundError as error:
-            missing = missing_module(error)
+        except (ModuleNotFoundError, MissingExtra) as error:
+            missing = error if isinstance(error, MissingExtra) else missing_module(error)
             if missing is None:
                 raise
-            say(f"warning: no datasheet: {missing.message}; {missing.hint}, then `tandem build datasheet {build.to}`")
+            say(f"warning: no datasheet: {missing.message}: {missing.hint}, then build the benchmark again")
 
     def steps(self) -> BuiltSteps:
         """The items of all steps and their histories."""

@@ -26,7 +26,7 @@ from toolkit.core.topics import Topic
 from toolkit.core.yaml_json import read_yaml
 
 FILE = "datasheet.md"
-MOST = 5000  # documents, and core queries, that are compared with one another
+MOST = 2000  # documents, and core queries, that are compared with one another
 SHORT = 12  # characters of a digest
 UNKNOWN = "not stated"
 

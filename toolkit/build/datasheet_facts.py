@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,21 @@ def build_facts(build: BuildFolder) -> dict[str, Any]:
         "steps": [_step(state) for state in states if state.record],
         "models": {name: _flat(facts) for record in records for name, facts in record.depends.get("models", {}).items()},
         "prompts": {name: sha256 for record in records for name, sha256 in record.depends.get("prompts", {}).items()},
+        "agreement": list(_agreement(build)),
     }
+
+
+def _agreement(build: BuildFolder) -> Iterator[dict[str, Any]]:
+    """How far reviewers agree: a row for each step, question and measure that is a number; pairs of reviewers left out."""
+    from toolkit.build.review.review_rounds import review_of, reviewed_steps
+    from toolkit.build.review.review_status import agreement
+
+    for step in reviewed_steps(build):
+        review = review_of(build, step)
+        rows = [row for row in agreement(review) if not row.pair] if any(review.answers.values()) else []
+        for row in (row for row in rows if not math.isnan(row.estimate.value)):
+            numbers = {name: round(value, 6) for name, value in row.estimate._asdict().items()}
+            yield {"step": step, "question": row.question, "measure": row.measure, "items": row.items, **numbers}
 
 
 def _seeds(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

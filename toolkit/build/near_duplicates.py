@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit.core.errors import ToolkitError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 SHINGLE = 5  # characters
 PERMUTATIONS = 128
+CACHED = 1024  # texts
 SEED = 1
 THRESHOLD = 0.8  # Jaccard similarity of the shingles
 # candidates are looked for from so far below the threshold: there the estimate's standard deviation is 0.035
@@ -56,15 +58,16 @@ def near_pairs(texts: Mapping[str, str], threshold: float = THRESHOLD) -> Iterat
     if not 0 < threshold <= 1:
         raise ToolkitError(f"a threshold of {threshold} for near-duplicates", "a similarity above 0, at most 1")
     minhash, index = _hashing(threshold)
-    known: dict[str, frozenset[str]] = {}
+    # the shingles of a text take a hundred times its memory: those of candidates alone are made again
+    known = lru_cache(CACHED)(lambda text_id: shingles(texts[text_id]))
     place: dict[str, int] = {}
     for text_id, text in texts.items():
         if not (own := shingles(text)):
             continue
         signature = minhash(own)
-        found = ((first, jaccard(known[first], own)) for first in sorted(index.query(signature), key=place.__getitem__))
+        found = ((first, jaccard(known(first), own)) for first in sorted(index.query(signature), key=place.__getitem__))
         yield from (NearPair(first, text_id, share) for first, share in found if share >= threshold)
-        known[text_id], place[text_id] = own, len(place)
+        place[text_id] = len(place)
         index.insert(text_id, signature)
 
 

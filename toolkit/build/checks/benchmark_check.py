@@ -99,7 +99,7 @@ def check_benchmark(
     evaluation = prepare(runs, str(name), None, None, "tandem") if runs else None
     pairs = near_duplicates_in(groups, threshold=threshold, dense=dense, cosine=cosine, most=most)
     effects = [effect for each in judged if (effect := unchanged_labels(each)).queries]
-    effects += unchanged_scores(evaluation) if evaluation else []
+    effects += unchanged_scores(evaluation, judged[0].group) if evaluation else []
     shares = _shares(judgments)
     return BenchmarkCheck(
         find(str(name)).name,

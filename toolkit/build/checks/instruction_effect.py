@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from toolkit import measures as tandem
@@ -54,8 +54,10 @@ def unchanged_labels(texts: JudgedTexts) -> Effect:
     return Effect(texts.group, LABELS, "", len(rows), tuple(same))
 
 
-def unchanged_scores(evaluation: Evaluation) -> Iterator[Effect]:
+def unchanged_scores(evaluation: Evaluation, only: str = "all") -> Iterator[Effect]:
     """Of each run and group: queries where the ranking that it gives without the instruction scores the same (nDCG@10).
+
+    only  what the only group is called, where there is one
 
     Nothing where the benchmark has no base mode.
     """
@@ -69,7 +71,10 @@ def unchanged_scores(evaluation: Evaluation) -> Iterator[Effect]:
             own, without = (_values(each, part) for each in (own_queries(run, part), ignorant))
             asked = [query_id for query_id in own if modes.split(query_id)[1] not in modes.of(BASE)]
             same = [query_id for query_id in asked if abs(own[query_id] - without.get(query_id, 0.0)) <= SAME]
-            yield Effect(part.group, SCORE, run.tag, len(asked), tuple(Ignored(part.group, q, SCORE, run.tag) for q in same))
+            group = part.group if len(judgments.parts) > 1 else only
+            yield Effect(
+                group, SCORE, run.tag, len(asked), tuple(Ignored(group, query_id, SCORE, run.tag) for query_id in same)
+            )
 
 
 def _values(run, part) -> Mapping[str, float]:
@@ -79,8 +84,3 @@ def _values(run, part) -> Mapping[str, float]:
         ids = (join_mode(query_id, measured.mode) for query_id in measured.query_ids)
         found |= zip(ids, measured.values.tolist(), strict=True)
     return found
-
-
-def without_effect(effects: Sequence[Effect]) -> list[Ignored]:
-    """Every query of them, those with the same labels first."""
-    return sorted((row for effect in effects for row in effect.ignored), key=lambda row: row.what)

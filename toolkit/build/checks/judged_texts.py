@@ -19,7 +19,7 @@ from toolkit.core.topics import Topic
 from toolkit.registry.loader import did_you_mean
 
 NEGATIVES, UNRELATED = "instruction negatives", "unrelated documents"
-MOST = 1000  # gold documents, and others, of a group that are compared: those with the smallest digests of their ids
+MOST = 500  # gold documents, and others, of a group that are compared: those with the smallest digests of their ids
 LEAST_CORES = 3  # core queries that share a condition, for the condition to have a row of its own
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 LONGEST = 20_000  # characters of a text that n-grams are taken from
-TERMS = 20_000  # n-grams of words, and of characters: the most frequent
+TERMS = 10_000  # n-grams of words, and of characters: the most frequent
 WORD = re.compile(r"\w+")
 SENTENCES = re.compile(r"[.!?。！？؟]+(?:\s|$)|\n+")
 SIGNS = {
