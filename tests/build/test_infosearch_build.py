@@ -5,11 +5,13 @@ import pytest
 import yaml
 from command import tandem
 from endpoint import Script, serving
+from review_builds import page_data, saved, write_saved
 
 from toolkit.benchmarks import load
 from toolkit.benchmarks.own.own_check import check_folder
 from toolkit.build.build_folder import BuildFolder
 from toolkit.build.infosearch_steps import SIX
+from toolkit.build.review.review_rounds import export_review, import_review
 from toolkit.core.errors import ToolkitError
 
 POST = """\
@@ -116,6 +118,10 @@ def server(monkeypatch):
 def rejected(build, step):
     """item -> why, of a step."""
     return {item.id: item.rejected for item in build.files[step].items() if item.rejected}
+
+
+def items_of(build, step):
+    return {item.id: item for item in build.files[step].items()}
 
 
 def passed(build, step):
@@ -318,11 +324,15 @@ def test_an_adversarial_document_has_to_have_the_words_of_the_query(build, serve
     )
     made = build({"conditions": {"dimensions": ["audience"]}, "adversarial": {}})
     made.run()
-    # the two items of a query have one and the same prompt, and so the same text
-    assert (
-        sorted(rejected(made, "adversarial").values())
-        == ["it has too few words of the query"] * 2 + ["the same text as another"] * 2
-    )
+    assert list(rejected(made, "adversarial").values()) == ["it has too few words of the query"] * 4
+
+
+def test_a_second_document_of_the_same_text_is_rejected(build, server):
+    made = build({"conditions": {"dimensions": ["audience"]}, "adversarial": {"count": 2}, "seeds": {"queries": 1}})
+    made.run()
+    assert rejected(made, "adversarial") == {f"audience-q1-{n}.adversarial-2": "the same text as another" for n in (1, 2)}
+    [shared] = {each["id"] for item in passed(made, "adversarial").values() for each in item.fields["hard_negatives"][1:]}
+    assert shared.startswith("q1-")
 
 
 def test_a_query_whose_other_conditions_fell_has_no_instruction_negative(build, server):
@@ -374,6 +384,36 @@ wordings:
         "ins": "Only an angry text will do. The tone is to be angry.",
         "rev": "Anything but an angry text. No angry ones.",
     }
+
+
+def test_what_a_dimension_leaves_to_people_waits_for_them(build, server, tmp_path):
+    tone = "name: tone\nsatisfy: rewrite\ncheck: person\nconditions: {angry: an angry text, calm: a calm text}\n"
+    rewritten = {"an angry": "ANGRY text on it, with rage!", "a calm": "CALM text on it, with ease."}
+
+    def scripted(messages):
+        written = next((text for known, text in rewritten.items() if known in messages[1]["content"]), "")
+        return written if written and messages[0]["content"].startswith("You rewrite") else answer(messages)
+
+    server.answer = scripted
+    made = build({"conditions": {"dimensions": ["tone.yaml", "language"]}, "review": {"reviewers": 1}}, tone=tone)
+    made.run()
+    assert {name for name, item in items_of(made, "review").items() if item.waiting} == {
+        f"tone-q{n}-{m}" for n in (1, 2) for m in (1, 2)
+    }
+    assert set(passed(made, "review")) == {"language-q1-1", "language-q1-2", "language-q2-1", "language-q2-2"}
+    page = tmp_path / "form.html"
+    export_review(made, "review", page)
+    data = page_data(page)
+    assert sorted(each["texts"][3] for each in data["items"]) == sorted([*rewritten.values()] * 2)
+
+    def choose(texts, question):
+        return "No" if question == "follows" and texts[:1] == ["descale a kettle"] and "ANGRY" in texts[3] else "Yes"
+
+    import_review(made, [write_saved(tmp_path / "form.json", saved(data, "Ada", choose))])
+    made.run()
+    assert rejected(made, "review") == {"tone-q1-1": "people find that the document is not as the instruction asks"}
+    assert rejected(made, "negatives")["tone-q1-2"] == "no other condition of its query is left"
+    assert {"tone-q2-1", "tone-q2-2"} <= set(passed(made, "negatives"))
 
 
 def test_nothing_is_asked_again_when_all_is_made_again(build, server, tmp_path):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from toolkit.build.instructed_benchmark import BREAKING, GOLD, HARD, doc_of, family, siblings, written_entry
+from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
@@ -25,6 +26,7 @@ from toolkit.models.porter import stem
 ANSWERS, DOES_NOT = "it answers the query", "it does not answer the query"
 FOLLOWS = "it does what the instruction asks for"
 ANSWERS_PROMPT, FOLLOWS_PROMPT = "build-answers-search.v1", "build-follows-instruction.v1"
+WRITTEN = "written"  # what ids of documents begin with where items have no core query
 Slots = Callable[[Item], Mapping[str, str]]
 
 
@@ -51,18 +53,18 @@ class Negatives:
         self.candidates: list[Candidate] = []
 
     def write(self, model: str, prompt: str, slots: Slots, count: int) -> None:
-        """Ask for `count` documents an item, each with a seed of its own."""
+        """Ask for `count` documents an item, each with a seed of its own. Items of one prompt (the same query) share them."""
         made = self.tools.made("wrote", model, prompt)
-        known: set[str] = set()
+        known: set[tuple[str, str]] = set()
         for number in range(1, count + 1):
             seed = {"seed": number} if number > 1 else {}
             texts = self.tools.parsed(model, prompt, map(slots, self.items), read_document, options=seed)
             for item, text in zip(self.items, texts, strict=True):
                 candidate = Candidate(item, number, made=(made,), rejected="" if text else UNREADABLE)
                 if text:
-                    candidate.entry = written_entry(item.fields.get("core", item.id), text, made, self.step.name)
-                    candidate.rejected = "the same text as another" if candidate.entry["id"] in known else ""
-                    known.add(candidate.entry["id"])
+                    candidate.entry = written_entry(item.fields.get("core", WRITTEN), text, made, self.step.name)
+                    candidate.rejected = "the same text as another" if (item.id, candidate.entry["id"]) in known else ""
+                    known.add((item.id, candidate.entry["id"]))
                 self.candidates.append(candidate)
 
     def left(self) -> list[Candidate]:
@@ -235,6 +237,13 @@ class Adversarial(Step):
 
     def _is_far(self, candidate: Candidate) -> bool:
         return shared_words(candidate.item.fields[self.query], candidate.entry["text"]) < self.overlap
+
+
+def negatives_of(build: BuiltSteps) -> dict[str, list[Mapping[str, Any]]]:
+    """Item -> the documents that the steps of this module added to it, for kinds without other negatives."""
+    ran = [name for name in build.config.names if name in (InstructionNegatives.name, Adversarial.name)]
+    items = build.passed(ran[-1]) if ran else []
+    return {item.id: [*item.fields.get(BREAKING, ()), *item.fields.get(HARD, ())] for item in items}
 
 
 def shared_words(query: str, text: str) -> float:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
-from toolkit.build.dimensions import MODEL, RULE
+from toolkit.build.dimensions import MODEL, PERSON, RULE
 from toolkit.build.instructed_benchmark import GOLD, doc_of, family, fits, siblings
 from toolkit.build.items import Item
+from toolkit.build.review.review_step import ReviewStep
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
 from toolkit.build.written_texts import read_verdict
@@ -121,3 +122,25 @@ class Screened:
     def _count(self, item: Item, made: Mapping[str, str]) -> None:
         if made not in self.made[item.id]:
             self.made[item.id].append(made)
+
+
+@dataclass(frozen=True)
+class ScreeningByPeople(ReviewStep):
+    """People look at queries whose dimension has its conditions checked by people (`check: person`); the others pass.
+
+    others  whether they look at those, too, or at a `share` of them
+    """
+
+    form: str = "infosearch-screening"
+    others: bool = False
+
+    about: ClassVar[str] = "people screen what the dimensions leave to them"
+    optional: ClassVar[bool] = False
+
+    def prepared(self, items: Sequence[Item]) -> Iterator[Item]:
+        """The items with the text of their first gold document."""
+        for item in items:
+            yield replace(item, fields={**item.fields, "document": doc_of(item.fields[GOLD][0]).contents})
+
+    def _is_drawn(self, item: Item) -> bool:
+        return item.fields["check"] == PERSON or (self.others and super()._is_drawn(item))

@@ -16,7 +16,7 @@ from toolkit.build.instructed_benchmark import LABELS, MEASURES, MODES, content_
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
 from toolkit.build.negatives import Adversarial, HardNegatives, InstructionNegatives
-from toolkit.build.screening import Screening
+from toolkit.build.screening import Screening, ScreeningByPeople
 from toolkit.core.errors import ToolkitError
 
 STEPS = (
@@ -26,6 +26,7 @@ STEPS = (
     GoldDocuments,
     Screening,
     Reversal,
+    ScreeningByPeople,
     HardNegatives,
     InstructionNegatives,
     Adversarial,

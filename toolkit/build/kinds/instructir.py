@@ -29,8 +29,10 @@ from toolkit.benchmarks.instructed import instructed, query_first
 from toolkit.benchmarks.own.own_new import Content
 from toolkit.build import answer_forms
 from toolkit.build.built_benchmark import write_benchmark
+from toolkit.build.instructed_benchmark import doc_of
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
+from toolkit.build.negatives import Adversarial, InstructionNegatives, negatives_of
 from toolkit.build.review.review_step import ReviewStep
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
@@ -317,14 +319,21 @@ class Paraphrases(Step):
                 yield Item(f"{item.id}.{number}", {"query": item.fields["query"], "scenario": text}, (item.id,), (made,))
 
 
-STEPS = (Seeds, Scenarios, Targets, Fit, Choice, Review, Groups, Paraphrases)
+@dataclass(frozen=True)
+class ScenarioNegatives(InstructionNegatives):
+    """Documents that answer the query and do not fit the scenario."""
+
+    instruction: str = "scenario"
+
+
+STEPS = (Seeds, Scenarios, Targets, Fit, Choice, Review, Groups, ScenarioNegatives, Adversarial, Paraphrases)
 
 
 def benchmark(build: BuiltSteps, to: Path) -> None:
     """A folder with three groups over one corpus: `all` (scenario first), `query-first`, and `paraphrases`.
 
     The corpus is every target that was written, also where a filter rejected it, as in the paper (16,072 passages): a target
-    is relevant for its own scenario alone.
+    is relevant for its own scenario alone. Negatives that further steps wrote are judged as not relevant.
     """
     groups, reworded = build.passed("groups"), build.passed("paraphrases")
     targets = [item for item in build.items("targets") if "target" in item.fields]
@@ -339,7 +348,13 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     made = {item.id: build.made["targets"][item.id] for item in targets}
     made |= {query_id: build.made["groups"][doc_id] for query_id, doc_id in gold.items()}
     made |= {item.id: build.made["paraphrases"][item.id] for item in reworded}
-    qrels = {"": [(query_id, "0", doc_id, "1") for query_id, doc_id in gold.items()]}
+    judged = [(query_id, "0", doc_id, "1") for query_id, doc_id in gold.items()]
+    negatives = negatives_of(build)
+    entries = {entry["id"]: entry for added in negatives.values() for entry in added}
+    docs += map(doc_of, entries.values())
+    made |= {doc_id: entry["made"] for doc_id, entry in entries.items()}
+    judged += [(query_id, "0", entry["id"], "0") for query_id, item in gold.items() for entry in negatives.get(item, ())]
+    qrels = {"": judged}
     write_benchmark(build, to, Content(docs, (), qrels, topics), Modes(), made=made, measures=MEASURES)
 
 
