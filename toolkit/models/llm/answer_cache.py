@@ -13,6 +13,7 @@ from toolkit.core.yaml_json import decode_json
 from toolkit.models.llm.messages import Answer
 from toolkit.store.keyed_cache import KeyedCache
 
+UNWRITTEN = 16  # answers that may wait to be written
 COLUMNS = ("text", "finish", "model", "server", "prompt_tokens", "completion_tokens")
 
 
@@ -50,14 +51,15 @@ class AnswerWriter:
     """Writes answers in a thread of its own, as they come: those that wait when it is done with the last ones, in one go.
 
     A commit and a read for each answer took longer than a server with many requests at the same time takes for one. An answer
-    is on disk some milliseconds after `put`, whether others follow or not, and all are when the block ends, also by an error:
-    of a process that is killed those are lost that came in the moment before. What another process wrote first stays; who
-    needs to know reads it after the block.
+    is on disk some milliseconds after `put`, whether others follow or not, and all are when the block ends, also by an error.
+    No more than UNWRITTEN wait, or `put` does: so many are lost, at most, of a process that is killed. What another process
+    wrote first stays; who needs to know reads it after the block.
     """
 
     def __init__(self, path: Path):
         self._path = path
         self._waiting: queue.SimpleQueue[tuple[bytes, bytes] | None] = queue.SimpleQueue()
+        self._room = threading.Semaphore(UNWRITTEN)
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
@@ -66,6 +68,7 @@ class AnswerWriter:
 
     def put(self, key: str, answer: Answer) -> None:
         """Have an answer written. Raises ToolkitError where earlier ones could not be: a full disk."""
+        self._room.acquire()
         if self._error:
             raise self._error
         self._waiting.put((key.encode(), _entry(answer)))
@@ -85,8 +88,10 @@ class AnswerWriter:
         try:
             while batch := self._next():
                 entries.put(batch)
+                self._room.release(len(batch))
         except BaseException as error:
             self._error = error
+            self._room.release(UNWRITTEN)  # who waits is told
         finally:
             entries.close()
 
