@@ -62,6 +62,31 @@ class Build:
 
         return history_rows(self._build.steps().history(item_id))
 
+    def export_review(self, step: str, output: str | Path, **how: Any) -> list[Path]:
+        """Write what reviewers of a step's items get, a page or Label Studio's tasks with their configuration; the files.
+
+        how  `form` for a step that is none of review, `reviewers` (names), `to_settle`, `first` (so many items at most),
+             `format` (`html` or `label-studio`)
+        """
+        from toolkit.build.review.review_rounds import export_review
+
+        return list(export_review(type(self._build)(self._build.path), step, output, **how).files)
+
+    def import_review(self, *files: str | Path) -> dict[str, Any]:
+        """Take reviewers' files back, all or none: how many answers are new, known, partial, whose; `run` lets them decide."""
+        from toolkit.build.review.review_rounds import import_review
+
+        return import_review(type(self._build)(self._build.path), files)._asdict()
+
+    def agreement(self) -> pandas.DataFrame:
+        """How far reviewers agree: step, question, measure, items, value, low, high."""
+        import pandas
+
+        from toolkit.build.review.review_status import agreement_rows
+
+        columns = ["step", "question", "measure", "items", "value", "low", "high"]
+        return pandas.DataFrame(agreement_rows(type(self._build)(self._build.path)), columns=columns)
+
     def benchmark(self, to: str | Path) -> Collection:
         """Write the benchmark into a folder, and open it as `tandem.load` does. ToolkitError where a step is not done."""
         from tandem_ir.reading import load

@@ -115,3 +115,19 @@ def test_a_folder_that_was_mended_is_read_again(tmp_path):
     assert check_folder(folder).problems == []
     (folder / "topics.jsonl").write_text('{"id": "q1"}\n')
     assert len(check_folder(folder).problems) > 0
+
+
+def test_core_queries_of_several_texts_are_one_warning(tmp_path):
+    (tmp_path / "benchmark.yaml").write_text("name: mine\n")
+    (tmp_path / "corpus.jsonl").write_text('{"id": "d1", "text": "x"}\n')
+    rows = [("q1", "a", "c1"), ("q2", "b", "c1"), ("q3", "c", "c1"), ("q4", "d", "c2"), ("q5", "d", "c2")]
+
+    def said():
+        topics = ({"id": query_id, "query": text, "core": core} for query_id, text, core in rows)
+        (tmp_path / "topics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in topics))
+        (tmp_path / "qrels.txt").write_text("".join(f"{query_id} 0 d1 1\n" for query_id, *_ in rows))
+        return [line.partition("/")[2] for line in warnings(tmp_path) if "texts" in line]
+
+    assert said() == ["topics.jsonl, line 2: core query c1 has 3 texts; is it one need?"]
+    rows[4] = ("q5", "e", "c2")
+    assert said() == ["topics.jsonl, line 2: 2 core queries have several texts (c1: 3); is it one need?"]

@@ -3,7 +3,9 @@
 import pytest
 from review_builds import agreeing, kettles, page_data, saved, write_saved
 
+import tandem_ir
 from toolkit.build.build_folder import BuildFolder
+from toolkit.build.datasheet_facts import build_facts
 from toolkit.build.review.review_rounds import export_review, import_review, review_of
 from toolkit.build.review.review_status import agreement, tables
 from toolkit.core.aligned_table import to_text
@@ -138,6 +140,26 @@ def test_the_table_of_agreement_has_the_numbers_worked_out_by_hand(kettles):
     assert found["best", "top-1 accuracy"] == (4, pytest.approx(7 / 8))
     # of three options chance is 1/3: (3/4 - 1/3) / (2/3) = 5/8
     assert found["best", "Randolph's kappa"] == (4, pytest.approx(5 / 8))
+
+
+def test_the_datasheet_has_the_agreement_without_anybodys_name(kettles):
+    assert build_facts(kettles(4))["agreement"] == []
+    build = answer(answer(kettles(4), "Ada"), "Ben", but(k0=("No", "a red one")))
+    rows = {(row["step"], row["question"], row["measure"]): row["value"] for row in build_facts(build)["agreement"]}
+    assert rows["review", "valid", "Randolph's kappa"] == pytest.approx(1 / 2)
+    assert not [key for key in rows if "Ada" in key[2]]
+
+
+def test_in_python_it_is_the_same(kettles):
+    build = tandem_ir.Build(kettles(2).path)
+    for name in ("Ada", "Ben"):
+        [page] = build.export_review("review", build._build.path / f"{name}.html", reviewers=[name])
+        content = saved(page_data(page), name, agreeing)
+        done = build.import_review(write_saved(page.with_suffix(".json"), content))
+        assert done == {"new": 2, "known": 0, "partial": 0, "reviewers": (name,)}
+    assert build.run().set_index("step").left["review"] == 2
+    numbers = build.agreement().set_index(["question", "measure"]).value
+    assert numbers["best", "top-1 accuracy"] == 1
 
 
 def test_a_review_may_look_at_a_step_that_waits_for_nobody(kettles):

@@ -4,10 +4,11 @@ import json
 import pytest
 
 from toolkit import registry
+from toolkit.build.kinds import KINDS, kind_module
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.models.llm import load_prompt
-from toolkit.models.llm.prompts import PROMPTS
+from toolkit.models.llm.prompts import PROMPTS, slot_problems
 
 SHORT = """
 kind: listwise
@@ -123,3 +124,24 @@ def test_every_system_that_writes_has_a_prompt_of_its_kind(kind):
     for spec in systems:
         if spec.parameters.get("positive") != "entailment":  # a classifier is asked nothing
             assert load_prompt(spec.parameters["prompt"], kind).ours
+
+
+def test_a_prompt_of_a_build_has_the_slots_that_its_step_fills(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text('kind: build\nturns:\n  - {role: user, content: "{query} {b} {\\"a\\": 1}"}\n')
+    prompt = load_prompt(str(path), "build")
+    assert prompt.slots == {"query", "b"}
+    assert slot_problems(prompt, ["query", "b"]) == []
+    assert slot_problems(prompt, ["query", "c"]) == ["slot {c} is missing", "slot {b} is unknown here"]
+    path.write_text('kind: build\nturns:\n  - each: [{role: user, content: "{query}"}]\n')
+    with pytest.raises(ToolkitError) as caught:
+        load_prompt(str(path), "build")
+    assert caught.value.problems == ("`each` has no meaning in a build",)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_prompts_of_a_kind_fit_its_steps(kind):
+    for step in kind_module(kind).STEPS:
+        for parameter, slots in step.slots.items():
+            if name := step().parameters()[parameter]:
+                assert slot_problems(load_prompt(name, "build"), slots) == [], (step.name, name)

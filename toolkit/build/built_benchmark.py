@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,25 +15,19 @@ from toolkit.benchmarks.own import PROVENANCE, is_benchmark_folder
 from toolkit.benchmarks.own.own_new import Content, new_folder
 from toolkit.build.item_history import BuiltSteps
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import open_output, temporary_folder, umask
+from toolkit.core.files import open_output
 from toolkit.core.modes import Modes
+from toolkit.store import sharing
 
 
 def written(to: Path, write: Callable[[Path], None]) -> Path:
     """A folder as `write` fills it, whole or not at all. One that was built before is replaced; ToolkitError for any other."""
-    if (
-        to.exists()
-        and not (is_benchmark_folder(to) and (to / PROVENANCE).is_file())
-        and any(to.iterdir() if to.is_dir() else [to])
-    ):
+    is_ours = is_benchmark_folder(to) and (to / PROVENANCE).is_file()
+    is_empty = not to.exists() or (to.is_dir() and not any(to.iterdir()))
+    if not is_ours and not is_empty:
         raise ToolkitError(f"{to} is there and was not built", "name a folder that is not there yet")
-    to.parent.mkdir(parents=True, exist_ok=True)
-    with temporary_folder(to.parent, f".{to.name}.", ".part") as part:
+    with sharing.new_folder(to) as part:
         write(part)
-        part.chmod(0o777 & ~umask())
-        if to.exists():
-            shutil.rmtree(to)
-        part.rename(to)
     return to
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.files import open_output
+from toolkit.judge.prediction_powered import Estimate
 
 if TYPE_CHECKING:
     from toolkit.build.build_folder import BuildFolder, StepState
@@ -45,15 +46,11 @@ def build_facts(build: BuildFolder) -> dict[str, Any]:
 
 def _agreement(build: BuildFolder) -> Iterator[dict[str, Any]]:
     """How far reviewers agree: a row for each step, question and measure that is a number; pairs of reviewers left out."""
-    from toolkit.build.review.review_rounds import review_of, reviewed_steps
-    from toolkit.build.review.review_status import agreement
+    from toolkit.build.review.review_status import agreement_rows
 
-    for step in reviewed_steps(build):
-        review = review_of(build, step)
-        rows = [row for row in agreement(review) if not row.pair] if any(review.answers.values()) else []
-        for row in (row for row in rows if not math.isnan(row.estimate.value)):
-            numbers = {name: round(value, 6) for name, value in row.estimate._asdict().items()}
-            yield {"step": step, "question": row.question, "measure": row.measure, "items": row.items, **numbers}
+    for row in agreement_rows(build):
+        if not math.isnan(row["value"]):
+            yield row | {name: round(row[name], 6) for name in Estimate._fields}
 
 
 def _seeds(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -218,8 +218,9 @@ def _say_cores(
             several.setdefault(topic.group_id, own.topics.places[topic.original_id])
     if several:
         core, place = next(iter(several.items()))
-        others = f", and so have {len(several) - 1:,} others" if len(several) > 1 else ""
-        remarks.warning(*place, f"core query {core} has {len(texts[core])} texts{others}", "is it one need?")
+        what = f"core query {core} has {len(texts[core])} texts"
+        others = f"{len(several):,} core queries have several texts ({core}: {len(texts[core])})"
+        remarks.warning(*place, what if len(several) == 1 else others, "is it one need?")
 
 
 def _say_instructions(own: OwnFolder, group: str, labels: Mapping[str, dict[str, int]], remarks: Remarks) -> None:

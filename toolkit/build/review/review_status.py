@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from toolkit.build.build_folder import BuildFolder
 from toolkit.build.review.review_decisions import accepts, majority
 from toolkit.build.review.review_forms import Question, Sheet
-from toolkit.build.review.review_rounds import Review
+from toolkit.build.review.review_rounds import Review, review_of, reviewed_steps
 from toolkit.core.aligned_table import Column, Number, Table
 from toolkit.judge.prediction_powered import Estimate
 from toolkit.judge.rater_agreement import (
@@ -47,6 +48,21 @@ def tables(review: Review) -> list[Table]:
     return [
         *made,
         *([disagreements_table(review)] if any(each.tied or each.disputed for each in review.decisions.values()) else []),
+    ]
+
+
+def agreement_rows(build: BuildFolder, steps: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Every number about the answers of a build, of some steps or of all: step, question, measure, items, value, low, high.
+
+    Those of pairs of reviewers, who have names, are left out. NaN where a number is not defined.
+    """
+    reviews = (review_of(build, step) for step in steps or reviewed_steps(build))
+    return [
+        {"step": review.step, "question": row.question, "measure": row.measure, "items": row.items, **row.estimate._asdict()}
+        for review in reviews
+        if any(review.answers.values())
+        for row in agreement(review)
+        if not row.pair
     ]
 
 
