@@ -145,6 +145,17 @@ def test_tab_and_blank_are_enough_too_and_keys_in_a_comment_are_letters(kettles,
     assert row["choices"]["valid"] == "yes"
 
 
+@needs_chromium
+def test_keys_can_be_turned_off(kettles, browser):
+    begin(browser, page_of(kettles(2)), "Ada")
+    browser.find_element("id", "keys").click()
+    press(browser, "1", "n")
+    assert (text_of(browser, "place"), text_of(browser, "about")) == ("Item 1 of 2", "Ada: 0 of 2 items answered")
+    browser.find_element("id", "keys").click()
+    press(browser, "N")
+    assert text_of(browser, "place") == "Item 2 of 2"
+
+
 def file_saved_by_button(chrome):
     chrome.find_element("id", "save").click()
     return wait(chrome, lambda: next(iter(chrome.saved.glob("*.json")), None))

@@ -211,10 +211,10 @@ element("load").addEventListener("change", async (event) => {
   event.target.value = "";
 });
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.matches?.("textarea, select, input:not([type=radio])");
-  if (!reviewer || typing || event.ctrlKey || event.altKey || event.metaKey) return;
+  const typing = event.target.matches?.("textarea, select, input:not([type=radio], [type=checkbox])");
+  if (!reviewer || typing || !element("keys").checked || event.ctrlKey || event.altKey || event.metaKey) return;
   const keys = { n: () => move(1), p: () => move(-1), u: unanswered, s: save };
-  const action = /^[1-9]$/.test(event.key) ? () => choose(Number(event.key)) : keys[event.key];
+  const action = /^[1-9]$/.test(event.key) ? () => choose(Number(event.key)) : keys[event.key.toLowerCase()];
   if (!action) return;
   event.preventDefault();
   action();
