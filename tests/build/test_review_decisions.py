@@ -1,11 +1,15 @@
 """What people decide: items wait for enough of them, the majority decides, ties are settled by a further answer."""
 
+import json
+
 import pytest
 from review_builds import agreeing, kettles, page_data, saved, write_saved
 
 import tandem_ir
 from toolkit.build.build_folder import BuildFolder
 from toolkit.build.datasheet_facts import build_facts
+from toolkit.build.review.review_answers import Answer
+from toolkit.build.review.review_decisions import decide
 from toolkit.build.review.review_rounds import export_review, import_review, review_of
 from toolkit.build.review.review_status import agreement, tables
 from toolkit.core.aligned_table import to_text
@@ -96,6 +100,29 @@ def test_a_tie_waits_until_somebody_settles_it(kettles):
     assert "k0-gold  valid     no 1, yes 1  settled  no" in text
     with pytest.raises(ToolkitError, match="no answers to settle"):
         export_review(build, "review", build.path / "more.html", to_settle=True)
+
+
+def test_an_answer_that_settles_is_none_of_those_that_have_to_be_there(kettles):
+    build = kettles(1)
+    sheet = review_of(build, "review").sheets["k0-gold"]
+    chosen = {"valid": "yes", "best": "gold-doc"}
+    answers = [Answer("k0-gold", name, sheet.key, chosen, settles) for name, settles in (("Ada", False), ("Cleo", True))]
+    form = review_of(build, "review").form
+    assert decide(form, sheet, answers, reviewers=2).waiting
+    assert not decide(form, sheet, answers, reviewers=1).waiting
+
+
+def test_answers_to_what_an_item_was_decide_nothing_when_it_has_changed(kettles):
+    build = answer(answer(kettles(2), "Ada"), "Ben")
+    rows = json.loads((build.path / "items.json").read_text())
+    rows[0]["fields"]["instruction"] = "another"
+    (build.path / "items.json").write_text(json.dumps(rows))
+    build.run()
+    assert states(build) == {"k0-gold": "waiting", "k1-gold": "passed"}
+    text = to_text(tables(review_of(build, "review")))
+    assert "2 answers are to items that have changed since, or are gone" in text
+    build = answer(build, "Ada")  # the new one, beside what she said of the old one
+    assert review_of(build, "review").outdated == 1
 
 
 def test_one_of_the_reviewers_may_settle_and_both_answers_are_kept(kettles):
