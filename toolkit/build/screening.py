@@ -142,5 +142,6 @@ class ScreeningByPeople(ReviewStep):
         for item in items:
             yield replace(item, fields={**item.fields, "document": doc_of(item.fields[GOLD][0]).contents})
 
-    def _is_drawn(self, item: Item) -> bool:
-        return item.fields["check"] == PERSON or (self.others and super()._is_drawn(item))
+    def is_reviewed(self, item: Item) -> bool:
+        """Whether its dimension leaves it to people, or they look at others and it is drawn."""
+        return item.fields["check"] == PERSON or (self.others and super().is_reviewed(item))

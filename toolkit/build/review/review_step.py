@@ -73,7 +73,7 @@ class ReviewStep(Step):
 
     def sheets(self, form: Form, items: Sequence[Item]) -> dict[str, Sheet]:
         """Item -> what reviewers see of it, for those that are reviewed. ToolkitError where one lacks what the form needs."""
-        drawn = [replace(item, fields=self._in_words_of_form(item.fields)) for item in items if self._is_drawn(item)]
+        drawn = [replace(item, fields=self._in_words_of_form(item.fields)) for item in items if self.is_reviewed(item)]
         check_items(form, drawn, f"step {self.name}")
         return {item.id: sheet_of(form, self.name, item) for item in drawn}
 
@@ -97,6 +97,7 @@ class ReviewStep(Step):
         """An item's fields under the names that the form has."""
         return {**values, **{name: values[meant] for name, meant in self.fields.items() if meant in values}}
 
-    def _is_drawn(self, item: Item) -> bool:
+    def is_reviewed(self, item: Item) -> bool:
+        """Whether people see it: drawn with the seed."""
         shown = CHOSEN in item.fields or not item.rejected  # what the step rejects before anybody sees it has no sheet
         return shown and int(digest([self.seed, item.id]), 16) < self.share * 2**256
