@@ -16,6 +16,7 @@ import tandem_ir
 from toolkit.build.build_folder import BuildFolder
 from toolkit.build.kinds import KINDS, kind_module, template
 from toolkit.build.kinds.instructir import STEPS, keywords
+from toolkit.build.steps import UNREADABLE
 
 DOCS = [
     {"id": "d1", "title": "Knives", "text": "Sharpen a knife on a wet stone."},
@@ -176,6 +177,20 @@ def test_a_target_with_the_words_of_its_scenario_is_rejected(folder):
     assert first.rejected == "more than 2 keywords of the scenario"
     assert first.fields["keywords"] == ["butcher", "daily", "honing", "quick"]
     assert second.rejected == ""
+
+
+def test_a_choice_beyond_the_targets_shown_is_asked_for_once_more(folder):
+    def answer(messages):
+        if "Which passage serves" not in messages[1]["content"]:
+            return build_answers.answer(messages[:2])
+        return "99" if len(messages) == 2 else build_answers.choice(messages[1]["content"])
+
+    with serving(Script(answer)) as script:
+        run(folder, script, "choice")
+    record = BuildFolder(folder).states()[4].record
+    assert record.asked["judge"].requests == 2 * record.entered
+    assert UNREADABLE not in record.rejected
+    assert record.left > 0
 
 
 @given(st.text(), st.text())

@@ -153,21 +153,23 @@ class Tools:
         model: str,
         prompt: str,
         rows: Iterable[Mapping[str, str]],
-        read: Callable[[str], Value],
+        read: Callable[[str], Value] | Iterable[Callable[[str], Value]],
         *,
         repairs: int = 1,
         options: Mapping[str, Any] | None = None,
     ) -> Iterator[Value | None]:
         """What the answers say, in the order of the rows; None for one that cannot be read after all repairs.
 
-        read     of an answer's text; ValueError, with what is wrong, where it is not in the form asked for (`answer_forms`)
+        read     of an answer's text; ValueError, with what is wrong, where it is not in the form asked for (`answer_forms`).
+                 Several are of a row each
         repairs  how often it is asked again: the model is shown its answer, and told what is wrong with it
         """
+        readers = itertools.repeat(read) if callable(read) else iter(read)
         for requests in self._blocks(model, prompt, rows, options):
-            yield from self._read(model, requests, read, repairs)
+            yield from self._read(model, requests, list(itertools.islice(readers, len(requests))), repairs)
 
     def _read(
-        self, model: str, requests: Sequence[Request], read: Callable[[str], Value], repairs: int
+        self, model: str, requests: Sequence[Request], readers: Sequence[Callable[[str], Value]], repairs: int
     ) -> Iterator[Value | None]:
         values: dict[int, Value] = {}
         pending, failed = dict(enumerate(requests)), 0
@@ -177,7 +179,7 @@ class Tools:
             wrong = {}
             for position, answer in answers.items():
                 try:
-                    values[position] = read(_text(answer))
+                    values[position] = readers[position](_text(answer))
                 except ValueError as error:
                     wrong[position] = self._repaired(model, pending[position], answer, str(error))
             pending = wrong

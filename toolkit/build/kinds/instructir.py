@@ -218,9 +218,10 @@ class Choice(Step):
         shown = [order for group in by_query(items) for order in (self._order(item, group) for item in group)]
         rows = (self._row(item, order) for item, order in zip(items, shown, strict=True))
         made = tools.made("filtered", self.model, self.prompt)
-        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.number(1, max(map(len, shown), default=1)))
+        readers = (answer_forms.number(1, len(order)) for order in shown)
+        answers = tools.parsed(self.model, self.prompt, rows, readers)
         for item, order, number in zip(items, shown, answers, strict=True):
-            if number is None or number > len(order):
+            if number is None:
                 yield item.passed().by(made).reject(UNREADABLE)
                 continue
             chosen = order[number - 1]
