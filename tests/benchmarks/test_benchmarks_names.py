@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import namedtuple
 
 import pytest
 from published_layout import write_infosearch
@@ -116,6 +117,28 @@ def test_an_ir_datasets_id_is_a_collection_with_one_group(monkeypatch):
     assert list(collection.qrels("all")) == list(ours.qrels("audience", "ins"))
     assert [doc.contents for doc in collection.docs("all")] == [doc.contents for doc in ours.docs("audience")]
     assert collection.scoreddocs("all") is None
+
+
+def test_narratives_are_those_of_collections_whose_topics_have_some():
+    from toolkit.benchmarks.ir_datasets_adapter import IrDataset
+
+    class Trec:
+        kind = namedtuple("TrecQuery", "query_id title description narrative")
+
+        def has(self, what):
+            return True
+
+        def queries_cls(self):
+            return self.kind
+
+        def queries_iter(self):
+            return iter([self.kind("301", "crime", "Who?", "A document names one.")])
+
+    class Plain(Trec):
+        kind = namedtuple("GenericQuery", "query_id text")
+
+    assert IrDataset("x", Trec()).narratives() == {"301": "A document names one."}
+    assert IrDataset("x", Plain()).narratives() == {}
 
 
 def test_what_ir_datasets_cannot_download_is_one_error():

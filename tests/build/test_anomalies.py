@@ -87,7 +87,7 @@ class Folder:
     """What the step needs of `Tools`."""
 
     def __init__(self, folder):
-        self.folder = folder
+        self.folder, self.systems = folder, ()
 
 
 def test_runs_are_read_from_files_over_the_draft(tmp_path):

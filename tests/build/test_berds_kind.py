@@ -1,5 +1,6 @@
 """BERDS' kind: from arguments, statements, answers and surveys to questions whose perspectives `evaluate` counts."""
 
+import contextlib
 import json
 import os
 import unicodedata
@@ -9,11 +10,16 @@ import pytest
 import yaml
 from command import tandem
 from endpoint import Script, serving
+from hypothesis import given
+from hypothesis import strategies as st
+from review_builds import page_data, saved, write_saved
 
 from toolkit.benchmarks import load
 from toolkit.build.build_folder import BuildFolder
+from toolkit.build.contested_questions import FORMS, read_question, read_source
 from toolkit.build.items import Item
 from toolkit.build.perspectives import held_by
+from toolkit.build.review.review_rounds import export_review, import_review
 from toolkit.build.steps import UNREADABLE
 from toolkit.core.errors import ToolkitError
 
@@ -240,6 +246,24 @@ def test_without_a_judge_pairs_wait_for_people(tmp_path, answered):
     assert held_by(Item("p", {})) is None
 
 
+def test_people_who_label_the_pairs_overrule_the_judge(tmp_path, answered):
+    folder = build(tmp_path / "b", {"arguments": ROWS["arguments"]}, steps={"review": {"reviewers": 1}})
+    made = BuildFolder(folder)
+    made.run("review")
+    export_review(made, "review", folder / "form.html")
+    labels = {("z1", "for"): "No", ("n1", "against"): "Yes"}
+
+    def label(texts, question):
+        perspective, document = texts[1:]
+        doc_id = next(doc_id for doc_id, text in DOCS.items() if text in document)
+        return labels.get((doc_id, perspective.partition("[")[2][:-2]), "Yes" if doc_id == "z2" else "No")
+
+    import_review(made, [write_saved(folder / "answers.json", saved(page_data(folder / "form.html"), "Ada", label))])
+    made.run()
+    [zoo] = made.steps().passed("covered")
+    assert zoo.fields["labels"] == {"z1": [0, 0], "z2": [1, 1], "n1": [0, 1]}
+
+
 def test_a_judge_of_the_registry_is_asked_as_its_entry_says(tmp_path, answered):
     folder = build(tmp_path / "b", {"arguments": ROWS["arguments"]}, judge="gpt-4-0613-judge")
     BuildFolder(folder).run()
@@ -270,6 +294,40 @@ def test_rows_that_are_none_are_all_named(tmp_path, answered):
     assert said[4] == "1: the id 'a b' is no text without white space"
 
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda each: st.lists(each) | st.dictionaries(st.text(), each)
+)
+KEYS = st.sampled_from(
+    ["id", "question", "perspectives", "argument", "counter", "statement", "statements", "answers", "choices"]
+)
+
+
+@given(st.text() | st.dictionaries(KEYS, JSON).map(json.dumps) | JSON.map(json.dumps))
+def test_no_answer_and_no_row_is_read_as_something_that_it_is_not(text):
+    with contextlib.suppress(ValueError):
+        made = read_question(text)
+        assert made["question"].endswith(("?", "？", "؟"))
+        assert len(set(made["perspectives"])) == len(made["perspectives"]) >= 2
+        assert all(side.strip() for side in made["perspectives"])
+    for key, forms in FORMS.items():
+        with contextlib.suppress(ValueError):
+            item = read_source(key, 1, text)
+            form = next(form for form in forms if form.name == item.fields["form"])
+            assert all(item.fields[name] for name in form.keys)
+            assert form.perspectives(item.fields) >= 2
+
+
+@given(st.text(min_size=1).filter(str.strip), st.lists(st.text(min_size=1).filter(str.strip), min_size=2, max_size=5))
+def test_what_is_a_question_is_read_whole(question, sides):
+    keys = [" ".join(unicodedata.normalize("NFC", side).split()) for side in sides]
+    text = json.dumps({"question": f"{question}?", "perspectives": sides})
+    if len(set(keys)) < len(keys):
+        with pytest.raises(ValueError, match="perspectives are no"):
+            read_question(text)
+    else:
+        assert read_question(text)["perspectives"] == keys
+
+
 @pytest.mark.lucene
 def test_passages_of_a_benchmark_are_found_by_question_and_by_each_perspective(tmp_path, answered):
     rows = {
@@ -286,3 +344,20 @@ def test_passages_of_a_benchmark_are_found_by_question_and_by_each_perspective(t
     passages = BuildFolder(folder).steps().passed("passages")
     assert len(passages) == 4
     assert any("fine" in item.fields["text"].lower() for item in passages)  # which the question does not ask for
+
+
+@pytest.mark.lucene
+def test_passages_of_an_index_are_searched_and_read(tmp_path, answered):
+    folder = build(tmp_path / "b", {"arguments": ROWS["arguments"]}, steps={"passages": {"systems": ["bm25"], "size": 3}})
+    built = tandem("index", folder / "docs.jsonl", "--output", folder / "passages", env=dict(os.environ))
+    assert built.returncode == 0, built.stderr
+    content = yaml.safe_load((folder / "build.yaml").read_text())
+    content["seeds"] = {"arguments": "arguments.jsonl", "index": "passages"}
+    (folder / "build.yaml").write_text(yaml.safe_dump(content))
+    (folder / "docs.jsonl").unlink()
+    BuildFolder(folder).run()
+    [zoo] = BuildFolder(folder).steps().passed("covered")
+    assert {doc_id: held for doc_id, held in zoo.fields["labels"].items() if any(held)} == {"z2": [0, 1]} | {
+        each: [1, 0] for each in ("z1", "z3") if each in zoo.fields["labels"]
+    }
+    assert len(zoo.fields["labels"]) == 2  # z1 and z3 are one

@@ -8,11 +8,13 @@ import pytest
 import yaml
 from command import tandem
 from endpoint import Script, serving
+from review_builds import page_data, saved, write_saved
 
 from toolkit.benchmarks import load
 from toolkit.build.build_folder import BuildFolder
 from toolkit.build.items import Item
 from toolkit.build.narratives import Choose, still_relevant
+from toolkit.build.review.review_rounds import export_review, import_review
 from toolkit.build.steps import UNREADABLE
 from toolkit.core.errors import ToolkitError
 
@@ -215,6 +217,29 @@ def test_what_people_say_counts_before_what_the_model_said():
     assert still_relevant(Item("p", {})) is None
 
 
+def test_people_who_judge_the_pairs_overrule_the_model(tmp_path, answered):
+    seeds = {"benchmark": "mfollowir-mini-cross-lingual-fas-og"}
+    folder = build(tmp_path / "b", seeds=seeds, steps={"translate": None, "review": {"reviewers": 1}})
+    made = BuildFolder(folder)
+    made.run("review")
+    export_review(made, "review", folder / "form.html")
+
+    def reversed_verdict(texts, question):
+        edit, document = texts[2:]
+        return "Yes" if (NAMED[document] in STILL) == (edit != HALF) else "No"
+
+    answers = saved(page_data(folder / "form.html"), "Ada", reversed_verdict)
+    import_review(made, [write_saved(folder / "answers.json", answers)])
+    states = {state.step.name: state.record for state in made.run()}
+    assert (states["review"].waiting, states["choose"].left) == (0, 5)
+    chosen = made.steps().passed("choose")
+    assert {item.fields["edit"] for item in chosen} == {NOTHING}  # the first of equal ones: people let half fall with each
+    fell = {doc_id for item in made.steps().items("choose") if item.fields["edit"] == HALF for doc_id in item.fields["fell"]}
+    assert fell == STILL & {doc_id for item in chosen for doc_id in item.fields["relevant"]}
+    [*_, judged] = [row for row in made.steps().made["choose"][chosen[0].id] if row["role"] == "judged"]
+    assert (judged["by"], judged["step"]) == ("person", "review")
+
+
 def test_without_a_model_the_pairs_wait_for_people(tmp_path, answered):
     seeds = {"benchmark": "mfollowir-mini-cross-lingual-fas-og"}
     steps = {"translate": None, "rejudge": {"model": ""}, "review": {"reviewers": 1}}
@@ -349,6 +374,31 @@ def test_trec_topics_with_their_narratives_and_qrels_of_files(tmp_path, answered
     assert labels["changed"] == {"d0": 1, "d1": 2, "d2": 0, "d3": 0, "x": 0}
     # what was found comes first, relevant documents that no run found behind it
     assert [doc.doc_id for _, docs in out.scoreddocs(group, "og").rankings() for doc in docs] == ["x", "d0", "d1", "d2", "d3"]
+
+
+def test_topics_of_one_language_are_translated_into_any_over_the_same_documents(tmp_path, answered):
+    def answer(messages):
+        if said(messages, "different sentences"):
+            return json.dumps(["The bridge is of stone."])
+        if said(messages, "these three texts into Russian"):
+            return json.dumps({"query": "старые мосты", "narrative": "Документ о мосте.", "edit": TRANSLATED["Russian"]})
+        return "Yes" if said(messages, "Document: stone") else "No"
+
+    answered.answer = answer
+    seeds = {"topics": "topics.trec", "qrels": "qrels.txt", "docs": "docs.jsonl"}
+    folder = build(tmp_path / "b", seeds=seeds, steps={"translate": {"to": {"rus": "Russian"}}, "edits": {"count": 1}})
+    docs = [{"id": f"d{n}", "text": f"{'stone' if n < 2 else 'wood'} bridge {n}"} for n in range(4)]
+    (folder / "topics.trec").write_text(TREC)
+    (folder / "qrels.txt").write_text("".join(f"301 0 d{n} 1\n" for n in range(4)))
+    (folder / "docs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    (folder / "found.trec").write_text("301 Q0 d3 1 2 r\nrus-301 Q0 d1 1 2 r\n")
+    BuildFolder(folder).run()
+    out = load(str(BuildFolder(folder).benchmark(tmp_path / "out").absolute()))
+    assert (out.groups, out.spec.selections) == (("all", "rus"), {})
+    assert out.topics("rus", "changed")[0].text == f"старые мосты Документ о мосте. {TRANSLATED['Russian']}"
+    pools = {group: [doc.doc_id for _, docs in out.scoreddocs(group, "og").rankings() for doc in docs] for group in out.groups}
+    assert pools == {"all": ["d3", "d1", "d0", "d2"], "rus": ["d3", "d1", "d0", "d2"]}  # of both runs, then the relevant ones
+    assert sorted(doc.doc_id for doc in out.docs("rus")) == ["d0", "d1", "d2", "d3"]
 
 
 @pytest.mark.parametrize("shares", [{"min": 0.0}, {"max": 1.0}, {"min": 0.6}, {"target": 0.8}])

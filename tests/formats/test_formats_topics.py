@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from toolkit.core.errors import ToolkitError
 from toolkit.core.topics import Topic
 from toolkit.formats import read_topics, write_topics
+from toolkit.formats.topics import read_narratives
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 TOPIC = Topic(
@@ -77,6 +78,16 @@ def test_jsonl_topics_keep_everything(tmp_path):
     topic = Topic("q", " two  blanks\nand a line ", query="\u3000x\t", instruction="</top>")
     write_topics([TOPIC, topic], tmp_path / "topics.jsonl", "jsonl")
     assert read_topics(tmp_path / "topics.jsonl") == [TOPIC, topic]
+
+
+def test_narratives_of_classic_trec_topics_are_read_apart_and_of_no_other_file(tmp_path):
+    narrative = "<narr> Narrative:\nA document\r\nnames one."
+    first = f"<top>\n<num> Number: 301\n<title> crime\n<desc> Description:\nWho?\n{narrative}\n</top>\n"
+    second = "<top>\n<num> Number: 302\n<title> no narrative\n</top>\n"
+    assert read_narratives(write(tmp_path, first + second)) == {"301": "A document names one."}
+    write_topics([TOPIC], tmp_path / "own.trec")
+    assert read_narratives(tmp_path / "own.trec") == {}
+    assert read_narratives(write(tmp_path, '{"id": "1", "query": "q", "narr": "n"}\n')) == {}
 
 
 def test_classic_trec_topics_give_their_titles(tmp_path):

@@ -102,7 +102,7 @@ class Anomalies(Step):
         draft = tools.folder / DRAFT
         shutil.rmtree(draft, ignore_errors=True)
         new_folder(draft, content_of(items), MODES)
-        rankings = [_found(run) for run in self._runs(draft)]
+        rankings = [_found(run) for run in self._runs(draft, tools.systems)]
         similarities = [found for found, is_one in rankings if is_one]
         why = dict(self._anomalies(items, [found for found, _ in rankings], similarities))
         yield from without_documents(items, why)
@@ -119,7 +119,7 @@ class Anomalies(Step):
                 if reason := anomaly(document["id"], *lists, limits):
                     yield document["id"], reason
 
-    def _runs(self, draft: Path) -> Iterator[Run]:
+    def _runs(self, draft: Path, files: Sequence[Path]) -> Iterator[Run]:
         from toolkit.formats import read_run
         from toolkit.jobs import search_job
 
@@ -128,7 +128,7 @@ class Anomalies(Step):
             raise ToolkitError(f"anomalies: no run {missing[0]}", hint, problems=missing, status=1)
         yield from map(read_run, self.files(draft.parent))
         for system in self.systems:
-            yield search_job(f"{draft}/{MODE}", system=system).run()
+            yield search_job(f"{draft}/{MODE}", system=system, systems=files).run()
 
 
 def without_documents(items: Sequence[Item], why: Mapping[str, str]) -> Iterator[Item]:

@@ -146,7 +146,7 @@ class BuildFolder:
         file, depends = self.files[step.name], self.depends(number)
         earlier = {name: self.files[name].passed for name in self.config.names[:number]}
         with executor.job(file.path), progress(step.name, None, "answers") as advance:
-            tools = Tools(self.path, self.config.seeds, writers, earlier, advance)
+            tools = Tools(self.path, self.config.seeds, writers, earlier, advance, self.config.systems)
             try:
                 counts = file.write(step.run(items, tools), {item.id: item for item in items})
             except KeyboardInterrupt as end:

@@ -50,7 +50,7 @@ def searched(
     index = index_named(tools)
     with temporary_folder(tools.folder, ".search.", ".part") if _are_files(tools) else nullcontext() as folder:
         asked = _from_files(topics, tools, folder) if folder else _of_seeds(topics, tools)
-        return [search_job(asked, index, system, hits=hits).run() for system in systems] + found
+        return [search_job(asked, index, system, hits=hits, systems=tools.systems).run() for system in systems] + found
 
 
 def pooled(runs: Sequence[Run], core: Mapping[str, str], size: int) -> dict[str, list[str]]:

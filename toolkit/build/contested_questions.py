@@ -77,7 +77,7 @@ class Sources(Step):
         problems = []
         for key, place, number, line in _lines(tools.seeds):
             try:
-                item = _source(key, number, line)
+                item = read_source(key, number, line)
                 if item.id in found:
                     raise ValueError(f"the id {item.id.removeprefix(f'{key}-')!r} comes again")
                 found[item.id] = item
@@ -98,7 +98,7 @@ def _lines(seeds: Seeds) -> Iterator[tuple[str, Path, int, str]]:
             yield from ((key, path, number, line) for number, line in text_lines(read_bytes(path), str(path)))
 
 
-def _source(key: str, number: int, line: str) -> Item:
+def read_source(key: str, number: int, line: str) -> Item:
     """The item of a line; ValueError with what is wrong with it."""
     try:
         row = decode_json(line)
@@ -189,7 +189,7 @@ class Questions(Step):
         slots = self.slots[f"{form}_prompt"]
         meant = [item.fields for item in items if item.fields["form"] == form]
         rows = ({slot: _slot(fields[slot]) for slot in slots} for fields in meant)
-        return tools.parsed(self.model, getattr(self, f"{form}_prompt"), rows, _question)
+        return tools.parsed(self.model, getattr(self, f"{form}_prompt"), rows, read_question)
 
     def _asked(self, item: Item, written: Mapping[str, Any] | None, tools: Tools) -> Item:
         form = BY_NAME[item.fields["form"]]
@@ -201,17 +201,21 @@ class Questions(Step):
         return item.passed(**written).by(made).reject(why)
 
 
-def _question(text: str) -> dict[str, Any]:
+def read_question(text: str) -> dict[str, Any]:
     """Reads {"question": ..., "perspectives": [...]}: a question, and two or more different texts."""
     value = answer_forms.json_value(text)
     if not isinstance(value, dict) or set(value) != {"question", "perspectives"}:
         raise ValueError("no JSON object with question and perspectives")
     if not _is(TEXT, value["question"]) or not value["question"].strip().endswith(QUESTION_MARKS):
         raise ValueError("the question is no text that ends with a question mark")
-    if not _is(TEXTS, value["perspectives"]):
+    sides = value["perspectives"]
+    if not _is(TEXTS, sides) or not _is(TEXTS, sides := [_line(one) for one in sides]):
         raise ValueError(f"perspectives are no {TEXTS.removeprefix('a ')}")
-    lines = [" ".join(nfc(one).split()) for one in value["perspectives"]]
-    return {"question": " ".join(nfc(value["question"]).split()), "perspectives": lines}
+    return {"question": _line(value["question"]), "perspectives": sides}
+
+
+def _line(text: str) -> str:
+    return " ".join(nfc(text).split())
 
 
 def _slot(value: Any) -> str:

@@ -93,6 +93,7 @@ class Tools:
     writers  its language models
     earlier  step -> a function that gives the items it passed on
     advance  is called with how many more answers there are
+    systems  the user's own files with systems, for steps that search
     asked    model -> what it was asked so far
     """
 
@@ -101,6 +102,7 @@ class Tools:
     writers: Writers
     earlier: Mapping[str, Callable[[], list[Item]]] = field(default_factory=dict)
     advance: Callable[[int], None] = lambda count: None
+    systems: tuple[Path, ...] = ()
     asked: dict[str, Asked] = field(default_factory=dict)
 
     @property
