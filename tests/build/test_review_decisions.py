@@ -125,6 +125,16 @@ def test_answers_to_what_an_item_was_decide_nothing_when_it_has_changed(kettles)
     assert review_of(build, "review").outdated == 1
 
 
+def test_what_people_wrote_stands_beside_what_they_did_not_agree_on(kettles):
+    build = answer(kettles(1), "Ada")
+    page = build.path / "Ben.html"
+    export_review(build, "review", page)
+    content = saved(page_data(page), "Ben", but(k0=("No", "descale with vinegar")))
+    content["answers"][0]["comment"] = "no kettle\nat all "
+    import_review(build, [write_saved(page.with_suffix(".json"), content)])
+    assert "to settle           Ben: no kettle at all" in to_text(tables(review_of(build, "review")))
+
+
 def test_one_of_the_reviewers_may_settle_and_both_answers_are_kept(kettles):
     build = answer(answer(kettles(1), "Ada"), "Ben", but(k0=("No", "a red one")))
     build = answer(build, "Ben", to_settle=True)

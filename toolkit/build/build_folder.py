@@ -164,7 +164,8 @@ class BuildFolder:
             seconds=round(time.monotonic() - started, 3),
         )
         file.write_record(step, record)
-        say(f"{step.name}: {record.entered:,} entered, {record.left:,} left")
+        waiting = f", {record.waiting:,} wait for people" if record.waiting else ""
+        say(f"{step.name}: {record.entered:,} entered, {record.left:,} left{waiting}")
 
 
 def _sha256(path: Path) -> str:

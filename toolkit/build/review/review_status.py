@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolkit.build.build_folder import BuildFolder
-from toolkit.build.review.review_decisions import accepts, majority
+from toolkit.build.review.review_decisions import Decision, accepts, majority
 from toolkit.build.review.review_forms import Question, Sheet
 from toolkit.build.review.review_rounds import Review, review_of, reviewed_steps
 from toolkit.core.aligned_table import Column, Number, Table
@@ -112,17 +112,40 @@ def agreement_table(rows: Sequence[Agreement]) -> Table:
 
 
 def disagreements_table(review: Review) -> Table:
-    """The questions on which reviewers of an item did not agree: their votes, and what was decided."""
-    rows = []
-    for item, decision in review.decisions.items():
-        for name in (*decision.tied, *decision.disputed):
-            votes = ", ".join(
-                f"{choice} {count}" for choice, count in sorted(decision.votes[name].items(), key=lambda v: (-v[1], v[0]))
-            )
-            state = "to settle" if name in decision.tied else "settled" if decision.settled else "majority"
-            rows.append([item, name, votes, state, decision.choices.get(name, "")])
+    """The questions on which reviewers of an item did not agree: their votes, what was decided, and what they wrote."""
+    rows = [
+        [
+            item,
+            name,
+            _votes(decision.votes[name]),
+            _state(decision, name),
+            decision.choices.get(name, ""),
+            _comments(review, item),
+        ]
+        for item, decision in review.decisions.items()
+        for name in (*decision.tied, *decision.disputed)
+    ]
     columns = (Column("item", label=True), Column("question", label=True), *map(Column, ("votes", "state", "decided")))
+    columns = (*columns, Column("comments", prose=True, priority=1))
     return Table(columns, rows, [f"--to-settle exports the items that were not settled ({len(review.unsettled):,})"])
+
+
+def _votes(votes: Mapping[str, int]) -> str:
+    most_first = sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))
+    return ", ".join(f"{choice} {count}" for choice, count in most_first)
+
+
+def _state(decision: Decision, question: str) -> str:
+    if question in decision.tied:
+        return "to settle"
+    return "settled" if decision.settled else "majority"
+
+
+def _comments(review: Review, item: str) -> str:
+    """In one line, with the names of those who wrote them."""
+    return "; ".join(
+        f"{each.reviewer}: {' '.join(each.comment.split())}" for each in review.answers[item] if each.comment.strip()
+    )
 
 
 def agreement(review: Review) -> Iterator[Agreement]:
