@@ -173,7 +173,7 @@ def test_progress_is_there_when_the_page_is_opened_again(kettles, browser):
     wait(browser, lambda: text_of(browser, "about"))
     assert text_of(browser, "about") == "Ada: 1 of 3 items answered"
     assert text_of(browser, "place") == "Item 2 of 3"  # the first without all answers
-    assert browser.execute_script("return document.querySelectorAll('input:checked').length") == 1
+    assert browser.execute_script("return document.querySelectorAll('input[type=radio]:checked').length") == 1
 
 
 @needs_chromium
