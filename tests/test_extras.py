@@ -53,6 +53,7 @@ NEEDS = {
         ("judge", "r.trec", "--topics", "berds-mini-test", "--judge", "nli-deberta-v3-base"),
         ("expand", "topics", "--topics", "t.tsv", "--from", "./ck", "--output", "q.jsonl"),
     ],
+    "build": [("build", "check", "infosearch-mini-audience")],
     "pages": [
         ("report", BM25, "--benchmark", "infosearch-mini", "--output", "p.html"),
         ("report", BM25, "--benchmark", "infosearch-mini", "--plots", "figures"),

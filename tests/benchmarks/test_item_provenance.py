@@ -26,6 +26,17 @@ def test_what_is_written_is_read(tmp_path_factory, made):
     assert read_provenances(path) == {item: tuple(each) for item, each in made.items()}
 
 
+@given(st.lists(st.tuples(names, st.lists(rows, max_size=2)), max_size=6), st.booleans())
+def test_lines_that_repeat_each_other_are_read_as_others_are(tmp_path_factory, lines, ascii_only):
+    """A line in the form that builds write is read more quickly than the same with its keys in another order."""
+    folder, texts = tmp_path_factory.mktemp("provenance"), {}
+    for order in (("id", "made"), ("made", "id")):
+        written = [{"id": item, "made": [one._asdict() for one in made]} for item, made in [*lines, *lines]]
+        texts[order] = "".join(json.dumps({key: row[key] for key in order}, ensure_ascii=ascii_only) + "\n" for row in written)
+    first, second = (read_provenances(write(folder / "p.jsonl", text)) for text in texts.values())
+    assert first == second
+
+
 def test_lines_of_one_item_count_together_and_each_maker_once(tmp_path):
     wrote, judged = {"role": "wrote", "by": "gpt-4o"}, {"role": "judged", "by": "person", "step": "review", "family": None}
     path = write(tmp_path / "p.jsonl", {"id": "d1", "made": [wrote, wrote]}, "\n", {"id": "d1", "made": [judged]})

@@ -156,11 +156,12 @@ def test_a_report_has_the_warning_too(folder):
     assert "were judged by gpt-4o, the system itself" in done.stderr
 
 
-def test_provenance_that_cannot_be_read_is_an_error(folder):
+def test_provenance_that_cannot_be_read_is_an_error_where_it_is_needed(folder):
     (folder / "provenance.jsonl").write_text("no\n")
-    done = evaluated(a_run(folder, "bm25"), folder)
+    done = evaluated(a_run(folder, "gpt-4o"), folder)
     assert done.returncode == 2
     assert done.stderr.splitlines()[0].endswith("mine/provenance.jsonl: 1 line is no provenance")
+    assert evaluated(a_run(folder, "bm25"), folder).returncode == 0  # is no model: nobody can have been it
 
 
 @pytest.mark.process

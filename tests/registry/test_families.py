@@ -81,3 +81,10 @@ def test_the_base_of_a_users_entry_counts():
 
 def test_of_an_endpoint_without_a_model_the_entry_is_the_model():
     assert lineage("llama-2-13b-chat-judge").family == "llama"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("bm25", False), ("gpt-4o", True), ("all-minilm-l6-v2", True), ("nobody-knows", True)]
+)
+def test_what_has_neither_checkpoint_nor_server_is_no_model(name, expected):
+    assert lineage(name).is_model is expected

@@ -167,7 +167,9 @@ def circular(runs: Sequence[Run], found: Sequence[Share]) -> list[Circular]:
 
 
 def circularity_notes(runs: Sequence[Run], judgments: Judgments) -> list[str]:
-    """A warning for each run, model and role."""
+    """A warning for each run, model and role. Nothing is read where no run is of a model (BM25, rules)."""
+    if not any(system.is_model for run in runs for system in systems_of(run)):
+        return []
     return [f"warning: {circularity_text(alike)}" for alike in grouped(circular(runs, shares_of(judgments)))]
 
 

@@ -26,6 +26,11 @@ class Lineage:
     bases: tuple[str, ...] = ()
     family: str = ""
 
+    @property
+    def is_model(self) -> bool:
+        """Whether it is one, as far as is known: an entry without a checkpoint or a model of a server is none."""
+        return bool(len(self.names) > 1 or self.bases or self.family or _entry(self.names[0]) is None)
+
 
 def lineage(system: SystemSpec | str) -> Lineage:
     """Where a system comes from; a name that is no entry is taken as a checkpoint or the model of a server.

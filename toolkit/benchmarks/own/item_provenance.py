@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +40,8 @@ class Made(NamedTuple):
     sha256: str = ""
 
 
+_LINE = re.compile(r'\{"id": "([^"\\]*)", "made": (\[.*\])\}')  # as builds write it, of an id without escapes
+_Known = dict[str, dict[Made, None]]
 Provenances = Mapping[str, tuple[Made, ...]]  # item id -> what was done with it, each once, in order
 
 
@@ -46,8 +49,9 @@ def read_provenances(path: Path) -> Provenances:
     """What the file says. Raises ToolkitError with all lines that say nothing of an item."""
     found: dict[str, dict[Made, None]] = {}
     problems: list[str] = []
+    known: _Known = {}
     for number, line in text_lines(read_bytes(path), str(path)):
-        _read_line(number, line, found, problems)
+        _read_line(number, line, found, problems, known)
     if problems:
         more = [f"and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
         hint = 'a line is {"id": "d1", "made": [{"role": "wrote", "by": "gpt-4o", "family": "gpt"}]}'
@@ -59,7 +63,12 @@ def read_provenances(path: Path) -> Provenances:
     return {item: tuple(made) for item, made in found.items()}
 
 
-def _read_line(number: int, line: str, found: dict[str, dict[Made, None]], problems: list[str]) -> None:
+def _read_line(number: int, line: str, found: dict[str, dict[Made, None]], problems: list[str], known: _Known) -> None:
+    """known: what a text between `"made": ` and the end of a line says; few say different things."""
+    match = _LINE.fullmatch(line)
+    if match is not None and match[2] in known:
+        found.setdefault(match[1], {}).update(known[match[2]])
+        return
     try:
         row = decode_json(line)
     except Malformed as error:
@@ -72,7 +81,10 @@ def _read_line(number: int, line: str, found: dict[str, dict[Made, None]], probl
     if wrong:
         problems.append(f"line {number}: {row['id']}: a role is one of {', '.join(ROLES)}, `by` a name: {wrong[0]}")
         return
-    found.setdefault(row["id"], {}).update(dict.fromkeys(_made(row["made"])))
+    made = dict.fromkeys(_made(row["made"]))
+    if match is not None and row.keys() == {"id", "made"}:
+        known[match[2]] = made
+    found.setdefault(row["id"], {}).update(made)
 
 
 def _is_made(one: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -56,10 +56,14 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgedTexts:
-    """One group: its queries by mode, judgments and documents."""
+    """One group: its queries by mode, judgments and documents.
+
+    corpora  group -> its documents, once read: groups may share one
+    """
 
     benchmark: Benchmark
     group: str
+    corpora: dict[str, Mapping[str, Doc]] = field(default_factory=dict)
 
     @cached_property
     def topics(self) -> Mapping[str, Sequence[Topic]]:
@@ -79,7 +83,11 @@ class JudgedTexts:
     @cached_property
     def docs(self) -> Mapping[str, Doc]:
         """The documents by id; empty where they are not here."""
-        return {doc.doc_id: doc for doc in self.benchmark.docs(self.group)} if self.benchmark.has_docs(self.group) else {}
+        corpus = self.benchmark.spec.corpus(self.group)
+        if corpus not in self.corpora:
+            docs = self.benchmark.docs(self.group) if self.benchmark.has_docs(self.group) else ()
+            self.corpora[corpus] = {doc.doc_id: doc for doc in docs}
+        return self.corpora[corpus]
 
     @cached_property
     def cores(self) -> Mapping[str, str]:
@@ -184,6 +192,6 @@ def judged_texts(name: str) -> Iterator[JudgedTexts]:
         near = did_you_mean(name, part_names())
         hint = f"{near}a folder with benchmark.yaml, or a name of `tandem benchmarks list`"
         raise ToolkitError(f"no benchmark {name!r}", hint)
-    benchmark = load(selection.benchmark)
+    benchmark, corpora = load(selection.benchmark), {}
     for group in selection.groups:
-        yield JudgedTexts(benchmark, group)
+        yield JudgedTexts(benchmark, group, corpora)
