@@ -119,6 +119,24 @@ def test_a_form_for_named_reviewers_takes_nobody_else(kettles):
     assert "no reviewer 'Eve': the form was exported for Ada, Ben" in refusal(build, saved(data, "Eve", agreeing))
 
 
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"reviewers": ["Ada", "Ada"]}, "a reviewer is named twice"),
+        ({"reviewers": [" "]}, "' ' is no name of a reviewer"),
+        ({"format": "htm"}, "did you mean 'html'?"),
+        ({"format": "label-studio"}, "tasks are a JSON file"),
+        ({"first": 0}, "first is 0"),
+    ],
+)
+def test_an_export_that_could_not_be_taken_back_is_refused(kettles, how, words):
+    build = kettles(1)
+    with pytest.raises(ToolkitError) as refused:
+        exported(build, **how)
+    assert words in "\n".join(refused.value.lines())
+    assert not (build.path / "form.html").exists()
+
+
 def test_answers_to_what_an_item_was_before_it_changed_are_refused(kettles):
     build = kettles(2)
     content = saved(exported(build), "Ada", agreeing)

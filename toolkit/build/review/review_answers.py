@@ -285,8 +285,13 @@ def _write_answers(folder: Path, step: str, answers: Iterable[Answer]) -> None:
             out.write((json.dumps(answer._asdict(), ensure_ascii=False, sort_keys=True) + "\n").encode())
 
 
+def wrong_name(reviewer: str) -> bool:
+    """Whether this is no name of a person: empty, too long, with control characters."""
+    return not 1 <= len(reviewer) <= LONGEST[0] or bool(UNPRINTABLE.search(reviewer))
+
+
 def _wrong_reviewer(reviewer: Any, known: Sequence[str]) -> str:
-    if not isinstance(reviewer, str) or not 1 <= len(reviewer.strip()) <= LONGEST[0] or UNPRINTABLE.search(reviewer):
+    if not isinstance(reviewer, str) or wrong_name(reviewer.strip()):
         return "says not who answers (`reviewer`)"
     if known and reviewer.strip() not in known:
         return f"no reviewer {reviewer!r}: the form was exported for {', '.join(known)}"

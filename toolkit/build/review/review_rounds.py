@@ -18,6 +18,7 @@ from toolkit.build.review.review_answers import (
     import_files,
     read_answers,
     write_export,
+    wrong_name,
 )
 from toolkit.build.review.review_decisions import Decision, answers_of, decide
 from toolkit.build.review.review_forms import Form, Sheet, check_items, find_form, sheet_of
@@ -130,8 +131,8 @@ def export_review(
     Raises ToolkitError where there is nothing to review, and for what `review_of` refuses.
     """
     check_counts(first=first)
-    if twice := [name for name in dict.fromkeys(reviewers) if list(reviewers).count(name) > 1]:
-        raise ToolkitError(f"the reviewer {twice[0]} is named twice", "name each once")
+    _check_reviewers(reviewers)
+    _check_format(format, str(output))
     _check_up_to_date(build, step)
     review = review_of(build, step, form)
     sheets = (review.unsettled if to_settle else review.unanswered)[:first]
@@ -143,10 +144,10 @@ def export_review(
         step, review.form.name, review.form.sha256, review.form_source, review.seed, tuple(reviewers), to_settle, items
     )
     files = _files(review.form, sheets, export, Path(output), format)
+    write_export(build.path, export)  # first: what is handed out can be taken back
     for path, text in files.items():
         with open_output(path) as out:
             out.write(text.encode())
-    write_export(build.path, export)
     return Exported(len(sheets), tuple(files))
 
 
@@ -165,6 +166,22 @@ def import_review(build: BuildFolder, files: Sequence[str | Path]) -> Imported:
         return reviews[step].form, reviews[step].sheets
 
     return import_files(build.path, files, sheets_of)
+
+
+def _check_reviewers(reviewers: Sequence[str]) -> None:
+    if wrong := [name for name in reviewers if name != name.strip() or wrong_name(name)]:
+        raise ToolkitError(f"{wrong[0]!r} is no name of a reviewer", "1 to 100 characters, no blanks around them")
+    if len(set(reviewers)) < len(reviewers):
+        raise ToolkitError("a reviewer is named twice", "name each once")
+
+
+def _check_format(format: str, output: str) -> None:
+    if format not in FORMATS:
+        raise ToolkitError(f"no format {format!r}", f"{did_you_mean(format, FORMATS)}known: {', '.join(FORMATS)}")
+    if format == "label-studio" and not output.endswith(".json"):
+        raise ToolkitError(
+            f"{output}: tasks are a JSON file", "name one that ends in .json; the configuration is written beside it"
+        )
 
 
 def _check_up_to_date(build: BuildFolder, step: str) -> None:
