@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import unicodedata
 from types import MappingProxyType
 
@@ -182,6 +183,17 @@ def test_provenance_names_who_wrote_a_question_and_who_labelled_it(tmp_path, ans
     assert {("filtered", "judge", "personal"), ("wrote", "writer", "questions"), ("judged", "judge", "label")} <= made
 
 
+def test_everything_is_made_again_from_cached_answers_alone(tmp_path, answered):
+    folder = build(tmp_path / "b")
+    BuildFolder(folder).run()
+    made = {path.name: path.read_bytes() for path in sorted((folder / "steps").glob("*.jsonl"))}
+    count = len(answered.bodies)
+    shutil.rmtree(folder / "steps")
+    BuildFolder(folder).run(replay=True)
+    assert {path.name: path.read_bytes() for path in sorted((folder / "steps").glob("*.jsonl"))} == made
+    assert len(answered.bodies) == count
+
+
 MALFORMED = {
     "no JSON": ("Should there be zoos?", UNREADABLE),
     "no perspectives": (json.dumps({"question": "Zoos?"}), UNREADABLE),
@@ -200,6 +212,32 @@ def test_questions_in_another_form_are_rejected_and_never_guessed(tmp_path, answ
     BuildFolder(folder).run("questions")
     assert reasons(folder, "questions") == {"arguments-zoo": reason}
     assert len(answered.bodies) == (2 if reason == UNREADABLE else 1)  # one repair
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"), [("Perhaps", UNREADABLE), ("", UNREADABLE), ("no.", ""), ("YES", "it asks for personal experience")]
+)
+def test_a_survey_question_is_left_out_where_the_answer_is_yes_or_none(tmp_path, answered, answer, reason):
+    answered.answer = lambda messages: answer
+    folder = build(tmp_path / "b", {"survey": ROWS["survey"][:1]})
+    BuildFolder(folder).run("personal")
+    assert reasons(folder, "personal") == {"survey-s1": reason}
+
+
+def test_questions_need_as_many_held_perspectives_as_are_asked_for(tmp_path, answered):
+    folder = build(tmp_path / "b", steps={"covered": {"least": 2}})
+    BuildFolder(folder).run()
+    left_out = {name for name, why in reasons(folder, "covered").items() if why}
+    assert left_out == {"statements-sides", "survey-s1"}  # two of tea's three perspectives are held
+
+
+def test_runs_are_read_to_a_depth_and_pools_have_a_size(tmp_path, answered):
+    run = {"arguments-zoo": ["z1", "n1", "z2", "t1"], "arguments-zoo.2": ["z2", "t2"]}
+    for limits, found in (({"depth": 2, "size": 9}, ["z1", "z2", "n1", "t2"]), ({"depth": 9, "size": 3}, ["z1", "z2", "n1"])):
+        steps = {"passages": {"systems": [], "runs": ["found.trec"], **limits}}
+        folder = build(tmp_path / "b", {"arguments": ROWS["arguments"]}, steps=steps, run=run)
+        BuildFolder(folder).run("passages")
+        assert [item.fields["doc_id"] for item in BuildFolder(folder).steps().passed("passages")] == found
 
 
 def test_a_question_that_comes_again_is_rejected(tmp_path, answered):

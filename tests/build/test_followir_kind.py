@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import unicodedata
 
 import pytest
@@ -250,6 +251,17 @@ def test_without_a_model_the_pairs_wait_for_people(tmp_path, answered):
     assert not any(said(body["messages"], "Document: ") for body in answered.bodies)
 
 
+def test_everything_is_made_again_from_cached_answers_alone(tmp_path, answered):
+    folder = build(tmp_path / "b")
+    BuildFolder(folder).run()
+    made = {path.name: path.read_bytes() for path in sorted((folder / "steps").glob("*.jsonl"))}
+    count = len(answered.bodies)
+    shutil.rmtree(folder / "steps")
+    BuildFolder(folder).run(replay=True)
+    assert {path.name: path.read_bytes() for path in sorted((folder / "steps").glob("*.jsonl"))} == made
+    assert len(answered.bodies) == count
+
+
 MALFORMED = {
     "no JSON": "Here are three sentences.",
     "too few": json.dumps([HALF]),
@@ -376,17 +388,70 @@ def test_trec_topics_with_their_narratives_and_qrels_of_files(tmp_path, answered
     assert [doc.doc_id for _, docs in out.scoreddocs(group, "og").rankings() for doc in docs] == ["x", "d0", "d1", "d2", "d3"]
 
 
+def test_topics_need_some_relevant_documents_and_not_too_many(tmp_path, answered):
+    seeds = {"benchmark": "mfollowir-mini-cross-lingual-fas-og"}
+    for counts, reason in (({"least": 7}, "fewer than 7"), ({"most": 5}, "more than 5"), ({"least": 6, "most": 6}, "")):
+        folder = build(tmp_path / "b", seeds=seeds, steps={"translate": None, "topics": counts})
+        BuildFolder(folder).run("topics")
+        assert {item.rejected for item in items(folder, "topics")} == {reason and f"{reason} relevant documents"}
+
+
+def test_a_writer_sees_the_beginning_of_some_relevant_documents(tmp_path, answered):
+    seeds = {"benchmark": "mfollowir-mini-cross-lingual-fas-og"}
+    folder = build(tmp_path / "b", seeds=seeds, steps={"translate": None, "edits": {"shown": 2, "characters": 40}})
+    BuildFolder(folder).run("edits")
+    docs = {doc.doc_id: doc.contents[:40] for doc in MINI.docs("fas")}
+    prompts = [prompt_of(body["messages"]) for body in answered.bodies]
+    for item in items(folder, "topics"):
+        first, second, *others = (docs[doc_id] for doc_id in item.fields["relevant"])
+        [asked] = [each for each in prompts if f"Search: {item.fields['query']}\n" in each]
+        assert f"[1] {first}\n\n[2] {second}\n\nWrite 3" in asked
+        assert not any(other in asked for other in others)
+    assert {body["model"] for body in answered.bodies} == {"writer"}
+
+
+def test_a_relevant_document_without_text_cannot_be_judged(tmp_path, answered):
+    answered.answer = lambda messages: json.dumps(["It is of stone."]) if said(messages, "different sentences") else "Yes"
+    seeds = {"topics": "topics.trec", "qrels": "qrels.txt", "docs": "docs.jsonl"}
+    folder = build(tmp_path / "b", seeds=seeds, steps={"translate": None, "edits": {"count": 1}})
+    (folder / "topics.trec").write_text(TREC)
+    (folder / "qrels.txt").write_text("".join(f"301 0 d{n} 1\n" for n in range(4)))
+    (folder / "docs.jsonl").write_text("".join(json.dumps({"id": f"d{n}", "text": f"bridge {n}"}) + "\n" for n in range(3)))
+    BuildFolder(folder).run("choose")
+    assert {pair.fields["doc_id"]: pair.rejected for pair in items(folder, "rejudge")} == {
+        **dict.fromkeys(("d0", "d1", "d2"), ""),
+        "d3": "no text of the document",
+    }
+    assert [edit.rejected for edit in items(folder, "choose")] == ["a relevant document has no judgment"]
+
+
+def test_a_share_of_exactly_a_bound_is_within_it():
+    three, seven = ([n >= fell for n in range(10)] for fell in (3, 7))
+    made = weighed(Choose(min=0.3, max=0.7), ("low", three), ("high", seven))
+    assert made["low"].id == "t"
+    made = weighed(Choose(min=0.31, max=0.69), ("low", three), ("high", seven))
+    assert [item.rejected for item in made.values()] == [
+        "the share that falls is below 0.31",
+        "the share that falls is above 0.69",
+    ]
+
+
 def test_topics_of_one_language_are_translated_into_any_over_the_same_documents(tmp_path, answered):
     def answer(messages):
         if said(messages, "different sentences"):
             return json.dumps(["The bridge is of stone."])
         if said(messages, "these three texts into Russian"):
             return json.dumps({"query": "старые мосты", "narrative": "Документ о мосте.", "edit": TRANSLATED["Russian"]})
+        if said(messages, "Translate the added sentence into Persian"):
+            return json.dumps({"edit": TRANSLATED["Persian"]})
         return "Yes" if said(messages, "Document: stone") else "No"
 
     answered.answer = answer
     seeds = {"topics": "topics.trec", "qrels": "qrels.txt", "docs": "docs.jsonl"}
-    folder = build(tmp_path / "b", seeds=seeds, steps={"translate": {"to": {"rus": "Russian"}}, "edits": {"count": 1}})
+    translate = {"to": {"rus": "Russian", "fas": "Persian"}, "texts": {"fas": "persian.jsonl"}}
+    folder = build(tmp_path / "b", seeds=seeds, steps={"translate": translate, "edits": {"count": 1}})
+    written = {"id": "301", "query": "پل‌ها", "instruction": "سند درباره پل است."}
+    (folder / "persian.jsonl").write_text(json.dumps(written), encoding="utf-8")
     docs = [{"id": f"d{n}", "text": f"{'stone' if n < 2 else 'wood'} bridge {n}"} for n in range(4)]
     (folder / "topics.trec").write_text(TREC)
     (folder / "qrels.txt").write_text("".join(f"301 0 d{n} 1\n" for n in range(4)))
@@ -394,10 +459,12 @@ def test_topics_of_one_language_are_translated_into_any_over_the_same_documents(
     (folder / "found.trec").write_text("301 Q0 d3 1 2 r\nrus-301 Q0 d1 1 2 r\n")
     BuildFolder(folder).run()
     out = load(str(BuildFolder(folder).benchmark(tmp_path / "out").absolute()))
-    assert (out.groups, out.spec.selections) == (("all", "rus"), {})
+    assert (out.groups, out.spec.selections) == (("all", "fas", "rus"), {})
+    assert out.topics("fas", "changed")[0].text == f"{written['query']} {written['instruction']} {TRANSLATED['Persian']}"
     assert out.topics("rus", "changed")[0].text == f"старые мосты Документ о мосте. {TRANSLATED['Russian']}"
     pools = {group: [doc.doc_id for _, docs in out.scoreddocs(group, "og").rankings() for doc in docs] for group in out.groups}
-    assert pools == {"all": ["d3", "d1", "d0", "d2"], "rus": ["d3", "d1", "d0", "d2"]}  # of both runs, then the relevant ones
+    # the first of both runs, then the relevant documents that none of them has
+    assert pools == {group: ["d3", "d1", "d0", "d2"] for group in ("all", "rus", "fas")}
     assert sorted(doc.doc_id for doc in out.docs("rus")) == ["d0", "d1", "d2", "d3"]
 
 
