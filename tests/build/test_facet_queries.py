@@ -63,8 +63,21 @@ def test_what_makes_no_query_says_why(tags, why):
     assert made()[tags].rejected == why
 
 
+def test_two_tags_of_one_facet_are_no_topic():
+    docs = {"a": ["use::viewing", "use::counting", "made-in::wood"]}
+    assert set(made(docs)) == {("use::viewing",), ("use::counting",)}
+
+
+def test_topics_of_a_facet_have_little_in_common():
+    queries = made()
+    near = [queries[("use::viewing",)], queries[("works-with::insects",)]]  # abc and abcd: 3 of 4 in common
+    assert len(chosen({"made-in": near}, 2, Limits(1, 9, 0.75), 1)) == 2
+    assert len(chosen({"made-in": near}, 2, Limits(1, 9, 0.74), 1)) == 1
+
+
 def test_too_many_documents_and_values_without_a_difference_are_rejected():
     assert made(limits=Limits(1, 3, 1))[("works-with::insects",)].rejected == "more than 3 relevant documents"
+    assert made(limits=Limits(1, 4, 1))[("works-with::insects",)].rejected == ""
     tin = {"made-in": {"zinc": ["of zinc"]}}
     assert made(conditions=tin)[("use::viewing",)].rejected == "no value with 1 documents that have it and 1 that do not"
 

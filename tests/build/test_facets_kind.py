@@ -126,6 +126,15 @@ def test_every_document_that_is_left_out_has_its_reason(build):
     assert reasons.count("") == len(reasons) - reasons.count("no tags")
 
 
+def test_of_documents_with_one_text_the_first_by_id_is_taken(build):
+    rows = [{"id": name, "title": "t", "text": "x", "tags": ["a::b"]} for name in "cab"]
+    (build / "tagged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_config(build, {"tagged": "tagged.jsonl"})
+    tandem("build", "run", build, "documents")
+    found = {item.id: item.rejected for item in BuildFolder(build).steps().items("documents")}
+    assert found == {"a": "", "b": "the same title and text as another", "c": "the same title and text as another"}
+
+
 def test_tagged_lines_give_the_benchmark_that_packages_give(build):
     tandem("build", "run", build)
     tandem("build", "benchmark", build, "--to", "out")

@@ -67,6 +67,15 @@ def test_compressed_lists_are_read(tmp_path):
     assert len(list(read_packages(tmp_path))) == 3
 
 
+def test_what_a_wrong_line_spoils_is_not_given(tmp_path):
+    path = tmp_path / "Packages"
+    path.write_text("A: 1\n\nB: 2\nno colon\n\nC: 3\n")
+    found = []
+    with pytest.raises(ToolkitError):
+        found.extend(paragraph.fields for paragraph in paragraphs(path))
+    assert found == [{"a": "1"}, {"c": "3"}]
+
+
 def test_every_wrong_line_is_named(tmp_path):
     path = tmp_path / "Packages"
     path.write_bytes(b" lost\n\nA: 1\nno colon\nB: \xff\na: 2\n\nC: 3\n")
