@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
@@ -82,7 +83,7 @@ class Form:
     questions: tuple[Question, ...]
     source: str = ""
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """Of what reviewers read: answers to one wording are none to another; what is accepted may change afterwards."""
         asked = [[each.id, each.text, each.choices, each.options] for each in self.questions]
