@@ -399,3 +399,23 @@ def test_passages_of_an_index_are_searched_and_read(tmp_path, answered):
         each: [1, 0] for each in ("z1", "z3") if each in zoo.fields["labels"]
     }
     assert len(zoo.fields["labels"]) == 2  # z1 and z3 are one
+
+
+def test_adversarial_passages_are_judged_to_hold_no_perspective(tmp_path, answered):
+    def scripted(messages):
+        text = prompt_of(messages)
+        if "uses all words" in text:
+            return f"SONG {text.partition('Search: ')[2].partition('?')[0]} again and again."
+        return "No" if "SONG" in text else written(messages)
+
+    answered.answer = scripted
+    folder = build(tmp_path / "b", rows={"arguments": ROWS["arguments"]}, steps={"adversarial": {}})
+    made = BuildFolder(folder)
+    made.run()
+    out = made.benchmark(tmp_path / "out")
+    [passage] = [row for row in map(json.loads, (out / "corpus.jsonl").read_text().splitlines()) if "SONG" in row["text"]]
+    judged = [line.split() for line in (out / "qrels.txt").read_text().splitlines() if passage["id"] in line]
+    assert judged == [["arguments-zoo", number, passage["id"], "0"] for number in ("1", "2")]
+    made_by = {row["id"]: row["made"] for row in map(json.loads, (out / "provenance.jsonl").read_text().splitlines())}
+    assert {row["step"] for row in made_by[passage["id"]]} == {"adversarial"}
+    assert tandem("benchmarks", "check", out).returncode == 0

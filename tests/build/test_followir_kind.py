@@ -501,3 +501,37 @@ def test_candidates_are_pooled_from_systems_over_documents_of_files(tmp_path, an
     [topic] = BuildFolder(folder).steps().passed("candidates")
     assert set(topic.fields["candidates"]) == {"d0", "d1", "d2", "d3", "x"}
     assert not list(folder.glob(".search*"))
+
+
+def test_what_was_written_to_break_the_edit_falls_with_it_and_is_a_candidate(tmp_path, answered):
+    def scripted(messages):
+        text = prompt_of(messages)
+        if "just what the searcher does not want" in text:
+            return f"BREAKS it, and is about {text.partition('Search: ')[2].splitlines()[0]}."
+        if "uses all words" in text:
+            return f"SONG of {text.partition('Search: ')[2].splitlines()[0]}."
+        if "SONG" in text or "BREAKS" in text:
+            return "No" if "SONG" in text or "adds" in text else "Yes"
+        return written(messages)
+
+    answered.answer = scripted
+    folder = build(tmp_path / "b", steps={"translate": None, "instruction-negatives": {}, "adversarial": {}})
+    made = BuildFolder(folder)
+    made.run()
+    out = made.benchmark(tmp_path / "out")
+    assert tandem("benchmarks", "check", out).returncode == 0
+    texts = {
+        row["id"]: row["text"] for path in out.glob("corpus*.jsonl") for row in map(json.loads, path.read_text().splitlines())
+    }
+    added = {doc_id: text.split()[0] for doc_id, text in texts.items() if text.startswith(("BREAKS", "SONG"))}
+    assert set(added.values()) == {"BREAKS", "SONG"}
+    labels = {
+        (mode, added[line.split()[2]]): line.split()[3]
+        for mode in ("og", "changed")
+        for path in out.glob(f"qrels*{mode}.txt")
+        for line in path.read_text().splitlines()
+        if line.split()[2] in added
+    }
+    assert labels == {("og", "BREAKS"): "1", ("changed", "BREAKS"): "0", ("og", "SONG"): "0", ("changed", "SONG"): "0"}
+    listed = {line.split()[2] for path in out.glob("candidates*") for line in path.read_text().splitlines()}
+    assert set(added) <= listed

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from toolkit.build.instructed_benchmark import BREAKING, GOLD, HARD, doc_of, family, siblings, written_entry
-from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
@@ -239,11 +238,9 @@ class Adversarial(Step):
         return shared_words(candidate.item.fields[self.query], candidate.entry["text"]) < self.overlap
 
 
-def negatives_of(build: BuiltSteps) -> dict[str, list[Mapping[str, Any]]]:
-    """Item -> the documents that the steps of this module added to it, for kinds without other negatives."""
-    ran = [name for name in build.config.names if name in (InstructionNegatives.name, Adversarial.name)]
-    items = build.passed(ran[-1]) if ran else []
-    return {item.id: [*item.fields.get(BREAKING, ()), *item.fields.get(HARD, ())] for item in items}
+def added_to(item: Item) -> list[Mapping[str, Any]]:
+    """The documents that the steps of this module added to an item of a kind without other negatives."""
+    return [*item.fields.get(BREAKING, ()), *item.fields.get(HARD, ())]
 
 
 def shared_words(query: str, text: str) -> float:

@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from toolkit.benchmarks.own.own_new import Content
 from toolkit.build.built_benchmark import write_benchmark
 from toolkit.build.contested_questions import SEED_FILES, Personal, Questions, Sources
+from toolkit.build.instructed_benchmark import doc_of
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
+from toolkit.build.negatives import Adversarial, added_to
 from toolkit.build.perspectives import Covered, Duplicates, Label, Passages, Review
 from toolkit.core.documents import Doc
 from toolkit.core.modes import Modes
 
 __all__ = ["SEED_FILES", "STEPS", "benchmark"]
 
-STEPS = (Sources, Personal, Questions, Passages, Duplicates, Label, Review, Covered)
+
+@dataclass(frozen=True)
+class AdversarialPassages(Adversarial):
+    """Passages that reuse the question's words and hold no perspective on it."""
+
+    query: str = "question"
+
+
+STEPS = (Sources, Personal, Questions, Passages, Duplicates, Label, Review, Covered, AdversarialPassages)
 MEASURES = ("MRecall@5", "MRecall@10", "PerspectiveP@1", "PerspectiveP@5", "PerspectiveP@10")
 
 
 def benchmark(build: BuiltSteps, to: Path) -> None:
     """Questions with perspectives and a label of each passage for each of them; a group a file of the seeds.
 
-    The documents are the passages that were labelled for some question. Perspectives that no passage holds count, too.
+    The documents are the passages that were labelled for some question, and those that a further step wrote, which hold none of
+    its perspectives. Perspectives that no passage holds count, too.
     """
-    questions = build.passed("covered")
+    last = build.config.names[-1]
+    questions = build.passed(last)
     passages = {item.fields["doc_id"]: item for item in build.passed("duplicates")}
     wanted = sorted({doc_id for question in questions for doc_id in question.fields["labels"]})
     docs = [Doc(doc_id, passages[doc_id].fields["title"], passages[doc_id].fields["text"]) for doc_id in wanted]
+    written = {entry["id"]: entry for question in questions for entry in added_to(question)}
+    docs += map(doc_of, written.values())
     rows = [_row(question) for question in questions]
     qrels = {"": [line for question in questions for line in _judgments(question)]}
-    made = {question.id: build.made["covered"][question.id] for question in questions} | dict.fromkeys(wanted, ())
+    made = {question.id: build.made[last][question.id] for question in questions} | dict.fromkeys(wanted, ())
+    made |= {doc_id: entry["made"] for doc_id, entry in written.items()}
     write_benchmark(build, to, Content(docs, rows, qrels), Modes(), made=made, measures=MEASURES)
 
 
@@ -47,3 +63,6 @@ def _judgments(question: Item) -> Iterator[tuple[str, str, str, str]]:
     for doc_id, labels in question.fields["labels"].items():
         for number, label in enumerate(labels, 1):
             yield question.id, str(number), doc_id, str(label)
+    for entry in added_to(question):
+        for number in range(1, len(question.fields["perspectives"]) + 1):
+            yield question.id, str(number), entry["id"], "0"

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from toolkit.benchmarks.own.own_new import Content
 from toolkit.build.built_benchmark import write_benchmark
+from toolkit.build.instructed_benchmark import BREAKING, HARD, doc_of
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
 from toolkit.build.narratives import Candidates, Choose, Edits, Rejudge, Review, Topics, nfc
+from toolkit.build.negatives import Adversarial, InstructionNegatives, added_to
 from toolkit.build.translations import CROSS_LINGUAL, Translate
 from toolkit.core.documents import Doc
 from toolkit.core.modes import BASE, INSTRUCTED, Modes
 
-STEPS = (Topics, Edits, Rejudge, Review, Choose, Translate, Candidates)
+
+@dataclass(frozen=True)
+class EditNegatives(InstructionNegatives):
+    """Documents that answer the query and that the edit of the narrative excludes."""
+
+    instruction: str = "edit"
+
+
+STEPS = (Topics, Edits, Rejudge, Review, Choose, Translate, Candidates, EditNegatives, Adversarial)
 MODES = Modes({"og": BASE, "changed": INSTRUCTED})
 MEASURES = ("nDCG@20", "pMRR")
 
@@ -24,10 +35,15 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     """Modes og (the narrative as it was) and changed (and the edit), with candidates; a group a language, as in mFollowIR.
 
     The documents are the candidates. Both modes judge of them what the seeds judge; what fell is not relevant in `changed`.
+    Negatives that further steps wrote are candidates, too.
     """
-    topics = build.passed("candidates")
+    last = build.config.names[-1]
+    given = build.passed(last)
+    topics = [with_negatives(item) for item in given]
     seeds = build.config.seeds
     found = seeds.texts(sorted({doc_id for item in topics for doc_id in item.fields["candidates"]}))
+    written = {entry["id"]: entry for item in given for entry in added_to(item)}
+    found = {**found, **{doc_id: doc_of(entry) for doc_id, entry in written.items()}}
     corpora = {group: _docs(found, items) for group, items in _by_group(topics).items()}
     shared = len({item.fields["corpus"] for item in topics}) < 2
     content = Content(
@@ -37,9 +53,22 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
         corpora={} if shared else corpora,
         candidates={mode: [pair for item in topics for pair in _candidates(item, found)] for mode in MODES},
     )
-    made = {item.id: build.made["candidates"][item.id] for item in topics} | dict.fromkeys(found, ())
+    made = {item.id: build.made[last][item.id] for item in topics} | dict.fromkeys(found, ())
+    made |= {doc_id: entry["made"] for doc_id, entry in written.items()}
     more = {"groups": _groups(build, topics), "options": {"shown": ["og"]}, **_selections(corpora)}
     write_benchmark(build, to, content, MODES, made=made, measures=MEASURES, more=more)
+
+
+def with_negatives(item: Item) -> Item:
+    """A topic with the documents that were written for it among its candidates: instruction negatives fall with the edit."""
+    breaking, hard = ([entry["id"] for entry in item.fields.get(what, ())] for what in (BREAKING, HARD))
+    fields = item.fields
+    changed = {"candidates": [*fields["candidates"], *breaking, *hard], "fell": [*fields["fell"], *breaking]}
+    labels = {
+        "relevant": {**fields["relevant"], **dict.fromkeys(breaking, 1)},
+        "others": {**fields["others"], **dict.fromkeys(hard, 0)},
+    }
+    return replace(item, fields={**fields, **changed, **labels})
 
 
 def _by_group(topics: Sequence[Item]) -> dict[str, list[Item]]:

@@ -32,7 +32,7 @@ from toolkit.build.built_benchmark import write_benchmark
 from toolkit.build.instructed_benchmark import doc_of
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
-from toolkit.build.negatives import Adversarial, InstructionNegatives, negatives_of
+from toolkit.build.negatives import Adversarial, InstructionNegatives, added_to
 from toolkit.build.review.review_step import ReviewStep
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
@@ -350,7 +350,8 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     made |= {query_id: build.made["groups"][doc_id] for query_id, doc_id in gold.items()}
     made |= {item.id: build.made["paraphrases"][item.id] for item in reworded}
     judged = [(query_id, "0", doc_id, "1") for query_id, doc_id in gold.items()]
-    negatives = negatives_of(build)
+    ran = [name for name in (ScenarioNegatives.name, Adversarial.name) if name in build.config.names]
+    negatives = {item.id: added_to(item) for item in build.passed(ran[-1])} if ran else {}
     entries = {entry["id"]: entry for added in negatives.values() for entry in added}
     docs += map(doc_of, entries.values())
     made |= {doc_id: entry["made"] for doc_id, entry in entries.items()}
