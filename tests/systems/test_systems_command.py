@@ -140,6 +140,13 @@ def test_gates_and_code_are_said():
     assert "--trust-remote-code" in text
 
 
+def test_what_a_system_was_made_from_is_shown():
+    lines = [" ".join(line.split()) for line in overview(registry.system("sfr-embedding-2-r"))]
+    assert "made from intfloat/e5-mistral-7b-instruct, and that from mistralai/Mistral-7B-v0.1" in lines
+    assert "family mistral" in lines
+    assert not any("family" in line for line in overview(registry.system("bm25")))
+
+
 def test_explain_shows_the_exact_string_in_every_mode(folder):
     status, out, err = tandem("explain", "mine", "--systems", "my.yaml", "--topics", "topics.jsonl", "--query", "7", cwd=folder)
     digest = template_digest(registry.choose_system("mine", files=[folder / "my.yaml"]))

@@ -14,6 +14,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import DEFAULTS, template_digest
 from toolkit.core.terminal import wrapped
 from toolkit.models.checkpoints import BYTES, parameters
+from toolkit.registry.families import lineage
 
 GIB = 2**30
 COLUMNS = (
@@ -69,6 +70,8 @@ def _facts(spec: SystemSpec) -> dict[str, str]:
         "checkpoint": places[0] if places else "",
         "passages": places[1] if spec.passage_checkpoint else "",
         "merged into": places[-1] if spec.base else "",
+        "made from": ", and that from ".join(lineage(spec).bases),
+        "family": lineage(spec).family,
         "licence": spec.licence or ("not verified" if spec.checkpoint else ""),
         "size": spec.size or ("not verified" if spec.checkpoint else ""),
         "memory": _memory(spec),
