@@ -88,3 +88,8 @@ def test_of_an_endpoint_without_a_model_the_entry_is_the_model():
 )
 def test_what_has_neither_checkpoint_nor_server_is_no_model(name, expected):
     assert lineage(name).is_model is expected
+
+
+def test_bases_that_lead_back_end():
+    spec = SystemSpec("mine", "", "dense", checkpoint="mistralai/Mistral-7B-v0.2", base="mistralai/Mistral-7B-Instruct-v0.2")
+    assert lineage(spec).bases == ("mistralai/Mistral-7B-Instruct-v0.2",)

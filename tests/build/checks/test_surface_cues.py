@@ -8,7 +8,17 @@ import pytest
 from planted_folders import WORDS, planted, text_of
 
 from toolkit.build.checks.judged_texts import NEGATIVES, UNRELATED, Item, judged_texts
-from toolkit.build.checks.surface_cues import FOLDS, LEAST, Sample, best_cue, folds_of, held_out_scores, surface_cues, told
+from toolkit.build.checks.surface_cues import (
+    FOLDS,
+    LEAST,
+    Sample,
+    Scored,
+    best_cue,
+    folds_of,
+    held_out_scores,
+    surface_cues,
+    told,
+)
 from toolkit.build.checks.surface_features import COUNTS, features
 
 
@@ -110,6 +120,16 @@ def test_words_of_one_core_query_are_no_cue():
     assert not row_of(Sample(sample.items, texts)).is_found
 
 
+def test_a_word_of_two_core_queries_is_no_cue_however_many_documents_have_it():
+    generator, change, sizes = random.Random(2), with_word("sponsored"), enumerate((20, 20, 2, 2, 2))
+    items = [Item(f"d{core}-{n}", f"q{core}", "", n % 2 == 0) for core, size in sizes for n in range(size)]
+    pairs = [(item, text_of(generator, int(item.core[1:]))) for item in items]
+    marked = [change(text) if item.positive and item.core in ("q0", "q1") else text for item, text in pairs]
+    assert "sponsored" not in best_cue(Sample(items, marked)).name
+    everywhere = [change(text) if item.positive else text for item, text in pairs]
+    assert best_cue(Sample(items, everywhere)).name == 'has "sponsored"'
+
+
 def test_no_item_is_scored_by_a_classifier_that_saw_its_core_query():
     items = sample_of(cores=13).items
     folds = folds_of(items)
@@ -118,6 +138,17 @@ def test_no_item_is_scored_by_a_classifier_that_saw_its_core_query():
         assert fold_of.setdefault(item.core, fold) == fold
     assert sorted(np.bincount(folds).tolist()) == [8, 8, 12, 12, 12]  # 13 core queries of four over five folds
     assert len(set(folds.tolist())) == FOLDS
+
+
+def test_scores_of_two_classifiers_are_not_compared(monkeypatch):
+    """Each classifier has a scale of its own: within a fold gold is first, over all folds it is not."""
+
+    def scored(sample):
+        folds = folds_of(sample.items)
+        return Scored(folds * 10.0 + sample.positive, folds)
+
+    monkeypatch.setattr("toolkit.build.checks.surface_cues.held_out_scores", scored)
+    assert row_of(sample_of()).area == (1.0, 1.0, 1.0)
 
 
 def test_held_out_scores_are_the_same_again():
@@ -143,6 +174,21 @@ def test_conditions_are_compared_by_themselves():
     assert [row.cue.name for row in rows[1:]] == ["more words", "fewer words"]
     assert all(row.is_found for row in rows)  # one classifier a condition
     assert rows[0].cue.area < 0.8
+
+
+@pytest.mark.parametrize(
+    ("name", "negatives", "unrelated"),
+    [
+        ("infosearch-mini-audience", (12, 12), (12, 36)),  # six core queries, two conditions: each gold document is the other's
+        ("instructir-mini", (72, 72), (72, 0)),  # twelve core queries of six instructions: all documents are somebody's
+        ("mfollowir-mini-fas", (15, 15), (15, 40)),
+        ("berds-mini", (0, 0), (83, 94)),
+    ],
+)
+def test_what_is_compared_in_the_minis(name, negatives, unrelated):
+    [group] = judged_texts(name)
+    for items, sizes in ((group.against_negatives(), negatives), (group.against_unrelated(), unrelated)):
+        assert (sum(item.positive for item in items), sum(not item.positive for item in items)) == sizes
 
 
 def test_few_documents_are_not_compared():
