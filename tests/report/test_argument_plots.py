@@ -4,6 +4,8 @@ import hashlib
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
@@ -14,7 +16,7 @@ from toolkit.report.figures import to_spec
 from toolkit.report.model import Key
 from toolkit.report.plots import PLOTS
 from toolkit.report.plots.placement import beside_points, spread
-from toolkit.report.plots.tradeoff import front
+from toolkit.report.plots.tradeoff import _ends, front
 from toolkit.report.rank_table import ranked
 
 PLOT = {plot.name: plot for plot in PLOTS}
@@ -221,3 +223,9 @@ def test_one_run_has_no_differences():
     model = report_of("infosearch-mini-audience", "one")
     shown = {plot.name for plot in PLOTS if plot.place == "argument" and plot.applies(model)}
     assert shown == {"tradeoff", "rank-slopes", "query-slopes", "controls"}
+
+
+@given(value=st.floats(-1, 1), apart=st.floats(0, 1e-3))
+def test_an_axis_has_a_length_however_near_its_values_are(value, apart):
+    low, high = _ends([value, value + apart])
+    assert low < value <= value + apart < high

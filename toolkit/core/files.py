@@ -23,9 +23,9 @@ from typing import BinaryIO
 
 from toolkit.core.errors import ToolkitError
 
-PIPES, REPLAY = "tandem-pipes-", "tandem-regress-"  # folders in the system's temporary one
+PIPES, REPLAY, UNITS = "tandem-pipes-", "tandem-regress-", "tandem-units-"  # folders in the system's temporary one
 # `.NAME.x1y2z3w4.part`, as `tempfile` makes them; what gives way to a new folder is `.NAME.x1y2z3w4.old.part`
-TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}(\.old)?\.part|(?P<whole>{PIPES}|{REPLAY})[a-z0-9_]{{8}}")
+TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}(\.old)?\.part|(?P<whole>{PIPES}|{REPLAY}|{UNITS})[a-z0-9_]{{8}}")
 
 SAFE, RATIO = 1 << 30, 200  # a compressed file unpacks to so many bytes, or to so many times its size, where that is more
 BUFFER = 1 << 16  # bytes

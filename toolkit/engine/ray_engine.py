@@ -15,7 +15,7 @@ from typing import Any
 
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError, check_counts
-from toolkit.core.files import is_stream
+from toolkit.core.files import UNITS, is_stream, temporary_folder
 from toolkit.core.progress import say
 from toolkit.engine.dispatch import Dispatch, Lost, Report
 from toolkit.engine.places import Place
@@ -69,30 +69,38 @@ class RayExecutor:
         if streams and self.address and self._units is None:
             hint = "name one with --output, or a place with --units"
             raise ToolkitError("no file to write, beside which the workers' results can lie", hint)
-        self._place = place = self._place_of(None if streams else output)
         self._mark = ""
-        is_temporary = streams and self._units is None  # a folder that is there before anything is in it
-        try:
-            yield
-        except BaseException:
-            self._end_workers()
-            self._kept.end()
-            if is_temporary or (streams and self._mark):
-                remove_units(place)
-            elif self._mark:
-                unmark(place)
-            raise
+        with self._place_while(None if streams else output) as place:
+            self._place = place
+            try:
+                yield
+            except BaseException:
+                self._end_workers()
+                self._kept.end()
+                if streams and self._mark:
+                    remove_units(place)
+                elif self._mark:
+                    unmark(place)
+                raise
+            else:
+                self._end_workers(keep=True)
+                if self._mark:
+                    remove_units(place)
+            finally:
+                self._place = None
+
+    @contextmanager
+    def _place_while(self, output: Path | None) -> Iterator[Place]:
+        """Where units and results of what makes a file or folder lie until it is there; None for a stream."""
+        if self._units is None and output is None:
+            with temporary_folder(Path(tempfile.gettempdir()), UNITS) as folder:
+                yield Place(folder)
         else:
-            self._end_workers(keep=True)
-            if is_temporary or self._mark:
-                remove_units(place)
-        finally:
-            self._place = None
+            yield self._place_of(output)
 
     def _place_of(self, output: Path | None) -> Place:
-        """Where units and results of what makes a file or folder lie until it is there; None for a stream."""
         if self._units is None:
-            return Place(tempfile.mkdtemp(prefix="tandem-units-") if output is None else units_beside(output))
+            return Place(units_beside(output))
         if output is None:
             return self._units / f"{secrets.token_hex(8)}.units"
         whose = hashlib.sha256(str(output.absolute()).encode()).hexdigest()[:12]

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -127,16 +127,18 @@ def merge_indexes(folders: Sequence[Path], output: Path) -> None:
 
     Raises ToolkitError, or OSError for a full disk, where Lucene could not.
     """
-    opened = [_directory(folder) for folder in (output, *folders)]
     config = java_class("org.apache.lucene.index.IndexWriterConfig")()
     config.setMergePolicy(java_class("org.apache.lucene.index.LogByteSizeMergePolicy")())  # merges neighbours alone
     try:
-        writer = java_class("org.apache.lucene.index.IndexWriter")(opened[0], config)
-        with progress("merging", len(folders), "shards") as advance:
-            for directory in opened[1:]:
-                writer.addIndexes(directory)
-                advance(1)
-        writer.close()  # which commits
+        with ExitStack() as stack:
+            target, *shards = (stack.enter_context(closing(_directory(folder))) for folder in (output, *folders))
+            writer = java_class("org.apache.lucene.index.IndexWriter")(target, config)
+            stack.callback(writer.rollback)  # does nothing once it is closed
+            with progress("merging", len(folders), "shards") as advance:
+                for directory in shards:
+                    writer.addIndexes(directory)
+                    advance(1)
+            writer.close()  # which commits
     except jvm.exception() as error:
         if is_almost_full(output):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(output)) from error

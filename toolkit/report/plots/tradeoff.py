@@ -100,8 +100,9 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 
 
 def _ends(values: Sequence[float]) -> list[float]:
+    """Those of an axis, which are apart also where all values are nearly equal."""
     low, high = min(values), max(values)
-    margin = MARGIN * (high - low) or 0.05
+    margin = max(MARGIN * (high - low), 0.005) if high > low else 0.05
     return [round(low - margin, 3), round(high + margin, 3)]
 
 
