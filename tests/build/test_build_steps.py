@@ -282,6 +282,10 @@ def test_an_optional_step_is_run_where_it_is_named(place):
     assert place.write(steps={"extra": False}).config.names == ("words", "rate", "upper")
 
 
+def test_a_key_with_nothing_below_it_is_as_if_left_out(place):
+    assert place.write(steps=None, systems=None).config == place.write(steps={}).config
+
+
 def test_everything_that_is_wrong_is_said_at_once(place):
     (place.folder / "rate.yaml").write_text(PROMPT.replace("{word}", "{wrod}"))
     with pytest.raises(ToolkitError) as caught:

@@ -79,7 +79,8 @@ def read_config(folder: str | Path) -> BuildConfig:
     problems = [
         f"unknown key {key!r} ({did_you_mean(str(key), KEYS)}known: {', '.join(KEYS)})" for key in content if key not in KEYS
     ]
-    config = _config(content, folder, problems)
+    given = {key: value for key, value in content.items() if value is not None}  # `steps:` with nothing below it
+    config = _config(given, folder, problems)
     if problems or config is None:
         raise ToolkitError(f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)}", "mend the file", problems=problems)
     return config
