@@ -70,6 +70,10 @@ def test_the_datasheet_says_how_it_was_made(build, tmp_path):
     facts = yaml.safe_load((tmp_path / "out" / "datasheet.yaml").read_text())
     [row] = [row for row in facts["agreement"] if (row["question"], row["measure"]) == ("valid", "Krippendorff's alpha")]
     assert -1 < row["value"] < 1  # they differ about one item
+    numbers = {(row["question"], row["measure"]) for row in facts["agreement"]}
+    assert ("natural", "majority share") in numbers
+    assert ("natural", "Krippendorff's alpha") not in numbers  # which is no number where all chose the same
+    assert "nan" not in (tmp_path / "out" / "datasheet.yaml").read_text()
 
 
 def test_the_same_build_gives_the_same_bytes(build, tmp_path):

@@ -77,6 +77,21 @@ def test_documents_that_groups_share_are_compared_once(tmp_path):
     assert len(texts_of(groups)[QUERIES]) == 16
 
 
+def test_a_document_that_two_corpora_have_is_one_and_another_text_of_its_id_is_not(tmp_path):
+    folder = planted(tmp_path / "mine", groups=2)
+    lines = (folder / "corpus.jsonl").read_text().splitlines(keepends=True)
+    (folder / "corpus.jsonl").unlink()
+    (folder / "corpus.g0.jsonl").write_text("".join(lines))
+    (folder / "corpus.g1.jsonl").write_text("".join(lines))
+    assert pairs_of(folder) == []
+    row = json.loads(lines[5])
+    lines[5] = json.dumps(row | {"text": f"{row['text']} and more"}) + "\n"
+    (folder / "corpus.g1.jsonl").write_text("".join(lines))
+    [pair] = pairs_of(folder)
+    assert (pair.first.item_id, pair.second.item_id) == (row["id"], row["id"])
+    assert (pair.first.group, pair.second.group) == ("g0", "g1")
+
+
 def test_of_many_texts_some_are_compared_whatever_their_order(tmp_path):
     groups = list(judged_texts(str(planted(tmp_path / "mine"))))
     chosen = {text.item_id for text in texts_of(groups, most=10)[DOCUMENTS]}

@@ -54,18 +54,18 @@ class Alike(NamedTuple):
 
 
 def texts_of(groups: Sequence[JudgedTexts], most: int | None = None) -> Mapping[str, Sequence[Text]]:
-    """All documents and core queries, each once; of more than `most` of a kind those with the smallest digests of their ids."""
-    docs, queries = [], {}
-    corpora = set()
+    """All documents and core queries; of more than `most` of a kind those with the smallest digests of their ids.
+
+    A document that several groups have, under one id and with one text, is one, and so is a core query.
+    """
+    docs, queries = {}, {}
     for each in groups:
-        corpus = each.benchmark.spec.corpus(each.group)
-        if corpus not in corpora:
-            docs += [Text(each.group, doc.doc_id, doc.contents) for doc in each.docs.values()]
-            corpora.add(corpus)
+        for doc in each.docs.values():
+            docs.setdefault((doc.doc_id, doc.contents), Text(each.group, doc.doc_id, doc.contents))
         for topic in (topic for topics in each.topics.values() for topic in topics):
-            core = topic.group_id or topic.base_id
-            queries.setdefault((each.group, core), Text(each.group, core, topic.query or topic.text))
-    found = {DOCUMENTS: docs, QUERIES: list(queries.values())}
+            core, text = topic.group_id or topic.base_id, topic.query or topic.text
+            queries.setdefault((core, text if topic.query else ""), Text(each.group, core, text))
+    found = {DOCUMENTS: list(docs.values()), QUERIES: list(queries.values())}
     return {what: sampled(texts, most, key=lambda text: text.item_id) if most else texts for what, texts in found.items()}
 
 
