@@ -4,30 +4,41 @@ Importing this package registers the measures of `registry/measures.yaml` with i
 iter_calc know them from then on. Each is also a name of this package: `from toolkit.measures import WISE, pMRR`.
 """
 
-from toolkit.measures.definitions import MEASURES, parse, parse_all
-from toolkit.measures.diagnostics import Findings, findings
-from toolkit.measures.evaluation import MeasureValues, evaluate
-from toolkit.measures.explanation import Explanation, explain
-from toolkit.measures.join import Positions, positions
-from toolkit.measures.messages import describe, notes
-from toolkit.measures.paired import per
+from __future__ import annotations
 
-globals().update(MEASURES)
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "MEASURES",
-    "Explanation",
-    "Findings",
-    "MeasureValues",
-    "Positions",
-    "describe",
-    "evaluate",
-    "explain",
-    "findings",
-    "notes",
-    "parse",
-    "parse_all",
-    "per",
-    "positions",
-    *MEASURES,
-]
+from toolkit import registry
+from toolkit.core.lazy_names import lazy_names
+from toolkit.core.when_imported import when_imported
+
+_load, _names = lazy_names(
+    __name__,
+    {
+        "definitions": ("MEASURES", "parse", "parse_all"),
+        "diagnostics": ("Findings", "findings"),
+        "evaluation": ("MeasureValues", "evaluate"),
+        "explanation": ("Explanation", "explain"),
+        "join": ("Positions", "positions"),
+        "messages": ("describe", "notes"),
+        "paired": ("per",),
+    },
+)
+__all__ = [*_names, *(name for name, spec in registry.measures().items() if spec.over != "aggregate")]
+
+
+def __getattr__(name: str) -> Any:
+    """A name when it is first asked for."""
+    if name not in _names and name in __all__:
+        return _load("MEASURES")[name]
+    return _load(name)
+
+
+def _register() -> None:
+    """Make the measures and what computes them known to ir_measures."""
+    for module in ("definitions", "providers"):
+        import_module(f"{__name__}.{module}")
+
+
+when_imported("ir_measures", _register)  # which commands that only read the registry never do

@@ -2,6 +2,8 @@
 
 The second stands first in ir_measures' default pipeline, so that its measures work everywhere, also mixed with others.
 The first is registered by name only: nobody's nDCG changes when this package is imported.
+
+What computes is imported when it is called: this module is loaded in the middle of whichever one imports ir_measures first.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
+from typing import TYPE_CHECKING
 
 import ir_measures
 import numpy as np
@@ -19,9 +22,9 @@ from ir_measures.providers.base import NOT_PROVIDED, Any, Choices
 
 from toolkit import registry
 from toolkit.formats.conversion import as_qrels, as_run
-from toolkit.measures.compute import Joined, compute
-from toolkit.measures.definitions import MEASURES, Repeated
-from toolkit.measures.messages import without_group
+
+if TYPE_CHECKING:
+    from toolkit.measures.compute import Joined
 
 
 class TandemEvaluator(providers.Evaluator):
@@ -48,6 +51,9 @@ class TandemEvaluator(providers.Evaluator):
 
     def iter_calc(self, run) -> Iterator[Metric]:
         """The values of the measures, query by query."""
+        from toolkit.measures.compute import Joined, compute
+        from toolkit.measures.messages import without_group
+
         joined = Joined(as_run(run), self.qrels)
         grouped = [measure.NAME for measure in self.measures if registry.measure(measure.NAME).over == "group"]
         if grouped and joined.without_group:
@@ -68,6 +74,8 @@ def _for_each_query(joined: Joined, measure: Measure, values: Mapping[str, float
     Aggregates of ir_measures count a repeated value once (`WithoutRepeated`). PyTerrier's plain mean over query ids is the same
     number where each value has equally many; else repeated values are NaN, and so is that mean.
     """
+    from toolkit.measures.definitions import Repeated
+
     owner = {"paired": lambda query_id: joined.modes.split(query_id)[0], "group": joined.group}
     owner_of = owner.get(registry.measure(measure.NAME).over, str)
     owners = {query_id: owner_of(query_id) for query_id in joined.qrels.query_ids}
@@ -109,7 +117,7 @@ class TandemProvider(providers.Provider):
     def supports(self, measure):
         """Whether it is one of ours, whatever its parameters; ir_measures' error where these are wrong."""
         measure.validate_params()
-        return measure.NAME in MEASURES
+        return registry.measure(measure.NAME).over not in ("", "aggregate")
 
     def _evaluator(self, measures, qrels):
         return TandemEvaluator(measures, qrels)
