@@ -33,7 +33,7 @@ LEVELS = {
     "jobs": 4,
     **dict.fromkeys(("diff", "analyze"), 5),
     **dict.fromkeys(("report", "gate", "regress"), 6),
-    "cite": 5.5,
+    **dict.fromkeys(("cite", "measure_cards"), 5.5),
     **dict.fromkeys(("build", "experiment", "reproduce"), 6.5),
     "options": 7,
     **dict.fromkeys(("shell", "doctor", "cache", "completion"), 8),
@@ -41,6 +41,7 @@ LEVELS = {
 BESIDE = {
     "encode": {"index"},
     "benchmarks": {"measures", "texts"},
+    "measures": {"measure_cards"},
     "runs": {"evaluate"},
 }  # commands that need a part of their own level
 HEAVY = {"torch", "faiss", "transformers", "sentence_transformers", "ir_datasets", "ir_measures", "jnius", "pyserini", "pandas"}

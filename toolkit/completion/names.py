@@ -55,6 +55,11 @@ def measures(prefix: str) -> list[str]:
     return [*PLAIN_MEASURES, *(_with_cutoff(name, row) for name, row in rows.items() if row["over"] != "aggregate")]
 
 
+def cards(prefix: str) -> list[str]:
+    """Measures that have a card."""
+    return list(read_yaml(SHIPPED / "measures.yaml"))
+
+
 def _with_cutoff(name: str, row: dict[str, Any]) -> str:
     return f"{name}@10" if row.get("parameters", {}).get("cutoff", {}).get("required") else name
 

@@ -232,13 +232,15 @@ class MeasureSpec:
     over        what one value is about: `paired` a query over all its modes, `mode` a query in one mode, `group` the minimum
                 over a core query in one mode, `aggregate` a whole run
     needs       what it is computed from: `gold` documents, instruction `negatives`, a `reversed` mode, `scores` beside ranks,
-                `subtopics`, `groups` of instructions of one core query, a query in two `phrasings`
+                `subtopics`, `groups` of instructions of one core query, a query in two `phrasings`; `grades`, where labels
+                above 1 count for more; documents that are `excluded`, with the label 0
     modes       roles in which the run must have the query, else the query is absent
     worst       what an absent query counts; None where it is left out
     direction   `higher` or `lower` is better; `none` for what is no achievement
     ranked_in   roles in which one system can be better than another; all where it is empty
     lowest      the smallest value that is possible
     unit        `fraction` or `rank`
+    experimental  whether it is ours, and not yet shown to be better than the published ones
     related     measures that are read beside it
     parameters  name -> type, default or required, choices and text, as ir_measures' ParamInfo takes them
     """
@@ -256,6 +258,7 @@ class MeasureSpec:
     ranked_in: tuple[str, ...] = ()
     lowest: float = 0.0
     unit: str = "fraction"
+    experimental: bool = False
     related: tuple[str, ...] = ()
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
 
