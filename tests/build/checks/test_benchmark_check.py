@@ -52,6 +52,15 @@ def test_runs_are_warned_of_and_compared_with_themselves_without_instruction(tmp
     assert "q3-pos" in done.stdout
 
 
+def test_a_terminal_shows_the_first_of_many_rows_and_a_pipe_all(tmp_path):
+    folder = planted(tmp_path / "mine", cores=30)
+    run = a_run(folder, "bm25", cores=30).name
+    shown = check(folder, run, columns=120).stdout
+    assert (shown.count("-pos "), "10 further queries" in shown) == (20, True)
+    assert check(folder, run, "--all", columns=120).stdout.count("-pos ") == 30
+    assert check(folder, run).stdout.count("-pos ") == 30
+
+
 def test_problems_end_with_status_1(tmp_path):
     folder = planted(tmp_path / "mine", made={"d0-0": [WROTE], "nobody": [WROTE]})
     corpus = (folder / "corpus.jsonl").read_text().splitlines()

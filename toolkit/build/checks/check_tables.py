@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from toolkit import registry
 from toolkit.build.checks.benchmark_check import BenchmarkCheck
@@ -20,6 +21,7 @@ SURFACE_NOTE = (
     "of that can be had without reading."
 )
 NO_FINDINGS = "No findings"
+SHOWN = 20  # queries, and pairs, on a terminal
 CUE_NOTE = (
     "low, high: a 99 % interval over core queries. cue: the one feature that tells best over all documents; p: how often "
     "permuted labels have one as good."
@@ -117,7 +119,7 @@ def _same(what: str) -> str:
 def _ignored(found: Sequence[Effect]) -> Table:
     columns = (Column("query", label=True), Column("group"), Column("run"), Column("the same"))
     rows = [(row.query_id, row.group, row.run, _same(row.what)) for effect in found for row in effect.ignored]
-    return Table(columns, rows, [], "Queries whose instruction has no effect")
+    return _first(Table(columns, rows, [], "Queries whose instruction has no effect"), "queries")
 
 
 def cues(found: Sequence[Told]) -> Table:
@@ -178,4 +180,10 @@ def _pairs(pairs: Sequence[Alike]) -> Table:
         )
         for pair in pairs
     ]
-    return Table(columns, rows, [], "Pairs that are nearly one text")
+    return _first(Table(columns, rows, [], "Pairs that are nearly one text"), "pairs")
+
+
+def _first(table: Table, what: str) -> Table:
+    """The table, of which a terminal shows the first rows."""
+    further = range(SHOWN, len(table.rows))
+    return replace(table, details=frozenset(further), details_name=f"{len(further):,} further {what}")
