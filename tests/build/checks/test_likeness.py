@@ -2,12 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 from planted_folders import planted
 
 from toolkit.build.checks.judged_texts import judged_texts
 from toolkit.build.checks.likeness import DOCUMENTS, MEANING, QUERIES, SHINGLES, near_duplicates_in, texts_of
 from toolkit.core.errors import ToolkitError
+from toolkit.diversify.embeddings import Embedded, SystemVectors
 
 
 def rewritten(folder, change):
@@ -107,6 +109,31 @@ def test_of_many_texts_some_are_compared_whatever_their_order(tmp_path):
 def test_a_similarity_that_is_none_is_refused(tmp_path, how):
     with pytest.raises(ToolkitError, match="near-duplicates"):
         pairs_of(planted(tmp_path / "mine", cores=1), **how)
+
+
+def test_pairs_of_close_vectors_are_found_once_and_not_again_by_characters(tmp_path, monkeypatch):
+    """d0-0 and d1-0 point the same way, in whatever length; d0-1 is at 60 degrees to them, all others are further off."""
+    folder = planted(tmp_path / "mine", cores=2)
+    texts = {row["text"]: row["id"] for row in map(json.loads, (folder / "corpus.jsonl").read_text().splitlines())}
+    degrees = {"d0-0": 0, "d1-0": 0, "d0-1": 60}
+
+    def embed(self, wanted):
+        places = wanted[0].doc_ids[::-1]  # vectors may stand in another order than texts
+        angles = [degrees.get(texts.get(wanted[0].texts[place].text), 150 + 7 * int(place)) for place in places]
+        turned = np.radians(angles) if len(places) > 2 else np.radians([0, 90])  # of the two queries
+        lengths = 1 + np.arange(len(turned))[:, None]
+        vectors = lengths * np.stack([np.cos(turned), np.sin(turned)], axis=1)
+        return Embedded(vectors.astype(np.float32), {"": {place: row for row, place in enumerate(places)}})
+
+    monkeypatch.setattr(SystemVectors, "embed", embed)
+    [pair] = pairs_of(folder, dense=True, cosine=0.999)
+    assert (pair.first.item_id, pair.second.item_id, pair.by) == ("d0-0", "d1-0", MEANING)
+    assert pair.similarity == pytest.approx(1)
+    wider = {(pair.first.item_id, pair.second.item_id) for pair in pairs_of(folder, dense=True, cosine=0.49)}
+    assert {("d0-0", "d1-0"), ("d0-0", "d0-1"), ("d0-1", "d1-0")} <= wider
+    rewritten(folder, lambda doc, known: known["d0-0" if doc == "d1-0" else doc])
+    [pair] = pairs_of(folder, dense=True, cosine=0.999)
+    assert (pair.first.item_id, pair.second.item_id, pair.by) == ("d0-0", "d1-0", SHINGLES)
 
 
 @pytest.mark.model
