@@ -64,7 +64,7 @@ def answer(messages):
     if system.startswith("You pick out words"):
         known = next(name for name, (_, docs) in SEEDS.items() if any(doc in text for doc in docs.values()))
         doc = next(name for name, body in SEEDS[known][1].items() if body[:30] in text)
-        return f"the\n1. {query.split()[0]}\n- zebra\n- {WORDS[doc]}\n- boil"
+        return f"the\n1. {SEEDS[known][0].split()[0]}\n- zebra\n- {WORDS[doc]}\n- boil"
     if system.startswith("You write what a person adds"):
         return f"What I need is {slot(text, 'Wanted')}. Nothing else helps me."
     if system.startswith("You turn a wish"):
