@@ -302,6 +302,32 @@ def test_people_who_label_the_pairs_overrule_the_judge(tmp_path, answered):
     assert zoo.fields["labels"] == {"z1": [0, 0], "z2": [1, 1], "n1": [0, 1]}
 
 
+def test_any_language_model_labels_with_the_options_of_the_build(tmp_path, answered):
+    judge = {"system": "http:judge", "temperature": 0.5, "max_tokens": 7}
+    BuildFolder(build(tmp_path / "b", {"arguments": ROWS["arguments"]}, judge=judge)).run()
+    asked = [body for body in answered.bodies if "Statement: " in prompt_of(body["messages"])]
+    assert {(body["temperature"], body["max_tokens"]) for body in asked} == {(0.5, 7)}
+
+
+@pytest.mark.model
+def test_a_classifier_of_entailment_labels_pairs_and_is_sent_no_prompt(tmp_path, answered):
+    from tiny import tiny_bert
+
+    tiny_bert(tmp_path / "nli", "BertForSequenceClassification", num_labels=3, id2label={0: "no", 1: "entailment", 2: "maybe"})
+    entry = {"name": "nli", "description": "a tiny classifier", "kind": "judge", "checkpoint": str(tmp_path / "nli")}
+    entry |= {"loader": "transformers", "parameters": {"positive": "entailment", "length": 64}}
+    folder = build(tmp_path / "b", {"arguments": ROWS["arguments"]}, judge="nli")
+    content = yaml.safe_load((folder / "build.yaml").read_text()) | {"systems": ["mine.yaml"]}
+    (folder / "build.yaml").write_text(yaml.safe_dump(content))
+    (folder / "mine.yaml").write_text(yaml.safe_dump([entry]))
+    BuildFolder(folder).run("label")
+    pairs = BuildFolder(folder).steps().passed("label")
+    assert len(pairs) == 6
+    assert all(isinstance(pair.fields["holds"], bool) and "prompt" not in pair.made[0] for pair in pairs)
+    assert BuildFolder(folder).states()[5].record.asked["judge"].requests == 6
+    assert len(answered.bodies) == 1  # the question alone
+
+
 def test_a_judge_of_the_registry_is_asked_as_its_entry_says(tmp_path, answered):
     folder = build(tmp_path / "b", {"arguments": ROWS["arguments"]}, judge="gpt-4-0613-judge")
     BuildFolder(folder).run()

@@ -10,12 +10,14 @@ from typing import Any
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
+from toolkit.models.judges import KIND, load_judge
+from toolkit.models.judges.judge_settings import Settings
 from toolkit.models.llm import LLM, load_llm
 from toolkit.provenance.identity import model_identity
 from toolkit.registry.choice import choose_system, known_systems
 from toolkit.registry.families import lineage
 from toolkit.registry.loader import did_you_mean
-from toolkit.registry.system_kinds import ANSWERING
+from toolkit.registry.system_kinds import ANSWERING, parameters_as
 
 OPTIONS: dict[str, type | tuple[type, ...]] = {
     "max_tokens": int,
@@ -64,7 +66,12 @@ class TextModel:
         return sum(tokens[name] * price for name, price in self.prices.items()) / MILLION
 
     def load(self, **how: Any) -> LLM:
-        """The model behind its cache of answers, see `toolkit.models.llm.load_llm`. Asks nothing and loads no weights yet."""
+        """The model behind its cache of answers, see `toolkit.models.llm.load_llm`. Asks nothing and loads no weights yet.
+
+        A judge that is read by its logits writes no text: it is what `toolkit.models.judges` loads.
+        """
+        if self.spec.kind == KIND and not parameters_as(Settings, self.spec).in_words:
+            return load_judge(self.spec, **how).llm
         return load_llm(self.spec, tolerant=True, **how)
 
 
