@@ -30,6 +30,7 @@ BY_COMMAND: dict[tuple[str, str], Complete] = {
     **{(f"systems {each}", "NAME"): names.systems for each in ("show", "explain", "fetch", "convert")},
     **{(f"runs {each}", "F"): names.runs for each in ("show", "verify", "convert", "pool")},
     ("measures show", "NAME"): names.cards,
+    ("measures references", "ID"): names.benchmarks,
     ("encode", "CORPUS"): names.topics,
     ("index", "CORPUS"): names.indexes,
     ("expand prompt", "S"): names.systems,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from toolkit.core.aligned_table import Table
+from toolkit.measure_cards.axiom_tables import counterexample_table, overview
 from toolkit.measure_cards.measure_card import Card, cards, facts
 
 HEAD = """\
@@ -15,8 +17,10 @@ prints one of them, [the guide](guides/measures.md) says how they are read, and 
 
 
 def page() -> str:
-    """A section a measure."""
-    return "\n".join([HEAD, *(line for each in cards() for line in section(each))])
+    """The axioms of all, then a section a measure."""
+    axioms = overview()
+    lines = [HEAD, "## Axioms", "", *in_markdown(axioms), "", *(f"- {note}" for note in axioms.notes), ""]
+    return "\n".join([*lines, *(line for each in cards() for line in section(each))])
 
 
 def section(of: Card) -> Iterator[str]:
@@ -24,6 +28,15 @@ def section(of: Card) -> Iterator[str]:
     yield from (f"## {of.name}", "", "| | |", "| --- | --- |")
     yield from (f"| {name} | {cell(value)} |" for name, value in facts(of))
     yield ""
+    if (axioms := counterexample_table(of.name)).rows:
+        yield from (*in_markdown(axioms), "")
+
+
+def in_markdown(table: Table) -> Iterator[str]:
+    """A table of words."""
+    yield f"| {' | '.join(column.name for column in table.columns)} |"
+    yield "|" + " --- |" * len(table.columns)
+    yield from (f"| {' | '.join(cell(str(each)) for each in row)} |" for row in table.rows)
 
 
 def cell(text: str) -> str:

@@ -111,9 +111,9 @@ def _of(spec: MeasureSpec) -> Card:
 
 def range_of(spec: MeasureSpec) -> str:
     """Smallest and largest value; a measure made of the means of others has no bounds."""
-    if spec.over == "aggregate":
-        return "unbounded"
-    return "1 and above" if spec.unit == "rank" else f"{spec.lowest:g} to 1"
+    if spec.unit == "rank":
+        return "1 and above"
+    return f"{spec.lowest:g} to 1" if spec.unit == "fraction" and spec.over != "aggregate" else "unbounded"
 
 
 def _parameter(name: str, text: str, type: str, choices: Iterable[str] = (), **options: object) -> str:

@@ -3,6 +3,8 @@
 examples:
   tandem measures list
   tandem measures show WISE
+  tandem measures axioms
+  tandem measures references infosearch-mini
 """
 
 from __future__ import annotations
@@ -24,6 +26,11 @@ def parser() -> argparse.ArgumentParser:
     show_parser = add("show", "show the card of one measure", show)
     show_parser.add_argument("name", metavar="NAME", help="a measure (WISE, p-MRR)")
     table_options(show_parser, numbers=False)
+    axioms_parser = add("axioms", "show which measure meets what may be expected of one", axioms)
+    table_options(axioms_parser, numbers=False)
+    references_parser = add("references", "score what ignores, follows or inverts instructions", references)
+    references_parser.add_argument("ids", nargs="*", metavar="ID", help="benchmarks (default: all that are on this machine)")
+    table_options(references_parser)
     return result
 
 
@@ -38,9 +45,24 @@ def list_all(args: argparse.Namespace) -> None:
 
 
 def show(args: argparse.Namespace) -> None:
+    from toolkit.measure_cards.axiom_tables import counterexample_table
     from toolkit.measure_cards.measure_card import as_table, card
 
-    write_tables(as_table(card(args.name)), args)
+    found = card(args.name)
+    tables = [as_table(found), counterexample_table(found.name)]
+    write_tables([table for table in tables if table.rows], args)
+
+
+def axioms(args: argparse.Namespace) -> None:
+    from toolkit.measure_cards.axiom_tables import overview
+
+    write_tables(overview(), args)
+
+
+def references(args: argparse.Namespace) -> None:
+    from toolkit.measure_cards.reference_scores import reference_scores
+
+    write_tables(reference_scores(args.ids), args)
 
 
 if __name__ == "__main__":
