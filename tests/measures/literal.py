@@ -164,3 +164,42 @@ def mrecall(ranked, judgments, k):
 
 def perspective_precision(ranked, judgments, k):
     return sum(any(label > 0 and d == doc for (_, d), label in judgments.items()) for doc in ranked[:k]) / k
+
+
+def order(run, query, above, below, ties):
+    """1 where the first document stands above the second, -1 below, 0 where both are missing."""
+    difference = rank(run, query, below, ties) - rank(run, query, above, ties)
+    return (difference > 0) - (difference < 0)
+
+
+def following_of_run(run, qrels, ties):
+    values = {}
+    for base in bases(qrels):
+        gold, negatives = split(qrels, base)
+        if gold and negatives:
+            contests = [
+                (order(run, f"{base}-ins", g, n, ties) - order(run, f"{base}-rev", g, n, ties)) / 2
+                for g in gold
+                for n in negatives
+            ]
+            values[base] = -1.0 if lacks(run, base, ("ori", "ins", "rev")) else mean(contests)
+    return values
+
+
+def following_parts_of_run(run, qrels, ties):
+    """The query with its mode -> selection, rise of gold documents, rise of negatives, shift."""
+    values = {}
+    for base in bases(qrels):
+        gold, negatives = split(qrels, base)
+        for mode, wanted in (("ins", 1), ("rev", -1)):
+            if gold and negatives and not lacks(run, base, ("ori", mode)):
+                old, new = f"{base}-ori", f"{base}-{mode}"
+                selection = mean(
+                    wanted * (order(run, new, g, n, ties) - order(run, old, g, n, ties)) / 2 for g in gold for n in negatives
+                )
+                of_gold, of_negatives = (
+                    mean(math.log2((1 + rank(run, old, doc, ties)) / (1 + rank(run, new, doc, ties))) for doc in docs)
+                    for docs in (gold, negatives)
+                )
+                values[new] = (selection, of_gold, of_negatives, (of_gold + of_negatives) / 2)
+    return values

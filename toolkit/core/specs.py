@@ -234,14 +234,17 @@ class MeasureSpec:
     needs       what it is computed from: `gold` documents, instruction `negatives`, a `reversed` mode, `scores` beside ranks,
                 `subtopics`, `groups` of instructions of one core query, a query in two `phrasings`; `grades`, where labels
                 above 1 count for more; documents that are `excluded`, with the label 0
-    modes       roles in which the run must have the query, else the query is absent
+    modes       roles in which the run must have the query, else the query is absent; if `over` is `mode`, those that have a
+                value (all where it is empty)
     worst       what an absent query counts; None where it is left out
     direction   `higher` or `lower` is better; `none` for what is no achievement
     ranked_in   roles in which one system can be better than another; all where it is empty
     lowest      the smallest value that is possible
-    unit        `fraction` or `rank`
+    unit        `fraction`, `rank`, or `halvings` of the rank (differences of its binary logarithm)
     experimental  whether it is ours, and not yet shown to be better than the published ones
     related     measures that are read beside it
+    parts       measures into which it is split, and which `evaluate -m` prints beside it
+    intervals   whether tables of scores have the interval of each value
     parameters  name -> type, default or required, choices and text, as ir_measures' ParamInfo takes them
     """
 
@@ -260,6 +263,8 @@ class MeasureSpec:
     unit: str = "fraction"
     experimental: bool = False
     related: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    intervals: bool = False
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property

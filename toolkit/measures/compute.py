@@ -105,7 +105,7 @@ def compute(joined: Joined, measure: Measure) -> PerQuery:
     function = partial(function_of(spec), **{name: measure[name] for name in spec.parameters if name != "ties"})
     if spec.follows_documents:
         pairs = joined.pairs(measure["ties"])
-        return _paired(pairs, spec, function) if spec.over == "paired" else _in_each_mode(pairs, function)
+        return _paired(pairs, spec, function) if spec.over == "paired" else _in_each_mode(pairs, spec, function)
     positions = (joined.positions if "subtopics" in spec.needs else joined.documents)(measure["ties"])
     if spec.over == "paired":
         return _of_phrasings(joined, positions, spec, function)
@@ -141,10 +141,10 @@ def _of_phrasings(
     return PerQuery(bases, np.where(absent, spec.worst, function(positions, *codes)), absent)
 
 
-def _in_each_mode(pairs: Pairs, function: Callable[[Pairs, int], np.ndarray]) -> PerQuery:
-    """A measure of base queries in each of their modes; absent queries are left out."""
+def _in_each_mode(pairs: Pairs, spec: MeasureSpec, function: Callable[[Pairs, int], np.ndarray]) -> PerQuery:
+    """A measure of base queries in each of their modes, or in those that the row names; absent queries are left out."""
     query_ids, values, absent = [], [], []
-    for role in ROLES:
+    for role in [ROLE_NAMES.index(name) for name in spec.modes] or ROLES:
         judged = pairs.judged_in(role)
         modes = (modes[role] for modes in pairs.modes)
         query_ids += [join_mode(base, mode) for base, mode in zip(pairs.query_ids, modes, strict=True) if mode]
