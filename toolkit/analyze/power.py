@@ -213,7 +213,7 @@ def to_table(rows: Sequence[Power], runs: int, share: float, notes: Sequence[str
 
 
 def _cells(row: Power, runs: int) -> list[Cell]:
-    share = registry.measure(row.measure).unit != "rank"
+    share = registry.measure(row.measure).unit == "fraction"
     sizes = [Number(size, share=share) for size in (row.detectable, *([row.largest] if runs > 2 else []))]
     needed = [math.nan if number is None else number for number in row.needed.values()]
     return [row.group, row.measure, row.mode.replace(PAIRED, ""), row.core_queries, *sizes, *needed]

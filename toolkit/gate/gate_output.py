@@ -62,7 +62,7 @@ def _reading(gate: Gate) -> list[str]:
 
 
 def _row(check: Check) -> list[Cell]:
-    share = registry.measure(check.measure).unit != "rank" if check.measure != SCORE else True
+    share = registry.measure(check.measure).unit == "fraction" if check.measure != SCORE else True
     bounds = [Number(_finite(bound), share=share, signed=True) for bound in (check.low, check.high)]
     values = [Number(value, share=share) for value in (check.baseline, check.run)]
     mode = check.mode.replace(PAIRED, "")
