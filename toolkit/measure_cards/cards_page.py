@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolkit.core.aligned_table import Table
-from toolkit.measure_cards.axiom_tables import counterexample_table, overview
+from toolkit.core.aligned_table import Cell, Number, Table
+from toolkit.measure_cards.axiom_tables import overview
+from toolkit.measure_cards.card_tables import tables_of
 from toolkit.measure_cards.measure_card import Card, cards, facts
 
 HEAD = """\
@@ -28,15 +29,20 @@ def section(of: Card) -> Iterator[str]:
     yield from (f"## {of.name}", "", "| | |", "| --- | --- |")
     yield from (f"| {name} | {cell(value)} |" for name, value in facts(of))
     yield ""
-    if (axioms := counterexample_table(of.name)).rows:
-        yield from (*in_markdown(axioms), "")
+    for table in tables_of(of.name):
+        yield from (*in_markdown(table), "")
 
 
 def in_markdown(table: Table) -> Iterator[str]:
-    """A table of words."""
+    """A table of words and of numbers."""
     yield f"| {' | '.join(column.name for column in table.columns)} |"
     yield "|" + " --- |" * len(table.columns)
-    yield from (f"| {' | '.join(cell(str(each)) for each in row)} |" for row in table.rows)
+    yield from (f"| {' | '.join(cell(shown(each)) for each in row)} |" for row in table.rows)
+
+
+def shown(value: Cell) -> str:
+    """A cell's value with its own decimals; nothing for None."""
+    return f"{value.value:.{value.decimals}f}" if isinstance(value, Number) else "" if value is None else str(value)
 
 
 def cell(text: str) -> str:

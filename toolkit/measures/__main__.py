@@ -5,6 +5,7 @@ examples:
   tandem measures show WISE
   tandem measures axioms
   tandem measures references infosearch-mini
+  tandem measures rounding bm25.trec --benchmark infosearch-mini
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from toolkit.options import table_options
+from toolkit.options import benchmark_option, measure_option, mode_option, qrels_option, table_options
 from toolkit.shell import command, guard, subcommands, write_tables
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
@@ -31,6 +32,16 @@ def parser() -> argparse.ArgumentParser:
     references_parser = add("references", "score what ignores, follows or inverts instructions", references)
     references_parser.add_argument("ids", nargs="*", metavar="ID", help="benchmarks (default: all that are on this machine)")
     table_options(references_parser)
+    rounding_parser = add("rounding", "compare the values of runs with those of their rounded scores", rounding)
+    rounding_parser.add_argument("runs", metavar="RUN", nargs="+", help="a run file")
+    judged = rounding_parser.add_mutually_exclusive_group()
+    benchmark_option(judged)
+    qrels_option(judged)
+    mode_option(rounding_parser)
+    measure_option(rounding_parser)
+    digits = "digits after the point that scores keep (default: 3)"
+    rounding_parser.add_argument("--digits", type=int, choices=range(17), default=3, metavar="N", help=digits)
+    table_options(rounding_parser)
     return result
 
 
@@ -45,12 +56,12 @@ def list_all(args: argparse.Namespace) -> None:
 
 
 def show(args: argparse.Namespace) -> None:
-    from toolkit.measure_cards.axiom_tables import counterexample_table
+    from toolkit.measure_cards.card_tables import tables_of
     from toolkit.measure_cards.measure_card import as_table, card
 
     found = card(args.name)
-    tables = [as_table(found), counterexample_table(found.name)]
-    write_tables([table for table in tables if table.rows], args)
+    tables = [as_table(found), *tables_of(found.name)]
+    write_tables(tables, args)
 
 
 def axioms(args: argparse.Namespace) -> None:
@@ -63,6 +74,13 @@ def references(args: argparse.Namespace) -> None:
     from toolkit.measure_cards.reference_scores import reference_scores
 
     write_tables(reference_scores(args.ids), args)
+
+
+def rounding(args: argparse.Namespace) -> None:
+    from toolkit.measure_cards.rounding import rounding as rounded
+
+    judged = {"benchmark": args.benchmark, "qrels": args.qrels, "modes": dict(args.modes) if args.modes else None}
+    write_tables(rounded(args.runs, **judged, measures=args.measures, digits=args.digits), args)
 
 
 if __name__ == "__main__":
