@@ -13,7 +13,8 @@ HEAD = """\
 # Cards of the measures
 
 What each of Tandem's measures is, needs and gives, rendered from `toolkit/registry/measures.yaml`. `tandem measures show NAME`
-prints one of them, [the guide](guides/measures.md) says how they are read, and [measures](measures.md) has the formulas.
+prints one of them, and [measures](measures.md) has the formulas. [The guide](guides/measures.md) says how cards are read,
+[what these measures reward](guides/what-measures-reward.md) what comes of it.
 """
 
 
