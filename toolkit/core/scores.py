@@ -94,6 +94,7 @@ class Scores:
 
     notes    lines a reader must know before trusting a number (absent queries, ties, depths)
     changes  where runs were compared with a baseline: how each number of another run differs from the baseline's
+    intervals  of values whose measures have them (`MeasureSpec.intervals`): low and high
     findings  run -> `toolkit.measures.diagnostics.Findings`, of which the notes tell
     """
 
@@ -101,10 +102,15 @@ class Scores:
     notes: tuple[str, ...] = field(default=())
     changes: Mapping[Place, Change] = field(default_factory=dict)
     findings: Mapping[str, Any] = field(default_factory=dict)
+    intervals: Mapping[Place, tuple[float, float]] = field(default_factory=dict)
 
     def change(self, row: Score) -> Change | None:
         """How a row differs from the baseline; None for a row of the baseline itself and where nothing was tested."""
         return None if row.query_id else self.changes.get((row.run, row.group, row.mode, row.measure))
+
+    def interval(self, row: Score) -> tuple[float, float] | None:
+        """Low and high of a row's value; None for a query's and where its measure has none."""
+        return None if row.query_id else self.intervals.get((row.run, row.group, row.mode, row.measure))
 
     def __repr__(self) -> str:
         runs, measures = (three(dict.fromkeys(getattr(row, name) for row in self.rows)) for name in ("run", "measure"))

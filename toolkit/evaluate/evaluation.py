@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit import measures as tandem
+from toolkit import registry
 from toolkit.benchmarks.recorded_topics import recorded_benchmark
 from toolkit.core.aligned_table import Table
 from toolkit.core.errors import ToolkitError, three
@@ -18,6 +19,7 @@ from toolkit.evaluate import subtopics
 from toolkit.evaluate.baseline import Baseline, against, untested
 from toolkit.evaluate.core_queries import CORE, INSTRUCTION, check_unit
 from toolkit.evaluate.explain import lay_out
+from toolkit.evaluate.intervals import NOTE, intervals
 from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files, in_modes_read, modes_of_benchmark
 from toolkit.evaluate.notes import run_findings, run_notes
 from toolkit.evaluate.query_types import by_type as types_of
@@ -62,6 +64,8 @@ class Evaluation:
     ) -> Scores:
         """All rows, run by run, each followed by its references; what a reader must know stands in the notes.
 
+        measures  named ones come with their parts (`MeasureSpec.parts`)
+
         baseline  the run that the others are compared with
         ori_unit  what counts once in means over the base mode, see `core_queries.by_unit`
         """
@@ -69,7 +73,7 @@ class Evaluation:
         check_unit(ori_unit, self.judgments)
         if baseline and ori_unit != INSTRUCTION:
             raise ToolkitError("differences to a baseline are means over queries", "leave --ori-unit or --baseline out")
-        chosen = replace(self.measure_set(measures, missing), ori_unit=ori_unit)
+        chosen = replace(self.measure_set(with_parts(measures or ()), missing), ori_unit=ori_unit)
         wanted = chosen.every(self.judgments)
         if references and not self.has_references:
             modes = ", ".join(self.judgments.modes)
@@ -93,18 +97,21 @@ class Evaluation:
             from toolkit.evaluate.circularity import circularity_notes
 
             notes += circularity_notes(runs, self.judgments)
-        lacking = [measure for measure in wanted if all(row.measure != measure for row in rows)]
-        if lacking and measures:
-            raise ToolkitError(f"{self.judgments.name}: no value of {', '.join(lacking)}", "judge all modes that they need")
+        present = {row.measure for row in rows}
+        lacking = [measure for measure in wanted if measure not in present]
+        if measures and (refused := [measure for measure in lacking if present.isdisjoint(parts_of(measure))]):
+            raise ToolkitError(f"{self.judgments.name}: no value of {', '.join(refused)}", "judge all modes that they need")
         if lacking:
             notes.append(f"left out, as they need modes that are not judged here: {', '.join(lacking)}")
+        own_intervals = {place: bounds for run in runs for place, bounds in intervals(run, self.judgments, chosen).items()}
+        notes += [NOTE] if own_intervals else []
         changes: Mapping[Place, Change] = {}
         if baseline:
             changes, tested = against(baseline, self.runs, self.judgments, chosen, types)
             notes += [*tested, *untested(rows, changes)]
         if self.published:
             rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
-        return Scores(tuple(rows), tuple(notes), changes, found)
+        return Scores(tuple(rows), tuple(notes), changes, found, own_intervals)
 
     def measure_set(self, measures: str | Sequence[str] | None, missing: str) -> MeasureSet:
         """What is computed: whoever names measures gets those alone, and in every mode."""
@@ -128,6 +135,18 @@ class Evaluation:
         if not judging:
             raise ToolkitError(f"{self.judgments.name} has no query {query_id}", f"it has {three(self.judgments.query_ids)}")
         return [lay_out(run.tag, tandem.explain(run, judging[0].qrels, base)) for run in self.runs]
+
+
+def parts_of(measure: str) -> list[str]:
+    """The measures into which one is split, with its parameters."""
+    spec = registry.measure(measure)
+    return [measure.replace(spec.name, part, 1) for part in spec.parts]
+
+
+def with_parts(measures: str | Sequence[str]) -> list[str]:
+    """Measures, each before its parts, each once."""
+    named = [str(measure) for measure in tandem.parse_all(measures)] if measures else []
+    return list(dict.fromkeys(each for measure in named for each in (measure, *parts_of(measure))))
 
 
 def prepare(

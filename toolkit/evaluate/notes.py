@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from toolkit import measures as tandem
+from toolkit import registry
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.subtopics import unlined_note
@@ -47,7 +48,15 @@ def run_notes(
         if np.all(run.documents.find(qrels.doc_ids) < 0):
             lines.append("no document of the run is judged: was it made over another corpus? compare such runs with diff")
         notes += [f"{run.tag}: {line}" for line in lines]
-    return notes + _depths(runs)
+    return [*notes, *_depths(runs), *_experimental(measures)]
+
+
+def _experimental(measures: Sequence[str]) -> list[str]:
+    """What is ours and not established, named with what it is split into."""
+    names = [spec.name for spec in map(registry.measure, measures) if spec.experimental]
+    if not names:
+        return []
+    return [f"experimental, of this project, and not shown to be better than WISE and p-MRR: {', '.join(dict.fromkeys(names))}"]
 
 
 def _denominators(run: Run, judged: int, absent: int, missing: str) -> str:

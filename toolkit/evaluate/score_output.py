@@ -14,6 +14,7 @@ from toolkit.core.tabular import to_csv, to_json
 from toolkit.evaluate.score_table import lay_out
 
 COLUMNS = ("run", "group", "mode", "measure", "value", "queries")
+INTERVAL = ("interval_low", "interval_high")  # of the value itself
 CHANGES = ("difference", "low", "high", "detectable", "p", "holm")  # from a baseline
 
 
@@ -31,10 +32,17 @@ def render(scores: Scores, format: str, *, by_query: bool = False) -> str:
 
 def long_forms(scores: Scores, *, by_query: bool = False) -> dict[str, Callable[[], str]]:
     """format -> what makes it, of those that have a row a number: `json`, `csv`, `trec`."""
-    columns = (*COLUMNS, *(("query_id",) if by_query else ()), *(CHANGES if scores.changes else ()))
+    columns = (*COLUMNS, *(("query_id",) if by_query else ()), *(INTERVAL if scores.intervals else ()))
+    columns = (*columns, *(CHANGES if scores.changes else ()))
 
     def records() -> list[dict[str, Any]]:
-        return [{name: getattr(row, name, getattr(scores.change(row), name, None)) for name in columns} for row in scores.rows]
+        return [{name: value_of(row, name) for name in columns} for row in scores.rows]
+
+    def value_of(row: Score, name: str) -> Any:
+        if name in INTERVAL:
+            bounds = scores.interval(row)
+            return bounds and bounds[INTERVAL.index(name)]
+        return getattr(row, name, getattr(scores.change(row), name, None))
 
     return {
         "json": lambda: to_json(records(), scores.notes),

@@ -24,32 +24,37 @@ def lay_out(scores: Scores) -> Table:
     """
     values: dict[Key, dict[Place, Number]] = {}
     changes: dict[Key, dict[Place, Change]] = {}
+    bounds: dict[Key, dict[Place, tuple[float, float]]] = {}
     for row in scores.rows:
         key, place = (row.run, row.group, row.query_id), (row.measure, row.mode)
         change = scores.change(row)
         values.setdefault(key, {})[place] = score_cell(row, mark="*" if change and change.holm < SIGNIFICANT else "")
         if change:
             changes.setdefault(key, {})[place] = change
+        if interval := scores.interval(row):
+            bounds.setdefault(key, {})[place] = interval
     places = _places(scores.rows)
     last = {run: group for run, group, query_id in values if not query_id}
     keys = [key for key in values if not reference_of(key[0]) or key[1] == last[key[0]]]
     labels = [(reference_of(run) or run, group, query_id or "all") for run, group, query_id in keys]
     parts = [part for part in range(3) if len({label[part] for label in labels}) > 1] or [0]
-    if changes:
-        parts = sorted({0, *parts})  # differences are named there
+    if changes or bounds:
+        parts = sorted({0, *parts})  # differences and intervals are named there
     rows: list[Sequence[Cell]] = []
     below, details = set(), set()
     for key, label in zip(keys, labels, strict=True):
         if reference_of(key[0]):
             below.add(len(rows))
         rows.append([*(label[part] for part in parts), *(values[key].get(place) for place in places)])
-        for name, cells in _differences(changes.get(key, {}), places):
+        more = (*_intervals(bounds.get(key, {}), places), *_differences(changes.get(key, {}), places))
+        for name, cells in more:
             below.add(len(rows))
             if key[1] != last[key[0]]:
                 details.add(len(rows))
             rows.append([name, *("" for _ in parts[1:]), *cells])
     columns = [Column(HEADS[part], label=True) for part in parts] + _columns(places)
-    hidden = "differences within groups" if details else ""
+    names = {"differences": changes, "intervals": bounds}
+    hidden = f"{' and '.join(name for name, there in names.items() if there)} within groups" if details else ""
     return Table(columns, rows, scores.notes, below=frozenset(below), details=frozenset(details), details_name=hidden)
 
 
@@ -71,6 +76,12 @@ def _columns(places: Sequence[Place]) -> list[Column]:
         order = {"priority": priority, "lower": spec.direction == "lower"}
         columns.append(Column(measure, **order) if mode in ("", PAIRED) else Column(mode, above=measure, **order))
     return columns
+
+
+def _intervals(bounds: dict[Place, tuple[float, float]], places: Sequence[Place]) -> Iterator[tuple[str, list[Cell]]]:
+    """The rows below a run's own: from where to where each value may lie."""
+    for end, name in enumerate(("interval from", "interval to")) if bounds else ():
+        yield name, [Number(bounds[place][end], share=is_share(place[0])) if place in bounds else None for place in places]
 
 
 def _differences(changes: dict[Place, Change], places: Sequence[Place]) -> Iterator[tuple[str, list[Cell]]]:

@@ -1,0 +1,73 @@
+"""`evaluate -m Following`: its parts beside it, an interval below each run, and a note that it is experimental."""
+
+import csv
+import io
+import json
+
+import pytest
+from command import ROOT, tandem
+
+BASELINES = ROOT / "runs" / "baselines"
+PARTS = ["Following", "Following_selection", "Following_gold", "Following_negatives", "Following_shift"]
+LISTS = {"q-1": ("ng", "gn", "ng"), "q-2": ("gn", "gn", "gn"), "r-1": ("gn", "gn", "gn"), "s-1": ("gn", "gn", "ng")}
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Run and qrels of four queries, of which Following is 1, 0, 0 and 1."""
+    run, qrels = [], []
+    for base, lists in LISTS.items():
+        for mode, docs in zip(("ori", "ins", "rev"), lists, strict=True):
+            run += [f"{base}-{mode} Q0 {doc} {rank} {9 - rank} mine" for rank, doc in enumerate(docs, 1)]
+            relevant = {"ori": "gn", "ins": "g", "rev": "n"}[mode]
+            qrels += [f"{base}-{mode} 0 {doc} {int(doc in relevant)}" for doc in "gn"]
+    for name, lines in (("run.trec", run), ("qrels.txt", qrels)):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    return tmp_path / "run.trec", tmp_path / "qrels.txt"
+
+
+def test_the_parts_stand_beside_it_and_a_note_says_what_it_is(files):
+    run, qrels = files
+    done = tandem("evaluate", run, "--qrels", qrels, "-m", "Following", "--format", "json")
+    made = json.loads(done.stdout)
+    assert list(dict.fromkeys(row["measure"] for row in made["rows"])) == PARTS
+    assert {row["mode"] for row in made["rows"]} == {"paired", "ins", "rev"}
+    assert [note for note in made["notes"] if note.startswith("experimental")] == [
+        f"experimental, of this project, and not shown to be better than WISE and p-MRR: {', '.join(PARTS)}"
+    ]
+
+
+def test_an_interval_is_students_over_what_counts_once(files):
+    run, qrels = files
+    done = tandem("evaluate", run, "--qrels", qrels, "-m", "Following", "--format", "csv")
+    row = next(csv.DictReader(io.StringIO(done.stdout)))
+    # without core queries each query is its own: 1, 0, 0, 1 have mean 1/2 and standard error sqrt(1/3 / 4); t(3) is 3.1824
+    margin = 3.182446 * (1 / 12) ** 0.5
+    assert [float(row[name]) for name in ("value", "interval_low", "interval_high")] == pytest.approx(
+        [0.5, 0.5 - margin, 0.5 + margin], abs=1e-5
+    )
+
+
+def test_a_table_has_intervals_of_such_measures_alone(files):
+    run, qrels = files
+    lines = tandem("evaluate", run, "--qrels", qrels, "-m", "Following", "WISE").stdout.splitlines()
+    (low,) = [line.split() for line in lines if line.strip().startswith("interval from ")]
+    assert low[:3] == ["interval", "from", "-0.4187"]
+    assert len(low) == 2 + 9  # and none of WISE, which stands last
+    assert "interval" not in tandem("evaluate", run, "--qrels", qrels, "-m", "WISE").stdout
+
+
+def test_without_a_reversed_mode_there_are_the_parts_and_a_note():
+    run = BASELINES / "mfollowir-mini.bm25.v1.trec.gz"
+    made = json.loads(tandem("evaluate", run, "--benchmark", "mfollowir-mini", "-m", "Following", "--format", "json").stdout)
+    assert list(dict.fromkeys(row["measure"] for row in made["rows"] if row["value"] is not None)) == PARTS[1:]
+    assert any("without judgments in a reversed mode: left out of Following" in note for note in made["notes"])
+
+
+def test_a_measure_without_values_and_without_parts_is_refused(files, tmp_path):
+    run, qrels = files
+    plain = tmp_path / "plain.txt"
+    plain.write_text("".join(line for line in qrels.read_text().splitlines(keepends=True) if "-ori" in line))
+    done = tandem("evaluate", run, "--qrels", plain, "-m", "Following")
+    assert done.returncode == 2
+    assert "no value of Following" in done.stderr
