@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     from toolkit.cite import Citations
     from toolkit.experiment import Results
     from toolkit.gate.decision import Gate
-    from toolkit.measure_cards.measure_card import Card
     from toolkit.report.site.site_folder import Written
     from toolkit.reproduce import Outcome
 
-__all__ = ["cite", "diff", "evaluate", "experiment", "gate", "measure_card", "measures", "report", "report_site", "reproduce"]
+__all__ = ["cite", "diff", "evaluate", "experiment", "gate", "report", "report_site", "reproduce"]
 
 
 def cite(
@@ -101,26 +100,6 @@ def gate(baseline: Any, run: Any, *, benchmark: str | None = None, qrels: Any = 
     from toolkit.gate.decision import gate as compared
 
     return compared(baseline, run, benchmark=benchmark, qrels=qrels, **how)
-
-
-def measures() -> pandas.DataFrame:
-    """The measures that Tandem adds to ir_measures, one a row.
-
-    Columns: name, title, definition, source, status (`published` or `experimental`), variants, direction, range, over, needs,
-    modes, absent, parameters, related.
-    """
-    import pandas
-
-    from toolkit.measure_cards.measure_card import Card, cards
-
-    return pandas.DataFrame(cards(), columns=list(Card._fields))
-
-
-def measure_card(name: str) -> Card:
-    """The card of one measure (`WISE`, `p-MRR`): a named tuple with the columns of `measures`. Raises ToolkitError."""
-    from toolkit.measure_cards.measure_card import card
-
-    return card(name)
 
 
 def report(

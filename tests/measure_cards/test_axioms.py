@@ -10,6 +10,7 @@ from command import ROOT, tandem
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tandem_ir
 from toolkit import registry
 from toolkit.core.specs import MeasureSpec
 from toolkit.measure_cards import axiom_tables
@@ -99,3 +100,8 @@ def test_a_card_prints_its_counterexamples():
     stored = counterexamples()["rise"]["WISE"]
     assert axiom_tables.in_words(BY_NAME["rise"], stored) in shown
     assert "axiom" not in tandem("measures", "show", "WISE_per").stdout
+
+
+def test_python_has_the_same_table():
+    frame = tandem_ir.measure_axioms().set_index("measure")
+    assert {(axiom, measure) for axiom in BY_NAME for measure in frame.index[frame[axiom] == "no"]} == set(STORED)

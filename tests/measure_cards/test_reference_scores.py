@@ -5,6 +5,7 @@ import json
 import pytest
 from command import tandem
 
+import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.measure_cards import reference_scores
 
@@ -52,3 +53,9 @@ def test_everything_wrong_with_names_is_said_at_once():
     said = "no benchmark 'infosearch-mimi'; instructir-mini has no base and instructed mode; infosearch is not on this machine"
     assert caught.value.message == said
     assert caught.value.hint.startswith("did you mean 'infosearch-mini'? here are ")
+
+
+def test_python_has_the_same_numbers(rows):
+    frame = tandem_ir.measure_references("infosearch-mini").set_index("measure")
+    assert frame.random["SICR"] == rows["infosearch-mini", "SICR"]["random"]
+    assert list(frame.columns) == ["benchmark", "mode", "bm25", "placebo", "blind", "random", "oracle", "reversed"]

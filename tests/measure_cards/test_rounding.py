@@ -5,6 +5,7 @@ import json
 import pytest
 from command import ROOT, tandem
 
+import tandem_ir
 from toolkit.core.runs import Run
 from toolkit.measure_cards.rounding import rounded
 
@@ -61,3 +62,10 @@ def test_the_values_without_rounding_are_those_of_evaluate():
     (row,) = json.loads(shown)["rows"]
     assert row["value"] in [each["value"] for each in json.loads(evaluated)["rows"] if each["group"] == "average"]
     assert row["queries"] == 96
+
+
+def test_python_has_the_same_table(files):
+    modes = {"ori": "base", "ins": "instructed", "rev": "reversed"}
+    given = {"qrels": [str(files / "qrels.txt")], "modes": modes, "measures": ["SICR"]}
+    (row,) = tandem_ir.measure_rounding([str(files / "run.trec")], **given).to_dict("records")
+    assert (row["value"], row["rounded"], row["changed"]) == (1.0, 0.5, 0.5)
