@@ -45,16 +45,18 @@ def measure_axioms() -> pandas.DataFrame:
     return _frame(overview())
 
 
-def measure_references(names: str | Sequence[str] = ()) -> pandas.DataFrame:
+def measure_references(names: str | Sequence[str] = (), *, measures: str | Sequence[str] | None = None) -> pandas.DataFrame:
     """What BM25, its placebo, and blind, random, oracle and reversed orders score.
 
-    names  of benchmarks; none for all that are on this machine and have an instructed mode
+    names     of benchmarks; none for all that are on this machine and have an instructed mode
+    measures  as ir_measures writes them; None for those of each benchmark's own table
 
     Columns: benchmark, measure, mode, bm25, placebo, blind, random, oracle, reversed. Raises ToolkitError.
     """
     from toolkit.measure_cards.reference_scores import reference_scores
 
-    return _frame(reference_scores([names] if isinstance(names, str) else names))
+    names, measures = ([each] if isinstance(each, str) else each for each in (names, measures))
+    return _frame(reference_scores(names, measures))
 
 
 def measure_rounding(runs: Any, *, digits: int = 3, **judged: Any) -> pandas.DataFrame:

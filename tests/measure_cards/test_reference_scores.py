@@ -47,6 +47,14 @@ def test_the_benchmarks_that_are_here_and_have_modes():
     assert "instructir-mini" not in reference_scores.with_modes()
 
 
+def test_any_measure_may_be_asked_for():
+    found = tandem("measures", "references", "infosearch-mini", "-m", "Following", "nDCG@5", "--format", "json").stdout
+    values = {(row["measure"], row["mode"]): row for row in json.loads(found)["rows"]}
+    assert {"Following", "nDCG@5"} <= {measure for measure, _ in values}
+    assert values["Following", "paired"]["blind"] == 0
+    assert values["Following", "paired"]["oracle"] == -values["Following", "paired"]["reversed"] > 0.9
+
+
 def test_everything_wrong_with_names_is_said_at_once():
     with pytest.raises(ToolkitError) as caught:
         reference_scores.reference_scores(["infosearch-mimi", "instructir-mini", "infosearch"])

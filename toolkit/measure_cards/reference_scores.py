@@ -37,10 +37,11 @@ def _is_here(name: str) -> bool:
     return len(present_groups(load(name))) == len(registry.benchmark(name).groups)
 
 
-def reference_scores(names: Sequence[str] = ()) -> Table:
-    """A row for each benchmark, measure of its own table and mode (`paired`, or the instructed one), a column a reference.
+def reference_scores(names: Sequence[str] = (), measures: Sequence[str] | None = None) -> Table:
+    """A row for each benchmark, measure and mode (`paired`, or the instructed one), a column a reference.
 
-    names  of benchmarks; none for all that are on this machine
+    names     of benchmarks; none for all that are on this machine
+    measures  None for those of the benchmark's own table
 
     Raises ToolkitError for names of no benchmark, for benchmarks without an instructed mode and those not on this machine.
     """
@@ -49,7 +50,7 @@ def reference_scores(names: Sequence[str] = ()) -> Table:
     columns = (*columns, *map(Column, (SYSTEM, PLACEBO, *NAMES)))
     rows, notes = [], list(NOTES)
     for name in names or with_modes():
-        scores, found = _scores(name)
+        scores, found = _scores(name, measures)
         rows += _rows(name, scores)
         notes += found
     return Table(columns, rows, notes)
@@ -66,7 +67,7 @@ def _check(names: Sequence[str]) -> None:
         raise ToolkitError("; ".join(problems), f"{near}here are {', '.join(with_modes())}")
 
 
-def _scores(name: str) -> tuple[Scores, list[str]]:
+def _scores(name: str, measures: Sequence[str] | None) -> tuple[Scores, list[str]]:
     """The scores of BM25, its references and its placebo; and why there is no placebo, where there is none."""
     benchmark = load(name)
     runs, notes = {SYSTEM: _run(benchmark, "full", SYSTEM)}, []
@@ -74,7 +75,7 @@ def _scores(name: str) -> tuple[Scores, list[str]]:
         runs[PLACEBO] = _run(benchmark, PLACEBO, PLACEBO)
     except ToolkitError as error:  # its neutral sentences are in few languages
         notes.append(f"{name}: {error.message}")
-    return evaluate(runs, benchmark=name, measures=list(benchmark.spec.measures), references=True), notes
+    return evaluate(runs, benchmark=name, measures=list(measures or benchmark.spec.measures), references=True), notes
 
 
 def _run(benchmark: Benchmark, instruction: str, tag: str) -> Run:

@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     table_options(axioms_parser, numbers=False)
     references_parser = add("references", "score what ignores, follows or inverts instructions", references)
     references_parser.add_argument("ids", nargs="*", metavar="ID", help="benchmarks (default: all that are on this machine)")
+    measure_option(references_parser)
     table_options(references_parser)
     rounding_parser = add("rounding", "compare the values of runs with those of their rounded scores", rounding)
     rounding_parser.add_argument("runs", metavar="RUN", nargs="+", help="a run file")
@@ -73,7 +74,7 @@ def axioms(args: argparse.Namespace) -> None:
 def references(args: argparse.Namespace) -> None:
     from toolkit.measure_cards.reference_scores import reference_scores
 
-    write_tables(reference_scores(args.ids), args)
+    write_tables(reference_scores(args.ids, args.measures), args)
 
 
 def rounding(args: argparse.Namespace) -> None:
