@@ -70,9 +70,24 @@ LINES = {
     "analyze stance": [BERDS[0], "--benchmark", "berds-mini"],
     "analyze measures": [BM25, DENSE, "--benchmark", "infosearch-mini-audience"],
     "analyze power": ["--run", *INSTRUCTIR, "--benchmark", "instructir-mini", "--samples", "100"],
+    "build status": ["mine"],
+    "build check": ["infosearch-mini-format"],
+    "build review status": ["mine"],
+    "measures list": [],
+    "measures show": ["WISE"],
+    "measures axioms": [],
+    "measures references": ["infosearch-mini"],
+    "measures rounding": [BM25, *BOTH],
 }
 # their tables are those of others above; they want runs or systems that are not here
 ALIKE = {"analyze paraphrase", "analyze crosslingual", "experiment", "systems check"}
+FORM = """
+title: Does the document answer the query?
+introduction: Judge by the text alone.
+fields: [{name: query, label: Query}, {name: text, label: Document}]
+questions:
+  - {id: answers, text: Does it?, choices: [{id: "yes", text: "Yes"}, {id: "no", text: "No"}], accepted: ["yes"], reason: "no"}
+"""
 LABELLED = "".join(f'{{"question": "q", "document": "d{n}", "perspective": "p", "label": {n}}}\n' for n in (0, 1))
 
 
@@ -86,6 +101,12 @@ def words_of(line):
 def test_no_line_is_wider_than_the_terminal(line, columns, tmp_path):
     (tmp_path / "labelled.jsonl").write_text(LABELLED)
     (tmp_path / "bm25.trec.gz").symlink_to(BM25)
+    if words_of(line)[-1] == "mine":
+        tandem("build", "new", "instructir", "mine", cwd=tmp_path, check=True)
+        tandem("build", "run", "mine", "seeds", cwd=tmp_path, check=True)
+        (tmp_path / "mine" / "seeds.yaml").write_text(FORM)
+        review = ("--step", "seeds", "--form", "seeds.yaml", "--output", "form.html")
+        tandem("build", "review", "export", "mine", *review, cwd=tmp_path, check=True)
     done = tandem(*words_of(line), cwd=tmp_path, columns=columns)
     assert done.returncode == 0, done.stderr
     for text in (done.stdout, done.stderr):
@@ -106,6 +127,9 @@ TABLES = {
     "benchmarks published": 99,
     "benchmarks published --system": 99,
     "analyze diversity": 2,
+    "build check": 99,
+    "measures show": 99,
+    "measures references": 99,
 }
 
 
