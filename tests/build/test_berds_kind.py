@@ -445,3 +445,35 @@ def test_adversarial_passages_are_judged_to_hold_no_perspective(tmp_path, answer
     made_by = {row["id"]: row["made"] for row in map(json.loads, (out / "provenance.jsonl").read_text().splitlines())}
     assert {row["step"] for row in made_by[passage["id"]]} == {"adversarial"}
     assert tandem("benchmarks", "check", out).returncode == 0
+
+
+def test_a_changed_entry_or_prompt_of_a_system_is_noticed_under_the_same_name(tmp_path, home):
+    steps = {"passages": {"systems": ["mine"], "runs": []}}
+    folder = build(tmp_path / "b", steps=steps, judge="asked")
+    prompt = {"kind": "judge", "turns": [{"role": "user", "content": "{document} {statement}"}]}
+    entries = [
+        {"name": "mine", "kind": "bm25", "description": "ours", "parameters": {"k1": 0.9, "b": 0.4}},
+        {
+            "name": "asked",
+            "kind": "judge",
+            "description": "ours",
+            "loader": "endpoint",
+            "parameters": {"model": "j", "prompt": "own.yaml"},
+        },
+    ]
+    content = yaml.safe_load((folder / "build.yaml").read_text())
+    (folder / "build.yaml").write_text(yaml.safe_dump({**content, "systems": ["systems.yaml"]}))
+
+    def depends(step):
+        (folder / "systems.yaml").write_text(yaml.safe_dump(entries))
+        (folder / "own.yaml").write_text(yaml.safe_dump(prompt))
+        opened = BuildFolder(folder)
+        return opened.depends(opened.config.step_number(step))
+
+    passages, label = depends("passages"), depends("label")
+    assert (depends("passages"), depends("label")) == (passages, label)
+    entries[0]["parameters"]["k1"] = 1.2
+    assert depends("passages")["systems"] != passages["systems"]
+    assert depends("label") == label
+    prompt["turns"][0]["content"] = "{statement} {document}"
+    assert depends("label")["prompts"] != label["prompts"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +14,15 @@ from toolkit.build.build_config import BuildConfig, read_config
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.step_files import StepFile, StepRecord, digest_of, plain
 from toolkit.build.steps import Step
+from toolkit.build.text_models import entry_identity
 from toolkit.build.tools import REPAIR, Tools, Writers, find_prompt
 from toolkit.core.errors import MissingExtra, ToolkitError, missing_module
 from toolkit.core.progress import progress, say
 from toolkit.engine import Executor
 from toolkit.jobs.engines import engine_of, opened
+from toolkit.models.judges.loading import SUPPORT
+from toolkit.registry.choice import choose_system
+from toolkit.store import lock
 from toolkit.store.digests import file_sha256
 
 DONE, NOT_RUN = "up to date", "not run"
@@ -59,7 +64,8 @@ class BuildFolder:
         """
         last = self.config.step_number(step) if step else len(self.config.steps) - 1
         steps = self.config.steps[: last + 1]
-        with opened(**engine_of(how)) as executor:
+        name = f"build {self.path.name} {hashlib.sha256(str(self.path.absolute()).encode()).hexdigest()[:12]}"
+        with lock(name), opened(**engine_of(how)) as executor:
             writers = Writers(self.config.models, executor, **{name: value for name, value in how.items() if value is not None})
             first = next((number for number in range(last + 1) if not self._state(number).is_done), last + 1)
             writers.check(name for one in steps[first:] for name in one.models())
@@ -116,10 +122,13 @@ class BuildFolder:
         step, config = self.config.steps[number], self.config
         prompts = dict.fromkeys((*step.prompts(), *([REPAIR] if step.models() else [])))
         earlier = dict.fromkeys((*([config.names[number - 1]] if number else []), *step.reads))
+        judging = {name: find_prompt(name, self.path, SUPPORT).sha256 for name in step.judge_prompts(config.models)}
+        searched = (choose_system(name, files=config.systems) for name in step.systems_searched())
         return {
             "version": step.version,
             "parameters": plain(step.parameters()),
-            "prompts": {name: find_prompt(name, self.path).sha256 for name in prompts},
+            "prompts": {name: find_prompt(name, self.path).sha256 for name in prompts} | judging,
+            "systems": {spec.name: entry_identity(spec) for spec in searched},
             "models": {name: config.models[name].facts() for name in step.models()},
             "seeds": config.seeds.facts(),
             "files": {str(path): file_sha256(path) if path.is_file() else "" for path in step.files(self.path)},

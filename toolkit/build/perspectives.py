@@ -25,17 +25,17 @@ from toolkit.build.narratives import nfc
 from toolkit.build.near_duplicates import THRESHOLD, near_duplicates
 from toolkit.build.review.review_step import CHOSEN, ReviewStep
 from toolkit.build.steps import UNREADABLE, Step
-from toolkit.build.tools import Asked, Tools
+from toolkit.build.text_models import TextModel
+from toolkit.build.tools import Asked, Tools, find_prompt
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, check_counts
+from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import doc_input
 from toolkit.core.topics import Topic
 from toolkit.models.judges import Judge, Pair, load_judge
 from toolkit.models.judges.judge import Verdict
 from toolkit.models.judges.judge_settings import Settings
 from toolkit.models.judges.loading import DEFAULT_PROMPTS, KIND, SUPPORT
-from toolkit.models.llm import load_prompt
-from toolkit.models.llm.prompts import PROMPTS
 from toolkit.registry.system_kinds import parameters_as
 
 HOLDS = "holds"  # the question of the form by which people label; a pair's own label has the same name
@@ -146,12 +146,9 @@ class Label(Step):
     model: str = "judge"
     wording: str = ""
 
-    def files(self, folder: Path) -> Sequence[Path]:
-        """The prompt."""
-        return [
-            PROMPTS / f"{self.wording or DEFAULT_PROMPTS[SUPPORT]}.yaml",
-            *([folder / self.wording] if self.wording else []),
-        ]
+    def judge_prompts(self, models: Mapping[str, TextModel]) -> tuple[str, ...]:
+        """The wording, or the judge's own."""
+        return (_prompt_name(models[self.model].spec, self.wording),) if self.model else ()
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a passage and perspective."""
@@ -205,14 +202,13 @@ def judge_of(name: str, wording: str, tools: Tools) -> Judge:
     settings = parameters_as(Settings, spec) if spec.kind == KIND else Settings()
     if not settings.in_words:
         return load_judge(spec, prompt=wording or None, **tools.writers.how)
-    prompt = wording or (spec.parameters.get("prompt") if spec.kind == KIND else "") or DEFAULT_PROMPTS[SUPPORT]
-    local = tools.folder / prompt
-    return Judge(
-        spec,
-        tools.llm(name),
-        load_prompt(str(local) if local.is_file() else prompt, SUPPORT),
-        replace(settings, **model.options),
-    )
+    prompt = find_prompt(_prompt_name(spec, wording), tools.folder, SUPPORT)
+    return Judge(spec, tools.llm(name), prompt, replace(settings, **model.options))
+
+
+def _prompt_name(spec: SystemSpec, wording: str) -> str:
+    """What a model is asked with: the wording, else of a judge its own prompt, else the default."""
+    return wording or (spec.parameters.get("prompt") if spec.kind == KIND else "") or DEFAULT_PROMPTS[SUPPORT]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from toolkit.build.items import Item
+    from toolkit.build.text_models import TextModel
     from toolkit.build.tools import Tools
 
 UNREADABLE = "no answer in the form asked for"  # why an item is rejected whose answer cannot be read
@@ -42,6 +43,14 @@ class Step(ABC):
     def models(self) -> tuple[str, ...]:
         """The language models that it asks, by name: its parameter `model`, and those that end in `_model`."""
         return self._named(*(name for name in self.parameters() if name == "model" or name.endswith("_model")))
+
+    def judge_prompts(self, models: Mapping[str, TextModel]) -> tuple[str, ...]:
+        """The prompts of kind `judge` that it sends, by name; `models` are those of build.yaml."""
+        return ()
+
+    def systems_searched(self) -> tuple[str, ...]:
+        """The systems that it searches with: its parameter `systems`."""
+        return tuple(self.parameters().get("systems", ()))
 
     def files(self, folder: Path) -> Sequence[Path]:
         """Further files that what it makes depends on, in the build's folder or elsewhere; one may not be there yet."""

@@ -10,6 +10,7 @@ from typing import Any
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
+from toolkit.core.templates import template_digest
 from toolkit.models.judges import KIND, load_judge
 from toolkit.models.judges.judge_settings import Settings
 from toolkit.models.llm import LLM, load_llm
@@ -56,7 +57,7 @@ class TextModel:
 
     def facts(self) -> dict[str, Any]:
         """What its answers depend on beside the request; nothing is loaded."""
-        return {"system": self.spec.name, **model_identity(self.spec, template=False), "options": dict(self.options)}
+        return {"system": self.spec.name, **entry_identity(self.spec), "options": dict(self.options)}
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """What so many tokens cost; None without prices."""
@@ -73,6 +74,11 @@ class TextModel:
         if self.spec.kind == KIND and not parameters_as(Settings, self.spec).in_words:
             return load_judge(self.spec, **how).llm
         return load_llm(self.spec, tolerant=True, **how)
+
+
+def entry_identity(spec: SystemSpec) -> dict[str, Any]:
+    """What tells a system from one of the same name: its weights, and the digest of its templates and parameters."""
+    return {**model_identity(spec, template=False), "template digest": template_digest(spec)}
 
 
 def read_models(given: Any, files: Sequence[Path], problems: list[str]) -> dict[str, TextModel]:

@@ -227,10 +227,10 @@ class Tools:
         return answers
 
 
-def find_prompt(name: str, folder: Path) -> Prompt:
-    """A prompt of kind `build`: a file of the build's folder, else of the registry, else any other file. Or ToolkitError."""
+def find_prompt(name: str, folder: Path, kind: str = BUILD) -> Prompt:
+    """A prompt of a kind: a file of the build's folder, else of the registry, else any other file. Or ToolkitError."""
     local = folder / Path(name).expanduser()
-    return load_prompt(str(local) if local.is_file() else name, BUILD)
+    return load_prompt(str(local) if local.is_file() else name, kind)
 
 
 def _text(answer: Answer) -> str:
