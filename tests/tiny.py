@@ -47,8 +47,8 @@ def tiny_bert(folder, kind="BertModel", seed=0, tokenizer=None, **config):
     import transformers
 
     tokenizer = tokenizer or bert_tokenizer()
-    told = {**SIZES, "max_position_embeddings": 64, "vocab_size": len(tokenizer), **config}
-    return save(random_model(getattr(transformers, kind), transformers.BertConfig(**told), seed), tokenizer, folder)
+    values = {**SIZES, "max_position_embeddings": 64, "vocab_size": len(tokenizer), **config}
+    return save(random_model(getattr(transformers, kind), transformers.BertConfig(**values), seed), tokenizer, folder)
 
 
 def tiny_colbert(folder, layout="stanford", query_length=12, passage_length=20, attend=False, seed=0, tokenizer=None, **config):
@@ -69,29 +69,29 @@ def tiny_colbert(folder, layout="stanford", query_length=12, passage_length=20, 
         if modern:
             tokenizer.add_tokens(markers)
     settings, kind = (getattr(transformers, f"{'Modern' * modern}Bert{part}") for part in ("Config", "Model"))
-    told = {**SIZES, "max_position_embeddings": 64, "vocab_size": len(tokenizer), **(ends_of(tokenizer) if modern else {})}
-    save(random_model(kind, settings(**{**told, **config}), seed), tokenizer, folder)
+    values = {**SIZES, "max_position_embeddings": 64, "vocab_size": len(tokenizer), **(ends_of(tokenizer) if modern else {})}
+    save(random_model(kind, settings(**{**values, **config}), seed), tokenizer, folder)
     torch.manual_seed(seed)
     projection = torch.randn(16, 32)
     if layout == "stanford":
         weights = {f"bert.{name}": value for name, value in load_file(folder / "model.safetensors").items()}
         save_file({**weights, "linear.weight": projection}, folder / "model.safetensors", {"format": "pt"})
-        told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        write_json(folder / "config.json", {**told, "architectures": ["HF_ColBERT"]})
-        told = {"query_maxlen": query_length, "doc_maxlen": passage_length, "attend_to_mask_tokens": attend}
-        told |= {"query_token_id": markers[0].strip(), "doc_token_id": markers[1].strip()}
-        write_json(folder / "artifact.metadata", told)
+        values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        write_json(folder / "config.json", {**values, "architectures": ["HF_ColBERT"]})
+        values = {"query_maxlen": query_length, "doc_maxlen": passage_length, "attend_to_mask_tokens": attend}
+        values |= {"query_token_id": markers[0].strip(), "doc_token_id": markers[1].strip()}
+        write_json(folder / "artifact.metadata", values)
         return folder
     kinds = [("", "sentence_transformers.models.Transformer"), ("1_Dense", "pylate.models.Dense.Dense")]
     listed = [{"idx": i, "name": str(i), "path": path, "type": kind} for i, (path, kind) in enumerate(kinds)]
     write_json(folder / "modules.json", listed)
     identity = "torch.nn.modules.linear.Identity"
-    told = {"in_features": 32, "out_features": 16, "bias": False, "activation_function": identity}
-    write_json(folder / "1_Dense" / "config.json", told)
+    values = {"in_features": 32, "out_features": 16, "bias": False, "activation_function": identity}
+    write_json(folder / "1_Dense" / "config.json", values)
     save_file({"linear.weight": projection}, folder / "1_Dense" / "model.safetensors")
-    told = {"query_length": query_length, "document_length": passage_length, "attend_to_expansion_tokens": attend}
-    told |= {"query_prefix": markers[0], "document_prefix": markers[1], "skiplist_words": list("!,.?:'-/<>|")}
-    write_json(folder / "config_sentence_transformers.json", told)
+    values = {"query_length": query_length, "document_length": passage_length, "attend_to_expansion_tokens": attend}
+    values |= {"query_prefix": markers[0], "document_prefix": markers[1], "skiplist_words": list("!,.?:'-/<>|")}
+    write_json(folder / "config_sentence_transformers.json", values)
     return folder
 
 
@@ -119,8 +119,14 @@ def tiny_modernbert(folder, seed=0, tokenizer=None, **config):
     import transformers
 
     tokenizer = tokenizer or bert_tokenizer()
-    told = {**SIZES, **ends_of(tokenizer), "local_attention": 8, "global_attn_every_n_layers": 2, "vocab_size": len(tokenizer)}
-    config = transformers.ModernBertConfig(**{**told, "max_position_embeddings": 256, **config})
+    values = {
+        **SIZES,
+        **ends_of(tokenizer),
+        "local_attention": 8,
+        "global_attn_every_n_layers": 2,
+        "vocab_size": len(tokenizer),
+    }
+    config = transformers.ModernBertConfig(**{**values, "max_position_embeddings": 256, **config})
     return save(random_model(transformers.ModernBertModel, config, seed), tokenizer, folder)
 
 
@@ -137,8 +143,8 @@ def tiny_roberta(folder, kind="XLMRobertaForSequenceClassification", seed=0, tok
 
     tokenizer = tokenizer or roberta_tokenizer()
     special = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "type_vocab_size": 1}
-    told = {**SIZES, **special, "max_position_embeddings": 66, "vocab_size": len(tokenizer), **config}
-    return save(random_model(getattr(transformers, kind), transformers.XLMRobertaConfig(**told), seed), tokenizer, folder)
+    values = {**SIZES, **special, "max_position_embeddings": 66, "vocab_size": len(tokenizer), **config}
+    return save(random_model(getattr(transformers, kind), transformers.XLMRobertaConfig(**values), seed), tokenizer, folder)
 
 
 def tiny_deberta(folder, kind="DebertaV2ForSequenceClassification", seed=0, tokenizer=None, **config):
@@ -147,8 +153,8 @@ def tiny_deberta(folder, kind="DebertaV2ForSequenceClassification", seed=0, toke
 
     tokenizer = tokenizer or bert_tokenizer()
     relative = {"relative_attention": True, "position_buckets": 16, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0}
-    told = {**SIZES, **relative, "max_position_embeddings": 64, "vocab_size": len(tokenizer), **config}
-    return save(random_model(getattr(transformers, kind), transformers.DebertaV2Config(**told), seed), tokenizer, folder)
+    values = {**SIZES, **relative, "max_position_embeddings": 64, "vocab_size": len(tokenizer), **config}
+    return save(random_model(getattr(transformers, kind), transformers.DebertaV2Config(**values), seed), tokenizer, folder)
 
 
 def tiny_t5(folder, kind="T5EncoderModel", seed=0, tokenizer=None, **config):
@@ -157,9 +163,9 @@ def tiny_t5(folder, kind="T5EncoderModel", seed=0, tokenizer=None, **config):
 
     tokenizer = tokenizer or t5_tokenizer()
     sizes = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_decoder_layers": 2, "num_heads": 4}
-    told = {**sizes, "vocab_size": len(tokenizer), "decoder_start_token_id": 0, **config}
+    values = {**sizes, "vocab_size": len(tokenizer), "decoder_start_token_id": 0, **config}
     settings = transformers.MT5Config if kind.startswith("MT5") else transformers.T5Config
-    return save(random_model(getattr(transformers, kind), settings(**told), seed), tokenizer, folder)
+    return save(random_model(getattr(transformers, kind), settings(**values), seed), tokenizer, folder)
 
 
 def tiny_decoder(folder, family="Mistral", head="Model", seed=0, tokenizer=None, **config):
@@ -167,11 +173,11 @@ def tiny_decoder(folder, family="Mistral", head="Model", seed=0, tokenizer=None,
     import transformers
 
     tokenizer = tokenizer or (qwen_tokenizer() if family.startswith("Qwen") else llama_tokenizer())
-    told = {**SIZES, "num_key_value_heads": 2, "max_position_embeddings": 256, "vocab_size": len(tokenizer)}
-    told |= {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": None}
+    values = {**SIZES, "num_key_value_heads": 2, "max_position_embeddings": 256, "vocab_size": len(tokenizer)}
+    values |= {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": None}
     if family == "Qwen3":
-        told["head_dim"] = 8
-    settings = getattr(transformers, f"{family}Config")(**{**told, **config})
+        values["head_dim"] = 8
+    settings = getattr(transformers, f"{family}Config")(**{**values, **config})
     return save(random_model(getattr(transformers, family + head), settings, seed), tokenizer, folder)
 
 
@@ -214,8 +220,8 @@ def sentence_modules(folder, pooling="mean", *, width=32, dense=None, normalize=
     if dense:
         listed.append(("2_Dense", "Dense"))
         identity = "torch.nn.modules.linear.Identity"
-        told = {"in_features": width, "out_features": dense, "bias": False, "activation_function": identity}
-        write_json(folder / "2_Dense" / "config.json", told)
+        values = {"in_features": width, "out_features": dense, "bias": False, "activation_function": identity}
+        write_json(folder / "2_Dense" / "config.json", values)
         torch.manual_seed(seed)
         save_file({"linear.weight": torch.randn(dense, width)}, folder / "2_Dense" / "model.safetensors")
     if normalize:
@@ -259,7 +265,7 @@ def t5_tokenizer():
     return T5Tokenizer(vocab=vocab, extra_ids=2, model_max_length=64)
 
 
-def llama_tokenizer(**told):
+def llama_tokenizer(**values):
     """BPE as Llama's and Mistral's: begins with `<s>`, does not end with `</s>`, has no padding token."""
     from transformers import LlamaTokenizer
 
@@ -267,7 +273,7 @@ def llama_tokenizer(**told):
     vocab = {piece: number for number, piece in enumerate(pieces)}
     merges = [("▁", "t"), ("t", "h"), ("▁", "a"), ("i", "s"), ("o", "f")]
     vocab |= {left + right: len(vocab) + number for number, (left, right) in enumerate(merges)}
-    return LlamaTokenizer(vocab=vocab, merges=merges, **{"add_bos_token": True, "add_eos_token": False, **told})
+    return LlamaTokenizer(vocab=vocab, merges=merges, **{"add_bos_token": True, "add_eos_token": False, **values})
 
 
 def qwen_tokenizer():

@@ -162,8 +162,8 @@ def test_units_workers_and_pace_are_told(tmp_path, capsys, monkeypatch):
     with pytest.raises(ToolkitError), progress("squaring", 16, "numbers") as work.advance:
         squares(tmp_path, Here(), [[1], ["bad"], *UNITS], work=work)
     last = [line for line in capsys.readouterr().err.splitlines() if "units done" in line][-1]
-    told = r"squaring: 15 numbers \(94%\), [\d,.e+]+/s, 0:00:00 left; 8 units done, 1 failed, 2 of 2 workers"
-    assert re.fullmatch(told, last)
+    line = r"squaring: 15 numbers \(94%\), [\d,.e+]+/s, 0:00:00 left; 8 units done, 1 failed, 2 of 2 workers"
+    assert re.fullmatch(line, last)
 
 
 def test_what_is_done_is_not_computed_again_whatever_the_number_of_workers(tmp_path):

@@ -112,10 +112,10 @@ class Trained:
     """A trained tokenizer, as the makers of `tiny` take one."""
 
     def __init__(self, layout):
-        told = layout["tokenizer"]
-        self.told = {"kind": told} if isinstance(told, str) else dict(told)
+        values = layout["tokenizer"]
+        self.tokenizer_settings = {"kind": values} if isinstance(values, str) else dict(values)
         if chat := layout.get("chat"):
-            self.told["chat_template"] = layouts()["chats"][chat]
+            self.tokenizer_settings["chat_template"] = layouts()["chats"][chat]
 
     @functools.cached_property
     def loaded(self):
@@ -132,7 +132,7 @@ class Trained:
         return getattr(self.loaded, name)
 
     def save_pretrained(self, folder):
-        write_tokenizer(folder=folder, **self.told)
+        write_tokenizer(folder=folder, **self.tokenizer_settings)
 
 
 def _encoder(maker):

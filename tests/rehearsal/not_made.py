@@ -27,7 +27,7 @@ entries with their own digests (`TANDEM_HOME/registry/indexes`), what authors pu
 (`tandem benchmarks fetch --from`), and a scripted server answers for GPT-4o and GPT-4. The numbers mean nothing; that they
 are made, does:
 
-- each paper, from the first download to its page; a second time nothing is made anew, and all files are the same bytes;
+- each paper, from the first download to its page; a second time nothing is made again, and all files are the same bytes;
 - killed (SIGKILL) in every kind of step (fetching data, checkpoints and indexes, indexing, encoding, searching, reranking,
   asking a server, judging, evaluating, writing), the same command ends with the bytes of a pass that was not interrupted;
 - a system of each kind on a Ray cluster of two nodes, with the same bytes;

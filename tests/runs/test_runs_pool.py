@@ -93,5 +93,5 @@ def test_the_command_records_the_runs_in_their_order(tmp_path):
     done = tandem("runs", *line, "--qrels", "qrels.txt", cwd=tmp_path)
     assert "2 of 3 documents are judged (66.7%), 1 of 2 relevant ones are reached (50.0%)" in done.stderr
     metadata = yaml.safe_load((tmp_path / "pool.trec.yaml").read_text())
-    told = {"documents": 3, "judged": 2, "reached": 1, "relevant": 2, "lacking": 0}
-    assert {name: metadata["method"]["pooling"]["judged"][name] for name in told} == told
+    counts = {"documents": 3, "judged": 2, "reached": 1, "relevant": 2, "lacking": 0}
+    assert {name: metadata["method"]["pooling"]["judged"][name] for name in counts} == counts

@@ -46,7 +46,7 @@ class DocIds:
             raise ToolkitError(f"{self.path} is not readable as document ids ({' '.join(str(error).split())})", hint) from error
 
     def fit(self, vectors: int) -> None:
-        """Leave out what stands behind the ids of so many vectors: the list of distributed-faiss goes on with its buffer."""
+        """Leave out what stands behind the ids of so many vectors: the list of distributed-faiss has its buffer behind them."""
         if self.path.name == PICKLED:
             self._ids = self._ids.slice(0, vectors)
 

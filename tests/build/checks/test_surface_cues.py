@@ -14,10 +14,10 @@ from toolkit.build.checks.surface_cues import (
     Sample,
     Scored,
     best_cue,
+    compared,
     folds_of,
     held_out_scores,
     surface_cues,
-    told,
 )
 from toolkit.build.checks.surface_features import COUNTS, features
 
@@ -35,7 +35,7 @@ def sample_of(seed=0, cores=16, change=lambda text, positive: text, strata=("",)
 
 
 def row_of(sample):
-    return next(told("all", NEGATIVES, sample))
+    return next(compared("all", NEGATIVES, sample))
 
 
 def with_word(word, place=1):
@@ -165,7 +165,7 @@ def test_conditions_are_compared_by_themselves():
         return " ".join(text.split()[:20]) if positive == bool(core % 2) else text
 
     short = [0]
-    rows = list(told("length", NEGATIVES, sample_of(change=change, strata=("long", "brief"))))
+    rows = list(compared("length", NEGATIVES, sample_of(change=change, strata=("long", "brief"))))
     assert [(row.condition, row.gold, row.other, row.cores) for row in rows] == [
         ("", 32, 32, 16),
         ("long", 16, 16, 8),

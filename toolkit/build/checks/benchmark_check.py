@@ -14,7 +14,7 @@ from toolkit.benchmarks.own.own_check import check_folder
 from toolkit.build.checks.instruction_effect import LABELS, Effect, unchanged_labels, unchanged_scores
 from toolkit.build.checks.judged_texts import JudgedTexts, judged_texts
 from toolkit.build.checks.likeness import ALIKE, COSINE, Alike, near_duplicates_in
-from toolkit.build.checks.surface_cues import Told, surface_cues
+from toolkit.build.checks.surface_cues import SurfaceRow, surface_cues
 from toolkit.core.errors import three
 from toolkit.core.progress import progress
 from toolkit.evaluate.circularity import Circular, Share, circular, circularity_text, grouped, shares_of
@@ -39,7 +39,7 @@ class BenchmarkCheck:
     name: str
     problems: tuple[str, ...]
     effects: tuple[Effect, ...]
-    cues: tuple[Told, ...]
+    cues: tuple[SurfaceRow, ...]
     pairs: tuple[Alike, ...]
     shares: tuple[Share, ...] | None
     circular: tuple[Circular, ...]
@@ -60,11 +60,11 @@ def _ignored_text(effect: Effect) -> str:
     return f"group {effect.group}: {len(effect.ignored):,} of {effect.queries:,} instructions change no label"
 
 
-def _cue_text(row: Told) -> str:
+def _cue_text(row: SurfaceRow) -> str:
     condition = f" ({row.condition})" if row.condition else ""
-    told = [f"a classifier's area {row.area.value:.2f}, at least {row.area.low:.2f}"] if row.area.is_found else []
-    told += [f"{row.cue.name} alone {row.cue.area:.2f}"] if row.cue.is_found else []
-    return f"group {row.group}{condition}: surface tells gold documents from {row.others}: {'; '.join(told)}"
+    found = [f"a classifier's area {row.area.value:.2f}, at least {row.area.low:.2f}"] if row.area.is_found else []
+    found += [f"{row.cue.name} alone {row.cue.area:.2f}"] if row.cue.is_found else []
+    return f"group {row.group}{condition}: surface tells gold documents from {row.others}: {'; '.join(found)}"
 
 
 def _pair_texts(pairs: Sequence[Alike]) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _shares(judgments: Judgments | None) -> list[Share] | None:
     return shares_of(judgments) if judgments and judgments.provenance else None
 
 
-def _cues(groups: Sequence[JudgedTexts]) -> list[Told]:
+def _cues(groups: Sequence[JudgedTexts]) -> list[SurfaceRow]:
     found = []
     with progress("surface cues", len(groups), "groups") as advance:
         for each in groups:

@@ -10,7 +10,7 @@ from toolkit import registry
 from toolkit.build.checks.benchmark_check import BenchmarkCheck
 from toolkit.build.checks.instruction_effect import LABELS, MEASURE, Effect
 from toolkit.build.checks.likeness import Alike
-from toolkit.build.checks.surface_cues import Told
+from toolkit.build.checks.surface_cues import SurfaceRow
 from toolkit.core.aligned_table import Column, Number, Table
 from toolkit.evaluate.circularity import RELATIONS, Share, relation
 from toolkit.registry.families import lineage
@@ -122,7 +122,7 @@ def _ignored(found: Sequence[Effect]) -> Table:
     return _first(Table(columns, rows, [], "Queries whose instruction has no effect"), "queries")
 
 
-def cues(found: Sequence[Told]) -> Table:
+def cues(found: Sequence[SurfaceRow]) -> Table:
     """How well surface tells gold documents from others; conditions stand below their group."""
     columns = (Column("group", label=True), Column("condition", label=True), Column("gold documents from", label=True))
     columns += (Column("gold", priority=2), Column("others", priority=2), Column("core queries", priority=2))
@@ -132,15 +132,15 @@ def cues(found: Sequence[Told]) -> Table:
     notes = [SURFACE_NOTE, CUE_NOTE] if found else []
     if any(row.area is None for row in found):
         notes.append("-: too few core queries, gold documents or others to train with")
-    return Table(columns, [_told(row) for row in found], notes, "Surface cues", below)
+    return Table(columns, [_cue_cells(row) for row in found], notes, "Surface cues", below)
 
 
-def _is_part(row: Told, before: Told) -> bool:
+def _is_part(row: SurfaceRow, before: SurfaceRow) -> bool:
     """Whether a row is of one condition, below that of all of its group."""
     return bool(row.condition) and (row.group, row.others) == (before.group, before.others)
 
 
-def _told(row: Told) -> tuple:
+def _cue_cells(row: SurfaceRow) -> tuple:
     labels = (row.group, row.condition, row.others, row.gold, row.other, row.cores)
     if row.area is None or row.cue is None:
         nothing = float("nan")

@@ -45,7 +45,7 @@ class Cue(NamedTuple):
         return self.p <= SURE and self.area - 0.5 >= FAR
 
 
-class Told(NamedTuple):
+class SurfaceRow(NamedTuple):
     """How well surface tells gold documents from others; `area` and `cue` are None where there are too few to say.
 
     others     what gold documents are compared with: `NEGATIVES` or `UNRELATED`
@@ -117,22 +117,22 @@ class Sample:
         return Sample([self.items[place] for place in places], [self.texts[place] for place in places])
 
 
-def surface_cues(texts: JudgedTexts) -> Iterator[Told]:
+def surface_cues(texts: JudgedTexts) -> Iterator[SurfaceRow]:
     """Gold documents against instruction negatives, all and condition by condition, and against unrelated documents.
 
     What there is none of has no row.
     """
     for others, items in ((NEGATIVES, texts.against_negatives()), (UNRELATED, texts.against_unrelated())):
         if len({item.positive for item in items}) == 2:
-            yield from told(texts.group, others, Sample(items, [texts.docs[item.doc_id].contents for item in items]))
+            yield from compared(texts.group, others, Sample(items, [texts.docs[item.doc_id].contents for item in items]))
 
 
-def told(group: str, others: str, sample: Sample) -> Iterator[Told]:
+def compared(group: str, others: str, sample: Sample) -> Iterator[SurfaceRow]:
     """The row of a comparison; of several conditions one for all of them, and then one for each that is large enough."""
     enough = {name: part for name, part in sample.divided().items() if part.is_enough}
     whole = joined(enough.values()) if enough else sample
     condition = next(iter(enough)) if len(enough) == 1 else ""
-    row = Told(group, others, condition, int(whole.positive.sum()), int((~whole.positive).sum()), whole.gold_cores)
+    row = SurfaceRow(group, others, condition, int(whole.positive.sum()), int((~whole.positive).sum()), whole.gold_cores)
     if not enough:
         yield row
         return
@@ -140,7 +140,7 @@ def told(group: str, others: str, sample: Sample) -> Iterator[Told]:
     yield row._replace(area=_area(whole, list(scored.values())), cue=best_cue(whole))
     for name, part in enough.items() if len(enough) > 1 else ():
         sizes = {"gold": int(part.positive.sum()), "other": int((~part.positive).sum()), "cores": part.gold_cores}
-        yield Told(group, others, name, **sizes, area=_area(part, [scored[name]]), cue=best_cue(part))
+        yield SurfaceRow(group, others, name, **sizes, area=_area(part, [scored[name]]), cue=best_cue(part))
 
 
 def joined(samples: Iterable[Sample]) -> Sample:
