@@ -477,3 +477,10 @@ def test_a_changed_entry_or_prompt_of_a_system_is_noticed_under_the_same_name(tm
     assert depends("label") == label
     prompt["turns"][0]["content"] = "{statement} {document}"
     assert depends("label")["prompts"] != label["prompts"]
+
+
+def test_a_judge_that_is_not_there_ends_the_run(tmp_path, answered):
+    folder = build(tmp_path / "b", steps={"label": {"model": "absent"}}, absent="http:m@http://127.0.0.1:1/v1")
+    with pytest.raises(ToolkitError, match="none of its requests was answered: http://127"):
+        BuildFolder(folder).run(retries=0)
+    assert not (folder / "steps" / "label.jsonl").exists()

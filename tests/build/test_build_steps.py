@@ -269,6 +269,14 @@ def test_what_a_server_refuses_is_asked_again_by_the_next_run(place, monkeypatch
     assert states[1].record.failed == 1
 
 
+def test_a_server_that_is_not_there_ends_the_run_and_leaves_no_file(place):
+    build = place.write(models={"judge": "http:m@http://127.0.0.1:1/v1"})
+    with pytest.raises(ToolkitError, match="none of its requests was answered: http://127"):
+        build.run(retries=0)
+    assert [state.state for state in build.states()] == ["up to date", "not run", "not run"]
+    assert not build.files["rate"].path.exists()
+
+
 def test_a_waiting_item_goes_no_further(place, monkeypatch):
     monkeypatch.setattr(Words, "run", lambda self, items, tools: iter([Item("a", {"word": "a"}, waiting=True)]))
     build = place.write(models={"judge": "http:m@http://127.0.0.1:1/v1"})

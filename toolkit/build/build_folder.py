@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from toolkit.build.build_config import BuildConfig, read_config
 from toolkit.build.item_history import BuiltSteps
+from toolkit.build.items import Item
 from toolkit.build.step_files import StepFile, StepRecord, digest_of, plain
 from toolkit.build.steps import Step
 from toolkit.build.text_models import entry_identity
@@ -157,7 +158,7 @@ class BuildFolder:
         with executor.job(file.path), progress(step.name, None, "answers") as advance:
             tools = Tools(self.path, self.config.seeds, writers, earlier, advance, self.config.systems)
             try:
-                counts = file.write(step.run(items, tools), {item.id: item for item in items})
+                counts = file.write(_answered(step.run(items, tools), tools), {item.id: item for item in items})
             except KeyboardInterrupt as end:
                 end.add_note("the same command resumes")
                 raise
@@ -173,8 +174,16 @@ class BuildFolder:
             seconds=round(time.monotonic() - started, 3),
         )
         file.write_record(step, record)
+        if record.failed:
+            say(f"warning: {step.name}: {record.failed:,} requests unanswered: the next run asks again")
         waiting = f", {record.waiting:,} wait for people" if record.waiting else ""
         say(f"{step.name}: {record.entered:,} entered, {record.left:,} left{waiting}")
+
+
+def _answered(items: Iterable[Item], tools: Tools) -> Iterator[Item]:
+    """The items of a step. ToolkitError behind the last one, before its file is there, where a model has answered nothing."""
+    yield from items
+    tools.check_answered()
 
 
 def _sha256(path: Path) -> str:

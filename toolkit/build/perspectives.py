@@ -186,6 +186,7 @@ def _verdicts(judge: Judge, pairs: Sequence[Pair], model: str, tools: Tools) -> 
     asked = tools.asked.setdefault(model, Asked())
     for name, count in before.items():
         setattr(asked, name, getattr(asked, name) + getattr(usage, name) - count)
+    tools.note_answered(model, [verdict.said if verdict.holds is None else "" for verdict in verdicts])
     return verdicts
 
 

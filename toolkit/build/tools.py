@@ -95,6 +95,7 @@ class Tools:
     advance  is called with how many more answers there are
     systems  the user's own files with systems, for steps that search
     asked    model -> what it was asked so far
+    errors   model -> why a request was not answered, of those that have answered none
     """
 
     folder: Path
@@ -104,6 +105,8 @@ class Tools:
     advance: Callable[[int], None] = lambda count: None
     systems: tuple[Path, ...] = ()
     asked: dict[str, Asked] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    _heard: set[str] = field(default_factory=set)  # models that have answered
 
     @property
     def executor(self) -> Executor:
@@ -224,7 +227,22 @@ class Tools:
         answers = llm.complete(requests, self.advance)
         asked.cached += llm.usage.cached - before
         asked.count(answers)
+        self.note_answered(model, [answer.error for answer in answers])
         return answers
+
+    def note_answered(self, model: str, errors: Sequence[str]) -> None:
+        """Note whether a model has answered; `errors` has for each request why it was not, empty where it was."""
+        if not all(errors):
+            self._heard.add(model)
+            self.errors.pop(model, None)
+        elif errors and model not in self._heard:
+            self.errors.setdefault(model, errors[0])
+
+    def check_answered(self) -> None:
+        """Raise ToolkitError where a model has answered none of its requests: its server is not there, or refuses them all."""
+        for model, error in self.errors.items():
+            hint = "is the server there, and its address right? the same command asks again"
+            raise ToolkitError(f"model {model}: none of its requests was answered: {error}", hint, status=1)
 
 
 def find_prompt(name: str, folder: Path, kind: str = BUILD) -> Prompt:
