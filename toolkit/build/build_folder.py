@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from toolkit.engine import Executor
 from toolkit.jobs.engines import engine_of, opened
 from toolkit.models.judges.loading import SUPPORT
 from toolkit.registry.choice import choose_system
-from toolkit.store import lock
+from toolkit.store import lock_folder
 from toolkit.store.digests import file_sha256
 
 DONE, NOT_RUN = "up to date", "not run"
@@ -65,8 +64,7 @@ class BuildFolder:
         """
         last = self.config.step_number(step) if step else len(self.config.steps) - 1
         steps = self.config.steps[: last + 1]
-        name = f"build {self.path.name} {hashlib.sha256(str(self.path.absolute()).encode()).hexdigest()[:12]}"
-        with lock(name), opened(**engine_of(how)) as executor:
+        with lock_folder("build", self.path), opened(**engine_of(how)) as executor:
             writers = Writers(self.config.models, executor, **{name: value for name, value in how.items() if value is not None})
             first = next((number for number in range(last + 1) if not self._state(number).is_done), last + 1)
             writers.check(name for one in steps[first:] for name in one.models())

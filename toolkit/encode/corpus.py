@@ -21,7 +21,7 @@ from toolkit.formats.documents import Corpus, Counts, content, is_empty
 from toolkit.formats.indexes import system_facts
 from toolkit.formats.vectors import Shard, VectorStore, write_shard
 from toolkit.provenance import command_line, model_identity, versions
-from toolkit.store import lock
+from toolkit.store import lock_folder
 
 if TYPE_CHECKING:
     from toolkit.core.specs import SystemSpec
@@ -65,7 +65,7 @@ def encode_corpus(
     libraries = facts.pop("libraries")
     check(facts["dimension"])
     facts["shard_size"] = shard_size
-    with lock(lock_name(folder)):
+    with lock_folder("vectors", folder):
         store = VectorStore(folder, facts)
         if store.shards:
             rows = sum(shard.rows for shard in store.shards)
@@ -190,12 +190,6 @@ def encode_in_steps(
         parts.append(encoder.encode(inputs[start : start + AT_ONCE], side))
         advance(len(parts[-1]))
     return np.concatenate(parts) if parts else np.empty((0, encoder.dimension), np.float32)
-
-
-def lock_name(folder: Path) -> str:
-    """Of a folder while vectors are written into it: its name, and the beginning of a digest of its place."""
-    place = str(folder.resolve())
-    return f"vectors {folder.resolve().name} {hashlib.sha256(place.encode()).hexdigest()[:12]}"
 
 
 def note_truncated(shards: Sequence[Shard], side: str) -> None:

@@ -12,10 +12,10 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic, topics_by_id
-from toolkit.encode.corpus import encode_in_steps, encoding_facts, implementation, lock_name, note_truncated
+from toolkit.encode.corpus import encode_in_steps, encoding_facts, implementation, note_truncated
 from toolkit.formats.vectors import VectorStore
 from toolkit.provenance import topics_facts
-from toolkit.store import lock
+from toolkit.store import lock_folder
 
 if TYPE_CHECKING:
     from toolkit.core.specs import SystemSpec
@@ -44,7 +44,7 @@ def write_topics_vectors(
         raise ToolkitError(f"{name} has no topics", "check the file")
     folder, facts = Path(folder), encoding_facts(spec, encoder, "query")
     facts["topics"] = topics_facts(name, topics)
-    with lock(lock_name(folder)):
+    with lock_folder("vectors", folder):
         store = VectorStore(folder, facts)
         if not store.shards:
             cut, lost = encoder.truncated["query"], encoder.lost

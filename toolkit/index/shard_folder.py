@@ -13,7 +13,7 @@ from toolkit.engine import Executor, LocalExecutor, Work
 from toolkit.engine.places import Place
 from toolkit.engine.unit_files import UnitFiles, digest_of, packed_text
 from toolkit.engine.units import identity_of
-from toolkit.store import lock
+from toolkit.store import lock_folder
 
 
 def shards_beside(output: Path) -> Path:
@@ -25,7 +25,7 @@ def shards_beside(output: Path) -> Path:
 def shard_folder(output: Path) -> Iterator[Path]:
     """That folder, which is this process's alone; removed when the block ends well, so that an interrupted build resumes."""
     folder = shards_beside(output)
-    with lock(f"shards {output.name} {digest_of(str(folder))[:12]}"):
+    with lock_folder("shards", folder):
         folder.mkdir(parents=True, exist_ok=True)
         try:
             yield folder

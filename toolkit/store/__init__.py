@@ -5,7 +5,7 @@ from toolkit.store.archives import unpack
 from toolkit.store.bounded_http import reason, without_secrets
 from toolkit.store.download import check_room, download, shown, with_mirror
 from toolkit.store.indexes import fetch_index, fetched_files, index_folder
-from toolkit.store.sharing import lock, new_folder
+from toolkit.store.sharing import lock, lock_folder, new_folder
 
 __all__ = [
     "check_room",
@@ -15,6 +15,7 @@ __all__ = [
     "home",
     "index_folder",
     "lock",
+    "lock_folder",
     "new_folder",
     "reason",
     "shown",

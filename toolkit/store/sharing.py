@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -47,6 +48,12 @@ def lock(name: str) -> Iterator[None]:
         yield
     finally:
         file_lock.release()
+
+
+def lock_folder(what: str, folder: Path) -> AbstractContextManager[None]:
+    """`lock` for what is done in one folder, wherever that lies: by its name and the beginning of a digest of its place."""
+    place = folder.resolve()
+    return lock(f"{what} {place.name} {hashlib.sha256(str(place).encode(errors='surrogateescape')).hexdigest()[:12]}")
 
 
 def _unwritable(error: OSError) -> ToolkitError:

@@ -22,7 +22,7 @@ from toolkit.core.files import open_output
 from toolkit.core.yaml_json import Malformed, decode_json, read_json
 from toolkit.formats.lines import read_bytes, text_lines
 from toolkit.registry.loader import UNPRINTABLE
-from toolkit.store.sharing import lock
+from toolkit.store.sharing import lock_folder
 
 FOLDER = "reviews"
 MARK = "tandem_review"  # the key by which a reviewer's file is known, with the version of its form
@@ -170,7 +170,7 @@ def import_files(folder: Path, paths: Sequence[str | Path], step: SheetsOf) -> I
     questions and choices, two answers of one reviewer to one item, or another than was imported before.
     """
     given = [each for path in paths for each in read_given(path)]
-    with lock(f"reviews of {folder.resolve()}"):
+    with lock_folder("reviews", folder):
         checked = _Checked(folder, step)
         for each in given:
             checked.add(each)
