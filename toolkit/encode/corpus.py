@@ -16,7 +16,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress, say
 from toolkit.core.templates import Input, doc_input
-from toolkit.engine import Executor, LocalExecutor, Work
+from toolkit.engine import Executor, LocalExecutor, ModelWork
 from toolkit.formats.documents import Corpus, Counts, content, is_empty
 from toolkit.formats.indexes import system_facts
 from toolkit.formats.vectors import Shard, VectorStore, write_shard
@@ -86,7 +86,7 @@ def encode_corpus(
 
 
 @dataclass
-class EncodeShards(Work[tuple[int, list[Doc]], Shard]):
+class EncodeShards(ModelWork[tuple[int, list[Doc]], Shard]):
     """Shards of documents become files of vectors; a unit is a shard with its number.
 
     loading  how a worker loads its own encoder, see `toolkit.models.encoders.load_encoder`
@@ -107,10 +107,6 @@ class EncodeShards(Work[tuple[int, list[Doc]], Shard]):
 
             self.encoder = load_encoder(self.spec, **self.loading)
         return self.encoder
-
-    def loads(self) -> Any:
-        """See `Work`."""
-        return self.spec, dict(self.loading)
 
     def identity(self) -> dict[str, Any]:
         """Nothing else: what vectors depend on is in the facts."""
@@ -147,17 +143,6 @@ class EncodeShards(Work[tuple[int, list[Doc]], Shard]):
         """`shard 7 (d1 to d9)`."""
         number, docs = unit
         return f"shard {number} ({docs[0].doc_id} to {docs[-1].doc_id})"
-
-    def memory(self, device: str) -> int | None:
-        """See `Work`."""
-        from toolkit.models.checkpoints import memory_of
-
-        return memory_of(self.spec, self.loading.get("precision"), device)
-
-    @property
-    def uses_gpu(self) -> bool:
-        """See `Work`."""
-        return self.spec.loader != "endpoint" and self.loading.get("device") != "cpu"
 
 
 def encoding_facts(spec: SystemSpec, encoder: Encoder, side: str) -> dict[str, Any]:

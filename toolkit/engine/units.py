@@ -94,6 +94,32 @@ class Work(ABC, Generic[Unit, Result]):
         return {name: None if name in (*self.LOADED, "advance") else value for name, value in self.__dict__.items()}
 
 
+class ModelWork(Work[Unit, Result]):
+    """Work by a model that each worker loads itself.
+
+    spec     the system
+    loading  how it is loaded: `device`, `precision`, `batch_size`, ...
+    """
+
+    spec: SystemSpec
+    loading: Mapping[str, Any]
+
+    def loads(self) -> Any:
+        """See `Work`."""
+        return self.spec, dict(self.loading)
+
+    def memory(self, device: str) -> int | None:
+        """See `Work`."""
+        from toolkit.models.checkpoints import memory_of
+
+        return memory_of(self.spec, self.loading.get("precision"), device)
+
+    @property
+    def uses_gpu(self) -> bool:
+        """See `Work`."""
+        return self.spec.loader != "endpoint" and self.loading.get("device") != "cpu"
+
+
 def identity_of(work: Work, facts: Mapping[str, Any]) -> dict[str, Any]:
     """What results of a work depend on beside the unit; `facts` are those of whoever computes."""
     return {"work": type(work).__name__, "version": __version__, **work.identity(), "facts": facts}

@@ -14,7 +14,7 @@ from toolkit.core.progress import progress, say
 from toolkit.core.runs import Run, ScoredDoc
 from toolkit.core.templates import Input, doc_input, topic_input
 from toolkit.core.topics import Topic
-from toolkit.engine import Executor, LocalExecutor, Work
+from toolkit.engine import Executor, LocalExecutor, ModelWork
 from toolkit.rerank.candidates import Candidates, Part, check_choices, read_candidates
 from toolkit.store.keyed_cache import key_of
 
@@ -123,7 +123,7 @@ def score_pairs(
 
 
 @dataclass
-class ScorePairs(Work[slice, np.ndarray]):
+class ScorePairs(ModelWork[slice, np.ndarray]):
     """Pairs to scores; a unit is a part of the pairs.
 
     loading    how a worker loads its own reranker, see `toolkit.models.rerankers.load_reranker`
@@ -157,10 +157,6 @@ class ScorePairs(Work[slice, np.ndarray]):
             if self.spec.loader == "endpoint":
                 self.reranker.check()
         return self.reranker
-
-    def loads(self) -> Any:
-        """See `Work`."""
-        return self.spec, dict(self.loading)
 
     def identity(self) -> dict[str, Any]:
         """See `Work`."""
@@ -210,17 +206,6 @@ class ScorePairs(Work[slice, np.ndarray]):
     def unit_name(self, unit: slice) -> str:
         """`pairs 0 to 8191`."""
         return f"pairs {unit.start:,} to {unit.stop - 1:,}"
-
-    def memory(self, device: str) -> int | None:
-        """See `Work`."""
-        from toolkit.models.checkpoints import memory_of
-
-        return memory_of(self.spec, self.loading.get("precision"), device)
-
-    @property
-    def uses_gpu(self) -> bool:
-        """See `Work`."""
-        return self.spec.loader != "endpoint" and self.loading.get("device") != "cpu"
 
 
 class WorkersReranker:

@@ -13,7 +13,7 @@ from toolkit.core.progress import progress
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.core.topics import Topic
-from toolkit.engine import Executor, Work, units_of
+from toolkit.engine import Executor, ModelWork, units_of
 from toolkit.index import Index
 from toolkit.search import neural_engine
 
@@ -97,7 +97,7 @@ def _encoding_units(inputs: Sequence[Sequence[Input]], size: int) -> Iterator[li
 
 
 @dataclass
-class EncodeQueries(Work[list[tuple[int, Sequence[Input]]], list[list[Any]]]):
+class EncodeQueries(ModelWork[list[tuple[int, Sequence[Input]]], list[list[Any]]]):
     """Queries to what a model makes of them; a unit is some blocks, each of which is encoded at once.
 
     loading          how a worker loads its own encoder, see `toolkit.models.encoders.load_encoder`
@@ -124,10 +124,6 @@ class EncodeQueries(Work[list[tuple[int, Sequence[Input]]], list[list[Any]]]):
 
             self.encoder = load_encoder(self.spec, **self.loading)
         return self.encoder
-
-    def loads(self) -> Any:
-        """See `Work`."""
-        return self.spec, dict(self.loading)
 
     def identity(self) -> dict[str, Any]:
         """Parameters and limits; what was loaded is in the facts."""
@@ -163,17 +159,6 @@ class EncodeQueries(Work[list[tuple[int, Sequence[Input]]], list[list[Any]]]):
     def size(self, unit: list[tuple[int, Sequence[Input]]]) -> int:
         """Queries."""
         return sum(len(block) for _, block in unit)
-
-    def memory(self, device: str) -> int | None:
-        """See `Work`."""
-        from toolkit.models.checkpoints import memory_of
-
-        return memory_of(self.spec, self.loading.get("precision"), device)
-
-    @property
-    def uses_gpu(self) -> bool:
-        """See `Work`."""
-        return self.loading.get("device") != "cpu"
 
 
 def _packed_value(value: Any) -> Any:
