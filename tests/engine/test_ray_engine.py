@@ -21,12 +21,10 @@ ENCODE = ("encode", "c.jsonl", "--system", "all-minilm-l6-v2", "--shard-size", 5
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A corpus of 24 documents, and its vectors as one process makes them."""
+    """A folder with a corpus of 24 documents."""
     folder, words = tmp_path_factory.mktemp("ray"), WORDS.split()
     docs = [{"id": f"d{number}", "text": " ".join(words[number % 7 :: number % 3 + 1])} for number in range(24)]
     (folder / "c.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
-    done = tandem(*ENCODE, "--output", "local", cwd=folder)
-    assert done.returncode == 0, done.stderr
     return folder
 
 
@@ -42,15 +40,16 @@ def mine(parent):
         return []
 
 
+def line_of(one):
+    """The command line of a process, empty where it has ended meanwhile."""
+    try:
+        return " ".join(one.cmdline())
+    except psutil.Error:
+        return ""
+
+
 def named(processes, name):
-    found = []
-    for one in processes:
-        try:
-            if name in " ".join(one.cmdline()):
-                found.append(one)
-        except psutil.Error:
-            continue
-    return found
+    return [one for one in processes if name in line_of(one)]
 
 
 def await_(what, seconds=120, pause=0.2):
@@ -61,14 +60,24 @@ def await_(what, seconds=120, pause=0.2):
     return found
 
 
+def encode_long(place):
+    """The command without engine and output over so many units that some are left when a process is found and killed."""
+    lines = (place / "c.jsonl").read_text().splitlines()
+    docs = [{**json.loads(line), "id": f"{copy}-{number}"} for copy in range(40) for number, line in enumerate(lines)]
+    (place / "long.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    return ["encode", "long.jsonl", *map(str, ENCODE[2:])]
+
+
 @pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.usefixtures("ray_alone")
 def test_two_workers_give_the_bytes_of_one_process_and_nobody_else_is_served(place):
     environment = {**os.environ, "OPENAI_API_KEY": SECRET}
-    words = [sys.executable, "-m", "toolkit", *map(str, ENCODE), "--output", "two", "--engine", "ray", "--workers", "2"]
+    encode = encode_long(place)
+    tandem(*encode, "--output", "one", cwd=place, check=True)
+    words = [sys.executable, "-m", "toolkit", *encode, "--output", "two", "--engine", "ray", "--workers", "2"]
     running = subprocess.Popen(words, cwd=place, env=environment, stderr=subprocess.PIPE, text=True)
-    await_(lambda: list(place.glob("two/vectors-*.npy")))
+    await_(lambda: list(place.glob("two/vectors-*.npy")), pause=0.02)
     running.send_signal(signal.SIGSTOP)  # the workers end their units, and then wait to be read
     try:
         below = mine(running.pid)
@@ -80,7 +89,7 @@ def test_two_workers_give_the_bytes_of_one_process_and_nobody_else_is_served(pla
         # a process of this name runs in any case; it serves pages where its settings say so
         assert "--include-dashboard" not in " ".join(named(below, "dashboard/dashboard.py")[0].cmdline())
         assert not [address for address in ours if address.endswith(":8265")]
-        said = " ".join(word for one in below for word in one.cmdline())
+        said = " ".join(map(line_of, below))
         [session] = set(re.findall(r"(/tmp/tandem-ray-\w+)/ray/session_", said))
         assert os.stat(session).st_mode & 0o077 == 0
         [address] = set(re.findall(r"--gcs-address[= ](\S+)", said))
@@ -101,20 +110,12 @@ def test_two_workers_give_the_bytes_of_one_process_and_nobody_else_is_served(pla
         running.send_signal(signal.SIGCONT)
         _, printed = running.communicate(timeout=180)
     assert running.returncode == 0, printed
-    assert printed.splitlines()[-1] == "two: 24 documents, 384 dimensions"  # a slow machine shows progress before
-    assert files(place / "two") == files(place / "local")
+    assert printed.splitlines()[-1] == "two: 960 documents, 384 dimensions"  # a slow machine shows progress before
+    assert files(place / "two") == files(place / "one")
     assert verify_vectors(place / "two") == []
     assert not os.path.exists(session), "what Ray wrote is removed"
     assert not list(place.glob(".*.units"))
     assert not [one for one in below if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
-
-
-def encode_long(place):
-    """The command without engine and output over so many units that some are left when a process is found and killed."""
-    lines = (place / "c.jsonl").read_text().splitlines()
-    docs = [{**json.loads(line), "id": f"{copy}-{number}"} for copy in range(40) for number, line in enumerate(lines)]
-    (place / "long.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
-    return ["encode", "long.jsonl", *map(str, ENCODE[2:])]
 
 
 @pytest.mark.process
