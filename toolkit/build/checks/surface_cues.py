@@ -71,10 +71,11 @@ class SurfaceRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The items of a comparison and their texts, item by item."""
+    """The items of a comparison and their texts, item by item; of one kind of features (`surface_features.KINDS`) or of all."""
 
     items: Sequence[Item]
     texts: Sequence[str]
+    kind: str = ""
 
     @cached_property
     def positive(self) -> np.ndarray:
@@ -84,7 +85,8 @@ class Sample:
     @cached_property
     def features(self) -> Features:
         """Of all texts."""
-        return features(self.texts)
+        found = features(self.texts)
+        return found.of_kind(self.kind) if self.kind else found
 
     @property
     def cores(self) -> list[str]:
@@ -114,7 +116,7 @@ class Sample:
         return {name: self._at(places) for name, places in rows.items()}
 
     def _at(self, places: Sequence[int]) -> Sample:
-        return Sample([self.items[place] for place in places], [self.texts[place] for place in places])
+        return Sample([self.items[place] for place in places], [self.texts[place] for place in places], self.kind)
 
 
 def surface_cues(texts: JudgedTexts) -> Iterator[SurfaceRow]:
@@ -193,9 +195,14 @@ def _fitted_scores(sample: Sample, train: np.ndarray, test: np.ndarray) -> np.nd
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
-    counts, terms, _ = sample.features
-    scaler, weigher = StandardScaler().fit(counts[train]), TfidfTransformer().fit(terms[train])
-    columns = (csr_matrix(scaler.transform(counts)), weigher.transform(terms))
+    counts, terms, *_ = sample.features
+    columns = []
+    if counts.shape[1]:
+        columns.append(csr_matrix(StandardScaler().fit(counts[train]).transform(counts)))
+    if terms.shape[1]:
+        columns.append(TfidfTransformer().fit(terms[train]).transform(terms))
+    if not columns:  # no feature of this kind is in two texts: nothing can be told
+        return np.zeros(int(test.sum()))
     matrix = hstack(columns, format="csr")
     # of few documents with many features the dual problem is solved in a tenth of the time
     how = {"solver": "liblinear", "dual": True, "max_iter": 10_000, "random_state": 0}
@@ -241,10 +248,10 @@ class _FeatureOrders:
     def __init__(self, sample: Sample):
         from scipy.stats import rankdata
 
-        counts, terms, names = sample.features
+        counts, terms, count_names, names = sample.features
         shared = _shared_terms(sample)
         self.strata = np.unique(sample.strata, return_inverse=True)[1]
-        self.names = [*COUNTS, *(names[place] for place in shared)]
+        self.names = [*count_names, *(names[place] for place in shared)]
         self._terms = terms[:, shared]
         sizes = np.bincount(self.strata)
         gold = np.bincount(self.strata, weights=sample.positive)

@@ -54,6 +54,7 @@ def _lines(text: str) -> int:
 # what is counted of a text; capitals, digits and signs are shares of its characters
 COUNTS: dict[str, Callable[[str], float]] = {
     "words": _words,
+    "characters": len,
     "letters a word": _word_length,
     "words a sentence": _sentence_length,
     "repeated words": _repeated,
@@ -64,17 +65,40 @@ COUNTS: dict[str, Callable[[str], float]] = {
 }
 
 
+LENGTH, PUNCTUATION, FIRST_WORDS, NGRAMS = "length", "punctuation", "first words", "n-grams"
+KINDS = (LENGTH, PUNCTUATION, FIRST_WORDS, NGRAMS)
+FIRST_WORD = "first word"  # how names of features begin that are one
+OF_WORDS = ("letters a word", "words a sentence", "repeated words")  # counts that tell of the words, as n-grams do
+
+
+def kind_of(name: str) -> str:
+    """Which of `KINDS` a feature is of, by its name."""
+    if name in COUNTS and name not in OF_WORDS:
+        return LENGTH if name in ("words", "characters") else PUNCTUATION
+    return FIRST_WORDS if name.startswith(FIRST_WORD) else NGRAMS
+
+
 class Features(NamedTuple):
     """The features of n texts.
 
-    counts  (n, len(COUNTS)) float64
-    terms   (n, t) 0 or 1: whether a text has an n-gram, or begins with a word
-    names   (t,) what the columns of `terms` are: `"you can"`, `first word "the"`, `characters "ing"`
+    counts       (n, c) float64
+    terms        (n, t) 0 or 1: whether a text has an n-gram, or begins with a word
+    count_names  (c,) what the columns of `counts` are: all of `COUNTS`, or those of one kind
+    names        (t,) what the columns of `terms` are: `"you can"`, `first word "the"`, `characters "ing"`
     """
 
     counts: np.ndarray
     terms: csr_matrix
+    count_names: Sequence[str]
     names: Sequence[str]
+
+    def of_kind(self, kind: str) -> Features:
+        """Those of one of `KINDS` alone."""
+        counts, terms = (
+            [place for place, name in enumerate(names) if kind_of(name) == kind] for names in (self.count_names, self.names)
+        )
+        names = [self.count_names[place] for place in counts], [self.names[place] for place in terms]
+        return Features(self.counts[:, counts], self.terms[:, terms], *names)
 
 
 def features(texts: Sequence[str]) -> Features:
@@ -85,7 +109,7 @@ def features(texts: Sequence[str]) -> Features:
     shortened = [text[:LONGEST] for text in texts]
     kinds = {
         '"{}"': (CountVectorizer(ngram_range=(1, 2), token_pattern=WORD.pattern, **_COMMON), shortened),
-        'first word "{}"': (CountVectorizer(token_pattern=WORD.pattern, **_COMMON), list(map(_first_word, shortened))),
+        FIRST_WORD + ' "{}"': (CountVectorizer(token_pattern=WORD.pattern, **_COMMON), list(map(_first_word, shortened))),
         'characters "{}"': (CountVectorizer(analyzer="char_wb", ngram_range=(3, 4), **_COMMON), shortened),
     }
     matrices, names = [], []
@@ -97,7 +121,7 @@ def features(texts: Sequence[str]) -> Features:
         names += [form.format(term) for term in vectorizer.get_feature_names_out()]
     counts = np.array([[count(text) for count in COUNTS.values()] for text in texts], float).reshape(-1, len(COUNTS))
     terms = hstack(matrices, format="csr") if matrices else _none(len(texts))
-    return Features(counts, terms, names)
+    return Features(counts, terms, list(COUNTS), names)
 
 
 _COMMON = {"binary": True, "min_df": 2, "max_features": TERMS, "lowercase": True, "dtype": np.float64}
