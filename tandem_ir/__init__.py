@@ -12,7 +12,7 @@ Calls are the commands of the same name, with the same options: `search`, `reran
 `index`, `encode` make something; `evaluate`, `diff`, `gate`, `report` say what it is worth, `measures` what a measure is,
 `report_site` publishes it; `experiment` does all of it for several systems; `Build` makes a benchmark of your own documents;
 `load`, `read_run`, `read_qrels`, `read_topics` read. `measure_card` is what is known of one measure; `measure_axioms`,
-`measure_references` and `measure_rounding` say what its numbers can be trusted with.
+`measure_references`, `measure_sensitivity` and `measure_discrimination` say what its numbers can be trusted with.
 Steps (`Retrieve`, `Rerank`, `Fuse`, ...) compose, and take topics as a name, a file, a DataFrame or a list:
 
     steps = tandem.Retrieve("bm25") >> tandem.Rerank("bge-reranker-v2-m3", depth=50)
@@ -35,7 +35,14 @@ from typing import TYPE_CHECKING
 from tandem_ir.building import Build, check_benchmark, datasheet
 from tandem_ir.evaluation import cite, diff, evaluate, experiment, gate, report, report_site, reproduce
 from tandem_ir.making import check_system, diversify, encode, expand, fuse, index, judge, rerank, search
-from tandem_ir.measure_cards import measure_axioms, measure_card, measure_references, measure_rounding, measures
+from tandem_ir.measure_cards import (
+    measure_axioms,
+    measure_card,
+    measure_discrimination,
+    measure_references,
+    measure_sensitivity,
+    measures,
+)
 from tandem_ir.reading import load, read_qrels, read_run, read_topics
 from toolkit import __version__
 from toolkit.core.when_imported import when_imported
@@ -107,8 +114,9 @@ __all__ = [
     "load",
     "measure_axioms",
     "measure_card",
+    "measure_discrimination",
     "measure_references",
-    "measure_rounding",
+    "measure_sensitivity",
     "measures",
     "read_qrels",
     "read_run",

@@ -1,4 +1,4 @@
-"""What is known of measures: their cards, axioms, references, and what digits of scores decide."""
+"""What is known of measures: their cards, axioms and references, what they depend on, and how often they decide rightly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from toolkit.core.aligned_table import Table
     from toolkit.measure_cards.measure_card import Card
 
-__all__ = ["measure_axioms", "measure_card", "measure_references", "measure_rounding", "measures"]
+__all__ = [
+    "measure_axioms",
+    "measure_card",
+    "measure_discrimination",
+    "measure_references",
+    "measure_sensitivity",
+    "measures",
+]
 
 
 def measures() -> pandas.DataFrame:
@@ -48,7 +55,7 @@ def measure_axioms() -> pandas.DataFrame:
 def measure_references(names: str | Sequence[str] = (), *, measures: str | Sequence[str] | None = None) -> pandas.DataFrame:
     """What BM25, its placebo, and blind, random, oracle and reversed orders score.
 
-    names     of benchmarks; none for all that are on this machine and have an instructed mode
+    names     of benchmarks, or of groups of them; none for all that are on this machine and have an instructed mode
     measures  as ir_measures writes them; None for those of each benchmark's own table
 
     Columns: benchmark, measure, mode, bm25, placebo, blind, random, oracle, reversed. Raises ToolkitError.
@@ -59,19 +66,36 @@ def measure_references(names: str | Sequence[str] = (), *, measures: str | Seque
     return _frame(reference_scores(names, measures))
 
 
-def measure_rounding(runs: Any, *, digits: int = 3, **judged: Any) -> pandas.DataFrame:
-    """The values of runs beside those of the same runs with rounded scores.
+def measure_sensitivity(
+    runs: Any, *, digits: int = 3, depths: Sequence[int] = (100, 20, 10), **judged: Any
+) -> pandas.DataFrame:
+    """The values of runs beside those of the same runs with rounded scores, ties the other way, and shorter lists.
 
     runs    as `evaluate` takes them
-    digits  after the point
+    digits  after the point that scores keep
+    depths  documents of a list that are kept
     judged  `benchmark`, or `qrels` and `modes`; `measures`
 
-    Columns: run, measure, mode, value, rounded, changed (the share of queries whose value is another one), queries. Raises
-    ToolkitError.
+    Columns: run, measure, mode, change, before, after, changed (the share of queries whose value becomes another one), queries.
+    Raises ToolkitError.
     """
-    from toolkit.measure_cards.rounding import rounding
+    from toolkit.measure_cards.sensitivity import sensitivity
 
-    return _frame(rounding(runs, digits=digits, **judged))
+    return _frame(sensitivity(runs, digits=digits, depths=depths, **judged))
+
+
+def measure_discrimination(runs: Any = (), *, seed: int = 0, **judged: Any) -> pandas.DataFrame:
+    """How often measures decide for the better of two runs, and tell them apart, by the number of core queries.
+
+    runs    two or more, as `evaluate` takes them; none for the registered runs of the benchmark
+    seed    of the samples of core queries
+    judged  `benchmark`, or `qrels` and `modes`; `measures`
+
+    Columns: measure, mode, core queries, right, apart, pairs. Raises ToolkitError.
+    """
+    from toolkit.measure_cards.discrimination import discrimination
+
+    return _frame(discrimination(runs, seed=seed, **judged))
 
 
 def _frame(table: Table) -> pandas.DataFrame:

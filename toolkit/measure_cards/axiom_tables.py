@@ -30,7 +30,7 @@ def counterexample_table(name: str) -> Table:
     """The axioms that a measure is held to, in each of its variants, and what contradicts them."""
     labels = (Column("axiom", label=True), Column("measure", label=True))
     columns = (*labels, Column("holds"), Column("smallest counterexample", prose=True))
-    return Table(columns, list(_outcomes(name)))
+    return Table(columns, list(_outcomes(name)), title="Axioms")
 
 
 def _outcomes(name: str) -> Iterator[tuple[str, str, str, str]]:

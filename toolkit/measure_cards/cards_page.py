@@ -1,4 +1,4 @@
-"""The cards of all measures as one page of the docs, in Markdown."""
+"""The cards of all measures as pages of the docs, in Markdown."""
 
 from __future__ import annotations
 
@@ -12,26 +12,33 @@ from toolkit.measure_cards.measure_card import Card, cards, facts
 HEAD = """\
 # Cards of the measures
 
-What each of Tandem's measures is, needs and gives, rendered from `toolkit/registry/measures.yaml`. `tandem measures show NAME`
-prints one of them, and [measures](measures.md) has the formulas. [The guide](guides/measures.md) says how cards are read,
-[what these measures reward](guides/what-measures-reward.md) what comes of it.
+A page each: what each of Tandem's measures is, needs and gives, rendered from `toolkit/registry/measures.yaml` and from what
+`scripts/measure_evidence` computed of the minis' registered runs. `tandem measures show NAME` prints one of them, and
+[measures](../measures.md) has the formulas. [The guide](../guides/measures.md) says how cards are read,
+[what these measures reward](../guides/what-measures-reward.md) what comes of it.
 """
 
 
-def page() -> str:
-    """The axioms of all, then a section a measure."""
+def pages() -> dict[str, str]:
+    """Name of the file -> its text: the axioms of all and a list of the cards, then a page a measure."""
+    return {"README.md": start()} | {f"{each.name}.md": page(each) for each in cards()}
+
+
+def start() -> str:
+    """The page that the others are found from."""
     axioms = overview()
-    lines = [HEAD, "## Axioms", "", *in_markdown(axioms), "", *(f"- {note}" for note in axioms.notes), ""]
-    return "\n".join([*lines, *(line for each in cards() for line in section(each))])
+    listed = [f"- [{each.name}]({each.name}.md): {each.title}" for each in cards()]
+    lines = [HEAD, *listed, "", "## Axioms", "", *in_markdown(axioms), "", *(f"- {note}" for note in axioms.notes), ""]
+    return "\n".join(lines)
 
 
-def section(of: Card) -> Iterator[str]:
+def page(of: Card) -> str:
     """One card."""
-    yield from (f"## {of.name}", "", "| | |", "| --- | --- |")
-    yield from (f"| {name} | {cell(value)} |" for name, value in facts(of))
-    yield ""
+    lines = [f"# {of.name}", "", "| | |", "| --- | --- |", *(f"| {name} | {cell(value)} |" for name, value in facts(of)), ""]
     for table in tables_of(of.name):
-        yield from (*in_markdown(table), "")
+        lines += [f"## {table.title}", "", *in_markdown(table), ""]
+        lines += [*(f"- {note}" for note in table.notes), ""] if table.notes else []
+    return "\n".join(lines)
 
 
 def in_markdown(table: Table) -> Iterator[str]:

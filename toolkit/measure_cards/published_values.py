@@ -18,7 +18,7 @@ BLIND = next(axiom for axiom in AXIOMS if axiom.name == "blind")
 def published_table(name: str) -> Table:
     """What is published of a measure, a row a paper and mode: how many systems, their range, how many stand below blind."""
     columns = (Column("paper", label=True), Column("mode"), *map(Column, ("systems", "lowest", "highest", "below blind")))
-    return Table(columns, list(_ranges(name)))
+    return Table(columns, list(_ranges(name)), title="In papers")
 
 
 def _ranges(name: str) -> Iterator[tuple[Cell, ...]]:
@@ -42,7 +42,8 @@ def agreement_table(name: str) -> Table:
         for pair in _pairs(paper)
         if ours(paper, pair.first.partition(" ")[0]) == name and pair.first != pair.second
     ]
-    return Table((*columns, Column("tau"), Column("systems")), rows)
+    title = "Agreement with other measures, in papers"
+    return Table((*columns, Column("tau"), Column("systems")), rows, title=title)
 
 
 @functools.cache

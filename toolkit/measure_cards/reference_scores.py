@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from toolkit import registry
-from toolkit.benchmarks import Benchmark, load, present_groups
+from toolkit.benchmarks import find, load, present_groups
+from toolkit.benchmarks.names import part_names
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED
-from toolkit.core.runs import Run, join_runs
+from toolkit.core.runs import Run
 from toolkit.core.scores import OVERALL, PAIRED, Scores
 from toolkit.evaluate import evaluate
 from toolkit.evaluate.references import NAMES
-from toolkit.instructions import with_instructions
+from toolkit.jobs import search_job
+from toolkit.jobs.engines import run_by
 from toolkit.registry.loader import did_you_mean
-from toolkit.search.lexical_engines import search_okapi
 
 SYSTEM, PLACEBO = "bm25", "placebo"
 NOTES = (
-    "bm25: Okapi BM25 over query and instruction; placebo: over neutral sentences as long as the instruction, verbosity only",
+    "bm25: what `tandem search` finds for query and instruction; placebo: for neutral sentences as long as the instruction",
     "blind, random, oracle and reversed are other orders of bm25's own lists (`tandem evaluate --references`)",
 )
 
 
 def with_modes() -> list[str]:
     """The benchmarks that are on this machine whole and have a base and an instructed mode."""
-    return [name for name in registry.benchmarks() if _has_modes(name) and _is_here(name)]
+    return [name for name in registry.benchmarks() if has_modes(name) and _is_here(name)]
 
 
-def _has_modes(name: str) -> bool:
+def has_modes(name: str) -> bool:
+    """Whether a benchmark has a base and an instructed mode."""
     return {BASE, INSTRUCTED} <= set(registry.benchmark(name).modes.values())
 
 
@@ -40,7 +43,7 @@ def _is_here(name: str) -> bool:
 def reference_scores(names: Sequence[str] = (), measures: Sequence[str] | None = None) -> Table:
     """A row for each benchmark, measure and mode (`paired`, or the instructed one), a column a reference.
 
-    names     of benchmarks; none for all that are on this machine
+    names     of benchmarks, or of groups of them (`infosearch-mini-format`); none for all that are on this machine
     measures  None for those of the benchmark's own table
 
     Raises ToolkitError for names of no benchmark, for benchmarks without an instructed mode and those not on this machine.
@@ -57,38 +60,38 @@ def reference_scores(names: Sequence[str] = (), measures: Sequence[str] | None =
 
 
 def _check(names: Sequence[str]) -> None:
-    known = registry.benchmarks()
-    problems = [f"no benchmark {name!r}" for name in names if name not in known]
-    found = [name for name in names if name in known]
-    problems += [f"{name} has no base and instructed mode" for name in found if not _has_modes(name)]
-    problems += [f"{name} is not on this machine" for name in found if _has_modes(name) and not _is_here(name)]
+    selections = {name: find(name) for name in names}
+    problems = [f"no benchmark {name!r}" for name, found in selections.items() if not found]
+    known = {name: found for name, found in selections.items() if found}
+    with_both = {name: found for name, found in known.items() if has_modes(found.benchmark)}
+    problems += [f"{name} has no base and instructed mode" for name in known.keys() - with_both.keys()]
+    absent = [name for name, found in with_both.items() if not set(found.groups) <= set(present_groups(load(found.benchmark)))]
+    problems += [f"{name} is not on this machine" for name in absent]
     if problems:
-        near = "".join(did_you_mean(name, known) for name in names if name not in known)
+        near = "".join(did_you_mean(name, part_names()) for name, found in selections.items() if not found)
         raise ToolkitError("; ".join(problems), f"{near}here are {', '.join(with_modes())}")
 
 
 def _scores(name: str, measures: Sequence[str] | None) -> tuple[Scores, list[str]]:
     """The scores of BM25, its references and its placebo; and why there is no placebo, where there is none."""
-    benchmark = load(name)
-    runs, notes = {SYSTEM: _run(benchmark, "full", SYSTEM)}, []
+    runs, notes = {SYSTEM: _run(name, "full")}, []
     try:
-        runs[PLACEBO] = _run(benchmark, PLACEBO, PLACEBO)
+        runs[PLACEBO] = replace(_run(name, PLACEBO), tag=PLACEBO)
     except ToolkitError as error:  # its neutral sentences are in few languages
         notes.append(f"{name}: {error.message}")
-    return evaluate(runs, benchmark=name, measures=list(measures or benchmark.spec.measures), references=True), notes
+    wanted = measures or registry.benchmark(find(name).benchmark).measures
+    return evaluate(runs, benchmark=name, measures=list(wanted), references=True), notes
 
 
-def _run(benchmark: Benchmark, instruction: str, tag: str) -> Run:
-    parts = []
-    for group in benchmark.groups:
-        topics = [topic for mode in benchmark.spec.modes for topic in benchmark.topics(group, mode)]
-        parts.append(search_okapi(with_instructions(topics, instruction), list(benchmark.docs(group)), tag=tag))
-    return join_runs(parts)
+def _run(name: str, instruction: str) -> Run:
+    """Lucene's BM25, with the analyzer of each group's language."""
+    return run_by(search_job(name, system=SYSTEM, instruction=instruction))
 
 
 def _rows(name: str, scores: Scores) -> list[tuple[Cell, ...]]:
-    instructed = {mode for mode, role in registry.benchmark(name).modes.items() if role == INSTRUCTED}
-    overall = [row for row in scores.rows if row.group in OVERALL and row.mode in {PAIRED, *instructed}]
+    instructed = {mode for mode, role in registry.benchmark(find(name).benchmark).modes.items() if role == INSTRUCTED}
+    rows = [row for row in scores.rows if row.mode in {PAIRED, *instructed}]
+    overall = [row for row in rows if row.group in OVERALL] or rows  # of one group alone its own
     found = {(row.measure, row.mode): {} for row in overall}
     for row in overall:
         found[row.measure, row.mode][row.run.removesuffix(f" of {SYSTEM}")] = row.value

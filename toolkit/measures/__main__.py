@@ -5,15 +5,17 @@ examples:
   tandem measures show WISE
   tandem measures axioms
   tandem measures references infosearch-mini
-  tandem measures rounding bm25.trec --benchmark infosearch-mini
+  tandem measures sensitivity bm25.trec --benchmark infosearch-mini
+  tandem measures discrimination --benchmark infosearch-mini -m WISE pMRR
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
-from toolkit.options import benchmark_option, measure_option, mode_option, qrels_option, table_options
+from toolkit.options import benchmark_option, measure_option, mode_option, qrels_option, seed_option, table_options
 from toolkit.shell import command, guard, subcommands, write_tables
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
@@ -30,20 +32,35 @@ def parser() -> argparse.ArgumentParser:
     axioms_parser = add("axioms", "show which measure meets what may be expected of one", axioms)
     table_options(axioms_parser, numbers=False)
     references_parser = add("references", "score what ignores, follows or inverts instructions", references)
-    references_parser.add_argument("ids", nargs="*", metavar="ID", help="benchmarks (default: all that are on this machine)")
+    references_parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="benchmarks or groups of them (default: all that are on this machine)"
+    )
     measure_option(references_parser)
     table_options(references_parser)
-    rounding_parser = add("rounding", "compare the values of runs with those of their rounded scores", rounding)
-    rounding_parser.add_argument("runs", metavar="RUN", nargs="+", help="a run file")
-    judged = rounding_parser.add_mutually_exclusive_group()
+    sensitivity_parser = add("sensitivity", "show what fewer digits, other ties and shorter lists change", sensitivity)
+    sensitivity_parser.add_argument("runs", metavar="RUN", nargs="+", help="a run file")
+    _judged_options(sensitivity_parser)
+    digits = "digits after the point that scores keep (default: 3)"
+    sensitivity_parser.add_argument("--digits", type=int, choices=range(17), default=3, metavar="N", help=digits)
+    depths = "documents of a list that are kept (default: 100 20 10)"
+    sensitivity_parser.add_argument("--depths", type=int, nargs="+", default=[100, 20, 10], metavar="N", help=depths)
+    table_options(sensitivity_parser)
+    summary = "show how often a measure decides for the better of two runs"
+    discrimination_parser = add("discrimination", summary, discrimination)
+    runs = "a run file (default: the registered runs of the benchmark)"
+    discrimination_parser.add_argument("runs", metavar="RUN", nargs="*", help=runs)
+    _judged_options(discrimination_parser)
+    seed_option(discrimination_parser)
+    table_options(discrimination_parser)
+    return result
+
+
+def _judged_options(parser: argparse.ArgumentParser) -> None:
+    judged = parser.add_mutually_exclusive_group()
     benchmark_option(judged)
     qrels_option(judged)
-    mode_option(rounding_parser)
-    measure_option(rounding_parser)
-    digits = "digits after the point that scores keep (default: 3)"
-    rounding_parser.add_argument("--digits", type=int, choices=range(17), default=3, metavar="N", help=digits)
-    table_options(rounding_parser)
-    return result
+    mode_option(parser)
+    measure_option(parser)
 
 
 def main(args: argparse.Namespace) -> int | None:
@@ -77,11 +94,21 @@ def references(args: argparse.Namespace) -> None:
     write_tables(reference_scores(args.ids, args.measures), args)
 
 
-def rounding(args: argparse.Namespace) -> None:
-    from toolkit.measure_cards.rounding import rounding as rounded
+def sensitivity(args: argparse.Namespace) -> None:
+    from toolkit.measure_cards.sensitivity import sensitivity as sensitive
 
-    judged = {"benchmark": args.benchmark, "qrels": args.qrels, "modes": dict(args.modes) if args.modes else None}
-    write_tables(rounded(args.runs, **judged, measures=args.measures, digits=args.digits), args)
+    write_tables(sensitive(args.runs, **_judged(args), digits=args.digits, depths=args.depths), args)
+
+
+def discrimination(args: argparse.Namespace) -> None:
+    from toolkit.measure_cards.discrimination import discrimination as decided
+
+    write_tables(decided(args.runs, **_judged(args), seed=args.seed), args)
+
+
+def _judged(args: argparse.Namespace) -> dict[str, Any]:
+    modes = dict(args.modes) if args.modes else None
+    return {"benchmark": args.benchmark, "qrels": args.qrels, "modes": modes, "measures": args.measures}
 
 
 if __name__ == "__main__":

@@ -24,26 +24,30 @@ def read(spec: BenchmarkSpec, group: Group) -> Part:
 
 
 def read_source(path: Path, modes: Modes) -> Part:
-    """A dimension as it is written by hand: topics, their rows (condition, instructions, gold document, hard negatives).
+    """A dimension as it is written by hand: topics with their rows (condition, instructions, gold document) and adversarial
+    documents, and documents that are relevant to none of them.
 
     A row's gold document is what its instruction asks for, the gold documents of the core query's other rows are its
-    instruction negatives; hard negatives are relevant in no mode. All modes judge the same pairs.
+    instruction negatives. Adversarial documents use the words of the core query and are relevant in no mode. All modes judge
+    the same pairs; the unrelated documents are judged in none. How an adversarial or unrelated document is written
+    (`condition`) is for scripts/check_minis.
     Raises ToolkitError, which names the file, where something is missing, numbered wrongly or given twice.
     """
     source = read_yaml(path)
     with lacking(path):
-        name, topics = source["dimension"], source["topics"]
+        name, topics, unrelated = source["dimension"], source["topics"], source["unrelated"]
         check_numbers(name, topics)
         rows = [row for number, topic in enumerate(topics, 1) for row in _rows(name, number, topic, modes)]
-        docs = [_doc(entry) for topic in topics for row in topic["rows"] for entry in [row["gold"], *row["negatives"]]]
+        judged = [entry for topic in topics for entry in [*(row["gold"] for row in topic["rows"]), *topic["adversarial"]]]
+        docs = [_doc(entry) for entry in [*judged, *unrelated]]
     refuse_twice(str(path), "document", (doc.doc_id for doc in docs))
-    # the golds of a topic come first in the file: documents are ordered by their ids
+    # relevant documents come first in the file: documents are ordered by their ids
     return assemble(name, tuple(modes), rows, sorted(docs))
 
 
 def _rows(dimension: str, number: int, topic: Mapping[str, Any], modes: Modes) -> list[Row]:
     golds = [str(row["gold"]["id"]) for row in topic["rows"]]
-    negatives = [str(entry["id"]) for row in topic["rows"] for entry in row["negatives"]]
+    adversarial = [str(entry["id"]) for entry in topic["adversarial"]]
     return [
         Row(
             original_id=f"{dimension}-{number:03d}-{place}",
@@ -53,13 +57,13 @@ def _rows(dimension: str, number: int, topic: Mapping[str, Any], modes: Modes) -
             judgments={mode: judged[role] for mode, role in modes.items()},
         )
         for place, row in enumerate(topic["rows"], 1)
-        for judged in [_judgments(golds, golds[place - 1], negatives)]
+        for judged in [_judgments(golds, golds[place - 1], adversarial)]
     ]
 
 
-def _judgments(golds: list[str], gold: str, negatives: list[str]) -> dict[str, dict[str, int]]:
+def _judgments(golds: list[str], gold: str, adversarial: list[str]) -> dict[str, dict[str, int]]:
     """Role of a mode -> document -> its label."""
-    others = dict.fromkeys(negatives, 0)
+    others = dict.fromkeys(adversarial, 0)
     return {
         BASE: dict.fromkeys(golds, 1) | others,
         INSTRUCTED: {doc_id: int(doc_id == gold) for doc_id in golds} | others,

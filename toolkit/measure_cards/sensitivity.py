@@ -1,0 +1,109 @@
+"""How far a measure depends on what nobody looks at in a run: digits of scores, the order of equal ones, the depth of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.aligned_table import Cell, Column, Number, Table
+from toolkit.core.errors import ToolkitError
+from toolkit.core.runs import Run
+from toolkit.core.scores import OVERALL, Score, Scores
+from toolkit.evaluate.evaluation import Evaluation, prepare, to_depth
+
+DIGITS = 3
+DEPTHS = (100, 20, 10)
+TIES = "ties reversed"
+TOLERANCE = 1e-9
+
+
+def rounded(run: Run, digits: int) -> Run:
+    """The run with its scores rounded to so many digits after the point."""
+    return replace(run, scores=np.round(run.scores, digits))
+
+
+def ties_reversed(run: Run) -> Run:
+    """The run with documents of equal scores in the other order than trec_eval's: by ascending ids."""
+    return _TiesReversed(**{each.name: getattr(run, each.name) for each in fields(run)})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _TiesReversed(Run):
+    @cached_property
+    def _trec_order(self) -> np.ndarray:
+        lines = np.arange(len(self))
+        return np.lexsort((self.documents.ordered(lines), -self.scores.astype(np.float32), self.queries))
+
+
+def sensitivity(
+    runs: Sequence[Any],
+    *,
+    benchmark: str | None = None,
+    qrels: Sequence[Any] | None = None,
+    modes: Mapping[str, str] | None = None,
+    measures: Sequence[str] | None = None,
+    digits: int = DIGITS,
+    depths: Sequence[int] = DEPTHS,
+) -> Table:
+    """A row for each run, measure, mode and change: the value before and after, and the share of queries whose value changes.
+
+    runs ... measures  as `toolkit.evaluate.evaluate` takes them
+    digits             after the point that scores keep
+    depths             how many documents of a list are kept
+
+    Raises ToolkitError as `evaluate` does.
+    """
+    if digits < 0:
+        raise ToolkitError(f"digits is {digits}", "0 or more digits after the point")
+    given = prepare(runs, benchmark, qrels, None, "tandem", modes=modes, measures=measures)
+    rows = list(changes(given, measures, digits, depths))
+    labels = (Column("run", label=True), Column("measure", label=True), Column("mode"), Column("change", label=True))
+    columns = (*labels, *map(Column, ("before", "after", "changed", "queries")))
+    note = "changed: the share of queries whose value becomes another one"
+    return Table(columns, rows, [note])
+
+
+def changes(
+    given: Evaluation, measures: Sequence[str] | None, digits: int = DIGITS, depths: Sequence[int] = DEPTHS
+) -> Iterator[tuple[Cell, ...]]:
+    """Its rows, change by change."""
+    kinds = {f"{digits} digits": lambda run: rounded(run, digits), TIES: ties_reversed}
+    kinds |= {f"depth {depth}": lambda run, depth=depth: to_depth(run, depth) for depth in depths}
+    before = given.scores(measures, by_query=True)
+    for change, changed in kinds.items():
+        after = replace(given, runs=tuple(map(changed, given.runs))).scores(measures, by_query=True)
+        yield from _rows(change, before, after)
+
+
+def _rows(change: str, before: Scores, after: Scores) -> Iterator[tuple[Cell, ...]]:
+    values, others = _by_query(before), _by_query(after)
+    overall = {_place(row): row.value for row in _overall(after)}
+    for row in _overall(before):
+        own, other = values.get(_place(row), {}), others.get(_place(row), {})
+        if own:
+            # a query that has no value any more is changed too
+            changed = sum(not abs(own[query] - other.get(query, np.nan)) <= TOLERANCE for query in own) / len(own)
+            shares = Number(row.value), Number(overall.get(_place(row), np.nan)), Number(changed, share=True)
+            yield row.run, row.measure, row.mode, change, *shares, len(own)
+
+
+def _place(row: Score) -> tuple[str, str, str]:
+    return row.run, row.measure, row.mode
+
+
+def _overall(scores: Scores) -> list[Score]:
+    """The values over all groups; where there is one group alone, its own."""
+    rows = [row for row in scores.rows if not row.query_id]
+    return [row for row in rows if row.group in OVERALL] or rows
+
+
+def _by_query(scores: Scores) -> dict[tuple[str, str, str], dict[str, float]]:
+    found: dict[tuple[str, str, str], dict[str, float]] = {}
+    for row in scores.rows:
+        if row.query_id:
+            found.setdefault(_place(row), {})[f"{row.group} {row.query_id}"] = row.value
+    return found

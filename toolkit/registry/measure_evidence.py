@@ -1,0 +1,30 @@
+"""What `scripts/measure_evidence` computed of measures on the registered runs of a benchmark."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from toolkit.core.yaml_json import read_yaml
+from toolkit.registry.loader import FOLDER
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def recorded() -> list[str]:
+    """The benchmarks that something is recorded of."""
+    return sorted(path.stem for path in (FOLDER / "evidence").glob("*.yaml"))
+
+
+@functools.cache
+def evidence(benchmark: str) -> Mapping[str, Rows]:
+    """What was computed -> its rows, each with `measure`, `mode` and numbers; nothing for a benchmark without a record.
+
+    references      what BM25, its placebo and other orders of its lists score
+    detectable      the smallest difference that the core queries show
+    discrimination  how often the measure decides rightly between two runs, and tells them apart
+    agreement       how alike it and another measure order the runs
+    sensitivity     what fewer digits, other ties and shorter lists change
+    """
+    return read_yaml(FOLDER / "evidence" / f"{benchmark}.yaml") if benchmark in recorded() else {}
