@@ -44,6 +44,12 @@ def test_kappa_of_raters_who_all_said_the_same_is_not_defined():
     assert math.isnan(krippendorffs_alpha([{"A": 1, "B": 1}]).value)
 
 
+def test_where_all_agree_the_interval_is_the_value():
+    # of 13 categories as uneven as these the variance comes out a little below 0
+    labels = [0] * 124 + [each for each in range(1, 13) for _ in range(2)]
+    assert cohens_kappa(labels, labels) == (1.0, 1.0, 1.0)
+
+
 def test_randolphs_kappa_expects_an_equal_share_of_each_category():
     # three raters, two categories. All agree on the first item: pairs that agree 3/3. On the second 2 of 3 say 0: 1/3.
     # mean 2/3; expected 1/2; (2/3 - 1/2) / (1/2) = 1/3

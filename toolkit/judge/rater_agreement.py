@@ -52,7 +52,10 @@ def cohens_kappa(first: Sequence[int], second: Sequence[int]) -> Estimate:
     with warnings.catch_warnings(), np.errstate(all="ignore"):  # tests against 0, which nobody asked for, divide by 0
         warnings.simplefilter("ignore")
         result = inter_rater.cohens_kappa(table)
-    return Estimate(float(result.kappa), max(-1.0, float(result.kappa_low)), min(1.0, float(result.kappa_upp)))
+    kappa = float(result.kappa)
+    # where all agree, the variance is 0, and may come out a little below it
+    low, high = (kappa if math.isnan(bound) else float(bound) for bound in (result.kappa_low, result.kappa_upp))
+    return Estimate(kappa, max(-1.0, low), min(1.0, high))
 
 
 def pairs_of_raters(ratings: Ratings) -> Iterator[tuple[str, str, list[int], list[int]]]:
