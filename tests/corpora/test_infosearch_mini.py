@@ -13,14 +13,11 @@ SOURCES = sorted((Path(__file__).resolve().parents[2] / "toolkit" / "corpora" / 
 DIMENSIONS = {path.stem: yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) for path in SOURCES}
 HAN = re.compile(r"[\u4e00-\u9fff]")
 STOP = {"what", "when", "which", "does", "your", "with", "from", "into", "this", "that", "have", "over", "long", "keep", "make"}
-SIGNS = [
-    ("format", "code", "```"),
-    ("format", "post", r"\bI\b"),
-    ("format", "manual", r"NAME|SYNOPSIS|Parameters"),
-    ("source", "news", r"^[A-Z ]{4,}"),
-    ("source", "forum post", r"(?m)^>"),
-    ("source", "blog", r"\bI\b"),
-]
+# what once gave the condition of every gold document away: a sign for each, in the order in which they are tried
+SIGNS = {
+    "format": {"code": "```|^#!", "manual": r"NAME|SYNOPSIS|Syntax|Parameters|Options", "post": r"\bI\b"},
+    "source": {"news": r"^[A-Z][A-Z ]{3,}", "forum post": r"(?m)^>|\bOP\b|\bEdit:", "blog": r"\bI\b"},
+}
 MOST_SHARED = 0.20  # of the 5-grams of the smaller document
 
 
@@ -63,7 +60,8 @@ def fivegrams(document):
 
 def sentences(document):
     parts = re.split(r"(?<=[.!?])\s+|(?<=[。！？])|\n+", document["text"])
-    return {" ".join(units(part)) for part in parts if len(units(part)) >= 4}
+    # lines of code are alike wherever they are
+    return {" ".join(units(part)) for part in parts if len(units(part)) >= 4 and not re.search(r"[$/{}=<>`]", part)}
 
 
 def test_there_are_six_dimensions_of_the_promised_size():
@@ -186,11 +184,13 @@ def test_languages_are_written_in_their_script():
             assert han < 0.05 * len(text), document["id"]
 
 
-def test_no_three_signs_label_every_gold_document():
-    """A fence, a man page's heads, a dateline: what once gave a condition away."""
-    for dimension, condition, sign in SIGNS:
-        found = [bool(re.search(sign, row["gold"]["text"])) for _, row in rows(dimension) if row["condition"] == condition]
-        assert sum(found) < 0.75 * len(found), (dimension, condition, sign)
+@pytest.mark.parametrize("dimension", ["format", "source"])
+def test_three_regular_expressions_do_not_label_the_gold_documents(dimension):
+    def labelled(text):
+        return next((condition for condition, sign in SIGNS[dimension].items() if re.search(sign, text)), "")
+
+    right = sum(labelled(row["gold"]["text"]) == row["condition"] for _, row in rows(dimension))
+    assert right <= 0.75 * len(rows(dimension))
 
 
 def test_no_surface_tells_what_is_relevant_and_readers_agree_with_the_labels():

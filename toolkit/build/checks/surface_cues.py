@@ -164,12 +164,12 @@ class Scored(NamedTuple):
     folds: np.ndarray
 
 
-def held_out_scores(sample: Sample) -> Scored:
-    """Each item scored by a classifier that saw no document of its core query.
+def held_out_scores(sample: Sample, seed: int = SEED) -> Scored:
+    """Each item scored by a classifier that saw no document of its core query; seed: which core queries are held out together.
 
     Logistic regression on counts (standardised) and n-grams (by inverse document frequency, rows of unit length).
     """
-    folds = folds_of(sample.items)
+    folds = folds_of(sample.items, seed)
     scores = np.zeros(len(folds))
     for fold in np.unique(folds):
         held_out = folds == fold
@@ -178,11 +178,11 @@ def held_out_scores(sample: Sample) -> Scored:
     return Scored(scores, folds)
 
 
-def folds_of(items: Sequence[Item]) -> np.ndarray:
+def folds_of(items: Sequence[Item], seed: int = SEED) -> np.ndarray:
     """(n,) the fold of each item: core queries with gold documents one after the other, then those without."""
     with_gold = dict.fromkeys(item.core for item in items if item.positive)
     without = [core for core in dict.fromkeys(item.core for item in items) if core not in with_gold]
-    order = np.random.default_rng(SEED)
+    order = np.random.default_rng(seed)
     fold: dict[str, int] = {}
     for cores in (list(with_gold), without):
         fold |= {cores[place]: number % FOLDS for number, place in enumerate(order.permutation(len(cores)))}
