@@ -21,7 +21,7 @@ SIGNS = {
 MOST_SHARED = 0.20  # of the 5-grams of the smaller document
 
 
-CORES = {name: 16 if name in ("format", "language") else 12 for name in DIMENSIONS}
+CORES = {name: 16 if name in ("format", "language", "length") else 12 for name in DIMENSIONS}
 UNRELATED = 100  # documents of a dimension
 
 
