@@ -25,7 +25,7 @@ for name, *argv in json.loads(sys.argv[2]):
 """
 MINI = ("--topics", "infosearch-mini-audience")
 DENSE, CROSS = ("--system", "all-minilm-l6-v2"), ("--system", "./ck", "--kind", "cross-encoder")
-BM25 = str(Path(__file__).resolve().parents[1] / "runs" / "baselines" / "infosearch-mini.bm25.v1.trec.gz")
+BM25 = str(Path(__file__).resolve().parents[1] / "runs" / "baselines" / "infosearch-mini.bm25.v2.trec.gz")
 RERANK = ("rerank", "--run", "r.trec", "--topics", "t.tsv", "--docs", "c.tsv")
 NEEDS = {
     "lucene": [

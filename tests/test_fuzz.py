@@ -32,7 +32,7 @@ STATUSES = (0, 1, 2)  # done; a failure, or differences; wrong input
 SCORES = {"7": {"d1": 2.5, "007": 1.5}, "8": {"d1": 0.25}}
 ROWS = [(query_id, doc_id, score) for query_id, docs in SCORES.items() for doc_id, score in docs.items()]
 TOPICS = {"query_id": "7", "text": "why gears?", "query": "why", "instruction": "gears?", "perspectives": ["good", "bad"]}
-BASELINE = "infosearch-mini.bm25.v1.trec.gz"
+BASELINE = "infosearch-mini.bm25.v2.trec.gz"
 
 
 class Case(NamedTuple):
@@ -186,7 +186,7 @@ HOMES = {
         ("benchmarks list", "benchmarks show mine", "benchmarks verify mine"),
     ),
     "regressions": (
-        {**entry("regressions/infosearch-mini.bm25.v1.yaml"), "name": "infosearch-mini.bm25.v7"},
+        {**entry("regressions/infosearch-mini.bm25.v2.yaml"), "name": "infosearch-mini.bm25.v7"},
         ("regress list", "regress show infosearch-mini.bm25.v7", "regress cite infosearch-mini.bm25.v7"),
     ),
     "indexes": (INDEX, ("index list", "search --topics HERE/topics.jsonl --index mine --dry-run --output HERE/out.trec")),

@@ -22,7 +22,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def baseline(name):
-    return str(BASELINES / f"{name}.v1.trec.gz")
+    return str(BASELINES / f"{name}.v2.trec.gz")
 
 
 BM25, DENSE, RULES = (baseline(f"infosearch-mini.{name}") for name in ("bm25", "all-minilm-l6-v2", "bm25+rules"))

@@ -61,7 +61,7 @@ def test_one_run_has_nothing_to_agree_with():
 
 def test_as_a_command():
     baselines = shipped("runs") / "baselines"
-    paths = [str(baselines / f"infosearch-mini.{name}.v1.trec.gz") for name in ("bm25", "all-minilm-l6-v2", "bm25+rules")]
+    paths = [str(baselines / f"infosearch-mini.{name}.v2.trec.gz") for name in ("bm25", "all-minilm-l6-v2", "bm25+rules")]
     line = ["analyze", "measures", *paths, "--benchmark", "infosearch-mini"]
     done = tandem(*line, "--format", "json")
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@ from toolkit.measures.estimates import of_core_queries
 
 BASELINES = ROOT / "runs" / "baselines"
 BM25, RULES, MINILM = (
-    str(BASELINES / f"infosearch-mini.{name}.v1.trec.gz") for name in ("bm25", "bm25+rules", "all-minilm-l6-v2")
+    str(BASELINES / f"infosearch-mini.{name}.v2.trec.gz") for name in ("bm25", "bm25+rules", "all-minilm-l6-v2")
 )
 
 

@@ -59,7 +59,7 @@ def folder(tmp_path, home):
             {"infosearch-mini-length", *(f"infosearch-mini-length-{mode}" for mode in ("ori", "ins", "rev"))},
         ),
         ("tandem search --topics t --system nevermore", {"nevermore-base"}),
-        ("tandem regress cite infosearch-mini.bm25+r", {"infosearch-mini.bm25+rules.v1"}),
+        ("tandem regress cite infosearch-mini.bm25+r", {"infosearch-mini.bm25+rules.v2"}),
         ("tandem index fetch msmarco-v2-passage-s", {"msmarco-v2-passage-slim"}),
         ("tandem evaluate bm25.trec -m SIC", {"SICR"}),
         ("tandem evaluate ", {"bm25.trec", "runs/", "runs/run.trec"}),

@@ -20,7 +20,7 @@ NAMES = ("bm25", "bm25+rules", "all-minilm-l6-v2")
 
 def given(count=2):
     baselines = shipped("runs", "baselines")
-    return load({name: baselines / f"{MINI}.{name}.v1.trec.gz" for name in NAMES[:count]}, benchmark=MINI)
+    return load({name: baselines / f"{MINI}.{name}.v2.trec.gz" for name in NAMES[:count]}, benchmark=MINI)
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ WITHOUT = {"Java, Lucene or BM25 is missing": "lucene", "A model needs packages"
 @pytest.fixture
 def folder(tmp_path):
     """The files that the commands of the page name."""
-    baseline = ROOT / "runs" / "baselines" / "infosearch-mini.bm25.v1.trec.gz"
+    baseline = ROOT / "runs" / "baselines" / "infosearch-mini.bm25.v2.trec.gz"
     lines = gzip.decompress(baseline.read_bytes()).decode()
     (tmp_path / "bm25.trec").write_text(lines)
     (tmp_path / "plain.trec").write_text(lines)

@@ -15,7 +15,7 @@ from toolkit.formats import read_run, write_run
 from toolkit.published.comparison import aggregates
 from toolkit.published.paper_tables import cells
 
-BASELINE = Path(__file__).parents[2] / "runs" / "baselines" / "infosearch-mini.bm25.infosearch.v1.trec.gz"
+BASELINE = Path(__file__).parents[2] / "runs" / "baselines" / "infosearch-mini.bm25.infosearch.v2.trec.gz"
 
 # of core query a two instructions, of b one; a's text finds its document first (RR 1), b's at rank 4 (RR 0.25)
 CORES = {"a-1": "a", "a-2": "a", "b-1": "b"}

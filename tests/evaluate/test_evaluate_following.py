@@ -58,7 +58,7 @@ def test_a_table_has_intervals_of_such_measures_alone(files):
 
 
 def test_without_a_reversed_mode_there_are_the_parts_and_a_note():
-    run = BASELINES / "mfollowir-mini.bm25.v1.trec.gz"
+    run = BASELINES / "mfollowir-mini.bm25.v2.trec.gz"
     made = json.loads(tandem("evaluate", run, "--benchmark", "mfollowir-mini", "-m", "Following", "--format", "json").stdout)
     assert list(dict.fromkeys(row["measure"] for row in made["rows"] if row["value"] is not None)) == PARTS[1:]
     assert any("without judgments in a reversed mode: left out of Following" in note for note in made["notes"])

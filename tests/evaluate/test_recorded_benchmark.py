@@ -26,7 +26,7 @@ NOTE = "judged by infosearch-mini, as the records of the runs say"
 def bm25(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for suffix in (".gz", ".gz.yaml"):
-        shutil.copy(BASELINES / f"infosearch-mini.bm25.v1.trec{suffix}", f"bm25.trec{suffix}")
+        shutil.copy(BASELINES / f"infosearch-mini.bm25.v2.trec{suffix}", f"bm25.trec{suffix}")
     return "bm25.trec.gz"
 
 

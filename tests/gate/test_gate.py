@@ -24,7 +24,7 @@ import simulate_gate
 
 tandem_gate = pytest_plugin.tandem_gate
 BASELINES = ROOT / "runs" / "baselines"
-BM25, RULES = (BASELINES / f"infosearch-mini.{name}.v1.trec.gz" for name in ("bm25", "bm25+rules"))
+BM25, RULES = (BASELINES / f"infosearch-mini.{name}.v2.trec.gz" for name in ("bm25", "bm25+rules"))
 
 
 def runs_of(moves, tag="run"):

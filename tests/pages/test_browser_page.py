@@ -83,7 +83,7 @@ def mini_page(folder: Path, benchmark: str = "infosearch-mini", runs: int = 2) -
     """The page of a mini's registered runs; of as many as are wanted, in which documents are shuffled."""
     if runs == 2 and benchmark == "infosearch-mini":
         given = load(
-            {name: BASELINES / f"{benchmark}.{name}.v1.trec.gz" for name in ("bm25", "bm25+rules")}, benchmark=benchmark
+            {name: BASELINES / f"{benchmark}.{name}.v2.trec.gz" for name in ("bm25", "bm25+rules")}, benchmark=benchmark
         )
     else:
         judged = tandem_ir.load(benchmark)

@@ -51,7 +51,7 @@ def test_the_command_prints_a_row_a_kind(tmp_path):
 
 
 def test_a_report_has_the_mean_of_each_kind():
-    paths = [str(path) for path in sorted(BASELINES.glob("infosearch-mini.bm25*.v1.trec.gz"))]
+    paths = [str(path) for path in sorted(BASELINES.glob("infosearch-mini.bm25*.v2.trec.gz"))]
     (model,) = collect(paths, ["infosearch-mini"])
     assert has_kinds(model)
     table = kind_table(model)

@@ -131,7 +131,7 @@ def test_a_mode_is_no_part_of_a_path(tmp_path):
     ],
 )
 def test_a_registered_run_that_cannot_be_made_again_is_refused(tmp_path, changes, problem):
-    env = registered(tmp_path, "regressions", "berds-mini.bm25.v1", **changes)
+    env = registered(tmp_path, "regressions", "berds-mini.bm25.v2", **changes)
     done = tandem("regress", "show", changes.get("name", "mine"), env=env)
     assert done.returncode == 2
     assert problem in done.stderr

@@ -186,7 +186,7 @@ def test_what_is_wrong_in_a_list_names_the_entry(home, old, new, wrong):
         ("benchmarks", registry.benchmark, "infosearch"),
         ("systems", registry.system, "bm25"),
         ("indexes", registry.index, "msmarco"),
-        ("regressions", registry.regression, "infosearch-mini.bm25.v1"),
+        ("regressions", registry.regression, "infosearch-mini.bm25.v2"),
     ],
 )
 def test_a_file_that_is_no_entry_is_named_where_a_name_is_not_found(home, capsys, kind, look_up, other):

@@ -16,8 +16,8 @@ from toolkit.index import build_corpus_index, corpus_name
 pytestmark = pytest.mark.regression
 
 ROOT = Path(__file__).resolve().parents[2]
-INS, ORI = "infosearch-mini.ins.bm25.v1", "infosearch-mini.ori.bm25.v1"
-BASELINE = "runs/baselines/infosearch-mini.bm25.v1.trec.gz"
+INS, ORI = "infosearch-mini.ins.bm25.v2", "infosearch-mini.ori.bm25.v2"
+BASELINE = "runs/baselines/infosearch-mini.bm25.v2.trec.gz"
 
 
 def tandem(*arguments, status=0):

@@ -66,7 +66,7 @@ def test_the_embedded_model_alone_makes_the_same_ranking():
             return mean / mean.norm()
 
     benchmark, scores = load("infosearch-mini"), defaultdict(dict)
-    for line in baseline("infosearch-mini.all-minilm-l6-v2.v1"):
+    for line in baseline("infosearch-mini.all-minilm-l6-v2.v2"):
         query_id, _, doc_id, _, score, _ = line.split()
         scores[query_id][doc_id] = float(score)
     docs = {doc.doc_id: vector(doc.contents) for doc in benchmark.docs("language")}

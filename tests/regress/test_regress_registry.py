@@ -31,10 +31,10 @@ def named(specs):
 
 def test_bm25_is_registered_for_every_mode_and_for_all_of_them():
     assert {spec.name for spec in RUNS} >= {
-        "infosearch-mini.bm25.v1",
-        "infosearch-mini.ori.bm25.v1",
-        "infosearch-mini.ins.bm25.v1",
-        "infosearch-mini.rev.bm25.v1",
+        "infosearch-mini.bm25.v2",
+        "infosearch-mini.ori.bm25.v2",
+        "infosearch-mini.ins.bm25.v2",
+        "infosearch-mini.rev.bm25.v2",
     }
 
 
@@ -101,23 +101,23 @@ def test_the_pages_are_what_the_registry_says():
 
 
 def test_a_citation_has_id_version_and_digest():
-    spec = registry.regression("infosearch-mini.ins.bm25.v1")
+    spec = registry.regression("infosearch-mini.ins.bm25.v2")
     *bibtex, blank, line = cite_registered(spec).splitlines()
-    assert bibtex[0] == "@misc{infosearch-mini.ins.bm25.v1,"
+    assert bibtex[0] == "@misc{infosearch-mini.ins.bm25.v2,"
     assert bibtex[-1] == "}"
     assert blank == ""
-    assert line == f"infosearch-mini.ins.bm25.v1, tandem-ir {spec.registered}, sha256:{spec.run['sha256']}"
+    assert line == f"infosearch-mini.ins.bm25.v2, tandem-ir {spec.registered}, sha256:{spec.run['sha256']}"
 
 
 def test_an_id_without_version_is_its_latest_version(home, capsys):
     folder = home / "registry" / "regressions"
     folder.mkdir(parents=True)
-    spec = next(spec for spec in SPECS if spec.name == "infosearch-mini.bm25.v1")
+    spec = next(spec for spec in SPECS if spec.name == "infosearch-mini.bm25.v2")
     for version in ("v2", "v10", "v9x"):
         entry = to_text(replace(spec, name=f"infosearch-mini.bm25.{version}"))
         (folder / f"infosearch-mini.bm25.{version}.yaml").write_text(entry)
-    assert registry.regression("infosearch-mini.bm25").name == "infosearch-mini.bm25.v10"
-    assert capsys.readouterr().err == "note: infosearch-mini.bm25.v10 is the latest version of infosearch-mini.bm25\n"
+    assert registry.regression("infosearch-mini.bm25").name == "infosearch-mini.bm25.v20"
+    assert capsys.readouterr().err == "note: infosearch-mini.bm25.v20 is the latest version of infosearch-mini.bm25\n"
     assert registry.regression("infosearch-mini.bm25.v2").name == "infosearch-mini.bm25.v2"
     with pytest.raises(ToolkitError, match=r"no regression 'infosearch-mini.bm26'"):
         registry.regression("infosearch-mini.bm26")
@@ -131,5 +131,5 @@ def test_published_numbers_are_cited_by_their_paper():
 
 def test_an_unknown_id_names_the_nearest():
     with pytest.raises(ToolkitError) as error:
-        registry.regression("infosearch-mini.inst.bm25.v1")
-    assert error.value.hint.startswith("did you mean 'infosearch-mini.ins.bm25.v1'?")
+        registry.regression("infosearch-mini.inst.bm25.v2")
+    assert error.value.hint.startswith("did you mean 'infosearch-mini.ins.bm25.v2'?")

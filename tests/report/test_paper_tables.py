@@ -110,7 +110,7 @@ def test_lines_are_broken_between_words_and_behind_signs_but_not_in_numbers_or_p
 
 
 def test_tables_are_chosen_by_name_and_in_the_order_of_the_names():
-    paths = [str(path) for path in sorted(BASELINES.glob("instructir-mini.*.v1.trec.gz"))]
+    paths = [str(path) for path in sorted(BASELINES.glob("instructir-mini.*.v2.trec.gz"))]
     made = report(collect(paths, ["instructir-mini"]))
     titles = re.findall("## (.*)", to_text(made, "markdown", tables=["cost", "main"]))
     assert titles == ["instructir-mini: cost beside quality", made.sections[0].main.title]
@@ -138,7 +138,7 @@ def test_options_that_a_format_has_not_are_refused_before_runs_are_read(options,
 
 
 def test_the_command_writes_the_table_that_was_asked_for():
-    runs = [str(BASELINES / f"instructir-mini.{name}.v1.trec.gz") for name in ("bm25", "all-minilm-l6-v2")]
+    runs = [str(BASELINES / f"instructir-mini.{name}.v2.trec.gz") for name in ("bm25", "all-minilm-l6-v2")]
     words = [
         "report",
         *runs,
@@ -198,9 +198,9 @@ def all_tables():
     """Every table of the minis' registered runs, and of 18 systems, whole and transposed."""
     tables = []
     for mini in MINIS:
-        paths = [str(path) for path in sorted(BASELINES.glob(f"{mini}.*.v1.trec.gz"))]
+        paths = [str(path) for path in sorted(BASELINES.glob(f"{mini}.*.v2.trec.gz"))]
         tables += report(collect(paths, [mini])).tables
-    (model,) = collect([str(path) for path in sorted(BASELINES.glob("infosearch-mini.*.v1.trec.gz"))], ["infosearch-mini"])
+    (model,) = collect([str(path) for path in sorted(BASELINES.glob("infosearch-mini.*.v2.trec.gz"))], ["infosearch-mini"])
     eighteen = [
         replace_names(table, [f"{name}-{number}" for number in range(3) for name in SYSTEMS])
         for table in report([model]).tables

@@ -93,7 +93,7 @@ from pathlib import Path
 from toolkit.report.figures import applying, save, to_spec
 from toolkit.report.collect import collect
 for name in ("infosearch-mini-audience", "mfollowir-mini", "berds-mini"):
-    run = Path(sys.argv[1]) / f"{name.removesuffix('-audience')}.bm25.v1.trec.gz"
+    run = Path(sys.argv[1]) / f"{name.removesuffix('-audience')}.bm25.v2.trec.gz"
     (model,) = collect([run], [name])
     for plot in applying(model):
         print(name, plot.name, hashlib.sha256(json.dumps(to_spec(plot, model)).encode()).hexdigest())

@@ -16,7 +16,7 @@ from toolkit.report.differences import differences
 from toolkit.report.model import Key
 
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
-PATHS = [BASELINES / f"mfollowir-mini.{name}.v1.trec.gz" for name in ("bm25", "all-minilm-l6-v2")]
+PATHS = [BASELINES / f"mfollowir-mini.{name}.v2.trec.gz" for name in ("bm25", "all-minilm-l6-v2")]
 QUERIES = [f"q{number:02}" for number in range(12)]
 QRELS = Qrels.from_rows([Qrel(query_id, "good", 1) for query_id in QUERIES])
 

@@ -135,7 +135,7 @@ def test_without_the_extra_nothing_is_written(tmp_path):
 
     words = [
         "report",
-        str(BASELINES / "berds-mini.bm25.v1.trec.gz"),
+        str(BASELINES / "berds-mini.bm25.v2.trec.gz"),
         "--benchmark",
         "berds-mini",
         "--plots",
@@ -153,7 +153,7 @@ def test_without_the_extra_nothing_is_written(tmp_path):
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("figures") / "page.html"
-    runs = [BASELINES / f"infosearch-mini.{name}.v1.trec.gz" for name in ("bm25", "bm25+rules", "all-minilm-l6-v2")]
+    runs = [BASELINES / f"infosearch-mini.{name}.v2.trec.gz" for name in ("bm25", "bm25+rules", "all-minilm-l6-v2")]
     tandem("report", *runs, "--benchmark", "infosearch-mini", "--radar", "--output", path, check=True)
     return path
 

@@ -98,7 +98,7 @@ def test_what_instructions_cost_has_an_interval_that_is_read():
 
 
 def test_without_modes_there_is_nothing_to_ignore():
-    paths = [BASELINES / f"berds-mini.{name}.v1.trec.gz" for name in ("bm25", "all-minilm-l6-v2")]
+    paths = [BASELINES / f"berds-mini.{name}.v2.trec.gz" for name in ("bm25", "all-minilm-l6-v2")]
     (model,) = collect(paths, ["berds-mini"])
     made = headline(model)
     assert made.lead == "bm25 and all-minilm-l6-v2 have the highest MRecall@5 (0.667)."
@@ -108,7 +108,7 @@ def test_without_modes_there_is_nothing_to_ignore():
 
 
 def test_what_to_distrust_names_missing_gold_documents_and_absent_queries():
-    (model,) = collect([BASELINES / "infosearch-mini.bm25.v1.trec.gz"], ["infosearch-mini"], measures=["nDCG@10", "WISE"])
+    (model,) = collect([BASELINES / "infosearch-mini.bm25.v2.trec.gz"], ["infosearch-mini"], measures=["nDCG@10", "WISE"])
     distrust = " ".join(headline(model).distrust)
     assert "Few core queries (6 in each group, 36 in all)" in distrust
     assert "Gold documents that are not in the rankings: 33 of 96 of bm25 (ori)." in distrust

@@ -11,7 +11,7 @@ from command import tandem
 from legible import SCHEMES, WIDTHS, as_it_was, low_contrast, printed, screenshot, show, too_wide, unfold
 
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
-RUNS = [BASELINES / f"infosearch-mini.{name}.v1.trec.gz" for name in ("bm25", "bm25+rules", "all-minilm-l6-v2")]
+RUNS = [BASELINES / f"infosearch-mini.{name}.v2.trec.gz" for name in ("bm25", "bm25+rules", "all-minilm-l6-v2")]
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ def shown(chrome, tmp_path_factory):
     """The page of three registered runs, and what `evaluate --format json` says of them."""
     folder = tmp_path_factory.mktemp("page")
     names = ("bm25", "bm25+rules", "all-minilm-l6-v2")
-    paths = [str(BASELINES / f"infosearch-mini.{name}.v1.trec.gz") for name in names]
+    paths = [str(BASELINES / f"infosearch-mini.{name}.v2.trec.gz") for name in names]
     words = [*paths, "--benchmark", "infosearch-mini", "--output"]
     tandem("report", *words, folder / "page.html", check=True)
     scores = folder / "scores.json"

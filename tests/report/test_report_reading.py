@@ -14,7 +14,7 @@ from toolkit.report.differences import differences
 from toolkit.report.model import Key
 
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
-RUNS = [BASELINES / f"infosearch-mini.{name}.v1.trec.gz" for name in ("bm25", "bm25+rules", "all-minilm-l6-v2")]
+RUNS = [BASELINES / f"infosearch-mini.{name}.v2.trec.gz" for name in ("bm25", "bm25+rules", "all-minilm-l6-v2")]
 FIRST = """
 return [...document.querySelectorAll(arguments[0])].filter((element) => {
   const box = element.getBoundingClientRect();

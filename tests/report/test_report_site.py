@@ -49,18 +49,18 @@ def runs(tmp_path_factory):
     """Runs of two benchmarks: two versions of one, hostile and colliding names, one without a record."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "Other Files").mkdir()
-    bm25, minilm = "infosearch-mini.bm25.v1.trec.gz", "infosearch-mini.all-minilm-l6-v2.v1.trec.gz"
+    bm25, minilm = "infosearch-mini.bm25.v2.trec.gz", "infosearch-mini.all-minilm-l6-v2.v2.trec.gz"
     made = [
         part_of_run(bm25, folder / "a.bm25.v2.trec"),
         part_of_run(minilm, folder / "a.bm25.v10.trec", tag="bm25", name="bm25", method="bm25", k1=1.2),
-        part_of_run("infosearch-mini.bm25+rules.v1.trec.gz", folder / "rules.trec.gz"),
+        part_of_run("infosearch-mini.bm25+rules.v2.trec.gz", folder / "rules.trec.gz"),
         part_of_run(minilm, folder / "Other Files" / "Rules.trec.gz", name=HOSTILE, tag="hostile"),
         part_of_run(minilm, folder / "Other Files" / "a.bm25.v2.trec", name="\u0628\u0648\u0645\u06cc/BM25", tag="persian"),
         part_of_run(minilm, folder / "con.trec", name="CON", tag="con"),
         part_of_run(minilm, folder / "zero.trec", name="Bm25", tag="upper"),
     ]
     Path(made[-1] + ".yaml").unlink()  # nobody says how it was made
-    return [*made, str(BASELINES / "berds-mini.bm25.v1.trec.gz")]
+    return [*made, str(BASELINES / "berds-mini.bm25.v2.trec.gz")]
 
 
 @pytest.fixture(scope="module")

@@ -197,7 +197,7 @@ def test_digits_and_per_cent_are_those_of_fractions_alone():
 
 
 def test_every_table_of_a_report_has_its_kind_and_its_name():
-    paths = [str(path) for path in sorted(BASELINES.glob("infosearch-mini.bm25*.v1.trec.gz"))]
+    paths = [str(path) for path in sorted(BASELINES.glob("infosearch-mini.bm25*.v2.trec.gz"))]
     tables = report(collect(paths, ["infosearch-mini"])).tables
     assert {table.kind for table in tables} == KINDS.keys() - {"overview", "published", "claims"}
     assert len({table.name for table in tables}) == len(tables)
