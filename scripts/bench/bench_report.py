@@ -153,7 +153,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-report-") as temporary:
         folder = args.work or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        five = [BASELINES / f"infosearch-mini.{name}.v1.trec.gz" for name in FIVE]
+        five = [BASELINES / f"infosearch-mini.{name}.v2.trec.gz" for name in FIVE]
         for name in args.only:
             if name == "full":
                 benchmark = str(write_benchmark(folder))

@@ -242,7 +242,7 @@ INPUTS: dict[str, Input] = {
         ),
         (
             *(("systems", "list"), ("systems", "show", "mine"), ("benchmarks", "list"), ("benchmarks", "show", "mine-set")),
-            *(("regress", "list"), ("regress", "show", "berds-mini.mine.v1"), ("doctor",), ("index", "list")),
+            *(("regress", "list"), ("regress", "show", "berds-mini.mine.v2"), ("doctor",), ("index", "list")),
         ),
         as_yaml,
     ),
@@ -369,10 +369,10 @@ def _registry(folder: Path) -> None:
         if each["name"].startswith("bge-large")
     ]
     benchmark = yaml.safe_load((shipped / "benchmarks" / "nevir.yaml").read_text())
-    regression = yaml.safe_load((shipped / "regressions" / "berds-mini.bm25.v1.yaml").read_text())
+    regression = yaml.safe_load((shipped / "regressions" / "berds-mini.bm25.v2.yaml").read_text())
     index = {"description": "d", "kind": "lucene", "urls": ["http://127.0.0.1:1/x.tar.gz"], "md5": "0" * 32, "size": 17}
     entries = {"systems": system | {"name": "mine"}, "benchmarks": benchmark | {"name": "mine-set"}}
-    entries |= {"regressions": regression | {"name": "berds-mini.mine.v1"}, "indexes": index | {"name": "mine"}}
+    entries |= {"regressions": regression | {"name": "berds-mini.mine.v2"}, "indexes": index | {"name": "mine"}}
     for kind, entry in entries.items():
         path = folder / kind / "mine.yaml"
         path.parent.mkdir(parents=True)

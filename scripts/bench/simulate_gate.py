@@ -20,7 +20,7 @@ from toolkit.gate.decision import FAIL, POWER, decide
 from toolkit.measures.estimates import LEVEL, of_core_queries
 from toolkit.registry import measure as measure_spec
 
-RUNS = ("runs/baselines/infosearch-mini.bm25.v1.trec.gz", "runs/baselines/infosearch-mini.bm25+rules.v1.trec.gz")
+RUNS = ("runs/baselines/infosearch-mini.bm25.v2.trec.gz", "runs/baselines/infosearch-mini.bm25+rules.v2.trec.gz")
 
 
 def population(a: str, b: str, benchmark: str) -> dict[Key, np.ndarray]:

@@ -112,7 +112,7 @@ def _snapshot() -> dict:
 
 
 def regression(name: str) -> RegressionSpec:
-    """The registered run of this id (`infosearch-mini.ins.bm25.v1`); without a version the latest, which a note says."""
+    """The registered run of this id (`infosearch-mini.ins.bm25.v2`); without a version the latest, which a note says."""
     known, unread_files = _entries("regressions")
     versions = {int(known_name[len(name) + 2 :]): known_name for known_name in known if _is_version(known_name, name)}
     if name in known or not versions:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RUN_EPILOG = """each number is OK, OKish (within 0.0005, for models), FAIL, or MISSING (what it needs is not here).
 exit status: 1 where a number FAILs or an id that was named is MISSING, 0 otherwise."""
 SHOWN_QUERIES = 10
-ID = "a registered run (infosearch-mini.bm25.v1); the latest version if none is given"
+ID = "a registered run (infosearch-mini.bm25.v2); the latest version if none is given"
 
 
 def parser() -> argparse.ArgumentParser:
