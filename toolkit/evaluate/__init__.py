@@ -24,6 +24,7 @@ def evaluate(
     by_query: bool = False,
     by_type: bool = False,
     references: bool = False,
+    intervals: bool = False,
     depth: int | None = None,
     missing: str | None = None,
     ids: str = "tandem",
@@ -48,6 +49,7 @@ def evaluate(
     by_type     also a row for each kind of question, over all groups
     references  also what blind, random, oracle and reversed orders of the run's own lists would score
                 (`toolkit.evaluate.references`)
+    intervals   also where each value may lie (`Scores.intervals`): 95 %, Student's t over core queries
     depth       look only at the best so many documents of each query
     missing     a query that the run lacks counts its `worst` value, is left out (`skip`), or is an `error`. Without a
                 word it is `worst`, and a run that has no query of a mode is refused: more likely a file was forgotten
@@ -67,8 +69,8 @@ def evaluate(
         runs, benchmark, qrels, depth, ids, unjudged, modes=modes, measures=measures, every_mode=missing != "worst"
     )
     first = Baseline(baseline) if isinstance(baseline, str) else baseline
-    more = {"by_query": by_query, "by_type": by_type, "references": references, "ori_unit": ori_unit}
-    return prepared.scores(measures, missing=missing or "worst", baseline=first, **more)
+    more = {"by_query": by_query, "by_type": by_type, "references": references, "intervals": intervals}
+    return prepared.scores(measures, missing=missing or "worst", baseline=first, ori_unit=ori_unit, **more)
 
 
 class _Callable(ModuleType):

@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--references", action="store_true", help="also what blind, random, oracle and reversed rankings would score"
     )
+    made.add_argument("--intervals", action="store_true", help="also where each value may lie: 95 %%, over core queries")
     made.add_argument(
         "--explain",
         metavar="QUERY",
@@ -92,7 +93,8 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.evaluate.score_output import long_forms
     from toolkit.evaluate.score_table import lay_out
 
-    more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references, "ori_unit": args.ori_unit}
+    more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references}
+    more |= {"intervals": args.intervals, "ori_unit": args.ori_unit}
     scores = prepared.scores(args.measures, missing=args.missing, baseline=_baseline(args), **more)
     from toolkit.evaluate.mteb_results import to_mteb
 
@@ -116,8 +118,9 @@ def _published(prepared: Evaluation, args: argparse.Namespace) -> None:
 
     if args.ori_unit == CORE:
         raise ToolkitError("each printed number is compared in its own unit", "leave --ori-unit out")
-    if args.by_query or args.by_type or args.references:
-        raise ToolkitError("papers print aggregates of systems", "leave --by-query, --by-type and --references out")
+    if args.by_query or args.by_type or args.references or args.intervals:
+        options = "--by-query, --by-type, --references and --intervals"
+        raise ToolkitError("papers print aggregates of systems", f"leave {options} out")
     if args.format == "trec":
         raise ToolkitError("published numbers have no format trec", "--format table, json, csv, latex or markdown")
     check_judged(args.benchmark, args.qrels)

@@ -19,7 +19,8 @@ from toolkit.evaluate import subtopics
 from toolkit.evaluate.baseline import Baseline, against, untested
 from toolkit.evaluate.core_queries import CORE, INSTRUCTION, check_unit
 from toolkit.evaluate.explain import lay_out
-from toolkit.evaluate.intervals import NOTE, intervals
+from toolkit.evaluate.intervals import NOTE
+from toolkit.evaluate.intervals import intervals as intervals_of
 from toolkit.evaluate.judgments import Judgments, check, from_benchmark, from_files, in_modes_read, modes_of_benchmark
 from toolkit.evaluate.notes import run_findings, run_notes
 from toolkit.evaluate.query_types import by_type as types_of
@@ -58,21 +59,23 @@ class Evaluation:
         by_query: bool = False,
         by_type: bool = False,
         references: bool = False,
+        intervals: bool = False,
         missing: str = "worst",
         baseline: Baseline | None = None,
         ori_unit: str = INSTRUCTION,
     ) -> Scores:
         """All rows, run by run, each followed by its references; what a reader must know stands in the notes.
 
-        measures  named ones come with their parts (`MeasureSpec.parts`)
-
-        baseline  the run that the others are compared with
-        ori_unit  what counts once in means over the base mode, see `core_queries.by_unit`
+        measures   named ones come with their parts (`MeasureSpec.parts`)
+        intervals  of every value, not only of measures that have one by themselves
+        baseline   the run that the others are compared with
+        ori_unit   what counts once in means over the base mode, see `core_queries.by_unit`
         """
         one_of("missing", missing, MISSING)
         check_unit(ori_unit, self.judgments)
-        if baseline and ori_unit != INSTRUCTION:
-            raise ToolkitError("differences to a baseline are means over queries", "leave --ori-unit or --baseline out")
+        if (baseline or intervals) and ori_unit != INSTRUCTION:
+            said = "differences to a baseline and intervals are of means over queries"
+            raise ToolkitError(said, "leave --ori-unit, or --baseline and --intervals, out")
         chosen = replace(self.measure_set(with_parts(measures or ()), missing), ori_unit=ori_unit)
         wanted = chosen.every(self.judgments)
         if references and not self.has_references:
@@ -103,7 +106,9 @@ class Evaluation:
             raise ToolkitError(f"{self.judgments.name}: no value of {', '.join(refused)}", "judge all modes that they need")
         if lacking:
             notes.append(f"left out, as they need modes that are not judged here: {', '.join(lacking)}")
-        own_intervals = {place: bounds for run in runs for place, bounds in intervals(run, self.judgments, chosen).items()}
+        own_intervals: dict[Place, tuple[float, float]] = {}
+        for run in runs:
+            own_intervals |= intervals_of(run, self.judgments, chosen, intervals)
         notes += [NOTE] if own_intervals else []
         changes: Mapping[Place, Change] = {}
         if baseline:

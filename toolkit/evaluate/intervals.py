@@ -1,4 +1,4 @@
-"""The intervals of a run's own values, of measures whose rows ask for them."""
+"""The intervals of a run's own values: of measures whose rows ask for them, or of all."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from toolkit.measures.estimates import Estimate, average, of_core_queries
 NOTE = "interval from, to: 95 % of the value itself, Student's t over core queries"
 
 
-def intervals(run: Run, judgments: Judgments, chosen: MeasureSet) -> dict[Place, tuple[float, float]]:
-    """Low and high of each value in each group, and of their average; none where one core query leaves the error unknown."""
+def intervals(run: Run, judgments: Judgments, chosen: MeasureSet, every: bool) -> dict[Place, tuple[float, float]]:
+    """Low and high of each value in each group, and of their average; none where one core query leaves the error unknown.
+
+    every  also of measures whose rows do not ask for them
+    """
     of_groups: dict[tuple[str, str], dict[str, Estimate]] = {}
     for part in judgments.parts:
         for values in chosen.values(run, part):
-            if registry.measure(values.measure).intervals and values.query_ids:
+            if (every or registry.measure(values.measure).intervals) and values.query_ids:
                 _, cores = core_queries(tuple(values.query_ids), part)
                 estimates = of_groups.setdefault((values.mode, values.measure), {})
                 estimates[part.group] = of_core_queries(values.values, cores)
