@@ -35,9 +35,11 @@ def computed(benchmark: str) -> dict[str, list[dict[str, Any]]]:
     files = registered_runs(benchmark)
     given = prepare(files, benchmark, None, None, "tandem", apart=True)
     # two recipes of one system have one tag
-    named = [replace(run, tag=Path(file).name) for run, file in zip(given.runs, files, strict=True)]
+    names = [Path(file).name.removeprefix(f"{benchmark}.").partition(".v")[0] for file in files]
+    named = [replace(run, tag=name) for run, name in zip(given.runs, names, strict=True)]
     given = replace(given, runs=tuple(named))
     found = {
+        "baselines": list(_baselines(given, wanted)),
         "references": list(_references(benchmark, wanted)) if paired else [],
         "detectable": list(_detectable(given, wanted)),
         "discrimination": [row._asdict() for row in decisions(given, wanted)],
@@ -52,6 +54,16 @@ def _rounded(row: Mapping[str, Any]) -> dict[str, Any] | None:
     if any(isinstance(value, float) and math.isnan(value) for value in row.values()):
         return None
     return {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in row.items()}
+
+
+def _baselines(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Every run over all groups, with the interval of each value; of BM25 also what orders of its lists score."""
+    scores = given.scores(wanted, intervals=True)
+    rows = [row for row in scores.rows if row.group in OVERALL] or list(scores.rows)
+    for row in rows:
+        bounds = scores.interval(row)
+        interval = dict(zip(("low", "high"), bounds, strict=True)) if bounds else {}
+        yield {"run": row.run, "measure": row.measure, "mode": row.mode, "value": row.value, **interval}
 
 
 def _references(benchmark: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -21,6 +21,7 @@ def recorded() -> list[str]:
 def evidence(benchmark: str) -> Mapping[str, Rows]:
     """What was computed -> its rows, each with `measure`, `mode` and numbers; nothing for a benchmark without a record.
 
+    baselines       the value of each registered run, with its interval
     references      what BM25, its placebo and other orders of its lists score
     detectable      the smallest difference that the core queries show
     discrimination  how often the measure decides rightly between two runs, and tells them apart
