@@ -78,10 +78,8 @@ class Evaluation:
             raise ToolkitError(said, "leave --ori-unit, or --baseline and --intervals, out")
         chosen = replace(self.measure_set(with_parts(measures or ()), missing), ori_unit=ori_unit)
         wanted = chosen.every(self.judgments)
-        if references and not self.has_references:
-            modes = ", ".join(self.judgments.modes)
-            hint = f"judge it beside {modes}" if modes else f"{self.judgments.name} judges each query once"
-            raise ToolkitError("reference rankings need judgments in the base mode", hint)
+        if references:
+            self._check_references()
         types, notes = types_of(self.judgments) if by_type else ((), [])
         # the baseline stands first
         first = [baseline.of(self.runs)] if baseline else []
@@ -106,9 +104,7 @@ class Evaluation:
             raise ToolkitError(f"{self.judgments.name}: no value of {', '.join(refused)}", "judge all modes that they need")
         if lacking:
             notes.append(f"left out, as they need modes that are not judged here: {', '.join(lacking)}")
-        own_intervals: dict[Place, tuple[float, float]] = {}
-        for run in runs:
-            own_intervals |= intervals_of(run, self.judgments, chosen, intervals)
+        own_intervals = intervals_of(runs, self.judgments, chosen, intervals)
         notes += [NOTE] if own_intervals else []
         changes: Mapping[Place, Change] = {}
         if baseline:
@@ -117,6 +113,12 @@ class Evaluation:
         if self.published:
             rows = [row._replace(query_id=self.published.theirs.get(row.query_id, row.query_id)) for row in rows]
         return Scores(tuple(rows), tuple(notes), changes, found, own_intervals)
+
+    def _check_references(self) -> None:
+        if not self.has_references:
+            modes = ", ".join(self.judgments.modes)
+            hint = f"judge it beside {modes}" if modes else f"{self.judgments.name} judges each query once"
+            raise ToolkitError("reference rankings need judgments in the base mode", hint)
 
     def measure_set(self, measures: str | Sequence[str] | None, missing: str) -> MeasureSet:
         """What is computed: whoever names measures gets those alone, and in every mode."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from toolkit import registry
 from toolkit.core.runs import Run
@@ -15,11 +16,15 @@ from toolkit.measures.estimates import Estimate, average, of_core_queries
 NOTE = "interval from, to: 95 % of the value itself, Student's t over core queries"
 
 
-def intervals(run: Run, judgments: Judgments, chosen: MeasureSet, every: bool) -> dict[Place, tuple[float, float]]:
+def intervals(runs: Iterable[Run], judgments: Judgments, chosen: MeasureSet, every: bool) -> dict[Place, tuple[float, float]]:
     """Low and high of each value in each group, and of their average; none where one core query leaves the error unknown.
 
     every  also of measures whose rows do not ask for them
     """
+    return {place: bounds for run in runs for place, bounds in _of_run(run, judgments, chosen, every).items()}
+
+
+def _of_run(run: Run, judgments: Judgments, chosen: MeasureSet, every: bool) -> dict[Place, tuple[float, float]]:
     of_groups: dict[tuple[str, str], dict[str, Estimate]] = {}
     for part in judgments.parts:
         for values in chosen.values(run, part):
