@@ -1,4 +1,4 @@
-"""What is known of measures: their cards, axioms and references, what they depend on, and how often they decide rightly."""
+"""What is known of measures: their cards, axioms and references, what they depend on, and how they decide."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def measure_sensitivity(
     return _frame(sensitivity(runs, digits=digits, depths=depths, **judged))
 
 
-def measure_discrimination(runs: Any = (), *, seed: int = 0, **judged: Any) -> pandas.DataFrame:
-    """How often measures decide for the better of two runs, and tell them apart, by the number of core queries.
+def measure_discrimination(runs: Any = None, *, seed: int = 0, **judged: Any) -> pandas.DataFrame:
+    """How many core queries measures need to decide between two runs as other core queries do, and significantly.
 
-    runs    two or more, as `evaluate` takes them; none for the registered runs of the benchmark
-    seed    of the samples of core queries
+    runs    two or more, as `evaluate` takes them; None for the registered runs of the benchmark
+    seed    of the parts of the core queries
     judged  `benchmark`, or `qrels` and `modes`; `measures`
 
-    Columns: measure, mode, core queries, right, apart, pairs. Raises ToolkitError.
+    Columns: measure, mode, core queries, agree, significant, pairs. Raises ToolkitError.
     """
     from toolkit.measure_cards.discrimination import discrimination
 

@@ -26,8 +26,8 @@ def files(tmp_path):
 
 
 def by_hand():
-    """Mean 0.875, standard deviation 0.25, error 0.125; Student's t of three degrees of freedom."""
-    return 0.875 - 3.18245 * 0.125, 0.875 + 3.18245 * 0.125
+    """Mean 0.875, standard deviation 0.25, error 0.125; Student's t of three degrees of freedom; no value is above 1."""
+    return 0.875 - 3.18245 * 0.125, 1.0
 
 
 def test_the_interval_is_student_s(files):
@@ -41,6 +41,20 @@ def test_the_interval_is_student_s(files):
 def test_without_it_there_is_none(files):
     done = tandem("evaluate", "run.trec", "--qrels", "qrels.txt", "-m", "nDCG@10", "--format", "json", cwd=files)
     assert "interval_low" not in done.stdout
+
+
+def test_equal_values_have_none(files):
+    (files / "qrels.txt").write_text("q1 0 a 1\nq3 0 a 1\nq4 0 a 1\n")
+    done = tandem("evaluate", "run.trec", "--qrels", "qrels.txt", "-m", "nDCG@10", "--intervals", "--format", "json", cwd=files)
+    (row,) = json.loads(done.stdout)["rows"]
+    assert (row["value"], row.get("interval_low")) == (1.0, None)
+
+
+@pytest.mark.parametrize("form", ["trec", "mteb"])
+def test_forms_without_a_place_for_them_are_refused(files, form):
+    given = ("run.trec", "--qrels", "qrels.txt", "-m", "nDCG@10", "--intervals", "--format", form)
+    done = tandem("evaluate", *given, cwd=files)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, f"error: --format {form} has no place for intervals")
 
 
 def test_python_has_the_same(files):

@@ -92,9 +92,9 @@ def registered_runs(benchmark: str) -> list[str]:
     selection = find(benchmark)
     name = selection.benchmark if selection else benchmark
     specs = [spec for spec in registry.regressions().values() if spec.benchmark.get("name") == name]
-    paths = [shipped("runs", "baselines", spec.run["baseline"]) for spec in specs]
+    paths = [shipped("runs", "baselines", spec.run["baseline"]) for spec in specs if "baseline" in spec.run]
     if not (files := [str(path) for path in paths if path.is_file()]):
-        raise ToolkitError(f"no registered run of {benchmark}", "--run RUN RUN")
+        raise ToolkitError(f"no registered run of {benchmark}", "name the files of runs")
     return files
 
 

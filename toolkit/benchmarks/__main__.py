@@ -141,10 +141,10 @@ def show(args: argparse.Namespace) -> None:
         text = "; ".join(f"{key} {_shown(value)}" for key, value in facts.items())
         state = "on this machine" if group["name"] in here else "not fetched"
         write_lines([f"  {part_name(spec.name, group['name'])} ({state}){': ' if text else ''}{text}"])
-    if rows := evidence(spec.name).get("detectable", ()):
+    if rows := evidence(spec.name).get("detectable", ()) if args.id == spec.name else ():
         found = ", ".join(f"{_measured(row)} {row['detectable']:.4f}" for row in rows)
-        said = f"true difference that its core queries show in 80 % of samples (median over {rows[0]['runs']} registered runs)"
-        write_lines([f"  detectable {found}", f"  {'':<10} the smallest {said}"], indent=11)
+        said = "the smallest true difference that its core queries show in 80 % of samples: the median over pairs of"
+        write_lines([f"  detectable {found}", f"  {'':<10} {said} {rows[0]['runs']} registered runs"], indent=11)
 
 
 def _measured(row: Mapping[str, Any]) -> str:

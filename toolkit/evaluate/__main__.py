@@ -93,6 +93,8 @@ def main(args: argparse.Namespace) -> None:
     from toolkit.evaluate.score_output import long_forms
     from toolkit.evaluate.score_table import lay_out
 
+    if args.intervals and args.format in ("trec", "mteb"):
+        raise ToolkitError(f"--format {args.format} has no place for intervals", "--format table, csv, json or latex")
     more = {"by_query": args.by_query, "by_type": args.by_type, "references": args.references}
     more |= {"intervals": args.intervals, "ori_unit": args.ori_unit}
     scores = prepared.scores(args.measures, missing=args.missing, baseline=_baseline(args), **more)

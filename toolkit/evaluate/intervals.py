@@ -13,11 +13,12 @@ from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.scoring import MeasureSet
 from toolkit.measures.estimates import Estimate, average, of_core_queries
 
-NOTE = "interval from, to: 95 % of the value itself, Student's t over core queries"
+NOTE = "interval from, to: 95 % of the value itself, Student's t over core queries; none where all values are equal"
 
 
 def intervals(runs: Iterable[Run], judgments: Judgments, chosen: MeasureSet, every: bool) -> dict[Place, tuple[float, float]]:
-    """Low and high of each value in each group, and of their average; none where one core query leaves the error unknown.
+    """Low and high of each value in each group, and of their average; none where one core query
+    leaves the error unknown, and where all values are equal: nothing is known of how others would vary.
 
     every  also of measures whose rows do not ask for them
     """
@@ -36,6 +37,12 @@ def _of_run(run: Run, judgments: Judgments, chosen: MeasureSet, every: bool) -> 
     for (mode, measure), estimates in of_groups.items():
         if len(estimates) > 1:
             estimates[AVERAGE] = average(list(estimates.values()))
-        bounds = {group: estimate.interval() for group, estimate in estimates.items() if math.isfinite(estimate.error)}
-        found |= {(run.tag, group, mode, measure): interval for group, interval in bounds.items()}
+        known = {group: estimate for group, estimate in estimates.items() if 0 < estimate.error < math.inf}
+        found |= {(run.tag, group, mode, measure): _within(measure, *each.interval()) for group, each in known.items()}
     return found
+
+
+def _within(measure: str, low: float, high: float) -> tuple[float, float]:
+    """Both, within the measure's range where it has one."""
+    spec = registry.measure(measure)
+    return (max(low, spec.lowest), min(high, 1.0)) if spec.unit == "fraction" else (low, high)

@@ -1,13 +1,14 @@
-"""How often a measure decides for the better of two runs, and how often it tells them apart, by the number of core queries.
+"""How many core queries it takes until a measure says of two runs what other core queries say, and tells them apart.
 
-Samples of core queries are drawn with replacement, from each group in proportion to its size. In each sample the difference of
-two runs is tested by Sakai's paired bootstrap test (SIGIR 2006: studentised, two-sided); the share of pairs of runs that it
-tells apart at the level 0.05 is his discriminative power. The better run is that with the higher value on all core queries.
+Core queries are drawn without replacement, from each group in proportion to its size. Of each such part, the run with the
+better mean is compared with that of the core queries which were left out (as by Buckley and Voorhees, SIGIR 2000): of runs that
+differ by chance alone the two agree half of the time. And the difference is tested by Sakai's paired bootstrap test (SIGIR
+2006: studentised, two-sided): the share of pairs of runs for which p is below 0.05, on all core queries, is his discriminative
+power.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolkit.analyze.power import registered_runs
-from toolkit.core.aligned_table import Column, Number, Table
+from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.evaluate.evaluation import Evaluation, prepare
@@ -24,36 +25,45 @@ from toolkit.evaluate.scoring import is_ranked
 from toolkit.measures.estimates import Estimate
 
 SIGNIFICANT = 0.05
-SAMPLES = 200  # of core queries
-RESAMPLES = 500  # of each, in its test
-SHARES = (0.25, 0.5, 1.0, 2.0)  # of the core queries that there are
+PARTS = 200  # that are drawn of each size
+RESAMPLES = 1000  # of each, in its test
+SHARES = (0.25, 0.5, 1.0)  # of the core queries that there are
+FEWEST = 4  # core queries of a group, so that a part and what is left out have two at least
 TINY = 1e-12
+_NUMBERS = ("core queries", "agree", "significant", "pairs")
+COLUMNS = (Column("measure", label=True), Column("mode"), *map(Column, _NUMBERS))
 NOTES = (
-    f"right: the share of {SAMPLES} samples of so many core queries in which the run is better that is better on all",
-    f"apart: the share of samples and pairs of runs that a paired bootstrap test tells apart (p < {SIGNIFICANT:g})",
-    "pairs: of runs whose values differ",
+    f"agree: over {PARTS} parts of so many core queries and all pairs of runs, how often the better run is better on the core "
+    "queries left out, too; 0.5 is chance",
+    f"significant: how often a paired bootstrap test has p < {SIGNIFICANT:g}; of all core queries, the discriminative power",
 )
-LEAST = 2  # core queries of a group: one has no standard error
 
 
 class Decided(NamedTuple):
-    """One measure in one mode on samples of so many core queries, over pairs of runs.
+    """One measure in one mode on parts of so many core queries, over all pairs of runs.
 
-    right  share of samples in which the better run has the higher value (equal values count half)
-    apart  share of samples that tell the two apart
-    pairs  of runs whose values differ at all
+    agree        share of parts whose better run is the better one on the core queries left out; equal means count half. None
+                 where nothing is left out
+    significant  share of parts for which the difference is significant
+    pairs        of runs
     """
 
     measure: str
     mode: str
     core_queries: int
-    right: float
-    apart: float
+    agree: float | None
+    significant: float
     pairs: int
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """As a row of a table with `COLUMNS`."""
+        agree = None if self.agree is None else Number(self.agree, share=True)
+        return (*self[:3], agree, Number(self.significant, share=True), self.pairs)
 
 
 def discrimination(
-    runs: Sequence[Any] = (),
+    runs: Any = None,
     *,
     benchmark: str | None = None,
     qrels: Sequence[Any] | None = None,
@@ -61,41 +71,32 @@ def discrimination(
     measures: Sequence[str] | None = None,
     seed: int = 0,
 ) -> Table:
-    """A row for each measure, mode and number of core queries: a quarter of those that there are, half, all, twice as many.
+    """A row for each measure, mode and number of core queries: a quarter of those that there are, half, and all.
 
-    runs              as `toolkit.evaluate.evaluate` takes them; none for the registered runs of the benchmark
+    runs              as `toolkit.evaluate.evaluate` takes them; None for the registered runs of the benchmark
     qrels ... measures  likewise
-    seed              of the samples
+    seed              of the parts
 
-    Raises ToolkitError for fewer than two runs, and as `evaluate` does.
+    Raises ToolkitError for fewer than two runs, for groups of fewer than four core queries, and as `evaluate` does.
     """
-    if qrels and not runs:
-        raise ToolkitError("no run is named", "name two runs or more: registered runs are of benchmarks")
-    files = list(runs) or registered_runs(benchmark)
-    given = prepare(files, benchmark, qrels, None, "tandem", modes=modes, measures=measures, apart=True)
-    columns = (Column("measure", label=True), Column("mode"), *map(Column, ("core queries", "right", "apart", "pairs")))
-    rows = [
-        (row.measure, row.mode, row.core_queries, Number(row.right, share=True), Number(row.apart, share=True), row.pairs)
-        for row in decisions(given, measures, seed=seed)
-    ]
-    return Table(columns, rows, NOTES)
+    if runs is None:
+        if benchmark is None:
+            raise ToolkitError("no run is named", "name two runs or more, or --benchmark for its registered runs")
+        runs = registered_runs(benchmark)
+    given = prepare(runs, benchmark, qrels, None, "tandem", modes=modes, measures=measures, apart=True)
+    rows = [row.cells for row in decisions(given, measures, seed=seed)]
+    return Table(COLUMNS, rows, (*NOTES, *given.judgments.notes))
 
 
 def decisions(
-    evaluation: Evaluation,
-    measures: Sequence[str] | None = None,
-    *,
-    shares: Sequence[float] = SHARES,
-    samples: int = SAMPLES,
-    seed: int = 0,
+    evaluation: Evaluation, measures: Sequence[str] | None = None, *, parts: int = PARTS, seed: int = 0
 ) -> list[Decided]:
-    """Every measure and mode of the table, over all groups, for samples of each size.
+    """Every measure and mode of the table, over all groups, for parts of each size.
 
     evaluation  of two runs or more
-    shares      how many core queries are drawn, as shares of those that there are
-    samples     of each size
+    parts       of each size
 
-    Raises ToolkitError for fewer than two runs, and where no values differ.
+    Raises ToolkitError for fewer than two runs, for groups of fewer than four core queries, and where no measure has a value.
     """
     if len(evaluation.runs) < 2:
         raise ToolkitError("one run alone cannot be told apart", "name two runs or more")
@@ -104,13 +105,13 @@ def decisions(
     found: dict[Key, list[list[Estimate]]] = {}
     for first, second in combinations(evaluation.runs, 2):
         for key, groups in _differences(evaluation, first, second, measures).items():
-            if any(group.mean or group.error for group in groups):
-                found.setdefault(key, []).append(groups)
+            found.setdefault(key, []).append(groups)
     if not found:
-        raise ToolkitError("no measure has a value that differs", "name measures with -m that these judgments allow")
-    rows = [_decided(key, pairs, share, samples, seed) for key, pairs in found.items() for share in shares]
-    # of few core queries, two shares may be as many
-    return list({(row.measure, row.mode, row.core_queries): row for row in rows}.values())
+        raise ToolkitError("no measure has a value", "name measures with -m that these judgments allow")
+    fewest = min(group.core_queries for pairs in found.values() for groups in pairs for group in groups)
+    if fewest < FEWEST:
+        raise ToolkitError(f"a group has {fewest} core queries", f"parts can be drawn of {FEWEST} or more")
+    return [_decided(key, pairs, share, parts, seed) for key, pairs in found.items() for share in SHARES]
 
 
 def _differences(evaluation: Evaluation, first: Run, second: Run, measures: Sequence[str] | None) -> dict[Key, list[Estimate]]:
@@ -124,40 +125,47 @@ def _differences(evaluation: Evaluation, first: Run, second: Run, measures: Sequ
     return groups
 
 
-def _decided(key: Key, pairs: Sequence[Sequence[Estimate]], share: float, samples: int, seed: int) -> Decided:
-    right, apart = [], []
+def _decided(key: Key, pairs: Sequence[Sequence[Estimate]], share: float, parts: int, seed: int) -> Decided:
+    agreeing, significant = [], []
     for groups in pairs:
         generator = np.random.default_rng(seed)
-        drawn = [_sample(group, share, samples, generator) for group in groups]
-        means, errors = _mean_and_error(drawn)
-        better = math.copysign(1, sum(group.mean for group in groups))
-        right.append(float((np.sign(means) * better + 1).mean() / 2))
-        apart.append(float((_p_values(drawn, means, errors, generator) < SIGNIFICANT).mean()))
+        # all core queries are one part
+        divided = (_divided(group, share, parts if share < 1 else 1, generator) for group in groups)
+        drawn, left_out = zip(*divided, strict=True)
+        means, errors = mean_and_error(drawn)
+        significant.append(float((p_values(drawn, means, errors, generator) < SIGNIFICANT).mean()))
+        if share < 1:
+            others = np.mean([values.mean(axis=1) for values in left_out], axis=0)
+            agreeing.append(float((_sign(means) * _sign(others) + 1).mean() / 2))
     core_queries = sum(_size(group, share) for group in pairs[0])
-    return Decided(*key, core_queries, float(np.mean(right)), float(np.mean(apart)), len(pairs))
+    return Decided(*key, core_queries, float(np.mean(agreeing)) if agreeing else None, float(np.mean(significant)), len(pairs))
 
 
 def _size(group: Estimate, share: float) -> int:
-    return max(LEAST, round(group.core_queries * share))
+    return max(FEWEST // 2, round(group.core_queries * share))
 
 
-def _sample(group: Estimate, share: float, samples: int, generator: np.random.Generator) -> np.ndarray:
-    """(samples, n) what core queries add to the difference, their mean included."""
-    drawn = generator.integers(group.core_queries, size=(samples, _size(group, share)))
-    return group.mean + group.deviations[drawn]
+def _divided(group: Estimate, share: float, parts: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(parts, n) what core queries add to the difference, its mean included; the same of those that are left out."""
+    order = generator.permuted(np.tile(np.arange(group.core_queries), (parts, 1)), axis=1)
+    values = group.mean + group.deviations[order]
+    size = _size(group, share)
+    return values[:, :size], values[:, size:]
 
 
-def _mean_and_error(groups: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """(samples,) the plain mean of the groups' means, and its standard error."""
+def _sign(means: np.ndarray) -> np.ndarray:
+    return np.sign(np.where(np.abs(means) < TINY, 0, means))
+
+
+def mean_and_error(groups: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """(parts,) the plain mean of the groups' means, and its standard error; groups are (parts, n)."""
     means = np.mean([values.mean(axis=1) for values in groups], axis=0)
     variances = sum(values.var(axis=1, ddof=1) / values.shape[1] for values in groups)
     return means, np.sqrt(variances) / len(groups)
 
 
-def _p_values(
-    groups: Sequence[np.ndarray], means: np.ndarray, errors: np.ndarray, generator: np.random.Generator
-) -> np.ndarray:
-    """(samples,) how often a sample that has no difference has as large a statistic."""
+def p_values(groups: Sequence[np.ndarray], means: np.ndarray, errors: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """(parts,) how often resamples of core queries that have no difference have as large a statistic."""
     resampled, variances = 0.0, 0.0
     for values in groups:
         n = values.shape[1]
@@ -166,7 +174,10 @@ def _p_values(
         own = counts @ centred / n
         resampled = resampled + own / len(groups)
         variances = variances + np.maximum(counts @ centred**2 / n - own**2, 0) / (n - 1) / len(groups) ** 2
-    return (_statistic(resampled, np.sqrt(variances)) >= _statistic(means, errors)).mean(axis=0)
+    p = (_statistic(resampled, np.sqrt(variances)) >= _statistic(means, errors)).mean(axis=0)
+    alike = (errors < TINY) & (np.abs(means) > TINY)
+    # core queries that all differ alike have no variance to resample: what is left is their sign
+    return np.where(alike, 2.0 ** (1 - sum(values.shape[1] for values in groups)), p)
 
 
 def _statistic(means: np.ndarray, errors: np.ndarray) -> np.ndarray:

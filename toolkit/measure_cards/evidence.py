@@ -16,8 +16,9 @@ from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.scores import OVERALL
 from toolkit.evaluate.evaluation import Evaluation, prepare
 from toolkit.evaluate.references import NAMES
+from toolkit.measure_cards.discrimination import COLUMNS as DECISION_COLUMNS
 from toolkit.measure_cards.discrimination import NOTES as DECISION_NOTES
-from toolkit.measure_cards.discrimination import decisions
+from toolkit.measure_cards.discrimination import Decided, decisions
 from toolkit.measure_cards.reference_scores import NOTES, PLACEBO, SYSTEM, has_modes, reference_scores
 from toolkit.measure_cards.sensitivity import changes
 from toolkit.registry.measure_evidence import evidence, recorded
@@ -57,7 +58,7 @@ def _rounded(row: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _baselines(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Every run over all groups, with the interval of each value; of BM25 also what orders of its lists score."""
+    """Every run over all groups, with the interval of each value."""
     scores = given.scores(wanted, intervals=True)
     rows = [row for row in scores.rows if row.group in OVERALL] or list(scores.rows)
     for row in rows:
@@ -92,8 +93,8 @@ def _agreement(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, A
 def _sensitivity(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Over the runs: the mean share of queries whose value changes, and the largest change of a run's value."""
     found: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
-    for _, measure, mode, change, before, after, changed, _ in changes(given, wanted):
-        found.setdefault((measure, mode, change), []).append((changed.value, abs(after.value - before.value)))
+    for row in changes(given, wanted):
+        found.setdefault((row.measure, row.mode, row.change), []).append((row.changed, abs(row.after - row.before)))
     for (measure, mode, change), values in found.items():
         shares, differences = zip(*values, strict=True)
         yield {"measure": measure, "mode": mode, "change": change, "changed": mean(shares), "difference": max(differences)}
@@ -127,12 +128,8 @@ def _reference_table(name: str) -> Table:
 
 
 def _decision_table(name: str) -> Table:
-    rows = [
-        (benchmark, row["measure"], row["mode"], row["core_queries"], *shares, row["pairs"])
-        for benchmark, row in _rows(name, "discrimination")
-        for shares in [(Number(row["right"], share=True), Number(row["apart"], share=True))]
-    ]
-    columns = (*_labels("benchmark", "measure"), *map(Column, ("mode", "core queries", "right", "apart", "pairs")))
+    rows = [(benchmark, *Decided(**row).cells) for benchmark, row in _rows(name, "discrimination")]
+    columns = (*_labels("benchmark"), *DECISION_COLUMNS)
     return Table(columns, rows, DECISION_NOTES, title="Decisions between two runs, by core queries")
 
 

@@ -56,7 +56,7 @@ def reference_scores(names: Sequence[str] = (), measures: Sequence[str] | None =
         scores, found = _scores(name, measures)
         rows += _rows(name, scores)
         notes += found
-    return Table(columns, rows, notes)
+    return Table(columns, rows, list(dict.fromkeys(notes)))
 
 
 def _check(names: Sequence[str]) -> None:
@@ -65,22 +65,26 @@ def _check(names: Sequence[str]) -> None:
     known = {name: found for name, found in selections.items() if found}
     with_both = {name: found for name, found in known.items() if has_modes(found.benchmark)}
     problems += [f"{name} has no base and instructed mode" for name in known.keys() - with_both.keys()]
-    absent = [name for name, found in with_both.items() if not set(found.groups) <= set(present_groups(load(found.benchmark)))]
-    problems += [f"{name} is not on this machine" for name in absent]
+    for name, found in with_both.items():
+        if set(found.modes) < set(registry.benchmark(found.benchmark).modes):
+            problems.append(f"{name} is of one mode")
+        elif found.absent or not set(found.groups) <= set(present_groups(load(found.benchmark))):
+            problems.append(f"{name} is not on this machine")
     if problems:
         near = "".join(did_you_mean(name, part_names()) for name, found in selections.items() if not found)
         raise ToolkitError("; ".join(problems), f"{near}here are {', '.join(with_modes())}")
 
 
 def _scores(name: str, measures: Sequence[str] | None) -> tuple[Scores, list[str]]:
-    """The scores of BM25, its references and its placebo; and why there is no placebo, where there is none."""
+    """The scores of BM25, its references and its placebo; what is to be known of them, as why there is no placebo."""
     runs, notes = {SYSTEM: _run(name, "full")}, []
     try:
         runs[PLACEBO] = replace(_run(name, PLACEBO), tag=PLACEBO)
     except ToolkitError as error:  # its neutral sentences are in few languages
         notes.append(f"{name}: {error.message}")
     wanted = measures or registry.benchmark(find(name).benchmark).measures
-    return evaluate(runs, benchmark=name, measures=list(wanted), references=True), notes
+    scores = evaluate(runs, benchmark=name, measures=list(wanted), references=True)
+    return scores, [*notes, *(note for note in scores.notes if note.startswith(find(name).benchmark))]
 
 
 def _run(name: str, instruction: str) -> Run:

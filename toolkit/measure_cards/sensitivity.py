@@ -5,20 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolkit.core.aligned_table import Cell, Column, Number, Table
+from toolkit.core.aligned_table import Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import OVERALL, Score, Scores
 from toolkit.evaluate.evaluation import Evaluation, prepare, to_depth
 
-DIGITS = 3
+DIGITS, MOST_DIGITS = 3, 16
 DEPTHS = (100, 20, 10)
 TIES = "ties reversed"
 TOLERANCE = 1e-9
+NOTES = (
+    "changed: the share of queries whose value becomes another one",
+    f"{TIES}: documents of equal scores by ascending ids, where trec_eval has descending ones",
+)
+
+
+class Changed(NamedTuple):
+    """What a change does to one measure of a run in one mode, over all groups.
+
+    change   `3 digits`, `ties reversed`, `depth 20`
+    changed  share of queries whose value becomes another one
+    """
+
+    run: str
+    measure: str
+    mode: str
+    change: str
+    before: float
+    after: float
+    changed: float
+    queries: int
 
 
 def rounded(run: Run, digits: int) -> Run:
@@ -40,7 +61,7 @@ class _TiesReversed(Run):
 
 
 def sensitivity(
-    runs: Sequence[Any],
+    runs: Any,
     *,
     benchmark: str | None = None,
     qrels: Sequence[Any] | None = None,
@@ -57,29 +78,31 @@ def sensitivity(
 
     Raises ToolkitError as `evaluate` does.
     """
-    if digits < 0:
-        raise ToolkitError(f"digits is {digits}", "0 or more digits after the point")
+    if not 0 <= digits <= MOST_DIGITS:
+        raise ToolkitError(f"digits is {digits}", f"0 to {MOST_DIGITS} digits after the point")
     given = prepare(runs, benchmark, qrels, None, "tandem", modes=modes, measures=measures)
-    rows = list(changes(given, measures, digits, depths))
     labels = (Column("run", label=True), Column("measure", label=True), Column("mode"), Column("change", label=True))
+    rows = [
+        (*row[:4], Number(row.before), Number(row.after), Number(row.changed, share=True), row.queries)
+        for row in changes(given, measures, digits, depths)
+    ]
     columns = (*labels, *map(Column, ("before", "after", "changed", "queries")))
-    note = "changed: the share of queries whose value becomes another one"
-    return Table(columns, rows, [note])
+    return Table(columns, rows, (*NOTES, *given.judgments.notes))
 
 
 def changes(
     given: Evaluation, measures: Sequence[str] | None, digits: int = DIGITS, depths: Sequence[int] = DEPTHS
-) -> Iterator[tuple[Cell, ...]]:
-    """Its rows, change by change."""
+) -> Iterator[Changed]:
+    """What rounding, ties and each depth do to every run."""
     kinds = {f"{digits} digits": lambda run: rounded(run, digits), TIES: ties_reversed}
     kinds |= {f"depth {depth}": lambda run, depth=depth: to_depth(run, depth) for depth in depths}
     before = given.scores(measures, by_query=True)
     for change, changed in kinds.items():
         after = replace(given, runs=tuple(map(changed, given.runs))).scores(measures, by_query=True)
-        yield from _rows(change, before, after)
+        yield from _compared(change, before, after)
 
 
-def _rows(change: str, before: Scores, after: Scores) -> Iterator[tuple[Cell, ...]]:
+def _compared(change: str, before: Scores, after: Scores) -> Iterator[Changed]:
     values, others = _by_query(before), _by_query(after)
     overall = {_place(row): row.value for row in _overall(after)}
     for row in _overall(before):
@@ -87,8 +110,7 @@ def _rows(change: str, before: Scores, after: Scores) -> Iterator[tuple[Cell, ..
         if own:
             # a query that has no value any more is changed too
             changed = sum(not abs(own[query] - other.get(query, np.nan)) <= TOLERANCE for query in own) / len(own)
-            shares = Number(row.value), Number(overall.get(_place(row), np.nan)), Number(changed, share=True)
-            yield row.run, row.measure, row.mode, change, *shares, len(own)
+            yield Changed(*_place(row), change, row.value, overall.get(_place(row), np.nan), changed, len(own))
 
 
 def _place(row: Score) -> tuple[str, str, str]:

@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     depths = "documents of a list that are kept (default: 100 20 10)"
     sensitivity_parser.add_argument("--depths", type=int, nargs="+", default=[100, 20, 10], metavar="N", help=depths)
     table_options(sensitivity_parser)
-    summary = "show how often a measure decides for the better of two runs"
+    summary = "show how many core queries a measure needs to decide between two runs"
     discrimination_parser = add("discrimination", summary, discrimination)
     runs = "a run file (default: the registered runs of the benchmark)"
     discrimination_parser.add_argument("runs", metavar="RUN", nargs="*", help=runs)
@@ -103,7 +103,7 @@ def sensitivity(args: argparse.Namespace) -> None:
 def discrimination(args: argparse.Namespace) -> None:
     from toolkit.measure_cards.discrimination import discrimination as decided
 
-    write_tables(decided(args.runs, **_judged(args), seed=args.seed), args)
+    write_tables(decided(args.runs or None, **_judged(args), seed=args.seed), args)
 
 
 def _judged(args: argparse.Namespace) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def evidence(benchmark: str) -> Mapping[str, Rows]:
     baselines       the value of each registered run, with its interval
     references      what BM25, its placebo and other orders of its lists score
     detectable      the smallest difference that the core queries show
-    discrimination  how often the measure decides rightly between two runs, and tells them apart
+    discrimination  how many core queries the measure needs to decide between two runs
     agreement       how alike it and another measure order the runs
     sensitivity     what fewer digits, other ties and shorter lists change
     """

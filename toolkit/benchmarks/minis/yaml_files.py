@@ -24,11 +24,13 @@ def entries(benchmark: str, key: str) -> Iterator[tuple[Path, Mapping[str, Any],
 
 @contextmanager
 def lacking(path: Path) -> Iterator[None]:
-    """Within it, a key that is missing is a ToolkitError with the file's name."""
+    """Within it, a key that is missing or has another form is a ToolkitError with the file's name."""
     try:
         yield
     except KeyError as error:
         raise ToolkitError(f"{path}: an entry lacks {error.args[0]!r}", "compare it with the other entries") from error
+    except (TypeError, AttributeError) as error:
+        raise ToolkitError(f"{path}: an entry has not the form of the others", "compare it with the other entries") from error
 
 
 def passage(entry: Mapping[str, Any]) -> Doc:

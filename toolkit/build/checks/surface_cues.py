@@ -148,7 +148,8 @@ def compared(group: str, others: str, sample: Sample) -> Iterator[SurfaceRow]:
 def joined(samples: Iterable[Sample]) -> Sample:
     """Several samples as one."""
     parts = list(samples)
-    return Sample([item for part in parts for item in part.items], [text for part in parts for text in part.texts])
+    items, texts = [item for part in parts for item in part.items], [text for part in parts for text in part.texts]
+    return Sample(items, texts, parts[0].kind)
 
 
 def _area(sample: Sample, scored: Sequence[Scored]) -> Area:
