@@ -25,12 +25,15 @@ topics:
         ins: For everyone.
         rev: Not for everyone.
         gold: {id: d1, title: Plain, text: plain answer}
-        negatives: [{id: d2, text: other one}]
       - condition: expert
         ins: For doctors.
         rev: Not for doctors.
         gold: {id: d3, text: expert answer}
-        negatives: [{id: d4, title: null, text: other two}]
+    adversarial:
+      - {id: d2, condition: layman, text: other one}
+      - {id: d4, condition: expert, title: null, text: other two}
+unrelated:
+  - {id: d0, condition: layman, text: far away}
 """
 
 
@@ -48,14 +51,17 @@ def labels(part, mode):
     return found
 
 
-def test_the_gold_document_of_a_row_is_what_its_instruction_asks_for(source):
+def test_the_gold_document_of_a_row_is_what_its_instruction_asks_for_and_what_is_unrelated_is_not_judged(source):
     part = read_source(source, registry.benchmark("infosearch").modes)
     assert labels(part, "ori")["audience-001-1-ori"] == {"d1": 1, "d3": 1, "d2": 0, "d4": 0}
     assert labels(part, "ins") == {
         "audience-001-1-ins": {"d1": 1, "d3": 0, "d2": 0, "d4": 0},
         "audience-001-2-ins": {"d1": 0, "d3": 1, "d2": 0, "d4": 0},
     }
-    assert labels(part, "rev")["audience-001-1-rev"] == {"d1": 0, "d3": 1, "d2": 0, "d4": 0}
+    assert labels(part, "rev") == {
+        "audience-001-1-rev": {"d1": 0, "d3": 1, "d2": 0, "d4": 0},
+        "audience-001-2-rev": {"d1": 1, "d3": 0, "d2": 0, "d4": 0},
+    }
 
 
 def test_texts_are_one_line_and_documents_in_order_of_their_ids(source):
@@ -65,15 +71,24 @@ def test_texts_are_one_line_and_documents_in_order_of_their_ids(source):
         "how do vaccines work Not for doctors.",
     ]
     assert [topic.condition for topic in part.topics["ori"]] == ["layman", "expert"]
-    assert [doc.contents for doc in part.docs] == ["Plain plain answer", "other one", "expert answer", "other two"]
+    assert [doc.contents for doc in part.docs] == [
+        "far away",
+        "Plain plain answer",
+        "other one",
+        "expert answer",
+        "other two",
+    ]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("id: d4", "id: d1", "document ids used twice: d1"),
+        ("id: d0", "id: d2", "document ids used twice: d2"),
         ("number: 1", "number: 2", "audience: topic 2 stands at place 1"),
         ("        rev: Not for doctors.\n", "", "an entry lacks 'rev'"),
+        ("unrelated:", "related:", "an entry lacks 'unrelated'"),
+        ("    adversarial:", "    others:", "an entry lacks 'adversarial'"),
     ],
 )
 def test_a_slip_in_a_source_is_named(source, old, new, message):

@@ -13,6 +13,7 @@ from toolkit.core.errors import ToolkitError
 
 GROUPS = ("audience", "keyword", "format", "language", "length", "source")
 MODES = ("ori", "ins", "rev")
+QUERIES = {group["name"]: group["counts"]["queries"] for group in registry.benchmark("infosearch-mini").groups}  # a mode
 
 
 @pytest.mark.parametrize(
@@ -45,9 +46,9 @@ def test_without_a_mode_all_modes_follow_one_another():
     assert topics.name == "infosearch-mini-audience"
     assert [part.group for part in topics.parts] == ["audience"]
     ids = [topic.query_id for topic in topics.topics]
-    assert ids[0] == "audience-001-1-ori"
-    assert ids[12] == "audience-001-1-ins"
-    assert len(ids) == len(set(ids)) == 36
+    each = QUERIES["audience"]
+    assert [ids[place] for place in (0, each, 2 * each)] == [f"audience-001-1-{mode}" for mode in MODES]
+    assert len(ids) == len(set(ids)) == 3 * each
     assert topics.benchmark is load("infosearch-mini")
 
 
@@ -70,7 +71,9 @@ def test_several_names_of_a_benchmark_are_one_set_group_by_group():
     assert topics.name == "infosearch-mini-ori+infosearch-mini-audience-ins"
     assert topics.benchmark is load("infosearch-mini")
     assert [part.group for part in topics.parts] == list(GROUPS)
-    assert [topic.mode for topic in topics.parts[0].topics] == ["ori"] * 12 + ["ins"] * 12
+    assert [topic.mode for topic in topics.parts[0].topics] == [
+        mode for mode in ("ori", "ins") for _ in range(QUERIES["audience"])
+    ]
     assert {topic.mode for topic in topics.parts[1].topics} == {"ori"}
     assert resolve_topics(["infosearch-mini"]) == resolve_topics("infosearch-mini")
 
@@ -81,7 +84,7 @@ def test_files_and_benchmarks_together_have_no_corpus_of_their_own(tmp_path):
     names = ["infosearch-mini-audience-rev", str(tmp_path / "mine.tsv"), str(tmp_path / "other.tsv")]
     topics = resolve_topics(names)
     assert (topics.name, topics.benchmark) == ("infosearch-mini-audience-rev+mine+other", None)
-    assert [(part.group, len(part.topics)) for part in topics.parts] == [("all", 14)]
+    assert [(part.group, len(part.topics)) for part in topics.parts] == [("all", QUERIES["audience"] + 2)]
     (tmp_path / "other.tsv").write_text("1\twhat is old\n", encoding="utf-8")
     with pytest.raises(ToolkitError, match="query id '1' is in mine and in other"):
         resolve_topics(names)
@@ -166,7 +169,7 @@ def test_ir_datasets_knows_our_ids_in_either_order_of_import():
     code = "import {}, {}; print(len(list(ir_datasets.load('infosearch-mini/rev').queries_iter())))"
     for modules in (("toolkit.benchmarks", "ir_datasets"), ("ir_datasets", "toolkit.benchmarks")):
         done = subprocess.run([sys.executable, "-c", code.format(*modules)], capture_output=True, text=True, check=True)
-        assert done.stdout == "96\n"
+        assert done.stdout == f"{sum(QUERIES.values())}\n"
 
 
 @pytest.mark.process

@@ -142,6 +142,9 @@ def test_a_group_of_which_the_paper_prints_nothing_has_its_own_sizes(home, tmp_p
 
 def test_a_benchmark_without_such_a_table_shows_its_own_sizes(home):
     lines = show("infosearch-mini-audience")
-    assert "audience ins\tqueries\t\t12\t" in lines
+    spec = registry.benchmark("infosearch-mini")
+    (counts,) = (group["counts"] for group in spec.groups if group["name"] == "audience")
+    for what in ("queries", "cores", "documents"):
+        assert f"audience ins\t{what}\t\t{counts[what]}\t" in lines
     assert "audience ins\trelevant_per_query\t\t1.00\t" in lines
     assert not any(line.startswith("format") for line in lines)

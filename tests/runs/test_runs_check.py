@@ -104,7 +104,7 @@ def test_unknown_queries_and_documents_are_counted_with_three_examples(folder):
     (folder / "run.trec").write_text(audience_run(others=others))
     queries = len(audience_run().splitlines()) + 4
     assert runs(folder, "verify", "run.trec", *MINI, status=1)[0].splitlines() == [
-        "run.trec, line 41: R104 warning: lines of 1 of 40 queries are apart or not best first",
+        f"run.trec, line {queries + 1}: R104 warning: lines of 1 of {queries} queries are apart or not best first",
         f"run.trec: B001 4 of {queries} queries are not of infosearch-mini-audience: "
         "nobody-0-ins, nobody-1-ins, nobody-2-ins, ...",
         "run.trec: B002 2 of 3 documents are not in the corpus of their query's group of infosearch-mini-audience: "

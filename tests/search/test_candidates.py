@@ -72,7 +72,7 @@ def test_candidates_that_the_index_lacks_are_counted(capsys):
     here = next(load("mfollowir-mini").docs("rus")).doc_id
     candidates = {topic.query_id: ["nowhere", "neither", here] for topic in TOPICS}
     anserini.Searcher(INDEX, language="ru").search(TOPICS, candidates=candidates)
-    assert capsys.readouterr().err == f"note: {INDEX} lacks 20 of 30 candidates\n"
+    assert capsys.readouterr().err == f"note: {INDEX} lacks {2 * len(TOPICS)} of {3 * len(TOPICS)} candidates\n"
 
 
 def test_what_a_search_of_everything_has_of_the_candidates(capsys):
@@ -89,7 +89,11 @@ def test_the_command_takes_the_benchmarks_candidates_and_says_so(tmp_path):
     path = tmp_path / "runs" / "run.mfollowir-mini-rus-og.mfollowir-mini.bm25.candidates.trec"
     metadata = yaml.safe_load(path.with_name(path.name + ".yaml").read_text())
     theirs = load("mfollowir-mini").scoreddocs("rus", "og")
-    assert metadata["method"]["candidates"] == {"of": "mfollowir-mini", "queries": 5, "lines": len(theirs)}
+    assert metadata["method"]["candidates"] == {
+        "of": "mfollowir-mini",
+        "queries": len(resolve_topics("mfollowir-mini-rus-og").topics),
+        "lines": len(theirs),
+    }
     candidates = {query: {doc.doc_id for doc in docs} for query, docs in theirs.rankings()}
     run = read_run(path)
     whole = tandem_ir.search("mfollowir-mini-rus-og", hits=EVERYTHING)
@@ -110,7 +114,7 @@ def test_topics_without_candidates_are_named(tmp_path):
 def test_a_dry_run_and_the_name_say_which_candidates(tmp_path):
     write_run(Run.from_dict({topic.query_id: {"rus-d01": 1.0} for topic in TOPICS}, tag="few"), tmp_path / "few.trec.gz")
     job = search_job("mfollowir-mini-rus", candidates=tmp_path / "few.trec.gz")
-    assert "only the 10 candidates-few of 10 queries are searched" in job.describe()
+    assert f"only the {len(TOPICS)} candidates-few of {len(TOPICS)} queries are searched" in job.describe()
     assert search_name(job) == "run.mfollowir-mini-rus.mfollowir-mini.bm25.candidates-few.trec"
 
 
