@@ -89,6 +89,8 @@ def test_texts_are_one_line_and_documents_in_order_of_their_ids(source):
         ("        rev: Not for doctors.\n", "", "an entry lacks 'rev'"),
         ("unrelated:", "related:", "an entry lacks 'unrelated'"),
         ("    adversarial:", "    others:", "an entry lacks 'adversarial'"),
+        ("unrelated:", "unrelated:\nrelated:", "an entry has not the form of the others"),
+        ("unrelated:", "unrelated: [one]\nrelated:", "an entry has not the form of the others"),
     ],
 )
 def test_a_slip_in_a_source_is_named(source, old, new, message):

@@ -193,6 +193,12 @@ def test_three_regular_expressions_do_not_label_the_gold_documents(dimension):
     assert right <= 0.75 * len(rows(dimension))
 
 
+def test_a_part_that_is_none_is_refused():
+    done = script("check_minis", "audiences")
+    assert done.returncode == 2
+    assert "no part audiences: choose from audience, format, " in done.stderr
+
+
 def test_no_surface_tells_what_is_relevant_and_readers_agree_with_the_labels():
     checked = script("check_minis")
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -66,6 +66,11 @@ def test_any_measure_may_be_asked_for():
     assert values["Following", "paired"]["oracle"] == -values["Following", "paired"]["reversed"] == 1
 
 
+def test_one_mode_alone_has_no_references():
+    with pytest.raises(ToolkitError, match="infosearch-mini-ins is of one mode"):
+        reference_scores.reference_scores(["infosearch-mini-ins"])
+
+
 def test_everything_wrong_with_names_is_said_at_once():
     with pytest.raises(ToolkitError) as caught:
         reference_scores.reference_scores(["infosearch-mimi", "instructir-mini", "infosearch"])
