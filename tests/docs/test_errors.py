@@ -34,7 +34,7 @@ def folder(tmp_path):
     (tmp_path / "bm25.trec").write_text(lines)
     (tmp_path / "plain.trec").write_text(lines)
     (tmp_path / "ins.trec").write_text("".join(line for line in lines.splitlines(True) if "-ins Q0" in line))
-    (tmp_path / "edited.trec").write_text(lines.replace("2.833100", "2.933100", 1))
+    (tmp_path / "edited.trec").write_text(lines.replace("9.720500", "9.820500", 1))
     shutil.copy(f"{baseline}.yaml", tmp_path / "edited.trec.yaml")
     (tmp_path / "short.trec").write_text("q1 Q0 d1 1 2.5\n")
     (tmp_path / "own.trec").write_text("q-1-ori Q0 d1 1 2 own\nq-1-ins Q0 d1 1 2 own\n")

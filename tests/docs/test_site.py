@@ -161,7 +161,7 @@ def test_every_page_is_in_the_navigation():
                 yield from named(value) if isinstance(value, list) else [value]
 
     nav = set(named(tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]))
-    listed_elsewhere = ("regressions/", "benchmarks/", "reference/commands/")
+    listed_elsewhere = ("regressions/", "benchmarks/", "measure-cards/", "reference/commands/")
     found = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
     assert sorted(page for page in found - nav if not page.startswith(listed_elsewhere)) == []
     assert {f"reference/commands/tandem-{command}.md" for command in commands()} <= nav
