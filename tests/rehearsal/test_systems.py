@@ -16,6 +16,7 @@ from toolkit.core.home import home
 from toolkit.formats import read_run
 
 TOPICS, QUESTIONS = "infosearch-mini-language-ins", "berds-mini-dev"
+LANGUAGE = registry.benchmark("infosearch-mini").group("language")["counts"]
 pytestmark = pytest.mark.rehearsal
 SEARCH = ("dense", "multivector", "impact")
 # of a repository's files: what loading does not read, and pickled weights, which are converted
@@ -97,7 +98,7 @@ def check(spec, values, few):
         assert values.keys() == given.keys()
         assert list(values) != list(given)
     else:
-        assert len(values) == (60 if spec.kind in SEARCH else 20)
+        assert len(values) == (5 * LANGUAGE["queries"] if spec.kind in SEARCH else 20)
         assert len(set(values.values())) > 0.8 * len(values)
 
 
