@@ -34,6 +34,8 @@ STILL = {
     for doc in MINI.docs(group)
     if any(row.relevance > 0 and row.doc_id == doc.doc_id for row in MINI.qrels(group, "changed"))
 }
+TOPICS = [topic.base_id for topic in MINI.topics("cross-lingual/fas", "og")]  # of one language
+PAIRS = len(TOPICS) * 3 * 6  # edits of each and relevant documents of each
 NAMED = {doc.contents: doc.doc_id for group in LANGUAGES for doc in MINI.docs(group)}
 
 
@@ -104,7 +106,7 @@ def test_a_benchmark_in_three_languages_from_seeds_to_scores(tmp_path, answered)
         assert done.returncode == 0, done.stderr
     checked = tandem("benchmarks", "check", tmp_path / "out")
     assert checked.returncode == 0, checked.stderr
-    assert "6 groups, 2 modes, 30 core queries" in checked.stderr
+    assert f"6 groups, 2 modes, {6 * len(TOPICS)} core queries" in checked.stderr
     out = load(str(tmp_path / "out"))
     assert set(out.spec.selections["cross-lingual"]) == {f"cross-lingual/{group}" for group in LANGUAGES}
     assert set(out.spec.selections[""]) == set(LANGUAGES)
@@ -157,8 +159,8 @@ def test_every_relevant_document_is_judged_and_no_other(tmp_path, answered):
     relevant_docs = {row.doc_id for row in MINI.qrels("cross-lingual/fas", "og") if row.relevance > 0}
     pairs = items(folder, "rejudge")
     assert {pair.fields["doc_id"] for pair in pairs} == relevant_docs
-    assert len(pairs) == 5 * 3 * 6
-    assert sum(said(body["messages"], "Document: ") for body in answered.bodies) == 90
+    assert len(pairs) == PAIRS
+    assert sum(said(body["messages"], "Document: ") for body in answered.bodies) == PAIRS
 
 
 def test_edits_outside_the_shares_are_rejected_with_their_share(tmp_path, answered):
@@ -171,7 +173,9 @@ def test_edits_outside_the_shares_are_rejected_with_their_share(tmp_path, answer
         ("cross-lingual-fas-01/3", 1.0, "the share that falls is above 0.75"),
     ]
     figures = BuildFolder(folder).states()[-2].record.figures
-    assert {share: count for share, count in figures["share"].items() if count} == {"0.0": 5, "0.5": 5, "1.0": 5}
+    assert {share: count for share, count in figures["share"].items() if count} == dict.fromkeys(
+        ("0.0", "0.5", "1.0"), len(TOPICS)
+    )
 
 
 def weighed(step, *edits):
@@ -232,7 +236,7 @@ def test_people_who_judge_the_pairs_overrule_the_model(tmp_path, answered):
     answers = saved(page_data(folder / "form.html"), "Ada", reversed_verdict)
     import_review(made, [write_saved(folder / "answers.json", answers)])
     states = {state.step.name: state.record for state in made.run()}
-    assert (states["review"].waiting, states["choose"].left) == (0, 5)
+    assert (states["review"].waiting, states["choose"].left) == (0, len(TOPICS))
     chosen = made.steps().passed("choose")
     assert {item.fields["edit"] for item in chosen} == {NOTHING}  # the first of equal ones: people let half fall with each
     fell = {doc_id for item in made.steps().items("choose") if item.fields["edit"] == HALF for doc_id in item.fields["fell"]}
@@ -246,8 +250,8 @@ def test_without_a_model_the_pairs_wait_for_people(tmp_path, answered):
     steps = {"translate": None, "rejudge": {"model": ""}, "review": {"reviewers": 1}}
     folder = build(tmp_path / "b", seeds=seeds, steps=steps)
     states = {state.step.name: state.record for state in BuildFolder(folder).run("choose")}
-    assert states["review"].waiting == 90
-    assert states["choose"].rejected == {"a relevant document has no judgment": 15}
+    assert states["review"].waiting == PAIRS
+    assert states["choose"].rejected == {"a relevant document has no judgment": 3 * len(TOPICS)}
     assert not any(said(body["messages"], "Document: ") for body in answered.bodies)
 
 
@@ -277,10 +281,8 @@ def test_edits_in_another_form_are_asked_for_once_more_and_then_rejected(tmp_pat
     answered.answer = lambda messages: answer
     folder = build(tmp_path / "b", seeds={"benchmark": "mfollowir-mini-cross-lingual-fas-og"}, steps={"translate": None})
     BuildFolder(folder).run("edits")
-    assert [(item.id, item.rejected) for item in items(folder, "edits")] == [
-        (f"cross-lingual-fas-0{number}", UNREADABLE) for number in range(1, 6)
-    ]
-    assert len(answered.bodies) == 10
+    assert [(item.id, item.rejected) for item in items(folder, "edits")] == [(topic, UNREADABLE) for topic in TOPICS]
+    assert len(answered.bodies) == 2 * len(TOPICS)
 
 
 def test_edits_that_say_nothing_new_or_are_in_another_script_are_rejected(tmp_path, answered):
@@ -323,7 +325,7 @@ def test_a_translation_that_is_none_is_rejected_and_the_topic_stays(tmp_path, an
     folder = build(tmp_path / "b", seeds={"benchmark": "mfollowir-mini-cross-lingual-fas-og"}, steps=steps)
     BuildFolder(folder).run("translate")
     found = {item.id: item.rejected for item in items(folder, "translate")}
-    assert {name for name, why in found.items() if not why} == {f"cross-lingual-fas-0{number}" for number in range(1, 6)}
+    assert {name for name, why in found.items() if not why} == set(TOPICS)
     assert {why for why in found.values() if why} == {reason}
 
 

@@ -179,9 +179,13 @@ def test_conditions_are_compared_by_themselves():
 @pytest.mark.parametrize(
     ("name", "negatives", "unrelated"),
     [
-        ("infosearch-mini-audience", (12, 12), (12, 36)),  # six core queries, two conditions: each gold document is the other's
+        (
+            "infosearch-mini-audience",
+            (24, 24),
+            (24, 124),
+        ),  # twelve core queries, two conditions: each gold document is the other's
         ("instructir-mini", (72, 72), (72, 0)),  # twelve core queries of six instructions: all documents are somebody's
-        ("mfollowir-mini-fas", (15, 15), (15, 40)),
+        ("mfollowir-mini-fas", (30, 30), (30, 80)),
         ("berds-mini", (0, 0), (83, 94)),
     ],
 )
