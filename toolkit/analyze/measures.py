@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from toolkit.core.runs import Run
 from toolkit.evaluate.evaluation import Evaluation
 from toolkit.evaluate.judgments import Judgments
-from toolkit.evaluate.scoring import AVERAGE
 from toolkit.measures.agreement import Agreement, Graded, agreement, orders
 from toolkit.measures.evaluation import PAIRED
 
@@ -24,11 +23,5 @@ def measures(
     the orders. Raises ToolkitError for fewer than two runs or measures.
     """
     scores = Evaluation(tuple(runs), judged).scores(wanted)
-    groups = {row.group for row in scores.rows}
-    overall = AVERAGE if AVERAGE in groups else next(iter(groups))
-    graded = (
-        Graded(row.run, row.measure, "" if row.mode == PAIRED else row.mode, row.value)
-        for row in scores.rows
-        if row.group == overall
-    )
+    graded = (Graded(row.run, row.measure, "" if row.mode == PAIRED else row.mode, row.value) for row in scores.overall())
     return agreement(orders(graded, judged.modes)), scores.notes

@@ -23,10 +23,9 @@ from toolkit.benchmarks import find
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.resources import shipped
-from toolkit.core.runs import Run
 from toolkit.core.scores import AVERAGE, PAIRED
 from toolkit.evaluate.evaluation import Evaluation, prepare
-from toolkit.evaluate.paired_values import Key, paired_values
+from toolkit.evaluate.paired_values import Key, paired, run_values
 from toolkit.evaluate.scoring import is_ranked
 from toolkit.measures.estimates import LEVEL, MOST, POWER, Estimate, average, of_core_queries
 
@@ -71,7 +70,8 @@ def power(
         raise ToolkitError(f"samples is {samples}", "100 at least")
     if seed < 0:
         raise ToolkitError(f"the seed is {seed}", "--seed is a whole number from 0 on")
-    tables = [list(_estimates(evaluation, pair, measures, missing)) for pair in _pairs(evaluation.runs)]
+    groups = len(evaluation.judgments.parts)
+    tables = [_with_average(pair, groups) for pair in pair_estimates(evaluation, measures, missing)]
     rows = []
     for group, key in dict.fromkeys((group, key) for table in tables for group, key, _ in table):
         pairs = [estimate for table in tables for its_group, its_key, estimate in table if (its_group, its_key) == (group, key)]
@@ -98,26 +98,27 @@ def registered_runs(benchmark: str) -> list[str]:
     return files
 
 
-def _pairs(runs: Sequence[Run]) -> Iterator[tuple[Run, Run | None]]:
-    yield from combinations(runs, 2) if len(runs) > 1 else [(runs[0], None)]
+def pair_estimates(
+    evaluation: Evaluation, measures: Sequence[str] | None = None, missing: str = "worst"
+) -> Iterator[list[tuple[str, Key, Estimate]]]:
+    """For each pair of runs: group, measure and mode, and the difference; of a single run its own values."""
+    chosen, parts, modes = evaluation.measure_set(measures, missing), evaluation.judgments.parts, evaluation.judgments.modes
+    of_runs = [[run_values(run, part, chosen) for part in parts] for run in evaluation.runs]
+    for first, second in combinations(of_runs, 2) if len(of_runs) > 1 else [(of_runs[0], None)]:
+        yield [
+            (part.group, key, values.estimate if second else of_core_queries(values.a, values.cores))
+            for part, a, b in zip(parts, first, second or first, strict=True)
+            for key, values in paired(a, b, part).items()
+            if is_ranked(*key, modes)
+        ]
 
 
-def _estimates(
-    evaluation: Evaluation, pair: tuple[Run, Run | None], measures: Sequence[str] | None, missing: str
-) -> Iterator[tuple[str, Key, Estimate]]:
-    """Group, measure and mode: the difference between two runs, or the values of a single one."""
-    first, second = pair
-    chosen = evaluation.measure_set(measures, missing)
-    groups: dict[Key, list[Estimate]] = {}
-    for part in evaluation.judgments.parts:
-        for key, values in paired_values(first, second or first, part, chosen).items():
-            if is_ranked(*key, evaluation.judgments.modes):
-                estimate = values.estimate if second else of_core_queries(values.a, values.cores)
-                groups.setdefault(key, []).append(estimate)
-                yield part.group, key, estimate
-    if len(evaluation.judgments.parts) > 1:
-        for key, estimates in groups.items():
-            yield AVERAGE, key, average(estimates)
+def _with_average(estimates: Sequence[tuple[str, Key, Estimate]], groups: int) -> list[tuple[str, Key, Estimate]]:
+    """The same, and the average over groups where there are several."""
+    by_key: dict[Key, list[Estimate]] = {}
+    for _, key, estimate in estimates if groups > 1 else ():
+        by_key.setdefault(key, []).append(estimate)
+    return [*estimates, *((AVERAGE, key, average(each)) for key, each in by_key.items())]
 
 
 @dataclass(frozen=True)

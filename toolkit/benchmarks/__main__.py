@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolkit import registry
 from toolkit.benchmarks.group_data import part_name
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
-from toolkit.core.scores import PAIRED
+from toolkit.core.scores import in_mode
 from toolkit.options import depth_option, ids_option, mode_option, table_options, text_options, topics_option
 from toolkit.registry.loader import did_you_mean
 from toolkit.registry.measure_evidence import evidence
@@ -142,14 +141,9 @@ def show(args: argparse.Namespace) -> None:
         state = "on this machine" if group["name"] in here else "not fetched"
         write_lines([f"  {part_name(spec.name, group['name'])} ({state}){': ' if text else ''}{text}"])
     if rows := evidence(spec.name).get("detectable", ()) if args.id == spec.name else ():
-        found = ", ".join(f"{_measured(row)} {row['detectable']:.4f}" for row in rows)
+        found = ", ".join(f"{in_mode(row['measure'], row['mode'])} {row['detectable']:.4f}" for row in rows)
         said = "the smallest true difference that its core queries show in 80 % of samples: the median over pairs of"
         write_lines([f"  detectable {found}", f"  {'':<10} {said} {rows[0]['runs']} registered runs"], indent=11)
-
-
-def _measured(row: Mapping[str, Any]) -> str:
-    """`nDCG@10 ins`, `WISE@20`: a measure and its mode, where it has one."""
-    return row["measure"] if row["mode"] in ("", PAIRED) else f"{row['measure']} {row['mode']}"
 
 
 def _shown(value: object) -> str:

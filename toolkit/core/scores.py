@@ -25,6 +25,11 @@ def shown_measure(measure: str) -> str:
     return re.sub(r"^pMRR\b", "p-MRR", measure)
 
 
+def in_mode(measure: str, mode: str) -> str:
+    """A measure with its mode, where it has one: `nDCG@10 ins`, `WISE@20`."""
+    return measure if mode in ("", PAIRED) else f"{measure} {mode}"
+
+
 class Score(NamedTuple):
     """One number with its denominator.
 
@@ -111,6 +116,11 @@ class Scores:
     def interval(self, row: Score) -> tuple[float, float] | None:
         """Low and high of a row's value; None for a query's and where its measure has none."""
         return None if row.query_id else self.intervals.get((row.run, row.group, row.mode, row.measure))
+
+    def overall(self) -> list[Score]:
+        """The values over all groups; where there is one group alone, its own."""
+        rows = [row for row in self.rows if not row.query_id]
+        return [row for row in rows if row.group in OVERALL] or rows
 
     def __repr__(self) -> str:
         runs, measures = (three(dict.fromkeys(getattr(row, name) for row in self.rows)) for name in ("run", "measure"))

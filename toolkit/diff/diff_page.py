@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit import pages, registry
 from toolkit.core.aligned_table import Cell, Number, shown
-from toolkit.core.scores import OVERALL, PAIRED, Change, shown_measure
+from toolkit.core.scores import OVERALL, Change, in_mode, shown_measure
 from toolkit.diff.diff_output import Pair, rankings_table
 from toolkit.evaluate.score_table import SIGNIFICANT, is_share
 
@@ -83,8 +83,7 @@ def _place(change: Change) -> Place:
 
 def _name(change: Change) -> str:
     """As the browser of queries calls it."""
-    measure = shown_measure(change.measure)
-    return measure if change.mode in ("", PAIRED) else f"{measure} {change.mode}"
+    return in_mode(shown_measure(change.measure), change.mode)
 
 
 def _about(measure: str) -> str:

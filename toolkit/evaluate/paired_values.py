@@ -53,8 +53,12 @@ class Values(Protocol):
 
 def paired_values(a: Run, b: Run, part: Part, chosen: MeasureSet) -> dict[Key, PairedValues]:
     """What both runs have a value of."""
-    first, second = ({(values.measure, values.mode): values for values in chosen.values(run, part)} for run in (a, b))
-    return paired(first, second, part)
+    return paired(run_values(a, part, chosen), run_values(b, part, chosen), part)
+
+
+def run_values(run: Run, part: Part, chosen: MeasureSet) -> dict[Key, Values]:
+    """What one run has: computed once where it is compared with several others."""
+    return {(values.measure, values.mode): values for values in chosen.values(run, part)}
 
 
 def paired(first: Mapping[Key, Values], second: Mapping[Key, Values], part: Part) -> dict[Key, PairedValues]:

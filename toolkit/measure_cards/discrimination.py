@@ -10,18 +10,15 @@ power.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolkit.analyze.power import registered_runs
+from toolkit.analyze.power import pair_estimates, registered_runs
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
-from toolkit.core.runs import Run
 from toolkit.evaluate.evaluation import Evaluation, prepare
-from toolkit.evaluate.paired_values import Key, paired_values
-from toolkit.evaluate.scoring import is_ranked
+from toolkit.evaluate.paired_values import Key
 from toolkit.measures.estimates import Estimate
 
 SIGNIFICANT = 0.05
@@ -103,26 +100,18 @@ def decisions(
     if seed < 0:
         raise ToolkitError(f"the seed is {seed}", "--seed is a whole number from 0 on")
     found: dict[Key, list[list[Estimate]]] = {}
-    for first, second in combinations(evaluation.runs, 2):
-        for key, groups in _differences(evaluation, first, second, measures).items():
-            found.setdefault(key, []).append(groups)
+    for pair in pair_estimates(evaluation, measures):
+        groups: dict[Key, list[Estimate]] = {}
+        for _, key, estimate in pair:
+            groups.setdefault(key, []).append(estimate)
+        for key, estimates in groups.items():
+            found.setdefault(key, []).append(estimates)
     if not found:
         raise ToolkitError("no measure has a value", "name measures with -m that these judgments allow")
     fewest = min(group.core_queries for pairs in found.values() for groups in pairs for group in groups)
     if fewest < FEWEST:
         raise ToolkitError(f"a group has {fewest} core queries", f"parts can be drawn of {FEWEST} or more")
     return [_decided(key, pairs, share, parts, seed) for key, pairs in found.items() for share in SHARES]
-
-
-def _differences(evaluation: Evaluation, first: Run, second: Run, measures: Sequence[str] | None) -> dict[Key, list[Estimate]]:
-    """Measure and mode -> the difference of two runs, group by group."""
-    chosen = evaluation.measure_set(measures, "worst")
-    groups: dict[Key, list[Estimate]] = {}
-    for part in evaluation.judgments.parts:
-        for key, values in paired_values(first, second, part, chosen).items():
-            if is_ranked(*key, evaluation.judgments.modes):
-                groups.setdefault(key, []).append(values.estimate)
-    return groups
 
 
 def _decided(key: Key, pairs: Sequence[Sequence[Estimate]], share: float, parts: int, seed: int) -> Decided:

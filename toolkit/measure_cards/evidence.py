@@ -12,21 +12,19 @@ from typing import Any
 from toolkit import registry
 from toolkit.analyze.measures import measures as agreements
 from toolkit.analyze.power import power, registered_runs
-from toolkit.core.aligned_table import Cell, Column, Number, Table
+from toolkit.core.aligned_table import Column, Number, Table
 from toolkit.core.scores import OVERALL
 from toolkit.evaluate.evaluation import Evaluation, prepare
-from toolkit.evaluate.references import NAMES
 from toolkit.measure_cards.discrimination import COLUMNS as DECISION_COLUMNS
 from toolkit.measure_cards.discrimination import NOTES as DECISION_NOTES
 from toolkit.measure_cards.discrimination import Decided, decisions
-from toolkit.measure_cards.reference_scores import NOTES, PLACEBO, SYSTEM, has_modes, reference_scores
+from toolkit.measure_cards.reference_scores import NOTES, REFERENCES, has_modes, numbers, reference_scores
 from toolkit.measure_cards.sensitivity import changes
 from toolkit.registry.measure_evidence import evidence, recorded
 
 FOLLOWING = "Following"  # in no benchmark's own table
 LEAST_RUNS = 3  # two are in the same order or not
 DIGITS = 6  # of numbers that are recorded
-REFERENCES = (SYSTEM, PLACEBO, *NAMES)
 
 
 def computed(benchmark: str) -> dict[str, list[dict[str, Any]]]:
@@ -60,8 +58,7 @@ def _rounded(row: Mapping[str, Any]) -> dict[str, Any] | None:
 def _baselines(given: Evaluation, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Every run over all groups, with the interval of each value."""
     scores = given.scores(wanted, intervals=True)
-    rows = [row for row in scores.rows if row.group in OVERALL] or list(scores.rows)
-    for row in rows:
+    for row in scores.overall():
         bounds = scores.interval(row)
         interval = dict(zip(("low", "high"), bounds, strict=True)) if bounds else {}
         yield {"run": row.run, "measure": row.measure, "mode": row.mode, "value": row.value, **interval}
@@ -110,7 +107,7 @@ def _rows(name: str, what: str, key: str = "measure") -> Iterator[tuple[str, Map
     """Benchmark and row of every record about a measure, whatever its parameters."""
     for benchmark in recorded():
         for row in evidence(benchmark)[what]:
-            if row[key].partition(" ")[0].partition("@")[0].partition("(")[0] == name:
+            if registry.measure(row[key].partition(" ")[0]).name == name:
                 yield benchmark, row
 
 
@@ -119,10 +116,7 @@ def _labels(*names: str) -> tuple[Column, ...]:
 
 
 def _reference_table(name: str) -> Table:
-    rows = [
-        (benchmark, row["measure"], row["mode"], *(_number(row.get(reference)) for reference in REFERENCES))
-        for benchmark, row in _rows(name, "references")
-    ]
+    rows = [(benchmark, row["measure"], row["mode"], *numbers(row)) for benchmark, row in _rows(name, "references")]
     columns = (*_labels("benchmark", "measure"), Column("mode"), *map(Column, REFERENCES))
     return Table(columns, rows, NOTES, title="What reference rankings score")
 
@@ -153,7 +147,3 @@ def _sensitivity_table(name: str) -> Table:
     ]
     columns = (*_labels("benchmark", "measure"), *map(Column, ("mode", "change", "changed", "difference")))
     return Table(columns, rows, notes, title="Sensitivity to digits, ties and depth")
-
-
-def _number(value: float | None) -> Cell:
-    return None if value is None else Number(value)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from toolkit import registry
 from toolkit.benchmarks import find, load, present_groups
-from toolkit.benchmarks.names import part_names
+from toolkit.benchmarks.names import Selection, part_names
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED
 from toolkit.core.runs import Run
-from toolkit.core.scores import OVERALL, PAIRED, Scores
+from toolkit.core.scores import PAIRED, Scores
 from toolkit.evaluate import evaluate
 from toolkit.evaluate.references import NAMES
 from toolkit.jobs import search_job
@@ -20,6 +20,7 @@ from toolkit.jobs.engines import run_by
 from toolkit.registry.loader import did_you_mean
 
 SYSTEM, PLACEBO = "bm25", "placebo"
+REFERENCES = (SYSTEM, PLACEBO, *NAMES)  # its columns
 NOTES = (
     "bm25: what `tandem search` finds for query and instruction; placebo: for neutral sentences as long as the instruction",
     "blind, random, oracle and reversed are other orders of bm25's own lists (`tandem evaluate --references`)",
@@ -48,43 +49,43 @@ def reference_scores(names: Sequence[str] = (), measures: Sequence[str] | None =
 
     Raises ToolkitError for names of no benchmark, for benchmarks without an instructed mode and those not on this machine.
     """
-    _check(names)
-    columns = (Column("benchmark", label=True), Column("measure", label=True), Column("mode", label=True))
-    columns = (*columns, *map(Column, (SYSTEM, PLACEBO, *NAMES)))
+    labels = (Column("benchmark", label=True), Column("measure", label=True), Column("mode", label=True))
     rows, notes = [], list(NOTES)
-    for name in names or with_modes():
-        scores, found = _scores(name, measures)
-        rows += _rows(name, scores)
-        notes += found
-    return Table(columns, rows, list(dict.fromkeys(notes)))
+    for name, selection in _selections(names or with_modes()).items():
+        scores, more = _scores(name, selection, measures)
+        rows += _rows(name, selection, scores)
+        notes += more
+    return Table((*labels, *map(Column, REFERENCES)), rows, list(dict.fromkeys(notes)))
 
 
-def _check(names: Sequence[str]) -> None:
+def _selections(names: Sequence[str]) -> dict[str, Selection]:
+    """Name -> what it means; ToolkitError names all that cannot be scored."""
     selections = {name: find(name) for name in names}
-    problems = [f"no benchmark {name!r}" for name, found in selections.items() if not found]
-    known = {name: found for name, found in selections.items() if found}
-    with_both = {name: found for name, found in known.items() if has_modes(found.benchmark)}
-    problems += [f"{name} has no base and instructed mode" for name in known.keys() - with_both.keys()]
-    for name, found in with_both.items():
-        if set(found.modes) < set(registry.benchmark(found.benchmark).modes):
+    problems = [f"no benchmark {name!r}" for name, selection in selections.items() if not selection]
+    known = {name: selection for name, selection in selections.items() if selection}
+    with_both = {name: selection for name, selection in known.items() if has_modes(selection.benchmark)}
+    problems += [f"{name} has no base and instructed mode" for name in known if name not in with_both]
+    for name, selection in with_both.items():
+        if set(selection.modes) < set(registry.benchmark(selection.benchmark).modes):
             problems.append(f"{name} is of one mode")
-        elif found.absent or not set(found.groups) <= set(present_groups(load(found.benchmark))):
+        elif selection.absent or not set(selection.groups) <= set(present_groups(load(selection.benchmark))):
             problems.append(f"{name} is not on this machine")
     if problems:
-        near = "".join(did_you_mean(name, part_names()) for name, found in selections.items() if not found)
+        near = "".join(did_you_mean(name, part_names()) for name in names if name not in known)
         raise ToolkitError("; ".join(problems), f"{near}here are {', '.join(with_modes())}")
+    return with_both
 
 
-def _scores(name: str, measures: Sequence[str] | None) -> tuple[Scores, list[str]]:
+def _scores(name: str, selection: Selection, measures: Sequence[str] | None) -> tuple[Scores, list[str]]:
     """The scores of BM25, its references and its placebo; what is to be known of them, as why there is no placebo."""
     runs, notes = {SYSTEM: _run(name, "full")}, []
     try:
         runs[PLACEBO] = replace(_run(name, PLACEBO), tag=PLACEBO)
     except ToolkitError as error:  # its neutral sentences are in few languages
         notes.append(f"{name}: {error.message}")
-    wanted = measures or registry.benchmark(find(name).benchmark).measures
+    wanted = measures or registry.benchmark(selection.benchmark).measures
     scores = evaluate(runs, benchmark=name, measures=list(wanted), references=True)
-    return scores, [*notes, *(note for note in scores.notes if note.startswith(find(name).benchmark))]
+    return scores, [*notes, *(note for note in scores.notes if note.startswith(selection.benchmark))]
 
 
 def _run(name: str, instruction: str) -> Run:
@@ -92,18 +93,16 @@ def _run(name: str, instruction: str) -> Run:
     return run_by(search_job(name, system=SYSTEM, instruction=instruction))
 
 
-def _rows(name: str, scores: Scores) -> list[tuple[Cell, ...]]:
-    instructed = {mode for mode, role in registry.benchmark(find(name).benchmark).modes.items() if role == INSTRUCTED}
-    rows = [row for row in scores.rows if row.mode in {PAIRED, *instructed}]
-    overall = [row for row in rows if row.group in OVERALL] or rows  # of one group alone its own
-    found = {(row.measure, row.mode): {} for row in overall}
-    for row in overall:
-        found[row.measure, row.mode][row.run.removesuffix(f" of {SYSTEM}")] = row.value
-    return [
-        (name, measure, mode, *(_number(values.get(column)) for column in (SYSTEM, PLACEBO, *NAMES)))
-        for (measure, mode), values in found.items()
-    ]
+def _rows(name: str, selection: Selection, scores: Scores) -> Iterator[tuple[Cell, ...]]:
+    shown = {PAIRED, *registry.benchmark(selection.benchmark).modes.of(INSTRUCTED)}
+    values: dict[tuple[str, str], dict[str, float]] = {}
+    for row in scores.overall():
+        if row.mode in shown:
+            values.setdefault((row.measure, row.mode), {})[row.run.removesuffix(f" of {SYSTEM}")] = row.value
+    for place, by_reference in values.items():
+        yield name, *place, *(numbers(by_reference))
 
 
-def _number(value: float | None) -> Cell:
-    return None if value is None else Number(value)
+def numbers(values: Mapping[str, float]) -> Iterator[Cell]:
+    """A cell for each of `REFERENCES`, empty where there is none."""
+    yield from (Number(values[name]) if name in values else None for name in REFERENCES)

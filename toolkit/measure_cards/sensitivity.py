@@ -12,7 +12,7 @@ import numpy as np
 from toolkit.core.aligned_table import Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.core.scores import OVERALL, Score, Scores
+from toolkit.core.scores import Score, Scores
 from toolkit.evaluate.evaluation import Evaluation, prepare, to_depth
 
 DIGITS, MOST_DIGITS = 3, 16
@@ -104,8 +104,8 @@ def changes(
 
 def _compared(change: str, before: Scores, after: Scores) -> Iterator[Changed]:
     values, others = _by_query(before), _by_query(after)
-    overall = {_place(row): row.value for row in _overall(after)}
-    for row in _overall(before):
+    overall = {_place(row): row.value for row in after.overall()}
+    for row in before.overall():
         own, other = values.get(_place(row), {}), others.get(_place(row), {})
         if own:
             # a query that has no value any more is changed too
@@ -115,12 +115,6 @@ def _compared(change: str, before: Scores, after: Scores) -> Iterator[Changed]:
 
 def _place(row: Score) -> tuple[str, str, str]:
     return row.run, row.measure, row.mode
-
-
-def _overall(scores: Scores) -> list[Score]:
-    """The values over all groups; where there is one group alone, its own."""
-    rows = [row for row in scores.rows if not row.query_id]
-    return [row for row in rows if row.group in OVERALL] or rows
 
 
 def _by_query(scores: Scores) -> dict[tuple[str, str, str], dict[str, float]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit import __version__
-from toolkit.core.scores import PAIRED, shown_measure
+from toolkit.core.scores import in_mode, shown_measure
 from toolkit.evaluate.score_table import is_share
 from toolkit.pages.browser import CHARACTERS, KINDS, OTHER, TOP, UNJUDGED, Browsed
 from toolkit.pages.bundles import Bundle
@@ -266,8 +266,8 @@ def gzipped(content: Any) -> str:
 
 def _column(measure: str, mode: str) -> dict[str, Any]:
     """A measure in a mode: `name` as it is printed, `id` as ir_measures has it; whether values are fractions."""
-    names = [f"{each} {mode}" if mode and mode != PAIRED else each for each in (shown_measure(measure), measure)]
-    return {"name": names[0], "id": names[1], "mode": mode, "share": is_share(measure)}
+    names = {"name": in_mode(shown_measure(measure), mode), "id": in_mode(measure, mode)}
+    return {**names, "mode": mode, "share": is_share(measure)}
 
 
 def _mode(mode: Mapping[str, Any], judged: int, top: int, codes: dict[int, int]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from toolkit import registry
 from toolkit.core.modes import BASE, INSTRUCTED
-from toolkit.core.scores import AVERAGE, Change, shown_measure
+from toolkit.core.scores import AVERAGE, Change, in_mode, shown_measure
 from toolkit.evaluate.comparison import FEW, compare_values
 from toolkit.evaluate.core_queries import core_queries
 from toolkit.evaluate.paired_values import paired
@@ -68,7 +68,7 @@ class Followed(NamedTuple):
 def headline(model: ReportModel) -> Headline:
     """What the runs of one benchmark show."""
     measure, mode = leading(model)
-    name = " ".join(filter(None, (shown_measure(measure), "" if mode == PAIRED else mode)))
+    name = in_mode(shown_measure(measure), mode)
     first = leader(model)
     if not first:
         return Headline(f"No run has a value of {name}.", (), tuple(_distrust(model)))

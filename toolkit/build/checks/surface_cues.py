@@ -71,11 +71,10 @@ class SurfaceRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The items of a comparison and their texts, item by item; of one kind of features (`surface_features.KINDS`) or of all."""
+    """The items of a comparison and their texts, item by item."""
 
     items: Sequence[Item]
     texts: Sequence[str]
-    kind: str = ""
 
     @cached_property
     def positive(self) -> np.ndarray:
@@ -85,8 +84,7 @@ class Sample:
     @cached_property
     def features(self) -> Features:
         """Of all texts."""
-        found = features(self.texts)
-        return found.of_kind(self.kind) if self.kind else found
+        return features(self.texts)
 
     @property
     def cores(self) -> list[str]:
@@ -116,7 +114,7 @@ class Sample:
         return {name: self._at(places) for name, places in rows.items()}
 
     def _at(self, places: Sequence[int]) -> Sample:
-        return Sample([self.items[place] for place in places], [self.texts[place] for place in places], self.kind)
+        return Sample([self.items[place] for place in places], [self.texts[place] for place in places])
 
 
 def surface_cues(texts: JudgedTexts) -> Iterator[SurfaceRow]:
@@ -148,8 +146,7 @@ def compared(group: str, others: str, sample: Sample) -> Iterator[SurfaceRow]:
 def joined(samples: Iterable[Sample]) -> Sample:
     """Several samples as one."""
     parts = list(samples)
-    items, texts = [item for part in parts for item in part.items], [text for part in parts for text in part.texts]
-    return Sample(items, texts, parts[0].kind)
+    return Sample([item for part in parts for item in part.items], [text for part in parts for text in part.texts])
 
 
 def _area(sample: Sample, scored: Sequence[Scored]) -> Area:
@@ -165,17 +162,21 @@ class Scored(NamedTuple):
     folds: np.ndarray
 
 
-def held_out_scores(sample: Sample, seed: int = SEED) -> Scored:
-    """Each item scored by a classifier that saw no document of its core query; seed: which core queries are held out together.
+def held_out_scores(sample: Sample, kind: str = "", seed: int = SEED) -> Scored:
+    """Each item scored by a classifier that saw no document of its core query.
 
     Logistic regression on counts (standardised) and n-grams (by inverse document frequency, rows of unit length).
+
+    kind  of features that it sees (one of `surface_features.KINDS`); all of them without
+    seed  which core queries are held out together
     """
+    seen = sample.features.of_kind(kind) if kind else sample.features
     folds = folds_of(sample.items, seed)
     scores = np.zeros(len(folds))
     for fold in np.unique(folds):
         held_out = folds == fold
         if len(set(sample.positive[~held_out].tolist())) == 2:
-            scores[held_out] = _fitted_scores(sample, ~held_out, held_out)
+            scores[held_out] = _fitted_scores(seen, sample.positive, ~held_out, held_out)
     return Scored(scores, folds)
 
 
@@ -190,25 +191,25 @@ def folds_of(items: Sequence[Item], seed: int = SEED) -> np.ndarray:
     return np.array([fold[item.core] for item in items], np.int64)
 
 
-def _fitted_scores(sample: Sample, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def _fitted_scores(seen: Features, positive: np.ndarray, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     from scipy.sparse import csr_matrix, hstack
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
-    counts, terms, *_ = sample.features
+    counts, terms, _ = seen
     columns = []
     if counts.shape[1]:
         columns.append(csr_matrix(StandardScaler().fit(counts[train]).transform(counts)))
     if terms.shape[1]:
         columns.append(TfidfTransformer().fit(terms[train]).transform(terms))
-    if not columns:  # no feature of this kind is in two texts: nothing can be told
+    if not columns:  # no feature of this kind is in two texts: nothing can be learnt
         return np.zeros(int(test.sum()))
     matrix = hstack(columns, format="csr")
     # of few documents with many features the dual problem is solved in a tenth of the time
     how = {"solver": "liblinear", "dual": True, "max_iter": 10_000, "random_state": 0}
     model = LogisticRegression(C=STRICTNESS, class_weight="balanced", **how)
-    return model.fit(matrix[train], sample.positive[train]).decision_function(matrix[test])
+    return model.fit(matrix[train], positive[train]).decision_function(matrix[test])
 
 
 def best_cue(sample: Sample) -> Cue:
@@ -249,10 +250,10 @@ class _FeatureOrders:
     def __init__(self, sample: Sample):
         from scipy.stats import rankdata
 
-        counts, terms, count_names, names = sample.features
+        counts, terms, names = sample.features
         shared = _shared_terms(sample)
         self.strata = np.unique(sample.strata, return_inverse=True)[1]
-        self.names = [*count_names, *(names[place] for place in shared)]
+        self.names = [*COUNTS, *(names[place] for place in shared)]
         self._terms = terms[:, shared]
         sizes = np.bincount(self.strata)
         gold = np.bincount(self.strata, weights=sample.positive)

@@ -81,24 +81,19 @@ def kind_of(name: str) -> str:
 class Features(NamedTuple):
     """The features of n texts.
 
-    counts       (n, c) float64
-    terms        (n, t) 0 or 1: whether a text has an n-gram, or begins with a word
-    count_names  (c,) what the columns of `counts` are: all of `COUNTS`, or those of one kind
-    names        (t,) what the columns of `terms` are: `"you can"`, `first word "the"`, `characters "ing"`
+    counts  (n, len(COUNTS)) float64; of one kind, fewer
+    terms   (n, t) 0 or 1: whether a text has an n-gram, or begins with a word
+    names   (t,) what the columns of `terms` are: `"you can"`, `first word "the"`, `characters "ing"`
     """
 
     counts: np.ndarray
     terms: csr_matrix
-    count_names: Sequence[str]
     names: Sequence[str]
 
     def of_kind(self, kind: str) -> Features:
-        """Those of one of `KINDS` alone."""
-        counts, terms = (
-            [place for place, name in enumerate(names) if kind_of(name) == kind] for names in (self.count_names, self.names)
-        )
-        names = [self.count_names[place] for place in counts], [self.names[place] for place in terms]
-        return Features(self.counts[:, counts], self.terms[:, terms], *names)
+        """Those of one of `KINDS` alone, of features of all."""
+        counts, terms = ([place for place, name in enumerate(each) if kind_of(name) == kind] for each in (COUNTS, self.names))
+        return Features(self.counts[:, counts], self.terms[:, terms], [self.names[place] for place in terms])
 
 
 def features(texts: Sequence[str]) -> Features:
@@ -121,7 +116,7 @@ def features(texts: Sequence[str]) -> Features:
         names += [form.format(term) for term in vectorizer.get_feature_names_out()]
     counts = np.array([[count(text) for count in COUNTS.values()] for text in texts], float).reshape(-1, len(COUNTS))
     terms = hstack(matrices, format="csr") if matrices else _none(len(texts))
-    return Features(counts, terms, list(COUNTS), names)
+    return Features(counts, terms, names)
 
 
 _COMMON = {"binary": True, "min_df": 2, "max_features": TERMS, "lowercase": True, "dtype": np.float64}
