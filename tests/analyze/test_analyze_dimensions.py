@@ -40,16 +40,15 @@ def test_rules(instruction, expected):
     assert labelled([instruction]) == {instruction: expected}
 
 
-# less than what was reached when the second edition was frozen (0.69, 0.60, 0.61, 0.86, 0.91, 0.79): the rules
-# were written before its texts and are not tuned to them
-LABELLED = {"audience": 0.63, "keyword": 0.54, "format": 0.56, "language": 0.8, "length": 0.85, "source": 0.73}
+# the rules were written before the texts of the second edition and are not tuned to them
+LABELLED = {"audience": 0.69, "keyword": 0.60, "format": 0.61, "language": 0.86, "length": 0.91, "source": 0.79}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_most_instructions_of_a_dimension_of_infosearch_mini_get_its_label(name):
     own = [topic.instruction for mode in ("ins", "rev") for topic in load("infosearch-mini").topics(name, mode)]
     labels = labelled(own)
-    assert sum(name in labels[text] for text in own) >= LABELLED[name] * len(own)
+    assert sum(name in labels[text] for text in own) / len(own) == pytest.approx(LABELLED[name], abs=0.006)
     # labels of others are the exception: a forum is a form and a source
     assert sum(len(labels[text]) for text in own) <= 1.3 * len(own)
 

@@ -184,10 +184,9 @@ def test_a_document_without_text_is_named():
         apply_rules(Run.from_dict({"1": {"a": 1.0}}), [topic], {})
 
 
-# (at least so many rightly, at most so many wrongly) of the instructions for which there are rules, a little worse than what
-# was reached when the second edition was frozen: the rules were written before its texts and are not tuned to them.
-# Reached: 46 and 4 of 72, 19 and 2 of 32, 57 and 6 of 64, 77 and 12 of 96; 0 and 4 of the other 184.
-READ = {"keyword": (42, 6), "code": (17, 3), "language": (53, 8), "length": (71, 15), "others": (0, 6)}
+# how many instructions are read rightly, and wrongly: of 72 about keywords, 32, 64, 96, and of the other 184. The rules were
+# written before the texts of the second edition and are not tuned to them
+READ = {"keyword": (46, 4), "code": (19, 2), "language": (57, 6), "length": (77, 12), "others": (0, 4)}
 
 
 def test_most_instructions_of_the_mini_that_rules_are_for_are_read_rightly_and_few_wrongly():
@@ -202,9 +201,7 @@ def test_most_instructions_of_the_mini_that_rules_are_for_are_read_rightly_and_f
             kind = "code" if topic.condition == "code" else dimension  # `code` is a condition of format
             rightly = restriction.kind == kind and (restriction.value.lower(), restriction.excluded) == asked
             counts[kind if kind in READ else "others"][rightly] += 1
-    rightly, wrongly = ({what: found[which] for what, found in counts.items()} for which in (True, False))
-    assert {what: least for what, (least, _) in READ.items() if rightly[what] < least} == {}, rightly
-    assert {what: most for what, (_, most) in READ.items() if wrongly[what] > most} == {}, wrongly
+    assert {what: (count[True], count[False]) for what, count in counts.items()} == READ
 
 
 @pytest.fixture(scope="module")
@@ -222,14 +219,14 @@ def okapi():
 @pytest.mark.parametrize(
     ("dimension", "measure", "rise"),
     # BM25 finds few texts in the other language than the query's, which rules bring upwards but not under the first 20: WISE@20
-    # rises little there. Reached: 0.06, 0.38; 0.56, 0.27; 0.50, 0.73.
+    # rises little there
     [
-        ("language", "WISE@20", 0.03),
-        ("language", "pMRR", 0.3),
-        ("keyword", "WISE@20", 0.45),
-        ("keyword", "pMRR", 0.2),
-        ("length", "WISE@20", 0.4),
-        ("length", "pMRR", 0.6),
+        ("language", "WISE@20", 0.06),
+        ("language", "pMRR", 0.38),
+        ("keyword", "WISE@20", 0.56),
+        ("keyword", "pMRR", 0.27),
+        ("length", "WISE@20", 0.50),
+        ("length", "pMRR", 0.73),
     ],
 )
 def test_rules_raise_wise_and_pmrr_on_the_mini(okapi, dimension, measure, rise):
@@ -239,4 +236,4 @@ def test_rules_raise_wise_and_pmrr_on_the_mini(okapi, dimension, measure, rise):
         evaluate(run.select(ids), benchmark=f"infosearch-mini-{dimension}", measures=[measure]).value(measure, mode="paired")
         for run in okapi
     )
-    assert after > before + rise
+    assert after - before == pytest.approx(rise, abs=0.006)
