@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ from toolkit.core.runs import Run
 from toolkit.evaluate.core_queries import core_queries
 from toolkit.evaluate.judgments import Part
 from toolkit.evaluate.scoring import SCORE, MeasureSet
-from toolkit.measures.estimates import Estimate, of_core_queries
+from toolkit.measures.inference import Cores
 
 Key = tuple[str, str]  # measure, mode
 T = TypeVar("T")
@@ -39,9 +40,11 @@ class PairedValues:
         return self.b - self.a
 
     @cached_property
-    def estimate(self) -> Estimate:
-        """The mean difference, over core queries."""
-        return of_core_queries(self.differences, self.cores)
+    def sums(self) -> Cores:
+        """The differences of each core query."""
+        differences = self.differences
+        binary = np.isin((self.a, self.b), (0.0, 1.0)).all()
+        return Cores.of(differences, self.cores, float((differences != 0).mean()) if binary else math.nan)
 
 
 class Values(Protocol):
