@@ -44,19 +44,23 @@ def diff(
     """Compare each run with the first: one row a number, with its test, interval and effect size.
 
     runs  a list, or `{name: run}`
-    how   `measures`, `modes`, `depth`, `ids`, `unjudged`, `missing`, `test` (`default`, `randomisation`, `wilcoxon`, `t`),
-          `samples`, `seed`
+    how   `measures`, `modes`, `depth`, `ids`, `unjudged`, `missing`, and how differences are tested: `test` (`t`,
+          `randomisation`, `wilcoxon`), `primary`, of randomisation `samples` and `seed`
 
-    Columns: first, second, group, mode, measure, a, b, difference, relative, queries, low, high, detectable, effect, test, p,
-    holm, up, down, same. Empty where neither a benchmark nor qrels are given, and of runs that are identical. Raises
+    Columns: first, second, group, mode, measure, a, b, difference, relative, queries, core_queries, low, high, p, holm, effect,
+    state, up, down, same. Empty where neither a benchmark nor qrels are given, and of runs that are identical. Raises
     ToolkitError.
     """
     import pandas
 
     from toolkit.diff.compare_runs import diff as compared
     from toolkit.diff.diff_output import CHANGES, change_records
+    from toolkit.evaluate.comparison import Testing
 
-    return pandas.DataFrame(change_records(compared(runs, benchmark=benchmark, qrels=qrels, **how)), columns=list(CHANGES))
+    named = {name: how.pop(name) for name in ("test", "samples", "seed") if name in how}
+    testing = Testing(**named, primary=tuple(how.pop("primary", ())))
+    pairs = compared(runs, benchmark=benchmark, qrels=qrels, testing=testing, **how)
+    return pandas.DataFrame(change_records(pairs), columns=list(CHANGES))
 
 
 def experiment(
@@ -90,8 +94,8 @@ def experiment(
 def gate(baseline: Any, run: Any, *, benchmark: str | None = None, qrels: Any = None, **how: Any) -> Gate:
     """Is a run worse than a baseline by more than the smallest difference that matters?
 
-    how  `measures`, `min_effect` (0.02, or by measure: `{"": 0.02, "WISE@20": 0.05}`), `modes`, `depth`, `ids`, `unjudged`,
-         `missing`
+    how  `measures`, `primary` (the numbers that decide: `["WISE@20", "nDCG@10-ins"]`), `groups` (whether every group decides),
+         `min_effect` (0.02, or by measure: `{"": 0.02, "WISE@20": 0.05}`), `modes`, `depth`, `ids`, `unjudged`, `missing`
 
     `verdict` of what is returned is `pass`, `warn` (undecided) or `fail`, `passed(strict=True)` whether nothing is undecided,
     `to_frame()` has a row for each group, measure and mode, `notes` what must be known. Raises ToolkitError, also where corpus

@@ -29,7 +29,7 @@ from toolkit.core.runs import Run
 from toolkit.core.scores import PAIRED, Change, Score, Scores
 from toolkit.core.topics import Topic
 from toolkit.evaluate import evaluate
-from toolkit.evaluate.baseline import Baseline
+from toolkit.evaluate.comparison import Baseline, Testing
 from toolkit.formats.conversion import as_qrels, as_run
 from toolkit.formats.topics import topics_from_rows
 from toolkit.rerank.rerank_step import Rerank
@@ -205,7 +205,7 @@ def Experiment(
     perquery: bool | str = False,
     by_group: bool = False,
     baseline: int | str | None = None,
-    test: str = "default",
+    test: str = "t",
     missing: str = "worst",
     round: int | None = None,
 ) -> pd.DataFrame | Evaluated:
@@ -244,7 +244,7 @@ def Experiment(
         measures=eval_metrics,
         by_query=bool(perquery),
         missing=missing,
-        baseline=None if baseline is None else Baseline(baseline, test=test),
+        baseline=None if baseline is None else Baseline(baseline, Testing(test)),
     )
     rows = sorted(scores.rows, key=lambda row: list(retr_systems).index(row.run))  # stable: groups stay in their order
     scores = replace(scores, rows=tuple(rows))

@@ -25,17 +25,19 @@ def tandem_gate() -> Callable[..., Any]:
         __tracebackhide__ = True
         from toolkit.core.aligned_table import to_text
         from toolkit.core.errors import ToolkitError
-        from toolkit.gate.decision import WARN, gate
+        from toolkit.gate.decision import UNDECIDED, gate
         from toolkit.gate.gate_output import describe, to_table
+        from toolkit.measures.inference import FEW
 
         try:
             made = gate(baseline, run, **how)
         except ToolkitError as error:
             pytest.fail("\n".join(error.lines()), pytrace=False)
         if not made.passed(strict=strict):
-            pytest.fail(to_text([to_table(made)]), pytrace=False)
-        for check in made.of(WARN):
-            warnings.warn(describe(check), stacklevel=2)
+            pytest.fail(to_text([to_table(made, strict=strict)]), pytrace=False)
+        for check in made.deciding:
+            if check.verdict in (UNDECIDED, FEW):
+                warnings.warn(describe(check), stacklevel=2)
         return made
 
     return compare

@@ -6,9 +6,13 @@ Where a default is the command's own, its help says so in brackets at the end.
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolkit import __version__
+from toolkit.core.errors import ToolkitError
+
+if TYPE_CHECKING:
+    from toolkit.evaluate.comparison import Testing
 
 
 def common(parser: argparse.ArgumentParser) -> None:
@@ -306,21 +310,30 @@ def _name_and_role(given: str) -> tuple[str, str]:
 
 
 def significance_options(group: argparse._ArgumentGroup) -> None:
-    """Whether a difference is chance: `--test`, `--samples`, `--seed`."""
-    group.add_argument(
-        "--test",
-        choices=("default", "randomisation", "wilcoxon", "t"),
-        default="default",
-        help="default: Wilcoxon for measures over pairs of modes, randomisation for the others",
-    )
-    samples_option(group, 10_000)
-    seed_option(group)
+    """Whether a difference is chance, for `testing_of`: `--primary`, `--test`, `--samples`, `--seed`."""
+    primary_option(group, "marked")
+    text = "Student's t over core queries (default), or a test of the papers: randomisation of signs (studentised), or "
+    text += "Wilcoxon's, which tests something else than the printed mean"
+    group.add_argument("--test", choices=("t", "randomisation", "wilcoxon"), default="t", help=text)
+    text = "with --test randomisation: assignments of signs that are drawn (default: 10000; all of them up to 16 core queries)"
+    group.add_argument("--samples", type=int, metavar="N", help=text)
+    group.add_argument("--seed", type=int, metavar="N", help="with --test randomisation: random seed (default: 0)")
 
 
-def samples_option(group: argparse._ActionsContainer, default: int) -> None:
-    """`--samples`."""
-    text = f"permutations and bootstrap resamples (default: {default})"
-    group.add_argument("--samples", type=int, default=default, metavar="N", help=text)
+def primary_option(group: argparse._ActionsContainer, what: str) -> None:
+    """`--primary`. what: becomes of these numbers."""
+    text = f"which numbers of the average are {what}: nDCG@10-ins, WISE@20 (default: the benchmark's leading one)"
+    group.add_argument("--primary", nargs="+", action="extend", default=[], metavar="MEASURE[-MODE]", help=text)
+
+
+def testing_of(args: argparse.Namespace) -> Testing:
+    """What `significance_options` say. Raises ToolkitError for draws of a test that draws nothing."""
+    from toolkit.evaluate.comparison import Testing
+
+    drawn = {name: value for name in ("samples", "seed") if (value := getattr(args, name)) is not None}
+    if drawn and args.test != "randomisation":
+        raise ToolkitError(f"--test {args.test} draws nothing", f"leave --{next(iter(drawn))} out, or --test randomisation")
+    return Testing(args.test, primary=tuple(args.primary), **drawn)
 
 
 def seed_option(group: argparse._ActionsContainer) -> None:

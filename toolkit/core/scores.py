@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 OVERALL = ("average", "all")  # what a value over all groups is called
 
+SIGNIFICANT = 0.05  # p below which a difference is marked
 AVERAGE = "average"  # the group of a macro average over groups
 PAIRED = "paired"  # the mode of what needs several
 
@@ -57,13 +58,13 @@ class Change:
     a, b        the values of the first and of the second run
     difference  b - a
     relative    (b - a) / |a|: positive where b is larger, below 0 too; NaN where a is 0
-    queries     how many were compared
-    low, high   the 95 % interval of the difference, by bootstrap over core queries
-    detectable  the smallest true difference that so many core queries show in 80 % of all samples; NaN where nothing differs
-    effect      Cohen's d of the paired differences
-    test        which test gave p: `randomisation`, `wilcoxon`, `t`
-    holm        p adjusted for all numbers of the same group
-    up, down, same   queries that rose, fell, stayed
+    queries, core_queries   how many were compared
+    low, high   the 95 % interval of the difference; NaN where nothing is tested, or the test has none
+    p           two-sided, of this number alone; NaN where nothing is tested
+    holm        p adjusted for the numbers that a comparison is decided by, over the runs compared; NaN of others
+    effect      Cohen's d: the difference in standard deviations of what core queries add to it
+    state       `tested`, `same` (no core query differs), `too few differ` (fewer than six), `unknown` (a single core query)
+    up, down, same   core queries that rose, fell, stayed
     """
 
     group: str
@@ -74,16 +75,28 @@ class Change:
     difference: float
     relative: float
     queries: int
+    core_queries: int
     low: float
     high: float
-    detectable: float
-    effect: float
-    test: str
     p: float
     holm: float
+    effect: float
+    state: str
     up: int
     down: int
     same: int
+
+    @property
+    def mark(self) -> str:
+        """`*` where the number is one that the comparison is decided by, and the difference more than chance."""
+        return "*" if self.holm < SIGNIFICANT else ""
+
+    @property
+    def untested(self) -> str:
+        """Why nothing is tested: `2 of 84 core queries differ`; empty where something is."""
+        if self.state == "tested":
+            return ""
+        return "same" if self.state == "same" else f"{self.up + self.down:,} of {self.core_queries:,} core queries differ"
 
 
 Place = tuple[str, str, str, str]  # run, group, mode, measure

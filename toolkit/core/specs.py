@@ -63,6 +63,7 @@ class BenchmarkSpec:
     commands   what makes the paper's main table, from nothing
     mini       written for this project: its scores are not comparable with published ones
     folder     where its files lie, which are read in place; without, copies are stored under TANDEM_HOME
+    smallest_effects  measure -> the smallest difference of it that matters (`gate`)
     """
 
     name: str
@@ -78,6 +79,7 @@ class BenchmarkSpec:
     selections: dict[str, list[str]] = field(default_factory=dict)
     commands: tuple[str, ...] = ()
     folder: str = ""
+    smallest_effects: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self):
         object.__setattr__(self, "modes", Modes.declared(self.modes, f"benchmark {self.name}"))

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from toolkit.core.files import open_output
-from toolkit.options import judgment_options, significance_options, table_options, text_options, topics_option
+from toolkit.options import judgment_options, significance_options, table_options, testing_of, text_options, topics_option
 from toolkit.shell import command, guard, note, refusals, write_tables
 
 EPILOG = """\
@@ -51,7 +51,7 @@ def _compared(args: argparse.Namespace) -> list:
     modes = args.modes and dict(args.modes)
     against = {"benchmark": args.benchmark, "qrels": args.qrels, "modes": modes, "ids": args.ids, "unjudged": args.unjudged}
     given = load(args.runs, measures=args.measures, depth=args.depth, rankings=args.rankings, **against)
-    how = {"missing": args.missing or "worst", "test": args.test, "samples": args.samples, "seed": args.seed}
+    how = {"missing": args.missing or "worst", "testing": testing_of(args)}
     pairs = diff(given, measures=args.measures, top=args.top, by=args.by, **how)
     against = {"benchmark": args.benchmark, "measures": args.measures, "missing": how["missing"]}
     where = {"topics": args.topics, "index": args.index, "docs": args.docs}

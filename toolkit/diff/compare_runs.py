@@ -14,11 +14,12 @@ from toolkit.benchmarks import resolve_topics
 from toolkit.core.aligned_table import Table
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run
+from toolkit.core.scores import Change
 from toolkit.diff.diff_output import Pair
 from toolkit.diff.diff_page import render
 from toolkit.diff.moved_queries import lay_out, most_moved
 from toolkit.diff.rankings import identical, likeness
-from toolkit.evaluate.comparison import Comparison, compare
+from toolkit.evaluate.comparison import USUAL, Comparison, Family, Testing, compare, corrected, testing_notes
 from toolkit.evaluate.evaluation import Evaluation, benchmark_of, prepare, to_depth
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
@@ -26,8 +27,6 @@ from toolkit.evaluate.run_inputs import Source, as_sources, load_each
 from toolkit.pages import Frame, browse, finder, languages_of
 from toolkit.provenance import NamedRun, Recorded, run_names
 from toolkit.texts import texts_from
-
-TESTED = "differences are second minus first; p is two-sided and over core queries; Holm corrects for the numbers of a group"
 
 
 @dataclass(frozen=True)
@@ -95,9 +94,7 @@ def diff(
     ids: str = "tandem",
     unjudged: str = "refuse",
     missing: str = "worst",
-    test: str = "default",
-    samples: int = 10_000,
-    seed: int = 0,
+    testing: Testing = USUAL,
     top: int = 5,
     by: str | None = None,
 ) -> list[Pair]:
@@ -107,15 +104,33 @@ def diff(
                judgments, rankings alone are compared
     measures   as in `toolkit.evaluate`
     top, by    how many queries that moved most are shown, by which measure
-    missing, test, samples, seed  as in `toolkit.evaluate.comparison.compare`
+    missing      as in `toolkit.evaluate`
+    testing      how differences are tested; Holm's correction is over all runs that are compared with the first
     """
     judging = {"benchmark": benchmark, "qrels": qrels, "modes": modes, "measures": measures}
     given = runs if isinstance(runs, Given) else load(runs, **judging, depth=depth, ids=ids, unjudged=unjudged)
     if given.evaluation:
         given.measures(measures)  # refuses what is no measure, also where nothing is to be computed
-    how = {"missing": missing, "test": test, "samples": samples, "seed": seed}
     others = zip(given.runs[1:], given.names[1:], strict=True)
-    return [_pair(given, other, name, measures, top, by, **how) for other, name in others]
+    pairs = [_pair(given, other, name, measures, top, by, missing, testing) for other, name in others]
+    return _corrected(pairs, given, testing)
+
+
+def _corrected(pairs: Sequence[Pair], given: Given, testing: Testing) -> list[Pair]:
+    """The pairs with `holm` over all of them, and with how they are read first among their notes."""
+    compared = [pair for pair in pairs if pair.comparison]
+    if not compared:
+        return list(pairs)
+    of_pairs, family = corrected([pair.comparison.changes for pair in compared], given.evaluation.judgments, testing.primary)
+    made = [
+        replace(pair, comparison=replace(pair.comparison, changes=tuple(changes)), notes=_read(pair, changes, family, testing))
+        for pair, changes in zip(compared, of_pairs, strict=True)
+    ]
+    return [made.pop(0) if pair.comparison else pair for pair in pairs]
+
+
+def _read(pair: Pair, changes: Sequence[Change], family: Family, testing: Testing) -> tuple[str, ...]:
+    return (*testing_notes(changes, family, testing, pair.a), *pair.notes)
 
 
 def _names(runs: Sequence[Run], sources: Sequence[Source]) -> tuple[str, ...]:
@@ -139,8 +154,8 @@ def _pair(
     measures: Sequence[str] | None,
     top: int,
     by: str | None,
-    missing: str = "worst",
-    **how: Any,
+    missing: str,
+    testing: Testing,
 ) -> Pair:
     a, names = given.runs[0], (given.names[0], name)
     if identical(a, b):
@@ -150,11 +165,11 @@ def _pair(
         return Pair(*names, False, alike, None, notes=notes, modes=registry.known_modes())
     judgments = given.evaluation.judgments
     chosen = replace(given.evaluation.measure_set(measures, missing), shown=())  # a change shows in any mode
-    comparison = compare(a, b, judgments, chosen, **how)
+    comparison = compare(a, b, judgments, chosen, testing)
     named = [replace(run, tag=tag) for run, tag in zip((a, b), names, strict=True)]
     warnings = run_notes(named, judgments, chosen.every(judgments), missing)
     moved = tuple(_moved(comparison, a, b, judgments, top, by))
-    notes = (*judgments.notes, *warnings, *notes, TESTED, *comparison.notes)
+    notes = (*judgments.notes, *warnings, *notes, *comparison.notes)
     return Pair(*names, False, alike, comparison, moved, notes, judgments.known_modes)
 
 

@@ -16,7 +16,7 @@ from toolkit.core.modes import Modes
 from toolkit.core.scores import PAIRED, Change
 from toolkit.diff.rankings import Likeness
 from toolkit.evaluate.comparison import Comparison
-from toolkit.evaluate.score_table import SIGNIFICANT, is_share
+from toolkit.evaluate.score_table import is_share
 
 CHANGES = ("first", "second", *Change.__dataclass_fields__)
 ROUNDING = 1e-12  # two documents exchanged among a million make a larger difference
@@ -62,8 +62,8 @@ def _changes(changes: Sequence[Change], notes: Sequence[str], title: str, relati
         *map(Column, ("first", "second", "change")),
         *([Column("per cent", priority=1)] if relative else []),
         *(Column(name, above="95 %", priority=2) for name in ("from", "to")),
-        *(Column(name, priority=priority, lower=True) for name, priority in (("p", 4), ("Holm", 1))),
-        *(Column(name, priority=priority) for name, priority in (("test", 6), ("d", 5), ("up/down/same", 3))),
+        Column("p", priority=1, lower=True),
+        *(Column(name, priority=priority) for name, priority in (("d", 4), ("up/down/same", 3))),
     ]
     rows = []
     for change in changes:
@@ -75,18 +75,15 @@ def _changes(changes: Sequence[Change], notes: Sequence[str], title: str, relati
                 *(names[name] for name in labels),
                 Number(change.a, share),
                 Number(change.b, share),
-                signed(change.difference, mark="*" if change.holm < SIGNIFICANT else ""),
+                signed(change.difference, mark=change.mark),
                 *([Number(100 * change.relative, signed=True, decimals=1)] if relative else []),
                 *map(signed, (change.low, change.high)),
-                *(Number(value, p=True) for value in (change.p, change.holm)),
-                change.test,
+                Number(change.p, p=True),
                 Number(change.effect, signed=True, decimals=2),
                 f"{change.up}/{change.down}/{change.same}",
             ]
         )
-    marked = any(change.holm < SIGNIFICANT for change in changes)
-    legend = [f"* p below {SIGNIFICANT} after Holm's correction"] if marked else []
-    return Table(columns, rows, [*legend, *notes], f"{title}\n\n")
+    return Table(columns, rows, notes, f"{title}\n\n")
 
 
 def summaries(pair: Pair) -> list[dict]:

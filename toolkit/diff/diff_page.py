@@ -6,6 +6,7 @@ sixteen. DataTables would make a page of 0.3 MB one of 1 MB.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from toolkit import pages, registry
 from toolkit.core.aligned_table import Cell, Number, shown
 from toolkit.core.scores import OVERALL, Change, in_mode, shown_measure
 from toolkit.diff.diff_output import Pair, rankings_table
-from toolkit.evaluate.score_table import SIGNIFICANT, is_share
+from toolkit.evaluate.score_table import is_share
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -54,7 +55,6 @@ def summary(pairs: Sequence[Pair], browsed: pages.Browsed, notes: Sequence[str] 
         pairs=[_pair(pair, opening) for pair in pairs],
         together=_together(changed) if len(pairs) > 1 and changed else None,
         notes=list(dict.fromkeys([*notes, *(note for pair in pairs for note in pair.notes)])),
-        significant=SIGNIFICANT,
     )
     return Markup(html)
 
@@ -100,12 +100,11 @@ def _overall(changes: Sequence[Change]) -> list[Change]:
 def _headline(change: Change) -> str:
     value = lambda number: text(Number(number, is_share(change.measure)))  # noqa: E731
     signed = lambda number: text(Number(number, is_share(change.measure), signed=True))  # noqa: E731
-    p, holm = (text(Number(each, p=True)) for each in (change.p, change.holm))
-    verdict = "significant" if change.holm < SIGNIFICANT else "not significant"
+    interval = f" (95 % interval {signed(change.low)} to {signed(change.high)})" if change.low == change.low else ""
+    p = f"p {text(Number(change.p, p=True))}" if change.p == change.p else f"not tested: {change.untested}"
     return (
-        f"{_name(change)} {value(change.a)} \u2192 {value(change.b)}: {signed(change.difference)} (95 % interval "
-        f"{signed(change.low)} to {signed(change.high)}); p {p}, after Holm's correction {holm}: {verdict}. Of "
-        f"{change.queries:,} queries {change.up:,} up, {change.down:,} down, {change.same:,} equal."
+        f"{_name(change)} {value(change.a)} \u2192 {value(change.b)}: {signed(change.difference)}{interval}; {p}. Of "
+        f"{change.core_queries:,} core queries {change.up:,} up, {change.down:,} down, {change.same:,} equal."
     )
 
 
@@ -114,7 +113,7 @@ def _reaches(changes: Sequence[Change]) -> dict[str, float]:
     reaches: dict[str, float] = {}
     for change in changes:
         scale = "" if is_share(change.measure) else change.measure
-        ends = max(abs(change.low), abs(change.high), abs(change.difference))
+        ends = max(abs(end) for end in (change.low, change.high, change.difference) if end == end)
         reaches[scale] = max(reaches.get(scale, 0.0), ends)
     return {change.measure: reaches["" if is_share(change.measure) else change.measure] for change in changes}
 
@@ -124,7 +123,9 @@ def _rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
     rows, reaches = [], _reaches(changes)
     for change in changes:
         share, reach = is_share(change.measure), reaches[change.measure] or 1.0
-        low, middle, high = (_x(value / reach) for value in (change.low, change.difference, change.high))
+        # without an interval its ends are where the difference is
+        ends = (change.difference if math.isnan(end) else end for end in (change.low, change.difference, change.high))
+        low, middle, high = (_x(end / reach) for end in ends)
         rows.append(
             {
                 "group": change.group,
@@ -134,13 +135,12 @@ def _rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
                 "first": text(Number(change.a, share)),
                 "second": text(Number(change.b, share)),
                 "change": text(Number(change.difference, share, signed=True)),
-                "marked": change.holm < SIGNIFICANT,
+                "marked": bool(change.mark),
                 "side": "up" if change.low > 0 else "down" if change.high < 0 else "same",
-                "from": text(Number(change.low, share, signed=True)),
-                "to": text(Number(change.high, share, signed=True)),
+                "between": " to ".join(text(Number(end, share, signed=True)) for end in (change.low, change.high))
+                if change.low == change.low
+                else change.untested,
                 "p": text(Number(change.p, p=True)),
-                "holm": text(Number(change.holm, p=True)),
-                "test": change.test,
                 "d": text(Number(change.effect, signed=True, decimals=2)),
                 "moved": (change.up, change.down, change.same),
                 "drawing": {"low": low, "middle": middle, "high": high, "zero": WIDTH / 2, "width": WIDTH},

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolkit.core.scores import Scores
 
 if TYPE_CHECKING:
-    from toolkit.evaluate.baseline import Baseline
+    from toolkit.evaluate.comparison import Baseline
     from toolkit.evaluate.run_inputs import Given
 
 
@@ -30,6 +30,7 @@ def evaluate(
     ids: str = "tandem",
     unjudged: str = "refuse",
     baseline: str | Baseline | None = None,
+    primary: Sequence[str] = (),
     ori_unit: str = "instruction",
 ) -> Scores:
     """Score runs against a benchmark, against qrels, or against qrels of a benchmark's queries.
@@ -57,18 +58,19 @@ def evaluate(
     unjudged    pairs of a document and a perspective that a judge was asked for and did not answer are refused (`refuse`),
                 or count as `negative`
     baseline    the tag or the file of the run that the others are compared with (`Scores.changes`); a `Baseline` says how
+    primary     which numbers of the average are marked, as MEASURE or MEASURE-MODE; the benchmark's leading one where none are
     ori_unit    what counts once in a mean over the base mode: a query (`instruction`), or a `core` query, as in InfoSearch's
                 table 1; `both`: also rows in the mode `ori by core`
 
     Raises ToolkitError for input that cannot be read, for a run of another benchmark, and where a mode is missing.
     """
-    from toolkit.evaluate.baseline import Baseline
+    from toolkit.evaluate.comparison import Baseline, Testing
     from toolkit.evaluate.evaluation import prepare
 
     prepared = prepare(
         runs, benchmark, qrels, depth, ids, unjudged, modes=modes, measures=measures, every_mode=missing != "worst"
     )
-    first = Baseline(baseline) if isinstance(baseline, str) else baseline
+    first = Baseline(baseline, Testing(primary=tuple(primary))) if isinstance(baseline, str) else baseline
     more = {"by_query": by_query, "by_type": by_type, "references": references, "intervals": intervals}
     return prepared.scores(measures, missing=missing or "worst", baseline=first, ori_unit=ori_unit, **more)
 

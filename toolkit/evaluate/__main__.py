@@ -14,11 +14,12 @@ from toolkit.options import (
     ori_unit_option,
     significance_options,
     table_options,
+    testing_of,
 )
 from toolkit.shell import command, guard, write_tables
 
 if TYPE_CHECKING:
-    from toolkit.evaluate.baseline import Baseline
+    from toolkit.evaluate.comparison import Baseline
     from toolkit.evaluate.evaluation import Evaluation
 
 EPILOG = """\
@@ -109,9 +110,9 @@ def _baseline(args: argparse.Namespace) -> Baseline | None:
         return None
     if args.format == "trec":
         raise ToolkitError("trec_eval's lines have no place for markers", "--format table, latex, csv or json")
-    from toolkit.evaluate.baseline import Baseline
+    from toolkit.evaluate.comparison import Baseline
 
-    return Baseline(args.baseline, args.test, args.samples, args.seed)
+    return Baseline(args.baseline, testing_of(args))
 
 
 def _published(prepared: Evaluation, args: argparse.Namespace) -> None:

@@ -1,28 +1,56 @@
-"""Two runs evaluated against the same judgments: what changed from the first to the second, by how much, and is it chance?"""
+"""Runs evaluated against the same judgments and compared: what changed from one to another, by how much, and is it chance?"""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run
-from toolkit.core.scores import Change
+from toolkit.core.scores import Change, Place, Score, in_mode
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.paired_values import Key, PairedValues, paired_values, with_score
-from toolkit.evaluate.scoring import AVERAGE, MeasureSet
-from toolkit.measures.estimates import Estimate, average
-from toolkit.measures.evaluation import PAIRED
-from toolkit.measures.significance import effect_size, holm, randomisation, resampled_means, t_test, wilcoxon
+from toolkit.evaluate.primary import Number, primary_numbers, shown_numbers
+from toolkit.evaluate.scoring import AVERAGE, SCORE, TOGETHER, MeasureSet
+from toolkit.measures.inference import FEW, LEVEL, SIGNIFICANT, TOLERANCE, estimate, holm, randomisation, wilcoxon
 
-TESTS = ("default", "randomisation", "wilcoxon", "t")
-LEVEL = 0.95  # of the intervals
-FEW = 20  # core queries below which an interval from resampling is too narrow
+# how p is found -> how the note says it
+TESTS = {
+    "t": "Student's t over core queries",
+    "randomisation": "randomisation of the signs of core queries, studentised; the interval is its inversion",
+    "wilcoxon": "Wilcoxon's signed ranks over core queries, a test of the symmetry of differences and not of the mean that is "
+    "printed, so without an interval",
+}
+
+
+@dataclass(frozen=True)
+class Testing:
+    """How differences are tested.
+
+    test           one of `TESTS`
+    samples, seed  of the randomisation test, where it draws: over more than 16 core queries
+    primary        the numbers that are marked, as MEASURE or MEASURE-MODE; the leading one where none is named
+    """
+
+    test: str = "t"
+    samples: int = 10_000
+    seed: int = 0
+    primary: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        if self.test not in TESTS:
+            raise ToolkitError(f"no test {self.test!r}", f"known: {', '.join(TESTS)}")
+        if self.samples < 1:
+            raise ToolkitError(f"samples is {self.samples}", "a whole number from 1 on")
+        if self.seed < 0:
+            raise ToolkitError(f"the seed is {self.seed}", "a whole number from 0 on")
+
+
+USUAL = Testing()
 
 
 class Moved(NamedTuple):
@@ -54,151 +82,54 @@ def compare(
     b: Run,
     judgments: Judgments,
     measures: Sequence[str] | MeasureSet,
-    *,
+    testing: Testing = USUAL,
     missing: str = "worst",
-    test: str = "default",
-    samples: int = 10_000,
-    seed: int = 0,
 ) -> Comparison:
     """Compare two runs.
 
     measures  of every group and in every mode; or what is asked of each group, which says what is `missing` too
     missing   as in `toolkit.evaluate`
-    test      `default`: Wilcoxon for measures over pairs of modes (their values are skewed, as mFollowIR argues), Fisher's
-              randomisation for the others; or one of `TESTS` for all
-    samples   assignments of the randomisation test and resamples of the bootstrap
 
-    Tests and intervals are over core queries, whose instructions are no independent evidence; where a benchmark has none, each
-    query is its own.
-
-    Raises ToolkitError for an unknown test, and where no measure has a value in both runs.
+    Raises ToolkitError where no measure has a value in both runs.
     """
-    if test not in TESTS:
-        raise ToolkitError(f"no test {test!r}", f"known: {', '.join(TESTS)}")
-    if samples < 1:
-        raise ToolkitError(f"samples is {samples}", "a whole number from 1 on")
     chosen = measures if isinstance(measures, MeasureSet) else MeasureSet(tuple(measures), missing=missing)
     pairs = [(part, paired_values(a, b, part, chosen)) for part in judgments.parts]
-    compared = compare_values(pairs, judgments, chosen, test=test, samples=samples, seed=seed)
+    changes = changes_of(pairs, chosen, testing)
     moved = tuple(query for part, columns in pairs for query in _moved(part.group, columns))
-    return replace(compared, moved=moved)
+    there = {part.group for part, columns in pairs if columns}
+    left = [part.group for part in judgments.parts if part.group not in there]
+    notes = [f"not compared, as no query of theirs has a value in both runs: {', '.join(left)}"] if left else []
+    return Comparison(tuple(changes), moved, tuple(notes))
 
 
-def compare_values(
-    pairs: Sequence[tuple[Part, dict[Key, PairedValues]]],
-    judgments: Judgments,
-    chosen: MeasureSet,
-    *,
-    test: str = "default",
-    samples: int = 10_000,
-    seed: int = 0,
-) -> Comparison:
-    """The changes alone, of values that are there already, part by part."""
-    generator = np.random.default_rng(seed)
+def changes_of(
+    pairs: Sequence[tuple[Part, Mapping[Key, PairedValues]]], chosen: MeasureSet, testing: Testing = USUAL
+) -> list[Change]:
+    """The changes alone, part by part and of their average, of values that are there already; `holm` is left out."""
     changes: list[Change] = []
-    tables: list[tuple[Part, dict[Key, PairedValues], dict[Key, np.ndarray]]] = []
-    for part, columns in pairs:
-        if not columns:
-            continue
-        resampled = _resampled(columns, samples, generator)
-        tables.append((part, *with_score(part, chosen, columns, resampled)))
-        changes += _adjusted(_changes(part.group, columns, resampled, test, samples, seed))
+    groups: dict[Key, list[PairedValues]] = {}
+    there = [(part, columns) for part, columns in pairs if columns]
+    for part, columns in there:
+        changes += [_change(part.group, key, [values], testing) for key, values in columns.items()]
+        for key, values in next(with_score(part, chosen, columns)).items():
+            groups.setdefault(key, []).append(values)
     if not changes:
         raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
-    if len(tables) > 1:
-        changes += _adjusted(_averages(tables, test, samples, seed))
-    return Comparison(tuple(changes), (), tuple(_notes(tables, judgments)))
+    if len(there) > 1:
+        changes += [_change(AVERAGE, key, values, testing) for key, values in groups.items()]
+    return changes
 
 
-def _together(columns: Mapping[Key, PairedValues], of: str) -> Iterable[list[Key]]:
-    """Keys that are over the same `query_ids`, which share assignments, or the same `core_ids`, which share resamples."""
-    together: dict[tuple[str, ...], list[Key]] = defaultdict(list)
-    for key, column in columns.items():
-        together[getattr(column, of)].append(key)
-    return together.values()
-
-
-def _resampled(columns: Mapping[Key, PairedValues], samples: int, generator: np.random.Generator) -> dict[Key, np.ndarray]:
-    """key -> (samples,) means of the difference, core queries drawn with replacement."""
-    means = {}
-    for keys in _together(columns, "core_ids"):
-        clustered = [(columns[key].differences, columns[key].cores) for key in keys]
-        means |= dict(zip(keys, resampled_means(clustered, samples=samples, generator=generator).T, strict=True))
-    return means
-
-
-def _test_of(measure: str, mode: str, test: str) -> str:
-    if test != "default":
-        return test
-    return "wilcoxon" if mode == PAIRED else "randomisation"
-
-
-def _p_values(
-    differences: Mapping[Key, np.ndarray],
-    cores: Mapping[Key, np.ndarray],
-    together: Iterable[list[Key]],
-    test: str,
-    samples: int,
-    seed: int,
-) -> dict[Key, float]:
-    """key -> p. Instructions of one core query are one piece of evidence: its sum is flipped, or its mean is looked at.
-
-    together  lists of keys that are over the same queries
-    """
-    p = {}
-    for keys in together:
-        clusters = cores[keys[0]]
-        sizes = np.bincount(clusters)
-        sums = {key: np.bincount(clusters, differences[key]) for key in keys}
-        at_random = [key for key in keys if _test_of(*key, test) == "randomisation"]
-        if at_random:
-            stacked = np.stack([sums[key] for key in at_random], axis=1)
-            p |= dict(zip(at_random, randomisation(stacked, samples=samples, seed=seed).tolist(), strict=True))
-        for key in keys:
-            if key not in p:
-                p[key] = (wilcoxon if _test_of(*key, test) == "wilcoxon" else t_test)(sums[key] / sizes)
-    return p
-
-
-def _changes(
-    group: str, columns: Mapping[Key, PairedValues], resampled: Mapping[Key, np.ndarray], test: str, samples: int, seed: int
-) -> list[Change]:
-    differences = {key: column.differences for key, column in columns.items()}
-    cores = {key: column.cores for key, column in columns.items()}
-    p = _p_values(differences, cores, _together(columns, "query_ids"), test, samples, seed)
-    return [
-        _change(
-            group,
-            key,
-            _mean(column.a),
-            _mean(column.b),
-            differences[key],
-            resampled[key],
-            column.estimate,
-            _test_of(*key, test),
-            p[key],
-        )
-        for key, column in columns.items()
-    ]
-
-
-def _mean(values: np.ndarray) -> float:
-    return math.fsum(values.tolist()) / len(values)
-
-
-def _change(
-    group: str,
-    key: Key,
-    a: float,
-    b: float,
-    differences: np.ndarray,
-    resampled: np.ndarray,
-    estimate: Estimate,
-    test: str,
-    p: float,
-) -> Change:
-    low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    up, down = int((differences > 0).sum()), int((differences < 0).sum())
+def _change(group: str, key: Key, values: Sequence[PairedValues], testing: Testing) -> Change:
+    cores = [each.sums for each in values]
+    found = estimate(cores)
+    p, low, high = found.p, *found.interval(LEVEL)
+    if testing.test == "randomisation":
+        p, low, high = randomisation(cores, samples=testing.samples, seed=testing.seed)
+    elif testing.test == "wilcoxon":
+        p, low, high = wilcoxon(cores), math.nan, math.nan
+    a, b = (math.fsum(_mean(getattr(each, name)) for each in values) / len(values) for name in ("a", "b"))
+    up, down = (sum(int((side * each.sums > TOLERANCE).sum()) for each in cores) for side in (1, -1))
     return Change(
         group=group,
         mode=key[1],
@@ -207,49 +138,22 @@ def _change(
         b=b,
         difference=b - a,
         relative=(b - a) / abs(a) if a else math.nan,
-        queries=len(differences),
+        queries=sum(len(each.query_ids) for each in values),
+        core_queries=int(found.core_queries),
         low=float(low),
         high=float(high),
-        detectable=estimate.detectable(),
-        effect=effect_size(differences),
-        test=test,
-        p=p,
-        holm=p,
+        p=float(p),
+        holm=math.nan,
+        effect=float(found.effect),
+        state=found.state,
         up=up,
         down=down,
-        same=len(differences) - up - down,
+        same=int(found.core_queries) - up - down,
     )
 
 
-def _adjusted(changes: list[Change]) -> list[Change]:
-    """With p adjusted for all numbers of the group."""
-    adjusted = iter(holm([change.p for change in changes if not math.isnan(change.p)]))
-    return [change if math.isnan(change.p) else replace(change, holm=next(adjusted)) for change in changes]
-
-
-def _averages(tables, test: str, samples: int, seed: int) -> list[Change]:
-    """The macro average over the groups: every group counts alike, so a query counts by the size of its group."""
-    keys = list(dict.fromkeys(key for _, columns, _ in tables for key in columns))
-    together, parts, weighted, cores = defaultdict(list), {}, {}, {}
-    for key in keys:
-        groups = [(columns[key], resampled[key]) for _, columns, resampled in tables if key in columns]
-        parts[key] = groups
-        total = sum(len(column.query_ids) for column, _ in groups)
-        # their plain mean is the macro average of the differences
-        weighted[key] = np.concatenate(
-            [column.differences * total / (len(groups) * len(column.query_ids)) for column, _ in groups]
-        )
-        starts = np.cumsum([0, *(column.cores.max() + 1 for column, _ in groups)])
-        cores[key] = np.concatenate([column.cores + start for (column, _), start in zip(groups, starts, strict=False)])
-        together[tuple(column.query_ids for column, _ in groups)].append(key)
-    p = _p_values(weighted, cores, together.values(), test, samples, seed)
-    rows = []
-    for key, groups in parts.items():
-        a, b = (math.fsum(_mean(getattr(column, name)) for column, _ in groups) / len(groups) for name in ("a", "b"))
-        resampled = np.mean([means for _, means in groups], axis=0)
-        estimate = average([column.estimate for column, _ in groups])
-        rows.append(_change(AVERAGE, key, a, b, weighted[key], resampled, estimate, _test_of(*key, test), p[key]))
-    return rows
+def _mean(values: np.ndarray) -> float:
+    return math.fsum(values.tolist()) / len(values)
 
 
 def _moved(group: str, columns: Mapping[Key, PairedValues]) -> Iterator[Moved]:
@@ -258,12 +162,124 @@ def _moved(group: str, columns: Mapping[Key, PairedValues]) -> Iterator[Moved]:
             yield Moved(group, column.query_ids[row], mode, measure, float(column.a[row]), float(column.b[row]))
 
 
-def _notes(tables, judgments: Judgments) -> Iterator[str]:
-    left = [part.group for part in judgments.parts if part.group not in {compared.group for compared, _, _ in tables}]
-    if left:
-        yield f"not compared, as no query of theirs has a value in both runs: {', '.join(left)}"
-    independent = {part.group: max(int(column.cores.max()) + 1 for column in columns.values()) for part, columns, _ in tables}
-    few = {group: number for group, number in independent.items() if number < FEW}
+class Family(NamedTuple):
+    """The numbers that are corrected together.
+
+    numbers  the primary ones
+    runs     that are compared with the first
+    group    whose row has the marks: `average`, or the only group
+    """
+
+    numbers: tuple[Number, ...]
+    runs: int
+    group: str
+
+    @property
+    def note(self) -> str:
+        """What a mark means."""
+        if not self.numbers:
+            return "no number is marked: neither more nor less of what is compared is better"
+        times = f"{self.runs} run{'s' * (self.runs != 1)} x {len(self.numbers)} number{'s' * (len(self.numbers) != 1)}"
+        where = f"{shown_numbers(self.numbers)}, {self.group}"
+        return f"*: p < {SIGNIFICANT} after Holm's correction over {times} ({where})"
+
+
+def corrected(
+    of_runs: Sequence[Sequence[Change]], judgments: Judgments, primary: Sequence[str] = ()
+) -> tuple[list[list[Change]], Family]:
+    """The changes of several runs from one, with `holm` where a number is primary, and over what it corrects.
+
+    primary  see `primary_numbers`
+    """
+    overall = [[change for change in changes if change.group == overall_group(changes)] for changes in of_runs]
+    numbers = dict.fromkeys((change.measure, change.mode) for changes in overall for change in changes)
+    chosen = primary_numbers(list(numbers), judgments.modes, primary) if numbers else []
+    group = overall[0][0].group if numbers else ""
+    places = [(run, change) for run, changes in enumerate(overall) for change in changes if _number(change) in chosen]
+    adjusted = holm([change.p for _, change in places])
+    holms = {(run, change.group, *_number(change)): p for (run, change), p in zip(places, adjusted, strict=True)}
+    made = [
+        [replace(each, holm=holms.get((run, each.group, *_number(each)), math.nan)) for each in changes]
+        for run, changes in enumerate(of_runs)
+    ]
+    return made, Family(tuple(chosen), len(of_runs), group)
+
+
+def overall_group(changes: Sequence[Change]) -> str:
+    """The group of the average, or the only one: it comes last."""
+    return changes[-1].group if changes else ""
+
+
+def _number(change: Change) -> Number:
+    return change.measure, change.mode
+
+
+def testing_notes(changes: Iterable[Change], family: Family, testing: Testing, name: str) -> Iterator[str]:
+    """How the columns of a comparison are to be read. name  of the run that others are compared with."""
+    yield family.note
+    yield (
+        f"difference: from {name}; p and {100 * LEVEL:g} % from, to: of each number by itself, uncorrected: "
+        f"{TESTS[testing.test]}"
+    )
+    few = [change for change in changes if change.state == FEW]
     if few:
-        shown = ", ".join(f"{group} {number}" for group, number in few.items())
-        yield f"few core queries ({shown}): intervals are too narrow, and only large effects show"
+        named = (f"{change.group} {in_mode(*_number(change))} ({change.untested})" for change in reversed(few))
+        yield f"not tested, as fewer than six core queries differ: {three(named)}"
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Which run the others are compared with, by its tag or its file, and how they are tested."""
+
+    run: str
+    testing: Testing = USUAL
+
+    def of(self, runs: Sequence[Run]) -> Run:
+        """The run that is meant. Raises ToolkitError where none is, or where there is no other."""
+        matching = [run for run in runs if run.tag == self.run] or [run for run in runs if self.run in run.source.split(", ")]
+        if not matching:
+            raise ToolkitError(f"no run is called {self.run}", f"the runs are {three(run.tag for run in runs)}")
+        if len(runs) == 1:
+            raise ToolkitError(f"{self.run} is the only run", "name another run to compare with it")
+        return matching[0]
+
+
+def against(
+    baseline: Baseline, runs: Sequence[Run], judgments: Judgments, chosen: MeasureSet, types: Sequence[Part] = ()
+) -> tuple[dict[Place, Change], list[str]]:
+    """How the numbers of the other runs differ from the baseline's, and what is to be said of all that.
+
+    types  kinds of questions, each compared like a group
+    """
+    first, testing = baseline.of(runs), baseline.testing
+    others = [run for run in runs if run is not first]
+    compared = [compare(first, run, judgments, chosen, testing) for run in others]
+    of_runs, family = corrected([each.changes for each in compared], judgments, testing.primary)
+    changes: dict[Place, Change] = {}
+    for run, own in zip(others, of_runs, strict=True):
+        by_type = compare(first, run, replace(judgments, parts=tuple(types)), chosen, testing).changes if types else ()
+        every = [*own, *(change for change in by_type if change.group != AVERAGE)]
+        changes |= {(run.tag, change.group, change.mode, change.measure): change for change in every}
+        changes |= _scores_of_groups(run.tag, every, judgments, chosen)
+    notes = dict.fromkeys(note for each in compared for note in each.notes)
+    return changes, [*testing_notes(changes.values(), family, testing, first.tag), *notes]
+
+
+def _scores_of_groups(tag: str, changes: Iterable[Change], judgments: Judgments, chosen: MeasureSet) -> dict[Place, Change]:
+    """A group's score is its own first measure."""
+    first_measures = {part.group: part.measures[:1] for part in judgments.parts} if chosen.per_group else {}
+    return {
+        (tag, change.group, change.mode, SCORE): change
+        for change in changes
+        if change.measure in first_measures.get(change.group, ())
+    }
+
+
+def untested(rows: Iterable[Score], changes: Mapping[Place, Change]) -> list[str]:
+    """A note of what other runs have and no test is for."""
+    others, tested = {place[0] for place in changes}, {place[3] for place in changes}
+    values = {row.measure for row in rows if row.run in others and not row.query_id and not math.isnan(row.value)}
+    left = sorted(values - tested)
+    notes = [f"not tested, as it is no mean over queries: {', '.join(left)}"] if left else []
+    together = any(row.mode == TOGETHER for row in rows if row.run in others)
+    return [*notes, f"not tested: {TOGETHER}, the mean over the queries of several modes"] if together else notes

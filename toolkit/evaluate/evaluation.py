@@ -16,7 +16,7 @@ from toolkit.core.modes import BASE, Modes
 from toolkit.core.runs import Run
 from toolkit.core.scores import Change, Place, Scores
 from toolkit.evaluate import subtopics
-from toolkit.evaluate.baseline import Baseline, against, untested
+from toolkit.evaluate.comparison import Baseline, against, untested
 from toolkit.evaluate.core_queries import CORE, INSTRUCTION, check_unit
 from toolkit.evaluate.explain import lay_out
 from toolkit.evaluate.intervals import NOTE

@@ -15,7 +15,7 @@ from toolkit.evaluate.score_table import lay_out
 
 COLUMNS = ("run", "group", "mode", "measure", "value", "queries")
 INTERVAL = ("interval_low", "interval_high")  # of the value itself
-CHANGES = ("difference", "low", "high", "detectable", "p", "holm")  # from a baseline
+CHANGES = ("difference", "low", "high", "p", "holm")  # from a baseline
 
 
 def render(scores: Scores, format: str, *, by_query: bool = False) -> str:

@@ -10,7 +10,6 @@ from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.scores import PAIRED, Change, Score, Scores
 from toolkit.evaluate.references import reference_of
 
-SIGNIFICANT = 0.05  # p after Holm's correction below which a difference is marked
 HEADS = ("run", "group", "query")
 COUNTS = ("CoveringPrefix", "NumRel", "NumRelRet", "NumRet", "NumQ")  # beside our own measures of ranks
 
@@ -28,7 +27,7 @@ def lay_out(scores: Scores) -> Table:
     for row in scores.rows:
         key, place = (row.run, row.group, row.query_id), (row.measure, row.mode)
         change = scores.change(row)
-        values.setdefault(key, {})[place] = score_cell(row, mark="*" if change and change.holm < SIGNIFICANT else "")
+        values.setdefault(key, {})[place] = score_cell(row, mark=change.mark if change else "")
         if change:
             changes.setdefault(key, {})[place] = change
         if interval := scores.interval(row):
@@ -89,12 +88,10 @@ def _differences(changes: dict[Place, Change], places: Sequence[Place]) -> Itera
     if not changes:
         return
     for name, field in (("difference", "difference"), ("95 % from", "low"), ("95 % to", "high")):
-        cells = [
-            Number(getattr(changes[place], field), share=is_share(place[0]), signed=True) if place in changes else None
-            for place in places
-        ]
+        found = {place: getattr(change, field) for place, change in changes.items()}
+        cells = [Number(found[place], share=is_share(place[0]), signed=True) if place in found else None for place in places]
         yield name, cells
-    yield "p (Holm)", [Number(changes[place].holm, p=True) if place in changes else None for place in places]
+    yield "p", [Number(changes[place].p, p=True) if place in changes else None for place in places]
 
 
 def is_share(measure: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
-from toolkit.options import judgment_options, table_options
+from toolkit.options import judgment_options, primary_option, table_options
 from toolkit.shell import command, guard, refusals, write_tables
 
 if TYPE_CHECKING:
@@ -18,9 +18,11 @@ EPILOG = """\
 examples:
   tandem gate baseline.trec new.trec --benchmark infosearch-mini
   tandem gate baseline.trec new.trec --qrels qrels.txt -m nDCG@10 RR@10 --min-effect 0.01
-  tandem gate baseline.trec new.trec -m WISE@20 nDCG@10 --min-effect 0.02 WISE@20=0.05 --strict --junit gate.xml
+  tandem gate baseline.trec new.trec --primary WISE@20 nDCG@10-ins --min-effect 0.02 WISE@20=0.05 --strict --junit gate.xml
 
-Exit status: 0 where all numbers pass or some are undecided (with --strict: 1), 1 where one fails, 2 for anything else."""
+The benchmark's leading number of the average decides, or those of --primary, or of the measures that -m names.
+
+Exit status: 0 where they pass or are undecided (with --strict: 1), 1 where one fails, 2 for anything else."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,8 +36,10 @@ def parser() -> argparse.ArgumentParser:
         action="extend",
         type=_effect,
         metavar="[MEASURE=]X",
-        help="the smallest difference that matters, of all measures or of one (default: 0.02)",
+        help="the smallest difference that matters, of all measures or of one (default: the benchmark's own, or 0.02)",
     )
+    primary_option(made, "decided")
+    made.add_argument("--groups", action="store_true", help="every group decides too, not the average alone")
     made.add_argument("--strict", action="store_true", help="what is undecided does not pass either")
     made.add_argument("--junit", metavar="F", help="also write a JUnit report")
     made.add_argument("--json", metavar="F", help="also write all numbers as JSON")
@@ -58,21 +62,22 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _gate(args: argparse.Namespace) -> Gate:
-    from toolkit.gate.decision import MIN_EFFECT, gate
+    from toolkit.gate.decision import gate
     from toolkit.gate.gate_output import to_junit, to_lines, to_records, to_table
 
-    names = ("benchmark", "qrels", "measures", "depth", "ids", "unjudged")
+    names = ("benchmark", "qrels", "measures", "primary", "groups", "depth", "ids", "unjudged")
     given = {name: getattr(args, name) for name in names}
-    effects = {"": MIN_EFFECT, **dict(args.min_effect or ())}
     how = {"modes": args.modes and dict(args.modes), "missing": args.missing or "worst"}
     if "-" in (args.junit, args.json):
         raise ToolkitError("standard output has the table", "name a file, or --format json")
-    made = gate(args.baseline, args.run, min_effect=effects, **given, **how)
+    made = gate(args.baseline, args.run, min_effect=dict(args.min_effect or ()), **given, **how)
     for path, content in ((args.junit, to_junit(made, strict=args.strict)), (args.json, to_records(made).encode())):
         if path:
             with open_output(path) as file:
                 file.write(content)
-    write_tables(to_table(made), args, forms={"json": lambda: to_records(made), "csv": lambda: to_lines(made)})
+    write_tables(
+        to_table(made, strict=args.strict), args, forms={"json": lambda: to_records(made), "csv": lambda: to_lines(made)}
+    )
     return made
 
 

@@ -1,20 +1,20 @@
 """From two runs to a verdict for each number and for all of them.
 
-A number of the table is a group, a measure and a mode. Its verdict is read off one interval, that of the difference over core
-queries: wholly below minus the smallest effect fails, wholly above it passes, all else is undecided and warns. The intervals
-are simultaneous (Dunn 1961: each is Student's at a level of 1 - 0.05 / their number), so that all of them hold together in 95 %
-of all comparisons, however the measures depend on each other. Holm's correction would reject a little more, and has no
-intervals that say the same as its p-values: a gate is to show what it decides by.
+A number is a group, a measure and a mode. Its verdict is read off one interval, that of the difference over core queries:
+wholly below minus the smallest effect fails, wholly above it passes, all else is undecided. The intervals of what is decided
+are simultaneous (Dunn 1961: each is Student's at a level of 1 - 0.05 / their number), so that all of them hold together in
+95 % of all comparisons, however the measures depend on each other: the fewer numbers decide, the more each can show. So the
+benchmark's leading number of the average decides, and the others are listed.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolkit import registry
+from toolkit.benchmarks import find, load
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.scores import AVERAGE
@@ -22,16 +22,18 @@ from toolkit.evaluate.evaluation import prepare
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
 from toolkit.evaluate.paired_values import Key, PairedValues, paired_values, with_score
-from toolkit.evaluate.scoring import SCORE, MeasureSet, is_ranked
+from toolkit.evaluate.primary import primary_numbers
+from toolkit.evaluate.scoring import MeasureSet, is_ranked
 from toolkit.gate.turnover import check_turnover
-from toolkit.measures.estimates import LEVEL, Estimate, average
+from toolkit.measures.inference import FEW, LEVEL, SAME, TESTED, estimate
 
 if TYPE_CHECKING:
     import pandas
 
 MIN_EFFECT = 0.02
 POWER = 0.9  # of the number of core queries that would decide
-PASS, WARN, FAIL = "pass", "warn", "fail"
+PASS, WARN, FAIL = "pass", "warn", "fail"  # of all together
+UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,10 @@ class Check:
 
     baseline, run  the values of both runs
     difference     run - baseline; below 0 is better where the measure's direction is `lower`
-    low, high      its simultaneous interval; infinite where a single core query leaves it unknown
+    low, high      its simultaneous interval; NaN where nothing is tested
     min_effect     the smallest difference that matters
-    verdict        `pass`, `warn`, `fail`
+    verdict        `fail`, `pass`, `same` where no core query differs, `too few differ` where fewer than six do, or `undecided`
+    decides        whether the verdict of all depends on it
     needed         of an undecided one, how many core queries would decide it with 90 % power, were the true difference the one
                    observed; were it none or twice the smallest effect, where the observed one is nearer to the limit than they.
                    None where it would take more than a million, or nobody knows
@@ -59,7 +62,9 @@ class Check:
     min_effect: float
     queries: int
     core_queries: int
+    differing: int
     verdict: str
+    decides: bool
     needed: int | None = None
 
     @property
@@ -70,7 +75,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Gate:
-    """A comparison and its verdict. notes: the shares in common, and what must be known before a number is trusted."""
+    """A comparison and its verdict.
+
+    checks  those that decide, then the others
+    notes   the shares in common, and what must be known before a number is trusted
+    """
 
     baseline: str
     run: str
@@ -79,13 +88,14 @@ class Gate:
 
     @property
     def verdict(self) -> str:
-        """The worst of all checks."""
-        verdicts = {check.verdict for check in self.checks}
-        return next(verdict for verdict in (FAIL, WARN, PASS) if verdict in verdicts)
+        """`fail` where one of the numbers that decide fails, `warn` where one neither fails nor passes, else `pass`."""
+        verdicts = {check.verdict for check in self.deciding}
+        return FAIL if FAIL in verdicts else PASS if verdicts <= {PASS, SAME} else WARN
 
-    def of(self, verdict: str) -> tuple[Check, ...]:
-        """The checks with this verdict."""
-        return tuple(check for check in self.checks if check.verdict == verdict)
+    @property
+    def deciding(self) -> tuple[Check, ...]:
+        """The numbers that decide."""
+        return tuple(check for check in self.checks if check.decides)
 
     def passed(self, *, strict: bool = False) -> bool:
         """Whether nothing fails and, where it is `strict`, nothing is undecided."""
@@ -107,7 +117,9 @@ def gate(
     qrels: Any = None,
     modes: Mapping[str, str] | None = None,
     measures: Sequence[str] | None = None,
-    min_effect: float | Mapping[str, float] = MIN_EFFECT,
+    min_effect: float | Mapping[str, float] | None = None,
+    primary: Sequence[str] = (),
+    groups: bool = False,
     depth: int | None = None,
     ids: str = "tandem",
     unjudged: str = "refuse",
@@ -117,9 +129,13 @@ def gate(
 
     baseline, run  as `toolkit.evaluate` takes runs, one each
     benchmark, qrels, modes, depth, ids, unjudged, missing   as in `toolkit.evaluate`
-    measures       as in `toolkit.evaluate`: the fewer, the narrower the intervals
-    min_effect     the smallest difference that matters, of all measures or by measure; "" is for the measures not named.
-                   Measures whose unit is a rank are left out where none is given for them
+    measures       that are compared, as in `toolkit.evaluate`
+    min_effect     the smallest difference that matters, of all measures or by measure; "" is for the measures not named. What
+                   is not given is the benchmark's own (`BenchmarkSpec.smallest_effects`), or 0.02. Measures whose unit is a
+                   rank are left out where none is known for them
+    primary        the numbers that decide, as MEASURE or MEASURE-MODE: the fewer, the narrower the intervals. Where none are
+                   named, those of the named measures, or else the benchmark's leading one
+    groups         they decide in every group too, not on average alone
 
     Raises ToolkitError for what cannot be read or judged, where corpus or ids turned over, and where nothing is compared.
     """
@@ -128,18 +144,20 @@ def gate(
     a, b = prepared.runs
     judgments, chosen = prepared.judgments, prepared.measure_set(measures, missing)
     shares = check_turnover(a, b, judgments)
-    effects = smallest_effects(min_effect)
+    effects = smallest_effects(min_effect, prepared.benchmark)
     kept, notes = _gated(chosen.every(judgments), effects, judgments)
-    checks = decide(_tables(a, b, judgments, chosen, kept), effects, judgments)
+    checks = decide(_tables(a, b, judgments, chosen, kept), effects, judgments, primary or measures or (), groups=groups)
     if a.tag == b.tag:
         a, b = (replace(run, tag=name) for run, name in ((a, f"{a.tag} (baseline)"), (b, f"{b.tag} (run)")))
     warnings = run_notes([a, b], judgments, chosen.every(judgments), missing)
     return Gate(a.tag, b.tag, tuple(checks), (*shares, *notes, *judgments.notes, *warnings))
 
 
-def smallest_effects(given: float | Mapping[str, float]) -> dict[str, float]:
+def smallest_effects(given: float | Mapping[str, float] | None, benchmark: str | None = None) -> dict[str, float]:
     """Measure -> the smallest difference of it that matters; "" is any other. ToolkitError for one that is not above 0."""
-    effects = {"": MIN_EFFECT, **given} if isinstance(given, Mapping) else {"": given}
+    selection = find(benchmark) if benchmark else None
+    own = load(selection.benchmark).spec.smallest_effects if selection else {}
+    effects = {"": given} if isinstance(given, float | int) else {"": MIN_EFFECT, **own, **(given or {})}
     for measure, effect in effects.items():
         if not 0 < effect < float("inf"):
             raise ToolkitError(f"the smallest effect{f' of {measure}' if measure else ''} is {effect}", "a number above 0")
@@ -150,7 +168,7 @@ def smallest_effects(given: float | Mapping[str, float]) -> dict[str, float]:
 
 def _gated(measures: Sequence[str], effects: Mapping[str, float], judgments: Judgments) -> tuple[set[str], list[str]]:
     """The measures that can be better or worse and have a smallest effect, and notes of the others."""
-    if strange := effects.keys() - {"", *measures}:
+    if strange := effects.keys() - {"", *measures, *judgments.measures}:
         raise ToolkitError(
             f"{', '.join(sorted(strange))} is not compared", f"compared are {', '.join(measures)}: name more with -m"
         )
@@ -175,41 +193,65 @@ def _tables(
             yield part.group, columns, next(with_score(part, chosen, columns))
 
 
-def decide(tables, effects: Mapping[str, float], judgments: Judgments) -> list[Check]:
-    """The checks of all groups, the average last where there are several. tables: as of `_tables`."""
-    numbers: list[tuple[str, Key, float, float, int, Estimate]] = []
-    groups: dict[Key, list[tuple[float, float, int, Estimate]]] = {}
-    count = 0
+def decide(
+    tables, effects: Mapping[str, float], judgments: Judgments, primary: Sequence[str] = (), *, groups: bool = False
+) -> list[Check]:
+    """The checks: those that decide, the average first, then the others.
+
+    tables  as of `_tables`
+    """
+    numbers: list[tuple[str, Key, list[PairedValues]]] = []
+    averaged: dict[Key, list[PairedValues]] = {}
+    names: dict[str, None] = {}
     for group, columns, scored in tables:
-        count += 1
+        names[group] = None
+        numbers += [(group, key, [values]) for key, values in columns.items()]
         for key, values in scored.items():
-            row = (float(values.a.mean()), float(values.b.mean()), len(values.query_ids), values.estimate)
-            groups.setdefault(key, []).append(row)
-            if key in columns:
-                numbers.append((group, key, *row))
+            averaged.setdefault(key, []).append(values)
     if not numbers:
         raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
-    if count > 1:
-        for key, rows in groups.items():
-            values = [sum(row[column] for row in rows) / len(rows) for column in (0, 1)]
-            numbers.append((AVERAGE, key, *values, sum(row[2] for row in rows), average([row[3] for row in rows])))
-    level = 1 - (1 - LEVEL) / len(numbers)
-    return [_check(*number, effects.get(number[1][0], effects[""]), level) for number in numbers]
+    overall = AVERAGE if len(names) > 1 else next(iter(names))
+    numbers = [*((AVERAGE, key, values) for key, values in averaged.items() if len(names) > 1), *numbers]
+    chosen = primary_numbers(list(averaged), judgments.modes, primary)
+    deciding = [row for row in numbers if row[1] in chosen and (groups or row[0] == overall)]
+    others = [row for row in numbers if row not in deciding]
+    level = 1 - (1 - LEVEL) / max(len(deciding), 1)
+    made = [_check(*row, effects, level, decides=True) for row in deciding]
+    return [*made, *(_check(*row, effects, LEVEL, decides=False) for row in others)]
 
 
 def _check(
-    group: str, key: Key, a: float, b: float, queries: int, estimate: Estimate, min_effect: float, level: float
+    group: str, key: Key, values: Sequence[PairedValues], effects: Mapping[str, float], level: float, *, decides: bool
 ) -> Check:
-    low, high = estimate.interval(level)
+    found = estimate([each.sums for each in values])
     measure, mode = key
-    worse, better = (-high, -low) if measure != SCORE and registry.measure(measure).direction == "lower" else (low, high)
-    verdict = FAIL if better < -min_effect else PASS if worse > -min_effect else WARN
+    low, high = found.interval(level)
+    min_effect = effects.get(measure, effects[""])
+    worse, better = (-high, -low) if registry.measure(measure).direction == "lower" else (low, high)
+    verdict = FAIL if better < -min_effect else PASS if worse > -min_effect else UNDECIDED
+    if found.state in (SAME, FEW):
+        verdict = found.state
     needed = None
-    if verdict == WARN:
-        margin = abs((worse + better) / 2 + min_effect) if math.isfinite(worse) else 0.0
-        needed = estimate.needed(max(margin, min_effect), level=level, power=POWER)
-        if needed is not None and needed <= estimate.core_queries:  # enough for none or twice the effect: it is between them
-            needed = estimate.needed(margin, level=level, power=POWER)
+    if verdict == UNDECIDED and found.state == TESTED:
+        margin = abs((worse + better) / 2 + min_effect)
+        needed = found.needed(max(margin, min_effect), level=level, power=POWER)
+        if needed is not None and needed <= found.core_queries:  # enough for none or twice the effect: it is between them
+            needed = found.needed(margin, level=level, power=POWER)
+    a, b = (sum(float(getattr(each, name).mean()) for each in values) / len(values) for name in ("a", "b"))
     return Check(
-        group, mode, measure, a, b, estimate.mean, low, high, min_effect, queries, estimate.core_queries, verdict, needed
+        group=group,
+        mode=mode,
+        measure=measure,
+        baseline=a,
+        run=b,
+        difference=float(found.mean),
+        low=float(low),
+        high=float(high),
+        min_effect=min_effect,
+        queries=sum(len(each.query_ids) for each in values),
+        core_queries=int(found.core_queries),
+        differing=int(found.differing),
+        verdict=verdict,
+        decides=decides,
+        needed=needed,
     )

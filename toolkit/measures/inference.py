@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from toolkit.core.scores import SIGNIFICANT
+
 LEVEL = 0.95
-SIGNIFICANT = 0.05
 POWER = 0.8  # Cohen's convention: a difference of that size is seen four times of five
 TOLERANCE = 1e-9  # sums closer to 0 than this are 0: they depend on the order of queries in their last digits
 FEWEST = 6  # core queries that differ below which nothing is tested: fewer cannot reach p < 0.05 by their signs alone
@@ -105,7 +106,7 @@ class Estimate:
         """Of a run's own value; None where a single core query, or values that are all equal, say nothing of others.
 
         lowest, highest  the measure's range
-        binary           whether every query's value is 0 or 1: Wilson's interval of a share with the effective number of queries
+        binary           whether every query's value is 0 or 1: Wilson's interval with the effective number of queries
         """
         if not math.isfinite(self.error):
             return None
@@ -198,7 +199,7 @@ def _t(freedom: float, share: float) -> float:
 
 
 def wilson(share: float, number: float, freedom: float, level: float = LEVEL) -> Bounds:
-    """Wilson's interval of a share of `number` (which may be a fraction), with Student's quantile; all of 0 to 1 for no freedom."""
+    """Wilson's interval of a share of `number` (maybe a fraction), with Student's quantile; 0 to 1 where freedom is below 1."""
     if freedom < 1:
         return 0.0, 1.0
     squared = float(_t(freedom, (1 + level) / 2)) ** 2
@@ -213,8 +214,8 @@ def is_binary(values: np.ndarray, lowest: float) -> bool:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted for their number (Holm 1979), in the order given: the running maximum of p_(i) (m - i + 1), at most 1. NaN, which
-    stands for what is not tested, does not count and stays.
+    """Adjusted for their number (Holm 1979), in the order given: the running maximum of p_(i) (m - i + 1), at most 1. NaN, of
+    what is not tested, does not count and stays.
     """
     p = np.asarray(p_values, np.float64)
     tested = np.flatnonzero(~np.isnan(p))
@@ -281,9 +282,9 @@ class Flipped(NamedTuple):
 def randomisation(groups: Sequence[Cores], *, samples: int = 10_000, seed: int = 0, level: float = LEVEL) -> Flipped:
     """Fisher's randomisation test with the studentised mean (`mean / error` of `estimate`), and its interval by inversion.
 
-    p is the share of assignments of signs to core queries whose statistic is at least as far from 0 as the one observed: of all
-    assignments up to 16 core queries, else of `samples` drawn ones and the observed, (1 + extreme) / (1 + samples). Of one group
-    whose core queries are of one size it is the unstudentised test.
+    p is the share of assignments of signs to core queries whose statistic is at least as far from 0 as the one observed: of
+    all assignments up to 16 core queries, else of `samples` drawn ones and the observed, (1 + extreme) / (1 + samples). Of one
+    group whose core queries are of one size it is the unstudentised test.
     """
     found = estimate(groups)
     if found.state != TESTED:
@@ -348,8 +349,8 @@ def _last_accepted(p_of, inside: float, reach: float, alpha: float) -> float:
 
 
 def wilcoxon(groups: Sequence[Cores]) -> float:
-    """p of Wilcoxon's signed-rank test of the core queries' means, as mFollowIR tests p-MRR: of the symmetry of differences about 0,
-    not of the mean that is printed. Zeros are dropped; NaN where nothing is tested.
+    """p of Wilcoxon's signed-rank test of the core queries' means, as mFollowIR tests p-MRR: of the symmetry of differences
+    about 0, not of the mean that is printed. Zeros are dropped; NaN where nothing is tested.
     """
     if estimate(groups).state != TESTED:
         return math.nan

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.progress import progress
 from toolkit.core.scores import Change
-from toolkit.evaluate.comparison import compare_values
+from toolkit.evaluate.comparison import changes_of, corrected
 from toolkit.evaluate.judgments import Part
 from toolkit.evaluate.paired_values import PairedValues, paired
 from toolkit.evaluate.scoring import MeasureSet
@@ -38,36 +38,42 @@ class Differences:
 
 @functools.lru_cache(maxsize=16)  # tables and figures of one report ask for the same
 def differences(model: ReportModel) -> Differences:
-    """Of up to 20 runs each is a baseline, of more the chosen one and the best: over core queries, p corrected over the numbers
-    of a group as in `toolkit.evaluate.comparison`.
+    """Of up to 20 runs each is a baseline, of more the chosen one and the best; what is significant is so after Holm's correction
+    over the leading number of all runs that are compared with the baseline, as `evaluate --baseline` has it.
     """
     names = [facts.name for facts in model.runs]
     first = [model.baseline] if model.baseline else []
     others = names if len(names) <= EVERY else leader(model)
     baselines = tuple(dict.fromkeys([*first, *others]))
     pairs = [pair for pair in itertools.combinations(model.runs, 2) if not {each.name for each in pair}.isdisjoint(baselines)]
-    changes: dict[tuple[str, str], dict[Key, Change]] = {}
+    found: dict[tuple[str, str], list[Change]] = {}
     with progress("differences", len(pairs), "pairs of runs") as advance:
         for a, b in pairs:
-            found = compared(model, a, b)
-            changes[a.name, b.name] = found
-            changes[b.name, a.name] = {key: _turned(change) for key, change in found.items()}
+            found[a.name, b.name] = compared(model, a, b)
+            found[b.name, a.name] = [_turned(change) for change in found[a.name, b.name]]
             advance()
+    changes: dict[tuple[str, str], dict[Key, Change]] = {}
+    for baseline in baselines:
+        runs = [name for name in names if found.get((baseline, name))]
+        of_runs, _ = corrected([found[baseline, name] for name in runs], model.judgments) if runs else ([], None)
+        changes |= {(baseline, name): _by_key(own) for name, own in zip(runs, of_runs, strict=True)}
     return Differences(baselines, changes)
 
 
-def compared(model: ReportModel, a: RunFacts, b: RunFacts) -> dict[Key, Change]:
-    """What changed from one run to another, in all that is a mean over queries."""
-    pairs = [(part, _paired(model, part, a, b)) for part in model.judgments.parts]
-    if not any(columns for _, columns in pairs):
-        return {}
-    per_group = any(part.measures for part in model.judgments.parts)
-    changes = compare_values(pairs, model.judgments, MeasureSet((), per_group)).changes
+def _by_key(changes: Sequence[Change]) -> dict[Key, Change]:
     return {Key(change.group, change.measure, change.mode): change for change in changes}
 
 
+def compared(model: ReportModel, a: RunFacts, b: RunFacts) -> list[Change]:
+    """What changed from one run to another, in all that is a mean over queries."""
+    pairs = [(part, _paired(model, part, a, b)) for part in model.judgments.parts]
+    if not any(columns for _, columns in pairs):
+        return []
+    per_group = any(part.measures for part in model.judgments.parts)
+    return changes_of(pairs, MeasureSet((), per_group))
+
+
 def _paired(model: ReportModel, part: Part, *runs: RunFacts) -> dict[tuple[str, str], PairedValues]:
-    # in the order of the table, in which evaluate draws its resamples
     keys = [Key(part.group, *column) for column in model.columns(part.group)]
     own, other = ({(key.measure, key.mode): facts.values[key] for key in keys if key in facts.values} for facts in runs)
     return paired(own, other, part)

@@ -5,24 +5,14 @@ from __future__ import annotations
 import math
 
 from toolkit import registry
+from toolkit.evaluate.primary import leading_number
 from toolkit.evaluate.scoring import is_ranked
 from toolkit.report.model import ReportModel
 
-# what says most of how instructions are followed, or else of how well is searched
-LEADING = ("WISE", "pMRR", "SICR", "Robustness", "MRecall")
-
 
 def leading(model: ReportModel) -> tuple[str, str]:
-    """Measure and mode: the first of `LEADING` that the runs have, instructed where it has one mode; else the first number."""
-    columns = [column for column in model.columns(model.overall) if is_ranked(*column, model.judgments.modes)]
-    of_base = model.judgments.modes.of("base", "reversed")
-    found = (
-        column
-        for name in LEADING
-        for column in columns
-        if registry.measure(column[0]).name == name and column[1] not in of_base
-    )
-    return next(found, (columns or list(model.columns(model.overall)))[0])
+    """Measure and mode of the number that a comparison is decided by where nobody names another."""
+    return leading_number(model.columns(model.overall), model.judgments.modes)
 
 
 def leader(model: ReportModel) -> list[str]:

@@ -1,10 +1,9 @@
-"""Which ranks each system may have, and how far it is behind the best, beside what so many core queries show."""
+"""Which systems are told apart, pair by pair, and the ranks that this leaves each of them."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,87 +12,78 @@ from toolkit import registry
 from toolkit.evaluate.core_queries import core_queries
 from toolkit.evaluate.judgments import Part
 from toolkit.evaluate.scoring import is_ranked
-from toolkit.measures.estimates import average, of_core_queries
-from toolkit.measures.rank_intervals import RankInterval, rank_intervals
-from toolkit.report.model import Key, ReportModel
+from toolkit.measures.inference import Pairs, pairs
+from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.significance import tested_measures
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """One system by one measure.
+    """One system by one number.
 
-    behind      the best score minus this one, not below 0; NaN for the best
-    detectable  the smallest difference from the best that the core queries show in 80 % of all samples; NaN where none differs
+    first, last  rank that it may have: one below the systems that are significantly better, one above those that are worse
+    behind       the best score minus this one, not below 0; NaN for the best
     """
 
     name: str
-    rank: RankInterval
+    first: int
+    last: int
     score: float
     behind: float
-    detectable: float
 
     @property
-    def below(self) -> bool:
-        """Whether it is behind by less than the core queries show."""
-        return 0 < self.behind < self.detectable
+    def ranks(self) -> str:
+        """`1`, or `2\u20134`."""
+        return f"{self.first}" if self.first == self.last else f"{self.first}\u2013{self.last}"
 
 
 @dataclass(frozen=True, eq=False)
-class _Group:
-    """The values of all systems in one group: (n, k), a row a query that all have; cores: (n,) which core query each is of."""
+class Ranking:
+    """All systems by one number, best first, and their pairs in that order."""
 
-    values: np.ndarray
-    cores: np.ndarray
+    systems: tuple[Ranked, ...]
+    pairs: Pairs
 
-    @property
-    def sums(self) -> np.ndarray:
-        """(cores, k) over the queries of each core query."""
-        return np.stack([np.bincount(self.cores, column) for column in self.values.T], axis=1)
+    def told_apart(self, first: int, second: int) -> bool:
+        """Whether two of them are."""
+        return bool(self.pairs.better[first, second] or self.pairs.better[second, first])
 
 
 @functools.lru_cache(maxsize=16)  # a table and a figure of one report ask for the same
-def ranked(model: ReportModel) -> dict[Key, list[Ranked]]:
-    """Number of the main table -> the systems, best first. Left out is what is no mean over the queries of every group."""
+def ranked(model: ReportModel) -> dict[Key, Ranking]:
+    """Number of the main table -> the systems. Left out is what is no mean over the queries of every group."""
     tested = tested_measures(model)
-    found = {}
-    for measure, mode in model.columns(model.overall):
-        if measure in tested and is_ranked(measure, mode, model.judgments.modes):
-            groups = [_values(model, part, measure, mode) for part in model.judgments.parts]
-            if all(len(group.values) for group in groups):
-                key = Key(model.overall, measure, mode)
-                found[key] = _ranked(model, key, groups)
-    return found
+    numbers = [column for column in model.columns(model.overall) if column[0] in tested]
+    keys = [Key(model.overall, *column) for column in numbers if is_ranked(*column, model.judgments.modes)]
+    return {key: ranking(model, key, model.runs) for key in keys if _is_complete(model, key)}
 
 
-def _values(model: ReportModel, part: Part, measure: str, mode: str) -> _Group:
-    own = [facts.values.get(Key(part.group, measure, mode)) for facts in model.runs]
-    if any(values is None for values in own):
-        return _Group(np.empty((0, len(own))), np.empty(0, np.int64))
-    shared = set.intersection(*(set(values.query_ids) for values in own))
-    query_ids = tuple(query_id for query_id in own[0].query_ids if query_id in shared)
-    columns = []
-    for values in own:
-        place = {query_id: row for row, query_id in enumerate(values.query_ids)}
-        columns.append(values.values[[place[query_id] for query_id in query_ids]])
-    return _Group(np.stack(columns, axis=1), core_queries(query_ids, part)[1])
+def _is_complete(model: ReportModel, key: Key) -> bool:
+    """Whether every run has values in every group."""
+    parts = [Key(part.group, key.measure, key.mode) for part in model.judgments.parts]
+    return all(len(facts.values[each].query_ids) if each in facts.values else 0 for facts in model.runs for each in parts)
 
 
-def _ranked(model: ReportModel, key: Key, groups: Sequence[_Group]) -> list[Ranked]:
-    sign = -1 if registry.measure(key.measure).direction == "lower" else 1
-    sums = [group.sums for group in groups]
-    total = sum(map(len, sums))
-    # the mean over all rows is the macro average of the groups' means over queries
-    weighted = [sign * each * total / (len(groups) * len(group.values)) for each, group in zip(sums, groups, strict=True)]
-    intervals = rank_intervals(weighted)
-    scores = [facts.value(key.measure, key.mode, key.group) for facts in model.runs]
-    order = sorted(range(len(scores)), key=lambda system: -sign * scores[system])
-    best = order[0]
-    rows = []
-    for system in order:
-        difference = average(
-            [of_core_queries(group.values[:, best] - group.values[:, system], group.cores) for group in groups]
-        )
-        behind = math.nan if system == best else abs(scores[best] - scores[system])
-        rows.append(Ranked(model.runs[system].name, intervals[system], scores[system], behind, difference.detectable()))
-    return rows
+def ranking(model: ReportModel, key: Key, runs: tuple[RunFacts, ...]) -> Ranking:
+    """Some runs by one number."""
+    higher = registry.measure(key.measure).direction != "lower"
+    scores = {facts.name: facts.value(key.measure, key.mode, key.group) for facts in runs}
+    ordered = sorted(runs, key=lambda facts: -scores[facts.name] if higher else scores[facts.name])
+    found = pairs([_values(ordered, part, key) for part in model.judgments.parts], higher=higher)
+    best = scores[ordered[0].name]
+    systems = [
+        Ranked(facts.name, *ranks, scores[facts.name], abs(best - scores[facts.name]) if place else math.nan)
+        for place, (facts, ranks) in enumerate(zip(ordered, found.ranks(), strict=True))
+    ]
+    return Ranking(tuple(systems), found)
+
+
+def _values(runs: list[RunFacts], part: Part, key: Key) -> tuple[np.ndarray, np.ndarray]:
+    """(n, k) values of the queries that some run has, NaN where a run lacks one; and (n,) which core query each is of."""
+    own = [facts.values[Key(part.group, key.measure, key.mode)] for facts in runs]
+    query_ids = tuple(dict.fromkeys(query_id for each in own for query_id in each.query_ids))
+    place = {query_id: row for row, query_id in enumerate(query_ids)}
+    values = np.full((len(query_ids), len(own)), np.nan)
+    for column, each in enumerate(own):
+        values[[place[query_id] for query_id in each.query_ids], column] = each.values
+    return values, core_queries(query_ids, part)[1]

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from toolkit import registry
-from toolkit.evaluate.score_table import SIGNIFICANT
 from toolkit.evaluate.scoring import is_ranked
 from toolkit.report.differences import differences
 from toolkit.report.model import Key, ReportModel, RunFacts
@@ -46,7 +45,7 @@ def marks(model: ReportModel, group: str) -> dict[tuple[str, Key], str]:
 def against(model: ReportModel, baseline: str, run: str, key: Key) -> str:
     """`dagger` where a run's number is significantly better than the baseline's, `worse` where it is worse; else empty."""
     change = differences(model).change(baseline, run, key)
-    if change is None or not change.holm < SIGNIFICANT or not is_ranked(key.measure, key.mode, model.judgments.modes):
+    if change is None or not change.mark:
         return ""
     better = (change.difference > 0) != (registry.measure(key.measure).direction == "lower")
     return DAGGER if better else WORSE

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from toolkit import registry
+from toolkit.core.scores import SIGNIFICANT
 from toolkit.report.differences import differences
 from toolkit.report.model import Key, ReportModel
 from toolkit.report.plots.charts import chart_of
@@ -14,13 +15,13 @@ from toolkit.report.plots.columns import argued, shown_column
 from toolkit.report.plots.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown, signed_axis
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.theme import focused, run_colour, run_labels, run_shape, signals
-from toolkit.report.significance import SIGNIFICANT
 
 if TYPE_CHECKING:
     import altair as alt
 
 TITLE = "Differences from the baseline, group by group"
 BASELINE = "baseline"  # the signal
+FIELDS = ("difference", "low", "high")
 
 
 def applies(model: ReportModel) -> bool:
@@ -37,9 +38,9 @@ def drawn(model: ReportModel) -> Drawn:
             for name in runs_shown(model):
                 for group in groups_shown(model):
                     if change := known.change(baseline, name, Key(group, measure, mode)):
-                        numbers = (change.difference, change.low, change.high, change.p, change.holm)
+                        numbers = (change.difference, change.low, change.high, change.p)
                         rows.append((measure, mode, baseline, name, group, *numbers))
-    named = ("measure", "mode", "baseline", "run", "group", "difference", "low", "high", "p", "p (Holm)")
+    named = ("measure", "mode", "baseline", "run", "group", "difference", "low", "high", "p")
     return Drawn(named, tuple(rows))
 
 
@@ -57,8 +58,8 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
                 "baseline": called[baseline],
                 "run": called[name],
                 "group": groups[group],
-                **{key: round(value, 4) for key, value in zip(("difference", "low", "high"), row, strict=False)},
-                **{key: float(f"{p:.2g}") for key, p in zip(("p", "p Holm"), row[3:], strict=True) if not math.isnan(p)},
+                **{key: round(value, 4) for key, value in zip(FIELDS, row, strict=False) if not math.isnan(value)},
+                **({} if math.isnan(row[3]) else {"p": float(f"{row[3]:.2g}")}),
             }
             for measure, mode, baseline, name, group, *row in numbers
             # the other direction is the same with the other sign
@@ -100,7 +101,7 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
 
     chart = chart_of().transform_filter("isValid(datum.difference)").encode(opacity=focused())
     colour = run_colour(model, legend=None)
-    filled = alt.when(f"datum['p Holm'] < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))
+    filled = alt.when(f"datum.p < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))
     tips = [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS]
     words = {"fontSize": 10, "fontStyle": "italic", "align": "left", "dx": 4}
     return [
@@ -126,15 +127,15 @@ TIPS = (
     ("_low", "95 % from", "+.3f"),
     ("_high", "to", "+.3f"),
     ("p", "p", ".2g"),
-    ("p Holm", "p, Holm", ".2g"),
 )
 
 DIFFERENCES = Plot(
     "differences",
     TITLE,
-    "The difference of each run from the baseline (fractions) with the interval that holds 95 % of the means over resampled "
-    "core queries, for the average and for each group on one scale. Filled: p below 0.05 (the tests of the main table, Holm's "
-    "correction over all numbers of a group); hollow: it may be chance. Another baseline can be chosen above the main table. "
+    "The difference of each run from the baseline (fractions) with its 95 % interval over core queries, for the average and for "
+    "each group on one scale. Filled: the interval leaves 0 out, p below 0.05 of this difference alone (of many one in twenty "
+    "does by chance: the marks of the main table are corrected); hollow: it may be chance; without an interval: too few core "
+    "queries differ. Another baseline can be chosen above the main table. "
     f"Of more than {MOST} runs the {MOST} that lead are drawn.",
     applies,
     draw,

@@ -79,7 +79,7 @@ def control(model: ReportModel, facts: RunFacts, column: Column, group: str) -> 
         value = other.value(*column, group)
         selected = [key for key in keys(model, group, column) if key in other.values]
         if value is not None and selected:
-            return Control(PLACEBO, value, *interval(other, model.judgments, selected))
+            return Control(PLACEBO, value, *(interval(other, model.judgments, selected) or ()))
     rows = (row for row in facts.references.get(BLIND, ()) if (row.measure, row.mode, row.group) == (*column, group))
     return next((Control(BLIND, row.value) for row in rows if not math.isnan(row.value)), None)
 
@@ -134,7 +134,7 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
     colour, chart = run_colour(model, legend=None), chart_of().encode(opacity=focused())
     across = alt.X("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
     tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in TIPS.items()]
-    between = alt.Tooltip("_between:N", title="95 % of the control's means lie between")
+    between = alt.Tooltip("_between:N", title="95 % interval of the control's value")
     return [
         chart_of()
         .transform_filter("isValid(datum.low)")
@@ -157,7 +157,7 @@ CONTROLS = Plot(
     "controls",
     TITLE,
     "Each run (mark) beside its control (grey tick), on one scale for all groups: the same system with placebo sentences of "
-    "the same length in the place of the instructions, with the interval that holds 95 % of its means over resampled core "
+    "the same length in the place of the instructions, with its 95 % interval over core "
     "queries (grey bar); where no placebo run is among the runs, the lists that it gives without instructions (blind), judged "
     "in this mode. What lies to the right of the control is what the instruction's content adds; to its left, what it costs. "
     f"Of more than {MOST} runs the {MOST} that lead are drawn.",

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from toolkit.evaluate.comparison import LEVEL
+from toolkit.evaluate.intervals import of_group, own_interval
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.scoring import is_ranked
-from toolkit.measures.significance import resampled_means
+from toolkit.measures.inference import Bounds
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.plots.charts import chart_of, data
 from toolkit.report.plots.columns import Column, by_query, keys, over
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     import altair as alt
 
 TITLE = "Instruction following and robustness with 95 % intervals"
-SAMPLES = 2000
-SEED = 0
 ACROSS = 3  # panels side by side
 
 
@@ -46,33 +42,19 @@ def drawn(model: ReportModel) -> Drawn:
             # a group of which a run has no query has no value where these are skipped
             if selected := [key for key in keys(model, model.overall, column) if key in facts.values]:
                 value = facts.value(*column, model.overall)
-                rows.append((*column, facts.name, value, *interval(facts, model.judgments, selected)))
+                rows.append((*column, facts.name, value, *(interval(facts, model.judgments, selected) or (value, value))))
     return Drawn(("measure", "mode", "run", "value", "low", "high"), tuple(rows))
 
 
-def interval(facts: RunFacts, judgments: Judgments, selected: Sequence[Key]) -> tuple[float, float]:
-    """The bounds between which 95 % of the means over resampled core queries lie; of several groups, of their average."""
-    generator = np.random.default_rng(SEED)
-    cores = {part.group: part.cores for part in judgments.parts}
-    means = []
-    for key in selected:
-        found = facts.values[key]
-        known = cores[key.group] or {}
-        # the values of a measure over core queries stand under these
-        clusters = np.unique([known.get(each, each) for each in found.query_ids], return_inverse=True)[1]
-        means.append(means_of(found.values, clusters, generator))
-    return bounds(np.mean(means, axis=0))
-
-
-def means_of(values: np.ndarray, clusters: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """(SAMPLES,) means of values (n,) when whole clusters, (n,) from 0 on, are drawn with replacement."""
-    return resampled_means([(values, clusters)], samples=SAMPLES, generator=generator)[:, 0]
-
-
-def bounds(means: np.ndarray) -> tuple[float, float]:
-    """Between which 95 % of them lie."""
-    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+def interval(facts: RunFacts, judgments: Judgments, selected: Sequence[Key]) -> Bounds | None:
+    """The 95 % interval of a run's value, as `evaluate --intervals` has it; of several groups, of their average. None where a run
+    lacks one, and where nothing is known of how others would vary.
+    """
+    parts = {part.group: part for part in judgments.parts}
+    if not selected or any(key not in facts.values or key.group not in parts for key in selected):
+        return None
+    measure = selected[0].measure
+    return own_interval(measure, [of_group(facts.values[key], parts[key.group], measure) for key in selected])
 
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
@@ -103,10 +85,9 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 INTERVALS = Plot(
     "intervals",
     TITLE,
-    f"The value of each run (a dot) and the interval that holds 95 % of {SAMPLES:,} resamples: whole core queries are "
-    "drawn with replacement, because instructions of one core query are no independent evidence; of an average over groups, "
-    "each group is drawn anew. With fewer than some 20 core queries the intervals are too narrow. Intervals of two runs say "
-    "little of their difference, as both answer the same queries: the marks of the table do.",
+    "The value of each run (a dot) and its 95 % interval: Student's t over core queries, because instructions of one core query "
+    "are no independent evidence; of values that are 0 or 1 Wilson's. Intervals of two runs say little of their difference, as "
+    "both answer the same queries: the table of pairs does.",
     applies,
     draw,
     drawn,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from toolkit.measures.inference import Cores, estimate
 from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.plots.charts import chart_of
-from toolkit.report.plots.intervals import SAMPLES, SEED, bounds, means_of
 from toolkit.report.plots.plot import Drawn, Plot
 from toolkit.report.plots.style import axis_name
 from toolkit.report.plots.theme import focused, lead, run_colour, run_rows
@@ -60,8 +60,9 @@ def drawn(model: ReportModel) -> Drawn:
         for kind, by_query in zip(KINDS, (own, worst), strict=True):
             if shared:
                 values = np.array([by_query[query_id] for query_id in shared])
-                means = means_of(values, np.arange(len(values)), np.random.default_rng(SEED))
-                rows.append((facts.name, kind, float(values.mean()), *bounds(means), len(shared)))
+                mean = float(values.mean())
+                bounds = estimate([Cores.of(values, np.arange(len(values)))]).value_interval(0.0, 1.0) or (mean, mean)
+                rows.append((facts.name, kind, mean, *map(float, bounds), len(shared)))
     return Drawn(("run", "instructions", "nDCG@10", "low", "high", "number"), tuple(rows))
 
 
@@ -99,8 +100,7 @@ PARAPHRASES = Plot(
     "paraphrases",
     TITLE,
     "The mean nDCG@10 (fraction) of the instructions that have paraphrases, and that of the worst paraphrase of each "
-    f"(InstructIR, figure 3), with intervals that hold 95 % of {SAMPLES:,} resamples of the instructions. Instructions without "
-    "paraphrases are left out.",
+    "(InstructIR, figure 3), with 95 % intervals over the instructions. Instructions without paraphrases are left out.",
     applies,
     draw,
     drawn,

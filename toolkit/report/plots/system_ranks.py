@@ -34,15 +34,15 @@ def columns(model: ReportModel) -> list[Column]:
 
 
 def drawn(model: ReportModel) -> Drawn:
-    """Of each run by each number its rank, the first and last that it may have, its score, and how often it is the best."""
+    """Of each run by each number its rank, the first and last that it may have, and its score."""
     rows = []
-    for key, systems in ranked(model).items():
+    for key, found in ranked(model).items():
         if (key.measure, key.mode) in columns(model):
             better = (lambda a, b: a < b) if registry.measure(key.measure).direction == "lower" else (lambda a, b: a > b)
-            for each in systems:
-                place = 1 + sum(better(other.score, each.score) for other in systems)
-                rows.append((key.measure, key.mode, each.name, place, each.rank.low, each.rank.high, each.score, each.rank.won))
-    return Drawn(("measure", "mode", "run", "rank", "first", "last", "score", "won"), tuple(rows))
+            for each in found.systems:
+                place = 1 + sum(better(other.score, each.score) for other in found.systems)
+                rows.append((key.measure, key.mode, each.name, place, each.first, each.last, each.score))
+    return Drawn(("measure", "mode", "run", "rank", "first", "last", "score"), tuple(rows))
 
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
@@ -62,9 +62,8 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
                 "low": low,
                 "high": high,
                 "score": round(score, 4),
-                "won": round(won, 3),
             }
-            for *of_column, name, rank, low, high, score, won in rows
+            for *of_column, name, rank, low, high, score in rows
             if tuple(of_column) == column and name in shown
         ]
         down = run_rows(model, names)
@@ -97,15 +96,15 @@ TIPS = (
     ("rank", "rank", "d"),
     ("low", "may be from", "d"),
     ("high", "to", "d"),
-    ("won", "best in this share of resamples", ".2f"),
 )
 
 SYSTEM_RANKS = Plot(
     "system-ranks",
     TITLE,
-    "The rank of each run by its score (the mark) and the ranks that tests over core queries do not rule out (the line: 95 % "
-    "interval, one system at a time, as in the table of ranks). Runs whose lines overlap are not told apart by so many core "
-    f"queries. Of more than {MOST} runs the {MOST} that lead are drawn, among the ranks of all.",
+    "The rank of each run by its score (the mark) and the ranks that it may have (the line): one below the runs that are "
+    "significantly better, one above those that are worse, of all pairs after Holm's correction. Lines that overlap do not say "
+    f"that two runs are alike: the table of pairs says which are told apart. Of more than {MOST} runs the {MOST} that lead are "
+    "drawn, among the ranks of all.",
     applies,
     draw,
     drawn,

@@ -42,7 +42,8 @@ def steps(versions: Sequence[Entry]) -> list[Step]:
 def _step(a: Entry, b: Entry) -> Step:
     same = identical(a.facts.run, b.facts.run)
     model = a.model
-    changes = {} if same else compared(model, a.facts, b.facts)
+    found = [] if same else compared(model, a.facts, b.facts)
+    changes = {Key(change.group, change.measure, change.mode): change for change in found}
     shown = [changes[key] for column in model.columns(model.overall) if (key := Key(model.overall, *column)) in changes]
     return Step(a, b, tuple(differing(a.facts.records, b.facts.records)), same, tuple(shown))
 

@@ -7,14 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolkit import registry
-from toolkit.evaluate.score_table import SIGNIFICANT
-from toolkit.measures.significance import holm
-from toolkit.report.differences import compared, differences
 from toolkit.report.leading import leading
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.plots.columns import Column, argued, keys
 from toolkit.report.plots.intervals import interval
-from toolkit.report.significance import tested_measures
+from toolkit.report.rank_table import ranked, ranking
 from toolkit.report.text_table import BEST
 
 ALIKE = "alike"  # what does not differ significantly from the best
@@ -43,32 +40,23 @@ def value_of(model: ReportModel, facts: RunFacts, column: Column) -> Value | Non
     value = facts.value(*column, model.overall)
     if value is None or math.isnan(value):
         return None
-    means = keys(model, model.overall, column)
-    bounds = interval(facts, model.judgments, means) if all(key in facts.values for key in means) else (None, None)
-    return Value(value, *bounds)
+    bounds = interval(facts, model.judgments, keys(model, model.overall, column))
+    return Value(value, *(bounds or (None, None)))
 
 
 def marks(model: ReportModel, runs: Sequence[RunFacts], column: Column) -> dict[str, str]:
-    """Run -> `best`, or `alike` for those whose difference from the best may be chance (p of 0.05 or more over core queries,
-    Holm's correction over these runs). Empty where all are equal or a run stands alone.
+    """Run -> `best`, or `alike` for those that are not told apart from the best: over all pairs of these runs, as a report has
+    it. Empty where all are equal or a run stands alone.
     """
     values = {facts.name: facts.value(*column, model.overall) for facts in runs}
     known = {name: value for name, value in values.items() if value is not None and not math.isnan(value)}
     if len(set(known.values())) < 2:
         return {}
     top = (min if registry.measure(column[0]).direction == "lower" else max)(known.values())
-    best = [facts for facts in runs if known.get(facts.name) == top]
-    others = [facts for facts in runs if facts.name in known and facts not in best]
-    marked = {facts.name: BEST for facts in best}
-    if column[0] not in tested_measures(model):
-        return marked
-    p = [_p(model, best[0], facts, column) for facts in others]
-    alike = [facts.name for facts, value in zip(others, holm(p), strict=True) if not value < SIGNIFICANT]
-    return marked | dict.fromkeys(alike, ALIKE)
-
-
-def _p(model: ReportModel, best: RunFacts, other: RunFacts, column: Column) -> float:
+    marked = {name: BEST for name, value in known.items() if value == top}
     key = Key(model.overall, *column)
-    if found := differences(model).change(best.name, other.name, key):
-        return found.p
-    return compared(model, best, other)[key].p  # of many runs not each is a baseline
+    if key not in ranked(model):
+        return marked
+    found = ranking(model, key, tuple(facts for facts in runs if facts.name in known))
+    alike = [each.name for place, each in enumerate(found.systems) if not found.told_apart(0, place)]
+    return dict.fromkeys(alike, ALIKE) | marked
