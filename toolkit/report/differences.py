@@ -38,8 +38,8 @@ class Differences:
 
 @functools.lru_cache(maxsize=16)  # tables and figures of one report ask for the same
 def differences(model: ReportModel) -> Differences:
-    """Of up to 20 runs each is a baseline, of more the chosen one and the best; what is significant is so after Holm's correction
-    over the leading number of all runs that are compared with the baseline, as `evaluate --baseline` has it.
+    """Of up to 20 runs each is a baseline, of more the chosen one and the best; what is significant is so after Holm's
+    correction over the leading number of all runs that are compared with the baseline, as `evaluate --baseline` has it.
     """
     names = [facts.name for facts in model.runs]
     first = [model.baseline] if model.baseline else []

@@ -4,6 +4,7 @@ them and than chance, what it costs in relevance, what cannot be told apart, and
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,21 +12,21 @@ from typing import NamedTuple
 
 from toolkit import registry
 from toolkit.core.modes import BASE, INSTRUCTED
-from toolkit.core.scores import AVERAGE, Change, in_mode, shown_measure
-from toolkit.evaluate.comparison import FEW, compare_values
+from toolkit.core.scores import SIGNIFICANT, Change, in_mode, shown_measure
+from toolkit.evaluate.comparison import changes_of, overall_group
 from toolkit.evaluate.core_queries import core_queries
 from toolkit.evaluate.paired_values import paired
 from toolkit.evaluate.references import BLIND, RANDOM, blind
-from toolkit.evaluate.score_table import SIGNIFICANT
 from toolkit.evaluate.scoring import INTERVAL, MeasureSet, own_queries
 from toolkit.measures.evaluation import PAIRED
-from toolkit.measures.significance import holm
+from toolkit.measures.inference import holm
 from toolkit.report.leading import leader, leading
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.rank_table import ranked
 from toolkit.report.report_tables import warning
 
 NAMED = 3  # runs that a sentence names
+FEW = 20  # core queries of a group below which only large effects show
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
@@ -99,8 +100,8 @@ def followed(model: ReportModel) -> list[Followed]:
             pairs.append((part, paired(ignoring, {(measure, mode): own}, part)))
         if not any(columns for _, columns in pairs):
             continue
-        changes = compare_values(pairs, model.judgments, MeasureSet((measure,)), test="randomisation").changes
-        found += [(facts.name, change) for change in changes if change.group in (model.overall, AVERAGE)]
+        changes = changes_of(pairs, MeasureSet((measure,)))
+        found += [(facts.name, change) for change in changes if change.group == overall_group(changes)]
     adjusted = holm([change.p for _, change in found])
     rows = [Followed(name, change.b, change.a, change, p) for (name, change), p in zip(found, adjusted, strict=True)]
     return sorted(rows, key=lambda row: -row.value)
@@ -115,40 +116,33 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], beside_blind: Seq
         return f"{run} {_verdict(rows[run])} ({name} {value})." if rows else f"{run} has {name} {value}."
     alone = len(first) == 1 and _is_first(model, first[0])
     best = f"{_names(first)} {'has' if len(first) == 1 else 'have'} the highest {name} ({value})"
-    unclear = "" if alone or len(first) > 1 else ", though the tests do not set it apart"
+    unclear = "" if alone or len(first) > 1 else ", though the tests do not tell it apart from every other"
     if not rows:
         return f"{best}{unclear}."
-    if alone and rows[first[0]].value > rows[first[0]].blind:
-        best = f"{first[0]} follows instructions best ({name} {value})"
-    beating, above = ([row.name for row in beside_blind if fits(row)] for fits in (_beats, _is_above))
-    which = beating or above
-    if not which:
-        return f"No system scores above ignoring the instructions; {best}{unclear}."
-    if which == list(first) and len(which) == 1:
-        if beating:
-            return f"{best}{unclear} and is the only one of {len(rows)} systems that beats ignoring them."
-        significantly = f"but not significantly ({_p(rows[which[0]].p)})"
-        return f"{best}{unclear}. Of {len(rows)} systems it alone scores above ignoring the instructions, {significantly}."
+    beating = [row.name for row in beside_blind if row.beats]
+    if not beating:
+        shown = "its instructions" if len(first) == 1 else "their instructions"
+        follows = f"{best}{unclear}; not shown to follow {shown}{_in_brackets(rows[first[0]])}"
+        others = [row.name for row in beside_blind if row.name not in first]
+        return f"{follows}, nor is any other of {len(rows)} systems." if others else f"{follows}."
+    if beating == list(first) and len(beating) == 1:
+        return f"{best}{unclear} and is the only one of {len(rows)} systems that is shown to follow its instructions."
     every = "both" if len(rows) == 2 else f"all {len(rows)}"
-    how_many = every if len(which) == len(rows) else f"{_count(len(which))} of {len(rows)}"
-    one = "s" if len(which) == 1 else ""
-    if beating:
-        return f"{best}{unclear}; {how_many} systems beat{one} ignoring the instructions."
-    return f"{best}{unclear}; {how_many} systems score{one} above ignoring the instructions, none significantly."
-
-
-def _beats(row: Followed) -> bool:
-    return row.beats
-
-
-def _is_above(row: Followed) -> bool:
-    return row.value > row.blind
+    how_many = every if len(beating) == len(rows) else f"{_count(len(beating))} of {len(rows)}"
+    own = "is shown to follow its" if len(beating) == 1 else "are shown to follow their"
+    return f"{best}{unclear}; {how_many} systems {own} instructions."
 
 
 def _verdict(row: Followed) -> str:
     if row.beats:
-        return "follows instructions: it beats ignoring them"
-    return "does worse than ignoring the instructions" if row.worse else "is not shown to beat ignoring the instructions"
+        return f"follows its instructions: it beats ignoring them{_in_brackets(row)}"
+    said = "does worse than ignoring the instructions" if row.worse else "is not shown to follow its instructions"
+    return f"{said}{_in_brackets(row)}"
+
+
+def _in_brackets(row: Followed) -> str:
+    """` (p = 0.36)`, or why there is none."""
+    return f" ({row.change.untested if math.isnan(row.p) else _p(row.p)})"
 
 
 def _ignoring(name: str, rows: Sequence[Followed]) -> Statement:
@@ -157,7 +151,8 @@ def _ignoring(name: str, rows: Sequence[Followed]) -> Statement:
     change = row.change
     text = (
         f"{row.name} has {name} {number(row.value)}; its own ranking with instructions ignored has {number(row.blind)} "
-        f"(difference {signed(change.difference)}, {_p(row.p)}, randomisation over core queries)."
+        f"(difference {signed(change.difference)}; {change.untested if math.isnan(row.p) else _p(row.p)}, over core queries"
+        f"{', after Holm' * (len(rows) > 1)})."
     )
     for verdict, fits in (
         ("Also significantly better", [each for each in others if each.beats]),
@@ -240,33 +235,32 @@ def _from_base(model: ReportModel, facts: RunFacts, measure: str, base: str, ins
             pairs.append((part, paired({key: values[0]}, {key: values[1]}, part)))
     if not any(columns for _, columns in pairs):
         return None
-    changes = compare_values(pairs, model.judgments, MeasureSet((measure,))).changes
+    changes = changes_of(pairs, MeasureSet((measure,)))
     return next((change for change in changes if change.group == model.overall), None)
 
 
 def _told_apart(model: ReportModel, name: str) -> Statement | None:
-    """Which systems share ranks by the leading number."""
-    rows = ranked(model).get(Key(model.overall, *leading(model)), ())
-    if len(rows) < 2:
+    """Which pairs of systems the tests tell apart by the leading number."""
+    found = ranked(model).get(Key(model.overall, *leading(model)))
+    if not found or len(found.systems) < 2:
         return None
-    fixed = [row for row in rows if row.rank.low == row.rank.high]
-    if len(fixed) == len(rows):
-        return Statement("Told apart", f"The tests give each of the {len(rows)} systems one rank by {name}.")
-    if not fixed and all((row.rank.low, row.rank.high) == (1, len(rows)) for row in rows):
-        return Statement("Not told apart", f"The tests rule out no rank of any of the {len(rows)} systems by {name}.")
-    ranges: dict[str, list[str]] = {}
-    for row in rows:
-        if row not in fixed:
-            ranges.setdefault(f"{row.rank.low} to {row.rank.high}", []).append(row.name)
-    parts = [f"{_names(names)} (ranks {span})" for span, names in list(ranges.items())[:NAMED]]
-    more = sum(len(names) for names in list(ranges.values())[NAMED:])
-    return Statement("Not told apart", f"By {name}: {'; '.join(parts)}{f'; and {more} more' if more else ''}.")
+    pairs = list(itertools.combinations(range(len(found.systems)), 2))
+    alike = [pair for pair in pairs if not found.told_apart(*pair)]
+    if not alike:
+        return Statement("Told apart", f"The tests tell all {len(pairs)} pairs of systems apart by {name}.")
+    if len(alike) == len(pairs):
+        return Statement("Not told apart", f"The tests tell none of the {len(pairs)} pairs of systems apart by {name}.")
+    # pairs of neighbours say most
+    shown = sorted(alike, key=lambda pair: pair[1] - pair[0])[:NAMED]
+    named = "; ".join(" and ".join(found.systems[place].name for place in pair) for pair in sorted(shown))
+    more = f"; and {len(alike) - len(shown)} more pairs" if len(alike) > len(shown) else ""
+    return Statement("Not told apart", f"By {name}, {len(alike)} of {len(pairs)} pairs: {named}{more}.")
 
 
 def _is_first(model: ReportModel, name: str) -> bool:
-    """Whether the tests leave a run no rank but the first."""
-    rows = ranked(model).get(Key(model.overall, *leading(model)), ())
-    return any(row.name == name and row.rank.high == 1 for row in rows)
+    """Whether a run is told apart from every other, and better."""
+    found = ranked(model).get(Key(model.overall, *leading(model)))
+    return bool(found) and any(each.name == name and each.last == 1 for each in found.systems)
 
 
 def _distrust(model: ReportModel) -> Iterator[str]:
@@ -281,7 +275,7 @@ def _distrust(model: ReportModel) -> Iterator[str]:
             f" in {'each group' if len(few) == len(cores) else f'{len(few)} of {len(cores)} groups'}" if len(cores) > 1 else ""
         )
         total = f", {sum(cores.values())} in all" if len(cores) > 1 else ""
-        yield f"Few core queries ({spread}{where}{total}): intervals are too narrow, and only large effects show."
+        yield f"Few core queries ({spread}{where}{total}): only large effects show."
     if missing := _missing_gold(model):
         yield f"Gold documents that are not in the rankings: {missing}."
     judged = set(model.judgments.query_ids)

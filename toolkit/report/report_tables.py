@@ -7,17 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from toolkit import registry
 from toolkit.core.modes import BASE, INSTRUCTED
-from toolkit.core.scores import shown_measure
+from toolkit.core.scores import SIGNIFICANT, in_mode, shown_measure
 from toolkit.evaluate.references import BLIND, RANDOM
-from toolkit.evaluate.score_table import SIGNIFICANT
 from toolkit.evaluate.scoring import INTERVAL, is_ranked
 from toolkit.measures.evaluation import PAIRED
 from toolkit.report.leading import leading, leading_columns
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.paper_section import claims_table, published_table
-from toolkit.report.rank_table import ranked
+from toolkit.report.rank_table import Ranking, ranked
 from toolkit.report.run_facts import headings
 from toolkit.report.significance import against, by_heading, marks
 from toolkit.report.text_table import (
@@ -26,6 +27,7 @@ from toolkit.report.text_table import (
     DECIMALS,
     KIND,
     OF_KIND,
+    SIGNS,
     WORSE,
     Block,
     Cell,
@@ -40,18 +42,15 @@ RANK = "rank"  # the unit of a measure that is a mean of ranks
 CHANGE = "change"  # instructed minus base
 
 TESTED = (
-    f"Significant: p below {SIGNIFICANT}, over core queries (Wilcoxon for measures over pairs of modes, randomisation for "
-    "others; Holm's correction over the numbers of a group). What is no mean over queries is not tested."
+    "Significant: p below {significant}, Student's t over core queries, after Holm's correction over {runs} compared; tested is "
+    "{number} on average alone, the number that decides here."
 )
 RANKED = (
-    "those that tests over core queries do not rule out (95 % interval, one system at a time; its comparisons with all others "
-    "are corrected by steps); systems that share ranks are tied, as far as these core queries show"
+    "one below the systems that are significantly better, one above those that are significantly worse, of all pairs after "
+    "Holm's correction; which are told apart says the table of pairs"
 )
-RANKS = (
-    f"Rank: {RANKED}. Won: the share of "
-    "2,000 resamples of core queries in which the system is best. Behind: the best score minus its own; < where that is less "
-    "than detectable, the smallest difference that so many core queries show with 80 % power."
-)
+RANKS = f"Rank: {RANKED}. Behind: the best score minus its own."
+MATRIX = 20  # systems whose pairs are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,7 @@ def section(model: ReportModel, *, missing: str = "worst", published: bool = Fal
 
     more = [published_table(model, missing=missing)] if published else []
     more += [claims_table(model, missing=missing)] if claims else []
-    more += [ranks(model)] if len(model.runs) > 1 else []
+    more += [ranks(model), *pair_tables(model)] if len(model.runs) > 1 else []
     more += [kind_table(model)] if has_kinds(model) else []
     more += [cost(model), coverage(model)]
     others = [references(model)] if any(facts.references for facts in model.runs) else []
@@ -98,15 +97,14 @@ def main_table(model: ReportModel) -> Table:
     """
     title = f"{model.name}: average over {len(model.groups) - 1} groups" if len(model.groups) > 1 else model.name
     by = Key(model.overall, *leading(model))
-    possible = {each.name: each.rank for each in ranked(model).get(by, ())} if len(model.runs) > 1 else {}
+    found = ranked(model).get(by) if len(model.runs) > 1 else None
+    possible = {each.name: each for each in found.systems} if found else {}
     table = _scores(model, model.overall, "main", title, main_columns(model, model.overall))
     if not possible:
         return table
     head = Head("", "rank", note=f"by {shown_measure(by.measure)}; {RANKED}", better="lower")
     rows = tuple(
-        (*row[:2], Cell(str(rank).replace("-", "\u2013"), float(rank.low)), *row[2:])
-        for row in table.rows
-        for rank in [possible[row[0].text]]
+        (*row[:2], Cell(each.ranks, float(each.first)), *row[2:]) for row in table.rows for each in [possible[row[0].text]]
     )
     heads = (*table.heads[:2], head, *table.heads[2:])
     return replace(table, heads=heads, blocks=(Block("", rows),))
@@ -156,7 +154,7 @@ def _scores(model: ReportModel, group: str, kind: str, title: str, columns: Sequ
     return Table(
         f"{model.name}.{'measures' if kind == 'measures' else group}",
         title,
-        "" if kind == "measures" else TESTED if len(model.runs) > 1 else "",
+        _tested(model) if kind == "main" and len(model.runs) > 1 else "",
         (Head("", "system", False), Head("", KIND, False), *heads(columns, model)),
         (Block("", tuple(rows)),),
         warning(model),
@@ -164,6 +162,16 @@ def _scores(model: ReportModel, group: str, kind: str, title: str, columns: Sequ
         _meanings(model),
         group,
     )
+
+
+def _tested(model: ReportModel) -> str:
+    others = len(model.runs) - 1
+    runs = f"{others} run{'s' * (others != 1)}"
+    return TESTED.format(significant=SIGNIFICANT, runs=runs, number=_title(*leading(model)))
+
+
+def _title(measure: str, mode: str) -> str:
+    return in_mode(shown_measure(measure), mode)
 
 
 def _best_first(model: ReportModel, group: str) -> list[RunFacts]:
@@ -254,24 +262,44 @@ def _row(name: str, rows: Iterable, group: str, columns: Sequence[tuple[str, str
 
 def ranks(model: ReportModel) -> Table:
     """The systems in the order of their scores, with the ranks that each may have, measure by measure."""
-    columns = [Head("", "rank", False), Head("", "won"), Head("", "score"), Head("", "behind"), Head("", "detectable")]
+    columns = [Head("", "rank", False), Head("", "score"), Head("", "behind")]
     blocks = []
-    for key, systems in ranked(model).items():
-        rows = (
-            (
-                words(each.name),
-                words(str(each.rank).replace("-", "\u2013")),
-                figure(each.rank.won, "{:.3f}"),
-                score(each.score),
-                score(each.behind, suffix=" <" if each.below else ""),
-                score(each.detectable),
-            )
-            for each in systems
-        )
+    for key, found in ranked(model).items():
+        rows = ((words(each.name), words(each.ranks), score(each.score), score(each.behind)) for each in found.systems)
         blocks.append(Block(" ".join(filter(None, (key.measure, key.mode.replace(PAIRED, "")))), tuple(rows)))
     head_row = (Head("", "system", False), *columns)
     title = f"{model.name}: ranks"
     return Table(f"{model.name}.ranks", title, RANKS, head_row, tuple(blocks), warning(model), "ranks")
+
+
+def pair_tables(model: ReportModel) -> list[Table]:
+    """Of the leading number every pair of systems, best first: how far the row is ahead of the column, and if that is more than
+    chance. None where the number cannot be tested.
+    """
+    found = ranked(model).get(Key(model.overall, *leading(model)))
+    if not found:
+        return []
+    systems = found.systems[:MATRIX]
+    sign = 1 if found.pairs.higher else -1
+    rows = []
+    for row, each in enumerate(systems):
+        cells = [_pair(found, row, column, sign) if row != column else words("") for column in range(len(systems))]
+        rows.append((words(f"{row + 1} {each.name}"), *cells))
+    tested = int((~np.isnan(found.pairs.p)).sum()) // 2
+    caption = (
+        f"By {_title(*leading(model))}, on average: how far the system of the row is better than that of the column. "
+        f"{SIGNS[DAGGER]} told apart: p below {SIGNIFICANT} over core queries, after Holm's correction over {tested:,} pairs."
+    )
+    caption += f" The {MATRIX} best of {len(found.systems)} are shown." if len(found.systems) > MATRIX else ""
+    heads_of_systems = (Head("", str(place + 1)) for place in range(len(systems)))
+    head_row = (Head("", "system", False), *heads_of_systems)
+    title = f"{model.name}: which systems are told apart"
+    return [Table(f"{model.name}.pairs", title, caption, head_row, (Block("", tuple(rows)),), warning(model), "pairs")]
+
+
+def _pair(found: Ranking, row: int, column: int, sign: int) -> Cell:
+    mark = f" {SIGNS[DAGGER]}" if found.told_apart(row, column) else ""
+    return score(sign * found.pairs.difference[row, column], signed=True, suffix=mark)
 
 
 def cost(model: ReportModel) -> Table:

@@ -27,6 +27,7 @@ KINDS = {
     "published": "beside the paper's numbers",
     "claims": "the paper's claims over these runs",
     "ranks": "systems in the order of their scores, with the ranks that each may have",
+    "pairs": "which systems are told apart by the leading number, pair by pair",
     "kinds": "the mean of each kind of systems",
     "cost": "quality beside time, memory and parameters",
     "coverage": "how much of each run is judged",

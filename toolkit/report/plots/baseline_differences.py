@@ -132,8 +132,8 @@ TIPS = (
 DIFFERENCES = Plot(
     "differences",
     TITLE,
-    "The difference of each run from the baseline (fractions) with its 95 % interval over core queries, for the average and for "
-    "each group on one scale. Filled: the interval leaves 0 out, p below 0.05 of this difference alone (of many one in twenty "
+    "The difference of each run from the baseline (fractions) with its 95 % interval over core queries, for the average and "
+    "for each group on one scale. Filled: the interval leaves 0 out, p below 0.05 of this difference alone (one in twenty "
     "does by chance: the marks of the main table are corrected); hollow: it may be chance; without an interval: too few core "
     "queries differ. Another baseline can be chosen above the main table. "
     f"Of more than {MOST} runs the {MOST} that lead are drawn.",

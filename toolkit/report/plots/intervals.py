@@ -47,8 +47,8 @@ def drawn(model: ReportModel) -> Drawn:
 
 
 def interval(facts: RunFacts, judgments: Judgments, selected: Sequence[Key]) -> Bounds | None:
-    """The 95 % interval of a run's value, as `evaluate --intervals` has it; of several groups, of their average. None where a run
-    lacks one, and where nothing is known of how others would vary.
+    """The 95 % interval of a run's value, as `evaluate --intervals` has it; of several groups, of their average. None where a
+    run lacks one, and where nothing is known of how others would vary.
     """
     parts = {part.group: part for part in judgments.parts}
     if not selected or any(key not in facts.values or key.group not in parts for key in selected):
@@ -85,9 +85,9 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 INTERVALS = Plot(
     "intervals",
     TITLE,
-    "The value of each run (a dot) and its 95 % interval: Student's t over core queries, because instructions of one core query "
-    "are no independent evidence; of values that are 0 or 1 Wilson's. Intervals of two runs say little of their difference, as "
-    "both answer the same queries: the table of pairs does.",
+    "The value of each run (a dot) and its 95 % interval: Student's t over core queries, because instructions of one core "
+    "query are no independent evidence; of values that are 0 or 1 Wilson's. Intervals of two runs say little of their "
+    "difference, as both answer the same queries: the table of pairs does.",
     applies,
     draw,
     drawn,
