@@ -17,7 +17,6 @@ from toolkit.options import (
     measure_option,
     mode_option,
     qrels_option,
-    samples_option,
     seed_option,
     systems_option,
     table_options,
@@ -75,12 +74,6 @@ def cutoff_option(sub: argparse.ArgumentParser, default: int) -> None:
     sub.add_argument("--cutoff", type=int, default=default, metavar="K", help=text)
 
 
-def numbers(sub: argparse.ArgumentParser) -> None:
-    """`--cutoff` and `--seed`."""
-    cutoff_option(sub, 10)
-    seed_option(sub)
-
-
 def judgments(benchmark: str | None, qrels: list[str] | None, modes: list[tuple[str, str]] | None = None) -> Judgments:
     """What judges a run: a benchmark, qrels files (with the `modes` of their ids), or such files for a benchmark's queries."""
     from toolkit.core.modes import Modes
@@ -133,7 +126,7 @@ def order_options(add: Add) -> None:
     sub.add_argument("first", metavar="RUN_INSTRUCTION_FIRST", help="run of the queries as the benchmark has them")
     sub.add_argument("second", metavar="RUN_QUERY_FIRST", help="run of the same queries in the other order")
     judged_by(sub)
-    numbers(sub)
+    cutoff_option(sub, 10)
     by_query_option(sub)
     table_options(sub)
 
@@ -143,7 +136,7 @@ def run_order(args: argparse.Namespace) -> None:
 
     judged = judgments_of(args)
     first, second = read_runs([args.first, args.second], judged)
-    scores = order(first, second, judged, cutoff=args.cutoff, seed=args.seed, by_query=args.by_query)
+    scores = order(first, second, judged, cutoff=args.cutoff, by_query=args.by_query)
     write(scores, args, by_query=args.by_query)
 
 
@@ -155,7 +148,7 @@ def paraphrase_options(add: Add) -> None:
     sub.add_argument(
         "--paraphrase-qrels", nargs="+", action="extend", metavar="QRELS", help="with --qrels: qrels files of the paraphrases"
     )
-    numbers(sub)
+    cutoff_option(sub, 10)
     by_query_option(sub)
     table_options(sub)
 
@@ -168,7 +161,7 @@ def run_paraphrase(args: argparse.Namespace) -> None:
     judged = judgments_of(args)
     others = judgments(None if args.qrels else f"{args.benchmark}-paraphrases", args.paraphrase_qrels, args.modes)
     (original,), (reworded,) = read_runs([args.run], judged), read_runs([args.reworded], others)
-    scores = paraphrase(original, reworded, judged, others, cutoff=args.cutoff, seed=args.seed, by_query=args.by_query)
+    scores = paraphrase(original, reworded, judged, others, cutoff=args.cutoff, by_query=args.by_query)
     write(scores, args, by_query=args.by_query)
 
 
@@ -186,7 +179,8 @@ def overlap_options(add: Add) -> None:
         help="how many of its best documents of each query count (default: 10)",
     )
     judged_by(sub)
-    numbers(sub)
+    cutoff_option(sub, 10)
+    seed_option(sub)
     table_options(sub)
 
 
@@ -331,15 +325,13 @@ def power_options(add: Add) -> None:
     sub.add_argument("--difference", type=float, metavar="X", help=wanted, **several)
     share = "in which share of samples a difference is to be shown (default: 0.8)"
     sub.add_argument("--power", type=float, default=0.8, metavar="P", help=share)
-    samples_option(sub, 1000)
-    seed_option(sub)
     table_options(sub)
 
 
 def run_power(args: argparse.Namespace) -> None:
     from toolkit.analyze.power import DIFFERENCES, power_table
 
-    how = {"measures": args.measures, "share": args.power, "samples": args.samples, "seed": args.seed}
+    how = {"measures": args.measures, "share": args.power}
     modes = args.modes and dict(args.modes)
     differences = args.difference or DIFFERENCES
     write_tables(power_table(args.run, args.benchmark, args.qrels, modes, differences=differences, **how), args)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from toolkit.analyze.instances import FOUND, found_of
 from toolkit.benchmarks import find
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE
 from toolkit.core.runs import Run
-from toolkit.core.scores import PAIRED, Score, Scores
+from toolkit.core.scores import AVERAGE, PAIRED, Score, Scores
 from toolkit.evaluate.evaluation import Evaluation
 from toolkit.evaluate.judgments import Judgments, check, from_benchmark
+from toolkit.evaluate.paired_values import paired, run_values
+from toolkit.measures.inference import Cores, Estimate, estimate
 
 MULTI, CROSS = SETTINGS = ("multilingual", "cross-lingual")
 DIFFERENCE = "difference"
@@ -52,7 +55,8 @@ def crosslingual(multi: Run, cross: Run, judgments: tuple[Judgments, Judgments])
     multi, cross  runs of the queries in the documents' language, and in English
     judgments     as `both_settings` gives them
 
-    Measures of one mode are of the base mode (`og`). Raises ToolkitError for a run of other queries.
+    Measures of one mode are of the base mode (`og`). The difference has its 95 % interval and p over the core queries, which both
+    settings share; none where fewer than six differ. Raises ToolkitError for a run of other queries.
     """
     scores_of_settings = []
     for run, judged in zip((multi, cross), judgments, strict=True):
@@ -61,20 +65,46 @@ def crosslingual(multi: Run, cross: Run, judgments: tuple[Judgments, Judgments])
     name = multi.tag if multi.tag == cross.tag else f"{multi.tag} / {cross.tag}"
     notes = dict.fromkeys(_notes(scores_of_settings))
     shown = (*judgments[0].modes.of(BASE), PAIRED)
-    return Scores(tuple(_rows(name, *(_values(scores, shown) for scores in scores_of_settings))), tuple(notes))
+    found = _differences((multi, cross), judgments, shown)
+    return Scores(tuple(_rows(name, *(_values(scores, shown) for scores in scores_of_settings), found)), tuple(notes))
+
+
+def _differences(
+    runs: tuple[Run, Run], judgments: tuple[Judgments, Judgments], shown: Collection[str]
+) -> dict[tuple[str, str], Estimate]:
+    """(group, measure) -> the difference over core queries, of what is a mean over queries in both settings."""
+    chosen = [Evaluation((run,), judged).measure_set(None, "worst") for run, judged in zip(runs, judgments, strict=True)]
+    second = {part.group: run_values(runs[1], part, chosen[1]) for part in judgments[1].parts}
+    groups: dict[str, dict[str, list[Cores]]] = {}
+    for part in judgments[0].parts:
+        for (measure, mode), values in paired(run_values(runs[0], part, chosen[0]), second[part.group], part).items():
+            if mode in shown:
+                groups.setdefault(measure, {})[part.group] = [values.sums]
+    for of_measure in groups.values():
+        if len(of_measure) > 1:
+            of_measure[AVERAGE] = [cores for of_group in of_measure.values() for cores in of_group]
+    return {(group, measure): estimate(cores) for measure, of_measure in groups.items() for group, cores in of_measure.items()}
 
 
 def _values(scores: Scores, modes: Collection[str]) -> dict[tuple[str, str], Score]:
     return {(row.group, row.measure): row for row in scores.rows if row.mode in modes}
 
 
-def _rows(name: str, multi: dict[tuple[str, str], Score], cross: dict[tuple[str, str], Score]) -> Iterator[Score]:
+def _rows(
+    name: str,
+    multi: dict[tuple[str, str], Score],
+    cross: dict[tuple[str, str], Score],
+    differences: dict[tuple[str, str], Estimate],
+) -> Iterator[Score]:
     for (group, measure), first in multi.items():
         second = cross[group, measure]
         values = (first.value, second.value, second.value - first.value)
         for setting, value in zip((*SETTINGS, DIFFERENCE), values, strict=True):
             queries = second.queries if setting == CROSS else first.queries
             yield Score(name, group, setting, measure, value, queries)
+        if found := differences.get((group, measure)):
+            for mode, value in zip(FOUND, found_of(found), strict=True):
+                yield Score(name, group, mode, measure, value, first.queries)
 
 
 def _notes(scores_of_settings: list[Scores]) -> Iterator[str]:

@@ -5,34 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from toolkit import measures as tandem
 from toolkit import registry
-from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import guess_group, join_mode
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.scoring import own_queries
+from toolkit.measures.inference import TESTED, Cores, Estimate
 
-RESAMPLES = 2000
-INTERVAL = (2.5, 97.5)  # percent of the resamples below each bound
-
-
-class Interval(NamedTuple):
-    """Where 95 % of something random lies."""
-
-    low: float
-    high: float
-
-
-class Sums(NamedTuple):
-    """What a mean is made of, group by group: its value is the sum of `values` by the sum of `sizes`; both (g,)."""
-
-    values: np.ndarray
-    sizes: np.ndarray
+FOUND = ("95 % from", "95 % to", "p")  # the modes of what is known of a difference
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,17 +61,16 @@ class Instances:
         np.minimum.at(lowest, self.groups[rows], values[rows])
         return {code: value for code, value in enumerate(lowest.tolist()) if value < np.inf}
 
-    def sums(self, values: np.ndarray, kept: np.ndarray | None = None) -> Sums:
-        """The sum of an instance's value over each group, and how many there are in it; kept as in `worst`."""
-        weights = np.ones(len(values)) if kept is None else kept.astype(float)
-        count = len(self.names)
-        return Sums(np.bincount(self.groups, values * weights, count), np.bincount(self.groups, weights, count))
+    def sums(self, values: np.ndarray, kept: np.ndarray | None = None) -> Cores:
+        """An instance's value over each core query; kept as in `worst`."""
+        known = values if kept is None else np.where(kept, values, np.nan)
+        return Cores.of(known, self.groups)
 
-    def worst_sums(self, values: np.ndarray, kept: np.ndarray | None = None) -> Sums:
-        """The same for the mean of the worst values: a group's smallest, and 1 where it has an instance left."""
+    def worst_sums(self, values: np.ndarray, kept: np.ndarray | None = None) -> Cores:
+        """The same for the mean of the worst values: a group's smallest, of those that have an instance left."""
         worst = self.worst(values, kept)
-        present = np.array([code in worst for code in range(len(self.names))], float)
-        return Sums(np.array([worst.get(code, 0.0) for code in range(len(self.names))]), present)
+        lowest = np.array([worst.get(code, np.nan) for code in range(len(self.names))])
+        return Cores.of(lowest, np.arange(len(self.names)))
 
 
 def mean(values: Sequence[float]) -> float:
@@ -95,25 +78,13 @@ def mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if len(values) else math.nan
 
 
-def random_numbers(seed: int) -> np.random.Generator:
-    """What draws; ToolkitError for a seed below 0."""
-    if seed < 0:
-        raise ToolkitError(f"the seed is {seed}", "--seed is a whole number from 0 on")
-    return np.random.default_rng(seed)
+def found_of(difference: Estimate) -> tuple[float, float, float]:
+    """The numbers of `FOUND`; NaN where nothing is tested."""
+    return (*map(float, difference.interval()), float(difference.p))
 
 
-def bootstrap(of: Sums, seed: int, minus: Sums | None = None) -> Interval:
-    """The interval of a mean (minus another over the same groups): whole groups are drawn with replacement, 2,000 times.
-
-    The instances of one core query resemble each other: drawn one by one they would make the interval too narrow.
-    """
-    count = len(of.values)
-    draws = random_numbers(seed).multinomial(count, np.full(count, 1 / count), RESAMPLES)
-    with np.errstate(invalid="ignore"):  # a draw in which nothing is left
-        means = (draws @ of.values) / (draws @ of.sizes)
-        if minus is not None:
-            means -= (draws @ minus.values) / (draws @ minus.sizes)
-    if np.isnan(means).all():
-        return Interval(math.nan, math.nan)
-    low, high = np.nanpercentile(means, INTERVAL)
-    return Interval(float(low), float(high))
+def untested_note(what: str, difference: Estimate) -> list[str]:
+    """Why a difference is not tested, where it is not."""
+    if difference.state == TESTED:
+        return []
+    return [f"{what}: {difference.differing:,} of {difference.core_queries:,} core queries differ: not tested"]

@@ -6,22 +6,23 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from toolkit.analyze.instances import Instances, Sums, bootstrap, mean
+from toolkit.analyze.instances import FOUND, Instances, found_of, mean, untested_note
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
+from toolkit.measures.inference import Cores, estimate
 
-MODES = ("instruction-first", "query-first", "gap", "gap 2.5%", "gap 97.5%")
+MODES = ("instruction-first", "query-first", "gap", *FOUND)
 
 
-def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, seed: int = 0, by_query: bool = False) -> Scores:
+def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, by_query: bool = False) -> Scores:
     """nDCG and Robustness of two runs of the same queries, and query first minus instruction first, the paper's sign.
 
     first, second  instruction first, query first; an instance that a run lacks scores 0 in it
     by_query       also the differences of each core query, mean and worst case
 
-    The gaps' intervals are bootstrapped over core queries (2,000 resamples of the paired differences).
+    The gaps have their 95 % interval and p over core queries (`toolkit.measures.inference`).
     """
     instances = Instances.of(judgments)
     measures = (f"nDCG@{cutoff}", f"Robustness@{cutoff}")
@@ -29,10 +30,11 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, se
     worst = [np.array(list(instances.worst(values).values())) for values in pair]
     name = second.tag if first.tag == second.tag else f"{first.tag} / {second.tag}"
     gap = pair[1] - pair[0]
-    rows = [
-        *_rows(name, measures[0], pair, bootstrap(instances.sums(gap), seed)),
-        *_rows(name, measures[1], worst, bootstrap(Sums(worst[1] - worst[0], np.ones(len(worst[0]))), seed)),
+    gaps = [
+        estimate([instances.sums(gap)]),
+        estimate([Cores.of(worst[1] - worst[0], np.arange(len(worst[0])))]),
     ]
+    rows = [*_rows(name, measures[0], pair, found_of(gaps[0])), *_rows(name, measures[1], worst, found_of(gaps[1]))]
     if by_query:
         sizes = np.bincount(instances.groups)
         per_group = (np.bincount(instances.groups, gap) / sizes, worst[1] - worst[0])
@@ -41,7 +43,8 @@ def order(first: Run, second: Run, judgments: Judgments, *, cutoff: int = 10, se
                 Score(name, "all", "gap", measure, float(values[code]), int(sizes[code]), group)
                 for measure, values in zip(measures, per_group, strict=True)
             ]
-    notes = [*judgments.notes, *_orders(pair), *_absences((first, second), judgments, measures[0])]
+    unknown = [line for measure, each in zip(measures, gaps, strict=True) for line in untested_note(measure, each)]
+    notes = [*judgments.notes, *unknown, *_orders(pair), *_absences((first, second), judgments, measures[0])]
     return Scores(tuple(rows), tuple(notes))
 
 

@@ -6,16 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from toolkit.analyze.instances import INTERVAL, Instances, bootstrap, mean, random_numbers
+from toolkit.analyze.instances import FOUND, Instances, found_of, mean
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import join_qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
+from toolkit.measures.inference import ratio_difference
 
 REPEATS = 1000
-MODES = ("before", "after", "gap", "gap 2.5%", "gap 97.5%", "random gap", "random 2.5%", "random 97.5%", "beyond random")
+MODES = ("before", "after", "gap", *FOUND, "random gap", "random 2.5%", "random 97.5%", "beyond random")
+INTERVAL = (2.5, 97.5)  # percent of the random drops below each bound
 ALL = "all runs"
 
 
@@ -37,7 +39,7 @@ def overlap(
     Groups are formed anew from what is left, and one with nothing left does not count. `gap` is after minus before.
     `random gap` is the mean of the same when as many instances of the same groups are dropped by chance (1,000 times;
     95 % of them lie between `random 2.5%` and `random 97.5%`): a smaller group has a higher minimum whatever is dropped.
-    `beyond random` is the gap minus that.
+    `beyond random` is the gap minus that. Interval and p are of the gap, over core queries.
     """
     if depth < 1:
         raise ToolkitError(f"the filter depth is {depth}", "--filter-depth is at least 1")
@@ -47,8 +49,8 @@ def overlap(
     rows = []
     for run in runs:
         values = instances.values(run, judgments, f"nDCG@{cutoff}")
-        rows += _of_measure(run.tag, f"nDCG@{cutoff}", *_plain(instances, values, kept, samples), seed)
-        rows += _of_measure(run.tag, f"Robustness@{cutoff}", *_worst(instances, values, kept, samples), seed)
+        rows += _of_measure(run.tag, f"nDCG@{cutoff}", *_plain(instances, values, kept, samples))
+        rows += _of_measure(run.tag, f"Robustness@{cutoff}", *_worst(instances, values, kept, samples))
     before, after = (_sizes(instances, rows_kept) for rows_kept in (np.ones(len(kept), bool), kept))
     for measure in ("instances", "groups"):
         numbers = (before[measure], after[measure], after[measure] - before[measure])
@@ -76,7 +78,9 @@ def _kept(instances: Instances, lexical: Run, judgments: Judgments) -> np.ndarra
 
 def _random_kept(instances: Instances, kept: np.ndarray, seed: int) -> Iterator[np.ndarray]:
     """As many instances of each group as `kept` has, drawn by chance; (n,) bool each."""
-    generator = random_numbers(seed)
+    if seed < 0:
+        raise ToolkitError(f"the seed is {seed}", "--seed is a whole number from 0 on")
+    generator = np.random.default_rng(seed)
     sizes = np.bincount(instances.groups)
     starts = np.cumsum(sizes) - sizes
     left = np.bincount(instances.groups, kept).astype(int)
@@ -102,15 +106,13 @@ def _worst(instances: Instances, values: np.ndarray, kept: np.ndarray, samples: 
     return means, sums, np.array([mean(list(instances.worst(values, drawn).values())) for drawn in samples])
 
 
-def _of_measure(
-    name: str, measure: str, means: tuple[float, float], sums: tuple, after_random: np.ndarray, seed: int
-) -> list[Score]:
+def _of_measure(name: str, measure: str, means: tuple[float, float], sums: tuple, after_random: np.ndarray) -> list[Score]:
     before, after = means
     gap = after - before
     by_chance = after_random - before
     low, high = np.percentile(by_chance, INTERVAL)
     random_gap = mean(by_chance.tolist())
-    numbers = (before, after, gap, *bootstrap(sums[1], seed, minus=sums[0]), random_gap, low, high, gap - random_gap)
+    numbers = (before, after, gap, *found_of(ratio_difference(*sums)), random_gap, low, high, gap - random_gap)
     counts = [int(each.sizes.sum()) for each in sums]
     return [
         Score(name, "all", mode, measure, float(value), counts[mode != "before"])

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from toolkit.analyze.instances import Instances, Sums, bootstrap, mean
+from toolkit.analyze.instances import FOUND, Instances, found_of, mean, untested_note
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.runs import Run
 from toolkit.core.scores import Score, Scores
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
+from toolkit.measures.inference import Cores, estimate
 
-MODES = ("original", "mean", "best", "worst", "spread", "drop", "drop 2.5%", "drop 97.5%")
+MODES = ("original", "mean", "best", "worst", "spread", "drop", *FOUND)
 
 
 def paraphrase(
@@ -23,7 +24,6 @@ def paraphrase(
     paraphrases: Judgments,
     *,
     cutoff: int = 10,
-    seed: int = 0,
     by_query: bool = False,
 ) -> Scores:
     """nDCG of the instructions that have paraphrases, against their paraphrases'; drop is original minus worst.
@@ -34,7 +34,7 @@ def paraphrase(
     by_query                also original, best, worst, spread and drop of each instruction
 
     `mean` is over all paraphrases, `best` and `worst` over the best and the worst of each instruction, `spread` best minus
-    worst. The interval of the drop is bootstrapped over instructions.
+    worst. Interval and p are of the drop, over instructions.
     """
     measure = f"nDCG@{cutoff}"
     instances, others = Instances.of(judgments), Instances.of(paraphrases)
@@ -49,11 +49,11 @@ def paraphrase(
     best = -np.array(list(others.worst(-values).values()))
     worst = np.array(list(others.worst(values).values()))
     columns = {"original": own, "mean": values, "best": best, "worst": worst, "spread": best - worst, "drop": own - worst}
-    interval = bootstrap(Sums(own - worst, np.ones(len(own))), seed)
+    drop = estimate([Cores.of(own - worst, np.arange(len(own)))])
     numbers = [mean(column.tolist()) for column in columns.values()]
     rows = [
         Score(original.tag, "all", mode, measure, value, len(columns.get(mode, own)))
-        for mode, value in zip(MODES, (*numbers, *interval), strict=True)
+        for mode, value in zip(MODES, (*numbers, *found_of(drop)), strict=True)
     ]
     if by_query:
         sizes = np.bincount(others.groups).tolist()
@@ -63,7 +63,7 @@ def paraphrase(
             for mode in ("original", "best", "worst", "spread", "drop")
         ]
     notes = _notes(original, reworded, judgments, paraphrases, measure, len(instances.query_ids), len(others.names))
-    return Scores(tuple(rows), tuple(notes))
+    return Scores(tuple(rows), (*untested_note(measure, drop), *notes))
 
 
 def _notes(

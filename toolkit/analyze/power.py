@@ -1,9 +1,9 @@
-"""Which differences a benchmark can show, and how many core queries a given difference needs: power, by bootstrap.
+"""Which differences a benchmark can show, and how many core queries a given difference needs: power, in closed form.
 
-A difference is shown where Student's interval of it, over core queries, leaves 0 out. Samples of core queries are drawn from
-the differences between two runs, centred; the smallest difference that is shown in 80 % of them is detectable. Of a single run
-nobody knows how it would differ from another: its own centred values stand for the differences, which is right where two
-systems vary alike and agree with a correlation of one half.
+A difference is shown where its p is below 0.05 (`toolkit.measures.inference`). With v the variance of the difference between
+two runs, the smallest that is shown in 80 % of samples is (t_.975 + t_.8) sqrt(v); of measures that are 0 or 1 for a query, v
+is that of a share at this difference. Of a single run nobody knows how it would differ from another: its own values stand for the
+differences, which is right where two systems vary alike and agree with a correlation of one half.
 """
 
 from __future__ import annotations
@@ -16,28 +16,26 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from toolkit import registry
 from toolkit.benchmarks import find
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.resources import shipped
-from toolkit.core.scores import AVERAGE, PAIRED
+from toolkit.core.scores import AVERAGE, PAIRED, SIGNIFICANT
 from toolkit.evaluate.evaluation import Evaluation, prepare
+from toolkit.evaluate.intervals import of_group
 from toolkit.evaluate.paired_values import Key, paired, run_values
 from toolkit.evaluate.scoring import is_ranked
-from toolkit.measures.estimates import LEVEL, MOST, POWER, Estimate, average, of_core_queries
+from toolkit.measures.inference import POWER, TESTED, Cores, estimate
 
 DIFFERENCES = (0.01, 0.02, 0.05)
-ROUNDS = 8  # of looking for a number of core queries; each is within a few per cent of the last after three
 
 
 @dataclass(frozen=True)
 class Power:
     """Of one group, measure and mode: what the core queries show.
 
-    detectable  the smallest difference that is shown, over pairs of runs their median; NaN where nothing varies
+    detectable  the smallest difference that is shown, over pairs of runs their median; NaN where too few core queries differ
     largest     the same of the pair that varies most
     needed      difference -> how many core queries show it; None where more than a million would have to
     """
@@ -57,8 +55,6 @@ def power(
     measures: Sequence[str] | None = None,
     differences: Sequence[float] = DIFFERENCES,
     share: float = POWER,
-    samples: int = 1000,
-    seed: int = 0,
     missing: str = "worst",
 ) -> list[Power]:
     """Every group and, where there are several, the average. share: in how many samples a difference is to be shown."""
@@ -66,22 +62,17 @@ def power(
         raise ToolkitError(f"the power is {share}", "a number between 0 and 1, such as 0.8")
     if any(not 0 < difference < math.inf for difference in differences):
         raise ToolkitError(f"a difference is {min(differences)}", "a number above 0")
-    if samples < 100:
-        raise ToolkitError(f"samples is {samples}", "100 at least")
-    if seed < 0:
-        raise ToolkitError(f"the seed is {seed}", "--seed is a whole number from 0 on")
     groups = len(evaluation.judgments.parts)
-    tables = [_with_average(pair, groups) for pair in pair_estimates(evaluation, measures, missing)]
+    tables = [_with_average(pair, groups) for pair in pair_cores(evaluation, measures, missing)]
     rows = []
-    for group, key in dict.fromkeys((group, key) for table in tables for group, key, _ in table):
-        pairs = [estimate for table in tables for its_group, its_key, estimate in table if (its_group, its_key) == (group, key)]
-        moving = [Resampled(estimate, share, samples, seed) for estimate in pairs if 0 < estimate.error < math.inf]
-        found = [each.detectable() for each in moving]
-        needed = {x: _median([each.needed(x) for each in moving]) for x in differences}
-        core_queries = max(estimate.core_queries for estimate in pairs)
-        rows.append(
-            Power(group, *key, core_queries, median(found) if found else math.nan, max(found, default=math.nan), needed)
-        )
+    for place in dict.fromkeys(place for table in tables for place in table):
+        pairs = [estimate(table[place]) for table in tables if place in table]
+        found = [each.detectable(share) for each in pairs if each.state == TESTED]
+        needed = {x: _median([each.needed(x, power=share) for each in pairs if each.state == TESTED]) for x in differences}
+        core_queries = max(int(each.core_queries) for each in pairs)
+        group, (measure, mode) = place
+        middle, largest = (float(of(found)) if found else math.nan for of in (median, max))
+        rows.append(Power(group, measure, mode, core_queries, middle, largest, needed))
     if not rows:
         raise ToolkitError("no measure has a value", "name measures with -m that these judgments allow")
     return rows
@@ -98,68 +89,27 @@ def registered_runs(benchmark: str) -> list[str]:
     return files
 
 
-def pair_estimates(
+def pair_cores(
     evaluation: Evaluation, measures: Sequence[str] | None = None, missing: str = "worst"
-) -> Iterator[list[tuple[str, Key, Estimate]]]:
-    """For each pair of runs: group, measure and mode, and the difference; of a single run its own values."""
+) -> Iterator[dict[tuple[str, Key], Cores]]:
+    """For each pair of runs: group and number, and the differences of its core queries; of a single run its own values."""
     chosen, parts, modes = evaluation.measure_set(measures, missing), evaluation.judgments.parts, evaluation.judgments.modes
     of_runs = [[run_values(run, part, chosen) for part in parts] for run in evaluation.runs]
     for first, second in combinations(of_runs, 2) if len(of_runs) > 1 else [(of_runs[0], None)]:
-        yield [
-            (part.group, key, values.estimate if second else of_core_queries(values.a, values.cores))
+        yield {
+            (part.group, key): values.sums if second else of_group(a[key], part, key[0]).cores
             for part, a, b in zip(parts, first, second or first, strict=True)
             for key, values in paired(a, b, part).items()
             if is_ranked(*key, modes)
-        ]
+        }
 
 
-def _with_average(estimates: Sequence[tuple[str, Key, Estimate]], groups: int) -> list[tuple[str, Key, Estimate]]:
-    """The same, and the average over groups where there are several."""
-    by_key: dict[Key, list[Estimate]] = {}
-    for _, key, estimate in estimates if groups > 1 else ():
-        by_key.setdefault(key, []).append(estimate)
-    return [*estimates, *((AVERAGE, key, average(each)) for key, each in by_key.items())]
-
-
-@dataclass(frozen=True)
-class Resampled:
-    """Samples of core queries that have no difference, of any number.
-
-    share    in how many a difference is to be shown
-    """
-
-    estimate: Estimate
-    share: float = POWER
-    samples: int = 1000
-    seed: int = 0
-
-    def detectable(self, n: int | None = None) -> float:
-        """The smallest difference that n core queries show; as many as there are where it is None."""
-        from scipy import special
-
-        observed = self.estimate.deviations
-        size = n or len(observed)
-        # drawn from few, a sample varies a little less than what it is drawn from
-        values = observed * math.sqrt(len(observed) / (len(observed) - 1))
-        generator = np.random.default_rng(self.seed)
-        counts = generator.multinomial(size, np.full(len(values), 1 / len(values)), self.samples)
-        means, squares = counts @ values / size, counts @ values**2 / size
-        errors = np.sqrt(np.maximum(squares - means**2, 0) / (size - 1))
-        margins = special.stdtrit(size - 1, (1 + LEVEL) / 2) * errors
-        # a rise by x is shown where the mean and x exceed the margin, a fall likewise
-        return float(max(np.quantile(margins - means, self.share), np.quantile(margins + means, self.share)))
-
-    def needed(self, difference: float) -> int | None:
-        """How many core queries show a difference; None for more than a million."""
-        n = self.estimate.needed(difference, power=self.share)
-        for _ in range(ROUNDS):
-            if n is None or n > MOST:
-                return None
-            better = max(2, math.ceil(n * (self.detectable(n) / difference) ** 2))
-            if abs(better - n) <= max(1, n // 100):
-                return better
-            n = better
-        return n
+def _with_average(cores: Mapping[tuple[str, Key], Cores], groups: int) -> dict[tuple[str, Key], list[Cores]]:
+    """The same as lists of groups, and those of the average where there are several."""
+    by_key: dict[Key, list[Cores]] = {}
+    for (_, key), each in cores.items() if groups > 1 else ():
+        by_key.setdefault(key, []).append(each)
+    return {place: [each] for place, each in cores.items()} | {(AVERAGE, key): each for key, each in by_key.items()}
 
 
 def _median(numbers: Sequence[int | None]) -> int | None:
@@ -199,8 +149,8 @@ def to_table(rows: Sequence[Power], runs: int, share: float, notes: Sequence[str
         *(Column(f"{difference:g}", above="core queries for a difference of", lower=True) for difference in differences),
     ]
     said = [
-        f"detectable: the smallest true difference whose 95 % interval leaves 0 out in {100 * share:g} % of samples of as many "
-        "core queries"
+        f"detectable: the smallest true difference that has p < {SIGNIFICANT} in {100 * share:g} % of samples of as many core "
+        "queries; -: fewer than six core queries differ"
     ]
     if runs == 1:
         said.append(

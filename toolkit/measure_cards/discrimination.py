@@ -2,9 +2,8 @@
 
 Core queries are drawn without replacement, from each group in proportion to its size. Of each such part, the run with the
 better mean is compared with that of the core queries which were left out (as by Buckley and Voorhees, SIGIR 2000): of runs that
-differ by chance alone the two agree half of the time. And the difference is tested by Sakai's paired bootstrap test (SIGIR
-2006: studentised, two-sided): the share of pairs of runs for which p is below 0.05, on all core queries, is his discriminative
-power.
+differ by chance alone the two agree half of the time. And the difference is tested (`toolkit.measures.inference`): the share of
+pairs of runs for which p is below 0.05, on all core queries, is the discriminative power of Sakai (SIGIR 2006).
 """
 
 from __future__ import annotations
@@ -14,25 +13,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolkit.analyze.power import pair_estimates, registered_runs
+from toolkit.analyze.power import pair_cores, registered_runs
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
+from toolkit.core.scores import SIGNIFICANT
 from toolkit.evaluate.evaluation import Evaluation, prepare
 from toolkit.evaluate.paired_values import Key
-from toolkit.measures.estimates import Estimate
+from toolkit.measures.inference import TOLERANCE, Cores, estimate
 
-SIGNIFICANT = 0.05
 PARTS = 200  # that are drawn of each size
-RESAMPLES = 1000  # of each, in its test
 SHARES = (0.25, 0.5, 1.0)  # of the core queries that there are
 FEWEST = 4  # core queries of a group, so that a part and what is left out have two at least
-TINY = 1e-12
 _NUMBERS = ("core queries", "agree", "significant", "pairs")
 COLUMNS = (Column("measure", label=True), Column("mode"), *map(Column, _NUMBERS))
 NOTES = (
     f"agree: over {PARTS} parts of so many core queries and all pairs of runs, how often the better run is better on the core "
     "queries left out, too; 0.5 is chance",
-    f"significant: how often a paired bootstrap test has p < {SIGNIFICANT:g}; of all core queries, the discriminative power",
+    f"significant: how often the difference has p < {SIGNIFICANT:g}; of all core queries, the discriminative power",
 )
 
 
@@ -99,78 +96,47 @@ def decisions(
         raise ToolkitError("one run alone cannot be told apart", "name two runs or more")
     if seed < 0:
         raise ToolkitError(f"the seed is {seed}", "--seed is a whole number from 0 on")
-    found: dict[Key, list[list[Estimate]]] = {}
-    for pair in pair_estimates(evaluation, measures):
-        groups: dict[Key, list[Estimate]] = {}
-        for _, key, estimate in pair:
-            groups.setdefault(key, []).append(estimate)
-        for key, estimates in groups.items():
-            found.setdefault(key, []).append(estimates)
+    found: dict[Key, list[list[Cores]]] = {}
+    for pair in pair_cores(evaluation, measures):
+        groups: dict[Key, list[Cores]] = {}
+        for (_, key), cores in pair.items():
+            groups.setdefault(key, []).append(cores)
+        for key, cores in groups.items():
+            found.setdefault(key, []).append(cores)
     if not found:
         raise ToolkitError("no measure has a value", "name measures with -m that these judgments allow")
-    fewest = min(group.core_queries for pairs in found.values() for groups in pairs for group in groups)
+    fewest = min(len(group.sums) for pairs in found.values() for groups in pairs for group in groups)
     if fewest < FEWEST:
         raise ToolkitError(f"a group has {fewest} core queries", f"parts can be drawn of {FEWEST} or more")
     return [_decided(key, pairs, share, parts, seed) for key, pairs in found.items() for share in SHARES]
 
 
-def _decided(key: Key, pairs: Sequence[Sequence[Estimate]], share: float, parts: int, seed: int) -> Decided:
+def _decided(key: Key, pairs: Sequence[Sequence[Cores]], share: float, parts: int, seed: int) -> Decided:
     agreeing, significant = [], []
     for groups in pairs:
         generator = np.random.default_rng(seed)
         # all core queries are one part
         divided = (_divided(group, share, parts if share < 1 else 1, generator) for group in groups)
         drawn, left_out = zip(*divided, strict=True)
-        means, errors = mean_and_error(drawn)
-        significant.append(float((p_values(drawn, means, errors, generator) < SIGNIFICANT).mean()))
+        found = estimate(drawn)
+        significant.append(float((found.p < SIGNIFICANT).mean()))
         if share < 1:
-            others = np.mean([values.mean(axis=1) for values in left_out], axis=0)
-            agreeing.append(float((_sign(means) * _sign(others) + 1).mean() / 2))
+            agreeing.append(float((_sign(found.mean) * _sign(estimate(left_out).mean) + 1).mean() / 2))
     core_queries = sum(_size(group, share) for group in pairs[0])
     return Decided(*key, core_queries, float(np.mean(agreeing)) if agreeing else None, float(np.mean(significant)), len(pairs))
 
 
-def _size(group: Estimate, share: float) -> int:
-    return max(FEWEST // 2, round(group.core_queries * share))
+def _size(group: Cores, share: float) -> int:
+    return max(FEWEST // 2, round(len(group.sums) * share))
 
 
-def _divided(group: Estimate, share: float, parts: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """(parts, n) what core queries add to the difference, its mean included; the same of those that are left out."""
-    order = generator.permuted(np.tile(np.arange(group.core_queries), (parts, 1)), axis=1)
-    values = group.mean + group.deviations[order]
+def _divided(group: Cores, share: float, parts: int, generator: np.random.Generator) -> tuple[Cores, Cores]:
+    """Core queries that are drawn, and those that are left out, a column a part."""
+    order = generator.permuted(np.tile(np.arange(len(group.sums)), (parts, 1)), axis=1).T
     size = _size(group, share)
-    return values[:, :size], values[:, size:]
+    first, second = (Cores(group.sums[rows], group.sizes[rows]) for rows in (order[:size], order[size:]))
+    return first, second
 
 
 def _sign(means: np.ndarray) -> np.ndarray:
-    return np.sign(np.where(np.abs(means) < TINY, 0, means))
-
-
-def mean_and_error(groups: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """(parts,) the plain mean of the groups' means, and its standard error; groups are (parts, n)."""
-    means = np.mean([values.mean(axis=1) for values in groups], axis=0)
-    variances = sum(values.var(axis=1, ddof=1) / values.shape[1] for values in groups)
-    return means, np.sqrt(variances) / len(groups)
-
-
-def p_values(groups: Sequence[np.ndarray], means: np.ndarray, errors: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """(parts,) how often resamples of core queries that have no difference have as large a statistic."""
-    resampled, variances = 0.0, 0.0
-    for values in groups:
-        n = values.shape[1]
-        counts = generator.multinomial(n, np.full(n, 1 / n), RESAMPLES)
-        centred = (values - values.mean(axis=1, keepdims=True)).T
-        own = counts @ centred / n
-        resampled = resampled + own / len(groups)
-        variances = variances + np.maximum(counts @ centred**2 / n - own**2, 0) / (n - 1) / len(groups) ** 2
-    p = (_statistic(resampled, np.sqrt(variances)) >= _statistic(means, errors)).mean(axis=0)
-    alike = (errors < TINY) & (np.abs(means) > TINY)
-    # core queries that all differ alike have no variance to resample: what is left is their sign
-    return np.where(alike, 2.0 ** (1 - sum(values.shape[1] for values in groups)), p)
-
-
-def _statistic(means: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """The size of a mean in standard errors: 0 where nothing differs at all, infinite where all differ alike."""
-    sizes = np.abs(means)
-    sizes[sizes < TINY] = 0
-    return np.divide(sizes, errors, out=np.where(sizes > 0, np.inf, 0.0), where=errors > TINY)
+    return np.sign(np.where(np.abs(means) < TOLERANCE, 0, means))

@@ -42,8 +42,8 @@ RANK = "rank"  # the unit of a measure that is a mean of ranks
 CHANGE = "change"  # instructed minus base
 
 TESTED = (
-    "Significant: p below {significant}, Student's t over core queries, after Holm's correction over {runs} compared; tested is "
-    "{number} on average alone, the number that decides here."
+    "Significant: p below {significant}, Student's t over core queries, after Holm's correction over {runs} compared; tested "
+    "is {number} on average alone, the number that decides here."
 )
 RANKED = (
     "one below the systems that are significantly better, one above those that are significantly worse, of all pairs after "
