@@ -311,18 +311,20 @@ def _name_and_role(given: str) -> tuple[str, str]:
 
 def significance_options(group: argparse._ArgumentGroup) -> None:
     """Whether a difference is chance, for `testing_of`: `--primary`, `--test`, `--samples`, `--seed`."""
-    primary_option(group, "marked")
-    text = "Student's t over core queries (default), or a test of the papers: randomisation of signs (studentised), or "
-    text += "Wilcoxon's, which tests something else than the printed mean"
+    primary_option(group)
+    text = (
+        "t: Student's, over core queries (default); the papers' own: randomisation of signs (studentised), and wilcoxon, which "
+    )
+    text += "tests something else than the printed mean"
     group.add_argument("--test", choices=("t", "randomisation", "wilcoxon"), default="t", help=text)
     text = "with --test randomisation: assignments of signs that are drawn (default: 10000; all of them up to 16 core queries)"
     group.add_argument("--samples", type=int, metavar="N", help=text)
-    group.add_argument("--seed", type=int, metavar="N", help="with --test randomisation: random seed (default: 0)")
+    seed_option(group)
 
 
-def primary_option(group: argparse._ActionsContainer, what: str) -> None:
-    """`--primary`. what: becomes of these numbers."""
-    text = f"which numbers of the average are {what}: nDCG@10-ins, WISE@20 (default: the benchmark's leading one)"
+def primary_option(group: argparse._ActionsContainer) -> None:
+    """`--primary`."""
+    text = "numbers of the average that are marked or decide: nDCG@10-ins, WISE@20 (default: the benchmark's leading one)"
     group.add_argument("--primary", nargs="+", action="extend", default=[], metavar="MEASURE[-MODE]", help=text)
 
 
@@ -330,10 +332,13 @@ def testing_of(args: argparse.Namespace) -> Testing:
     """What `significance_options` say. Raises ToolkitError for draws of a test that draws nothing."""
     from toolkit.evaluate.comparison import Testing
 
-    drawn = {name: value for name in ("samples", "seed") if (value := getattr(args, name)) is not None}
-    if drawn and args.test != "randomisation":
-        raise ToolkitError(f"--test {args.test} draws nothing", f"leave --{next(iter(drawn))} out, or --test randomisation")
-    return Testing(args.test, primary=tuple(args.primary), **drawn)
+    drawn = {"samples": args.samples, "seed": args.seed}
+    given = {name: value for name, value in drawn.items() if value}
+    if given and args.test != "randomisation":
+        raise ToolkitError(f"--test {args.test} draws nothing", f"leave --{next(iter(given))} out, or --test randomisation")
+    return Testing(
+        args.test, primary=tuple(args.primary), **{name: value for name, value in drawn.items() if value is not None}
+    )
 
 
 def seed_option(group: argparse._ActionsContainer) -> None:

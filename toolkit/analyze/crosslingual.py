@@ -55,8 +55,8 @@ def crosslingual(multi: Run, cross: Run, judgments: tuple[Judgments, Judgments])
     multi, cross  runs of the queries in the documents' language, and in English
     judgments     as `both_settings` gives them
 
-    Measures of one mode are of the base mode (`og`). The difference has its 95 % interval and p over the core queries, which both
-    settings share; none where fewer than six differ. Raises ToolkitError for a run of other queries.
+    Measures of one mode are of the base mode (`og`). The difference has its 95 % interval and p over the core queries,
+    which both settings share; none where fewer than six differ. Raises ToolkitError for a run of other queries.
     """
     scores_of_settings = []
     for run, judged in zip((multi, cross), judgments, strict=True):

@@ -2,8 +2,8 @@
 
 A difference is shown where its p is below 0.05 (`toolkit.measures.inference`). With v the variance of the difference between
 two runs, the smallest that is shown in 80 % of samples is (t_.975 + t_.8) sqrt(v); of measures that are 0 or 1 for a query, v
-is that of a share at this difference. Of a single run nobody knows how it would differ from another: its own values stand for the
-differences, which is right where two systems vary alike and agree with a correlation of one half.
+is that of a share at this difference. Of a single run nobody knows how it would differ from another: its own values stand for
+the differences, which is right where two systems vary alike and agree with a correlation of one half.
 """
 
 from __future__ import annotations

@@ -122,15 +122,13 @@ def _corrected(pairs: Sequence[Pair], given: Given, testing: Testing) -> list[Pa
     if not compared:
         return list(pairs)
     of_pairs, family = corrected([pair.comparison.changes for pair in compared], given.evaluation.judgments, testing.primary)
-    made = [
-        replace(pair, comparison=replace(pair.comparison, changes=tuple(changes)), notes=_read(pair, changes, family, testing))
-        for pair, changes in zip(compared, of_pairs, strict=True)
-    ]
+    made = [_marked(*each, family, testing) for each in zip(compared, of_pairs, strict=True)]
     return [made.pop(0) if pair.comparison else pair for pair in pairs]
 
 
-def _read(pair: Pair, changes: Sequence[Change], family: Family, testing: Testing) -> tuple[str, ...]:
-    return (*testing_notes(changes, family, testing, pair.a), *pair.notes)
+def _marked(pair: Pair, changes: Sequence[Change], family: Family, testing: Testing) -> Pair:
+    notes = (*testing_notes(changes, family, testing, pair.a), *pair.notes)
+    return replace(pair, comparison=replace(pair.comparison, changes=tuple(changes)), notes=notes, family=family.note)
 
 
 def _names(runs: Sequence[Run], sources: Sequence[Source]) -> tuple[str, ...]:
@@ -170,7 +168,7 @@ def _pair(
     warnings = run_notes(named, judgments, chosen.every(judgments), missing)
     moved = tuple(_moved(comparison, a, b, judgments, top, by))
     notes = (*judgments.notes, *warnings, *notes, *comparison.notes)
-    return Pair(*names, False, alike, comparison, moved, notes, judgments.known_modes)
+    return Pair(*names, False, alike, comparison, moved, notes, modes=judgments.known_modes)
 
 
 def _notes(a: Run, b: Run, names: tuple[str, str]) -> Iterator[str]:

@@ -30,6 +30,7 @@ class Pair:
     comparison    None where nothing judges them
     moved         the queries that moved most, as a table where there are any
     notes, modes  of all of it
+    family        what a mark means
     """
 
     a: str
@@ -39,6 +40,7 @@ class Pair:
     comparison: Comparison | None
     moved: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    family: str = ""
     modes: Modes = field(default_factory=Modes)
 
 

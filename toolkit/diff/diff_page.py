@@ -54,6 +54,7 @@ def summary(pairs: Sequence[Pair], browsed: pages.Browsed, notes: Sequence[str] 
     html = pages.template(FOLDER, "diff_page.html").render(
         pairs=[_pair(pair, opening) for pair in pairs],
         together=_together(changed) if len(pairs) > 1 and changed else None,
+        family=next((pair.family for pair in pairs if pair.family), ""),
         notes=list(dict.fromkeys([*notes, *(note for pair in pairs for note in pair.notes)])),
     )
     return Markup(html)

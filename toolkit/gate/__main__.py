@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="[MEASURE=]X",
         help="the smallest difference that matters, of all measures or of one (default: the benchmark's own, or 0.02)",
     )
-    primary_option(made, "decided")
+    primary_option(made)
     made.add_argument("--groups", action="store_true", help="every group decides too, not the average alone")
     made.add_argument("--strict", action="store_true", help="what is undecided does not pass either")
     made.add_argument("--junit", metavar="F", help="also write a JUnit report")
