@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from command import tandem
+from scipy import stats
 
+from toolkit.analyze.instances import FOUND
 from toolkit.analyze.order import order
-from toolkit.core.errors import ToolkitError
 from toolkit.evaluate.judgments import from_files
 from toolkit.evaluate.run_inputs import as_sources
 from toolkit.formats import read_run
@@ -47,26 +48,25 @@ def test_an_instance_that_one_run_lacks_is_named(judged):
     assert any(note.startswith("query-first, q: 1 query (87_6)") for note in scores.notes)
 
 
-def test_a_run_against_itself_has_no_gap_and_an_interval_of_no_width(judged):
+def test_a_run_against_itself_has_no_gap_and_is_not_tested(judged):
     original = runs("original")[0]
     scores = order(original, original, judged)
-    assert {scores.value(measure, mode=f"gap{end}") for measure in MEASURES for end in ("", " 2.5%", " 97.5%")} == {0.0}
+    assert {scores.value(measure, mode="gap") for measure in MEASURES} == {0.0}
+    assert {str(scores.value(measure, mode=mode)) for measure in MEASURES for mode in FOUND} == {"nan"}
+    assert "nDCG@10: 0 of 12 core queries differ: not tested" in scores.notes
 
 
-def test_the_interval_holds_the_gap_and_follows_the_seed(judged):
-    first, again, other = (order(*runs("original", "query-first"), judged, seed=seed).rows for seed in (1, 1, 2))
-    assert first == again != other
-    for measure in MEASURES:
-        low, gap, high = (
-            next(row.value for row in first if (row.measure, row.mode) == (measure, mode))
-            for mode in ("gap 2.5%", "gap", "gap 97.5%")
-        )
-        assert low < gap < high
-
-
-def test_a_seed_below_0_is_refused(judged):
-    with pytest.raises(ToolkitError, match="the seed is -1"):
-        order(*runs("original", "query-first"), judged, seed=-1)
+def test_the_gap_of_core_queries_of_one_size_has_students_interval(judged):
+    first, second = runs("original", "query-first")
+    scores = order(first, second, judged, by_query=True)
+    gaps = [row.value for row in scores.rows if (row.measure, row.mode) == ("nDCG@10", "gap") and row.query_id]
+    low, high, p = (
+        next(row.value for row in scores.rows if (row.measure, row.mode) == ("nDCG@10", mode) and not row.query_id)
+        for mode in FOUND
+    )
+    found = stats.ttest_1samp(gaps, 0)
+    assert p == pytest.approx(found.pvalue)
+    assert (low, high) == pytest.approx(tuple(found.confidence_interval()))
 
 
 def test_the_command_prints_the_long_table():

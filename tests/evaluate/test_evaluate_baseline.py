@@ -58,7 +58,7 @@ def test_what_has_no_value_is_not_called_untested():
         Run.from_dict({"q-ori": docs, "q-ins": docs}, tag=tag) for tag, docs in (("a", {"g": 1.0}), ("b", {"x": 1.0}))
     )
     made = tandem_ir.evaluate([first, second], qrels=qrels, measures=["WISE", "RR"], baseline="a")
-    assert not any("not tested" in note for note in made.notes)
+    assert not any("no mean over queries" in note for note in made.notes)
 
 
 def test_the_baseline_itself_has_no_mark_and_neither_has_a_query():
@@ -78,7 +78,7 @@ def test_the_table_marks_what_is_more_than_chance(scores):
     low, high, p = (row[1] for row in rows[8:])
     assert re.fullmatch(r"\+0\.4\d{3}", low)
     assert re.fullmatch(r"\+0\.5\d{3}", high)
-    assert float(p) < 0.05
+    assert p == "<0.0001"
     assert rows[1][1] in ("0.3750", "0.3750*")
 
 
@@ -92,19 +92,57 @@ def test_differences_within_groups_are_left_out_on_a_terminal():
     assert shown[-1] == "left out here: differences within groups; --all shows all"
 
 
-DIFFERENCE = ["difference", "95 % from", "95 % to", "p (Holm)"]
-CHANGE = Change("g", "", "RR", 0.0, 0.5, 0.5, 1.0, 1, 0.25, 0.75, 0.1, 1.0, "t", 0.01, 0.02, 1, 0, 0)
+DIFFERENCE = ["difference", "95 % from", "95 % to", "p"]
+CHANGE = Change("g", "", "RR", 0.0, 0.5, 0.5, 1.0, 9, 9, 0.25, 0.75, 0.01, 0.02, 1.0, "tested", 9, 0, 0)
 
 
 def test_the_notes_say_which_test_over_what(scores):
-    assert scores.notes[-3:] == (
-        "against base: * where p is below 0.05 after Holm's correction over the numbers of a group in one run; two-sided, "
-        "over core queries: Fisher's randomisation for RR, R@5",
-        # alike is 1/6 above or 1/12 below: mean 1/24, standard deviation 0.1266; (t(39, 0.975) + t(39, 0.8)) 0.1266 / sqrt(40)
-        "below the smallest difference that the core queries show with 80 % power: all RR +0.0417 (detectable 0.0575); tandem "
-        "analyze power says how many core queries would",
-        "difference: from base; 95 % from, to: the interval of the difference, from 10,000 resamples of core queries",
+    assert scores.notes[-2:] == (
+        "*: p < 0.05 after Holm's correction over 2 runs x 1 number (RR, all)",
+        "difference: from base; p and 95 % from, to: of each number by itself, uncorrected: Student's t over core queries",
     )
+
+
+def test_fewer_than_six_core_queries_that_differ_are_not_tested():
+    five = run("five", [1] * 5 + [3] * 35)
+    scores = tandem_ir.evaluate([BASE, five], qrels=QRELS, measures=["RR"], baseline="base")
+    (change,) = scores.changes.values()
+    assert (change.state, change.up, change.same) == ("too few differ", 5, 35)
+    assert [str(value) for value in (change.p, change.low, change.high, change.holm)] == ["nan"] * 4
+    assert "not tested, as fewer than six core queries differ: all RR (5 of 40 core queries differ)" in scores.notes
+    assert not change.mark
+
+
+def test_only_primary_numbers_are_marked(scores):
+    assert {place: bool(change.mark) for place, change in scores.changes.items()} == {
+        ("better", "all", "", "RR"): True,
+        ("better", "all", "", "R@5"): False,
+        ("alike", "all", "", "RR"): True,
+        ("alike", "all", "", "R@5"): False,
+    }
+    both = [BASE, run("late", [9] * 20 + [3] * 20)]
+    how = {"qrels": QRELS, "measures": ["RR", "R@5"], "baseline": "base"}
+    by_default, named = tandem_ir.evaluate(both, **how), tandem_ir.evaluate(both, **how, primary=["R@5"])
+    assert [change.mark for change in by_default.changes.values()] == ["*", ""]
+    assert [change.mark for change in named.changes.values()] == ["", "*"]
+    assert [change.p for change in by_default.changes.values()] == [change.p for change in named.changes.values()]
+
+
+def test_the_p_of_a_number_does_not_depend_on_what_else_is_asked_for(scores):
+    alone = tandem_ir.evaluate([BASE, BETTER], qrels=QRELS, measures=["RR"], baseline="base")
+    place = ("better", "all", "", "RR")
+    assert (alone.changes[place].p, alone.changes[place].low) == (scores.changes[place].p, scores.changes[place].low)
+
+
+def test_wilcoxon_has_no_interval_and_is_called_what_it_is():
+    from toolkit.evaluate.comparison import Baseline, Testing
+
+    baseline = Baseline("base", Testing("wilcoxon"))
+    scores = tandem_ir.evaluate([BASE, ALIKE], qrels=QRELS, measures=["RR"], baseline=baseline)
+    (change,) = scores.changes.values()
+    assert change.p == change.p
+    assert str(change.low) == "nan"
+    assert "not of the mean that is printed" in scores.notes[-1]
 
 
 def test_latex_raises_the_marker_and_has_the_differences_below(scores):
@@ -118,9 +156,9 @@ def test_json_and_csv_have_the_numbers_behind_the_marks(scores):
     rows = json.loads(render(scores, "json"))["rows"]
     found = {(row["run"], row["measure"]): row for row in rows}
     change = scores.changes["better", "all", "", "RR"]
-    names = ("difference", "low", "high", "detectable", "p", "holm")
+    names = ("difference", "low", "high", "p", "holm")
     assert [found["better", "RR"][name] for name in names] == [getattr(change, name) for name in names]
-    assert [found["base", "RR"][name] for name in names] == [None] * 6
+    assert [found["base", "RR"][name] for name in names] == [None] * 5
     table = list(csv.DictReader(io.StringIO(render(scores, "csv"))))
     assert [row["holm"] == "" for row in table] == [row["holm"] is None for row in rows]
     assert float(next(row for row in table if (row["run"], row["measure"]) == ("better", "RR"))["low"]) == change.low
@@ -146,9 +184,9 @@ def test_a_groups_own_score_and_the_average_of_scores_are_tested_too(monkeypatch
         rows = each.to_dict()
         runs.append(Run.from_dict({**rows, **{f"two-{query_id}": its for query_id, its in rows.items()}}, tag=each.tag))
     prepared = evaluation.Evaluation(tuple(runs), Judgments("x", Modes(), parts, ("nDCG@10",)))
-    from toolkit.evaluate.baseline import Baseline
+    from toolkit.evaluate.comparison import Baseline
 
-    scores = prepared.scores(None, baseline=Baseline("base", samples=500))
+    scores = prepared.scores(None, baseline=Baseline("base"))
     changes = {(row.group, row.measure): scores.change(row) for row in scores.rows if row.run == "better"}
     assert changes["one", "Score"] == changes["one", "RR"]
     assert changes["two", "Score"] == changes["two", "R@2"]
@@ -193,11 +231,11 @@ def command(folder, *words):
 
 @pytest.mark.parametrize("name", ["base", "base.trec"])
 def test_the_command_takes_a_tag_or_a_file(files, name):
-    done = command(files, "--baseline", name, "--test", "t", "--samples", "100")
+    done = command(files, "--baseline", name, "--test", "randomisation", "--samples", "100")
     assert done.returncode == 0, done.stderr
     assert "0.8333*" in done.stdout
-    assert "against base: " in done.stdout
-    assert "paired t for RR" in done.stdout
+    assert "difference: from base; " in done.stdout
+    assert "randomisation of the signs of core queries" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -206,7 +244,9 @@ def test_the_command_takes_a_tag_or_a_file(files, name):
         (["--baseline", "nobody"], "error: no run is called nobody"),
         (["--baseline", "base", "--format", "trec"], "error: trec_eval's lines have no place for markers"),
         (["--baseline", "base", "--explain", "q1"], "error: --baseline marks the table of scores"),
-        (["--baseline", "base", "--samples", "0"], "error: samples is 0"),
+        (["--baseline", "base", "--test", "randomisation", "--samples", "0"], "error: samples is 0"),
+        (["--baseline", "base", "--samples", "9"], "error: --test t draws nothing"),
+        (["--baseline", "base", "--primary", "AP"], "error: --primary AP is not compared"),
     ],
 )
 def test_what_cannot_be_held_against_a_baseline_is_refused(files, words, message):

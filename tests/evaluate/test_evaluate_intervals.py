@@ -5,6 +5,7 @@ import statistics
 
 import pytest
 from command import tandem
+from scipy import stats
 
 import tandem_ir
 from toolkit.core.errors import ToolkitError
@@ -43,11 +44,12 @@ def test_without_it_there_is_none(files):
     assert "interval_low" not in done.stdout
 
 
-def test_equal_values_have_none(files):
+def test_values_that_are_all_1_have_wilsons(files):
     (files / "qrels.txt").write_text("q1 0 a 1\nq3 0 a 1\nq4 0 a 1\n")
     done = tandem("evaluate", "run.trec", "--qrels", "qrels.txt", "-m", "nDCG@10", "--intervals", "--format", "json", cwd=files)
     (row,) = json.loads(done.stdout)["rows"]
-    assert (row["value"], row.get("interval_low")) == (1.0, None)
+    squared = stats.t.ppf(0.975, 2) ** 2  # three core queries: 3 / (3 + t**2)
+    assert (row["interval_low"], row["interval_high"]) == pytest.approx((3 / (3 + squared), 1.0))
 
 
 @pytest.mark.parametrize("form", ["trec", "mteb"])

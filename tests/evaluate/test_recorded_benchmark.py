@@ -84,7 +84,7 @@ def test_report_and_diff_know_it_too(bm25, capsys):
     record = read_record(bm25)
     record["data"]["run"]["sha256"] = file_digest(Path(rounded))
     write_record(rounded, record)
-    assert guard(diff_parser, diff_main, [bm25, rounded, "-m", "R@100", "--samples", "10"]) == 1
+    assert guard(diff_parser, diff_main, [bm25, rounded, "-m", "R@100"]) == 1
     judged = capsys.readouterr().out
     assert NOTE in judged
     assert "R@100" in judged

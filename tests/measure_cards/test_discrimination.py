@@ -7,7 +7,7 @@ from command import tandem
 import tandem_ir
 from toolkit.core.errors import ToolkitError
 from toolkit.evaluate.evaluation import prepare
-from toolkit.measure_cards.discrimination import decisions, discrimination, mean_and_error, p_values
+from toolkit.measure_cards.discrimination import decisions, discrimination
 
 CORES = 12
 
@@ -40,7 +40,7 @@ def test_a_run_that_is_better_on_every_core_query_is_always_found_better(tmp_pat
     rows = decided(tmp_path, judged, [1] * CORES, [2] * CORES)
     assert [(row.measure, row.core_queries, row.pairs) for row in rows] == [("RR@10", size, 1) for size in (3, 6, 12)]
     assert [row.agree for row in rows] == [1, 1, None]
-    assert [row.significant for row in rows] == [0, 1, 1]  # by the sign of three alone nothing is significant, of six it is
+    assert [row.significant for row in rows] == [0, 1, 1]  # of three nothing is tested
 
 
 def test_a_part_of_what_is_even_leaves_the_contrary(tmp_path, judged):
@@ -68,13 +68,6 @@ def test_systems_that_differ_by_chance_agree_half_of_the_time(tmp_path, judged):
     assert 0.42 < quarter.agree < 0.55
     assert 0.42 < half.agree < 0.55
     assert whole.significant < 0.1
-
-
-def test_of_equal_systems_about_one_in_twenty_is_significant():
-    generator = np.random.default_rng(1)
-    values = [generator.normal(size=(2000, 20)), generator.normal(size=(2000, 20))]
-    p = p_values(values, *mean_and_error(values), generator)
-    assert 0.035 < (p < 0.05).mean() < 0.065
 
 
 def test_a_group_of_few_core_queries_is_refused(tmp_path):

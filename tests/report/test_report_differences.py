@@ -4,11 +4,11 @@ from dataclasses import astuple
 from pathlib import Path
 
 import pytest
+from toolkit.evaluate.baseline import Baseline
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.evaluate.baseline import Baseline
 from toolkit.evaluate.evaluation import prepare
 from toolkit.report import differences as module
 from toolkit.report.collect import collect

@@ -87,7 +87,7 @@ def test_an_id_that_comes_twice_is_refused_with_its_rows():
 def test_evaluate_and_diff_take_and_give_what_notebooks_have():
     better, worse, qrels = {"q": {"d": 2.0, "e": 1.0}}, {"q": {"d": 1.0, "e": 2.0}}, [("q", "d", 1)]
     assert tandem.evaluate(worse, qrels=qrels, measures=["RR"])["RR"] == 0.5
-    rows = tandem.diff([worse, better], qrels=qrels, measures=["RR"], samples=100)
+    rows = tandem.diff([worse, better], qrels=qrels, measures=["RR"])
     assert rows[["measure", "a", "b", "difference"]].values.tolist() == [["RR", 0.5, 1.0, 0.5]]
 
 
@@ -98,7 +98,7 @@ def test_runs_have_the_names_of_a_mapping():
         **{("a", "RR"): 0.5, ("a", "nDCG@1"): 0.0, ("a", "P@1"): 0.0},
         **{("b", "RR"): 1.0, ("b", "nDCG@1"): 1.0, ("b", "P@1"): 1.0},
     }
-    rows = tandem.diff({"a": worse, "b": better}, qrels=qrels, measures="RR", samples=100)
+    rows = tandem.diff({"a": worse, "b": better}, qrels=qrels, measures="RR")
     assert rows[["first", "second", "measure", "difference"]].values.tolist() == [["a", "b", "RR", 0.5]]
     assert tandem.fuse({"a": worse, "b": better}).tag == "a+b.rrf"
     assert "b" in tandem.report({"a": worse, "b": better}, qrels=qrels, measures="RR", format="csv")

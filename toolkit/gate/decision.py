@@ -17,7 +17,7 @@ from toolkit import registry
 from toolkit.benchmarks import find, load
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
-from toolkit.core.scores import AVERAGE
+from toolkit.core.scores import AVERAGE, in_mode
 from toolkit.evaluate.evaluation import prepare
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
@@ -70,7 +70,7 @@ class Check:
     @property
     def name(self) -> str:
         """`average nDCG@10 ori`"""
-        return " ".join(filter(None, (self.group, self.measure, self.mode)))
+        return f"{self.group} {in_mode(self.measure, self.mode)}"
 
 
 @dataclass(frozen=True)

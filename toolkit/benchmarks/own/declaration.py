@@ -38,6 +38,7 @@ class Declaration:
     options: Mapping[str, list[str]] = field(default_factory=dict)
     selections: Mapping[str, list[str]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    smallest_effects: Mapping[str, float] = field(default_factory=dict)
     refused: tuple[str, ...] = ()
 
 
@@ -53,6 +54,7 @@ FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "options": (lambda value: _is_mapping(value, list), "keys with lists, as in {shown: [base]}"),
     "selections": (lambda value: _is_mapping(value, list), "names with lists of groups"),
     "counts": (lambda value: _is_mapping(value, int), "cores, queries and documents with numbers"),
+    "smallest_effects": (lambda value: _is_mapping(value, float), "measures with fractions, as in {nDCG@10: 0.02}"),
 }
 
 

@@ -221,6 +221,7 @@ class OwnFolder:
             counts=dict(declared.counts),
             options=dict(declared.options),
             selections=selections,
+            smallest_effects=dict(declared.smallest_effects),
             folder=str(self.path.absolute()),
         )
 

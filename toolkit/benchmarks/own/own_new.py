@@ -42,6 +42,9 @@ DEFAULTS = """\
 # What the table shows without -m; left out: what InfoSearch or FollowIR show.
 {measures}
 
+# The smallest differences that matter, for `tandem gate`; left out: 0.02.
+# smallest_effects: {{nDCG@10: 0.02}}
+
 # Rows of the table, where topics name groups. Left out: the groups as topics name them.
 # groups:
 #   - name: length
