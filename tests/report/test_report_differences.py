@@ -4,11 +4,11 @@ from dataclasses import astuple
 from pathlib import Path
 
 import pytest
-from toolkit.evaluate.baseline import Baseline
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
+from toolkit.evaluate.comparison import Baseline
 from toolkit.evaluate.evaluation import prepare
 from toolkit.report import differences as module
 from toolkit.report.collect import collect
@@ -38,7 +38,7 @@ def test_differences_are_those_of_evaluate_from_either_run(baseline):
     assert {(other, key) for key in found.changes[baseline, other]} == set(wanted)
     for (run, key), change in wanted.items():
         own = found.change(baseline, run, key)
-        assert (own.test, own.queries, own.up, own.down) == (change.test, change.queries, change.up, change.down)
+        assert (own.state, own.queries, own.up, own.down) == (change.state, change.queries, change.up, change.down)
         numbers = [tuple(value for value in astuple(each) if isinstance(value, float)) for each in (own, change)]
         assert numbers[0] == pytest.approx(numbers[1], abs=1e-9, nan_ok=True)
 
@@ -68,10 +68,4 @@ def test_of_many_runs_the_chosen_one_and_the_best_are_baselines(monkeypatch):
     (model,) = collect(runs, qrels=QRELS, measures=["RR"], baseline="r2")
     found = differences(model)
     assert found.baselines == ("r2", "r0")
-    assert set(found.changes) == {
-        pair
-        for base in ("r2", "r0")
-        for other in "0123"
-        for pair in ((base, f"r{other}"), (f"r{other}", base))
-        if pair[0] != pair[1]
-    }
+    assert set(found.changes) == {(base, f"r{other}") for base in ("r2", "r0") for other in "0123" if base != f"r{other}"}

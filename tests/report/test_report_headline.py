@@ -48,7 +48,7 @@ def test_the_only_one_that_beats_ignoring_the_instructions_is_named():
     wise = model.runs[[facts.name for facts in model.runs].index("good")].value("WISE", "paired", "all")
     assert (
         made.lead
-        == f"good follows instructions best (WISE {wise:.3f}) and is the only one of 3 systems that beats ignoring them."
+        == f"good has the highest WISE ({wise:.3f}) and is the only one of 3 systems that is shown to follow its instructions."
     )
     ignoring = dict(made.statements)["Beside ignoring instructions"]
     assert "its own ranking with instructions ignored has 0.000" in ignoring
@@ -59,28 +59,29 @@ def test_a_lead_that_may_be_chance_is_not_called_one():
     made, model = found(follower("good", 1 / 12), follower("still", 0))
     assert not any(row.beats for row in followed(model))
     assert made.lead.startswith("good has the highest WISE (")
-    assert "though the tests do not set it apart" in made.lead
-    assert "but not significantly (p\u00a0=\u00a01.000)." in made.lead
-    assert dict(made.statements)["Not told apart"] == "The tests rule out no rank of any of the 2 systems by WISE."
+    assert "though the tests do not tell it apart from every other; not shown to follow its instructions (" in made.lead
+    assert made.lead.endswith("core queries differ: not tested), nor is any other of 2 systems.")
+    assert dict(made.statements)["Not told apart"] == "The tests tell no two of the 2 systems apart by WISE."
 
 
 def test_equals_share_the_lead():
     made, _ = found(follower("one"), follower("two"))
     assert made.lead.startswith("one and two have the highest WISE (")
-    assert made.lead.endswith("; both systems beat ignoring the instructions.")
+    assert made.lead.endswith("; both systems are shown to follow their instructions.")
 
 
 def test_where_nobody_beats_ignoring_the_instructions_it_is_said():
     made, _ = found(inverter("bad"), inverter("worse"))
-    assert made.lead.startswith("No system scores above ignoring the instructions; bad and worse have the highest WISE (\u2212")
+    assert made.lead.startswith("bad and worse have the highest WISE (\u2212")
+    assert made.lead.endswith("; even so worse than ignoring the instructions (p\u00a0<\u00a00.001).")
 
 
 @pytest.mark.parametrize(
     ("run", "verdict"),
     [
-        (follower("x"), "x follows instructions: it beats ignoring them (WISE "),
-        (follower("x", 0), "x is not shown to beat ignoring the instructions (WISE 0.000)."),
-        (inverter("x"), "x does worse than ignoring the instructions (WISE \u2212"),
+        (follower("x"), "x follows its instructions: it beats ignoring them (p\u00a0<\u00a00.001) (WISE "),
+        (follower("x", 0), "x is not shown to follow its instructions (no core query differs) (WISE 0.000)."),
+        (inverter("x"), "x does worse than ignoring the instructions (p\u00a0<\u00a00.001) (WISE \u2212"),
     ],
 )
 def test_a_single_run_is_compared_with_ignoring_alone(run, verdict):
@@ -93,7 +94,7 @@ def test_what_instructions_cost_has_an_interval_that_is_read():
     text = dict(found(follower("good"), inverter("bad"))[0].statements)["In relevance"]
     # y before x in the base mode: both relevant, nDCG 1; instructed x alone is, and is first
     assert text.startswith("nDCG@10 of good goes from 1.000 (plain) to 1.000 (with): +0.000")
-    assert "no change shown" in text
+    assert "+0.000, no core query differs." in text
     assert "With instructions ignored it is 0.631 (with)." in text  # 1 / log2(3)
 
 
@@ -124,4 +125,4 @@ def test_a_measure_that_nobody_has_leads_nobody():
     (model,) = collect([Run.from_dict({"q1": {"good": 1.0}}, tag="a")], qrels=qrels, measures=["RR"])
     made = headline(model)
     assert made.lead == "a has RR 1.000."
-    assert made.distrust == ("Few core queries (1): intervals are too narrow, and only large effects show.",)
+    assert made.distrust == ("Few core queries (1): only large effects show.",)

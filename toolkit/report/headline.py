@@ -19,7 +19,7 @@ from toolkit.evaluate.paired_values import paired
 from toolkit.evaluate.references import BLIND, RANDOM, blind
 from toolkit.evaluate.scoring import INTERVAL, MeasureSet, own_queries
 from toolkit.measures.evaluation import PAIRED
-from toolkit.measures.inference import holm
+from toolkit.measures.inference import SAME, holm
 from toolkit.report.leading import leader, leading
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.rank_table import ranked
@@ -120,9 +120,12 @@ def _lead(model: ReportModel, name: str, first: Sequence[str], beside_blind: Seq
     if not rows:
         return f"{best}{unclear}."
     beating = [row.name for row in beside_blind if row.beats]
+    leading_row = rows[first[0]]
+    if leading_row.worse:
+        return f"{best}{unclear}; even so worse than ignoring the instructions{_in_brackets(leading_row)}."
     if not beating:
         shown = "its instructions" if len(first) == 1 else "their instructions"
-        follows = f"{best}{unclear}; not shown to follow {shown}{_in_brackets(rows[first[0]])}"
+        follows = f"{best}{unclear}; not shown to follow {shown}{_in_brackets(leading_row)}"
         others = [row.name for row in beside_blind if row.name not in first]
         return f"{follows}, nor is any other of {len(rows)} systems." if others else f"{follows}."
     if beating == list(first) and len(beating) == 1:
@@ -142,7 +145,14 @@ def _verdict(row: Followed) -> str:
 
 def _in_brackets(row: Followed) -> str:
     """` (p = 0.36)`, or why there is none."""
-    return f" ({row.change.untested if math.isnan(row.p) else _p(row.p)})"
+    return f" ({_tested(row.change, row.p)})"
+
+
+def _tested(change: Change, p: float) -> str:
+    """`p = 0.36`; of what is not tested why."""
+    if not math.isnan(p):
+        return _p(p)
+    return "no core query differs" if change.state == SAME else f"{change.untested}: not tested"
 
 
 def _ignoring(name: str, rows: Sequence[Followed]) -> Statement:
@@ -151,7 +161,7 @@ def _ignoring(name: str, rows: Sequence[Followed]) -> Statement:
     change = row.change
     text = (
         f"{row.name} has {name} {number(row.value)}; its own ranking with instructions ignored has {number(row.blind)} "
-        f"(difference {signed(change.difference)}; {change.untested if math.isnan(row.p) else _p(row.p)}, over core queries"
+        f"(difference {signed(change.difference)}; {_tested(change, row.p)}, over core queries"
         f"{', after Holm' * (len(rows) > 1)})."
     )
     for verdict, fits in (
@@ -207,10 +217,11 @@ def _relevance(model: ReportModel, name: str) -> Statement | None:
         return None
     apart = change.low > 0 or change.high < 0
     verb = ("rises" if change.difference > 0 else "falls") if apart else "goes"
+    interval = f"95\u00a0% interval {signed(change.low)} to {signed(change.high)}"
+    shown = _tested(change, change.p) if change.untested else interval if apart else f"{interval}, no change shown"
     text = (
         f"{shown_measure(measure)} of {name} {verb} from {number(change.a)} ({base}) to {number(change.b)} ({instructed}): "
-        f"{signed(change.difference)}, 95\u00a0% interval {signed(change.low)} to {signed(change.high)}"
-        f"{'' if apart else ', no change shown'}."
+        f"{signed(change.difference)}, {shown}."
     )
     ignoring = next(
         (row.value for row in facts.references.get(BLIND, ()) if row[1:4] == (model.overall, instructed, measure)), math.nan
@@ -249,7 +260,7 @@ def _told_apart(model: ReportModel, name: str) -> Statement | None:
     if not alike:
         return Statement("Told apart", f"The tests tell all {len(pairs)} pairs of systems apart by {name}.")
     if len(alike) == len(pairs):
-        return Statement("Not told apart", f"The tests tell none of the {len(pairs)} pairs of systems apart by {name}.")
+        return Statement("Not told apart", f"The tests tell no two of the {len(found.systems)} systems apart by {name}.")
     # pairs of neighbours say most
     shown = sorted(alike, key=lambda pair: pair[1] - pair[0])[:NAMED]
     named = "; ".join(" and ".join(found.systems[place].name for place in pair) for pair in sorted(shown))

@@ -104,17 +104,14 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
     filled = alt.when(f"datum.p < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))
     tips = [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS]
     words = {"fontSize": 10, "fontStyle": "italic", "align": "left", "dx": 4}
+    # of fewer than six core queries that differ there is no interval
+    tested, untested = (chart.transform_filter(f"{no}isValid(datum._low)") for no in ("", "!"))
+    point = {"x": "_difference:Q", "shape": run_shape(model, legend=None), "stroke": colour, "fill": colour}
     return [
-        chart.mark_rule(strokeWidth=1.5).encode(x=alt.X("_low:Q", title=None, axis=signed_axis()), x2="_high:Q", color=colour),
-        *(chart.mark_tick(thickness=1.5, size=7).encode(x=f"{end}:Q", color=colour) for end in ("_low", "_high")),
-        chart.mark_point(size=48, strokeWidth=1.6).encode(
-            x="_difference:Q",
-            shape=run_shape(model, legend=None),
-            stroke=colour,
-            fill=colour,
-            fillOpacity=filled,
-            tooltip=["run:N", "group:N", *tips],
-        ),
+        tested.mark_rule(strokeWidth=1.5).encode(x=alt.X("_low:Q", title=None, axis=signed_axis()), x2="_high:Q", color=colour),
+        *(tested.mark_tick(thickness=1.5, size=7).encode(x=f"{end}:Q", color=colour) for end in ("_low", "_high")),
+        tested.mark_point(size=48, strokeWidth=1.6).encode(**point, fillOpacity=filled, tooltip=["run:N", "group:N", *tips]),
+        untested.mark_point(size=48, strokeWidth=1.6, fillOpacity=0).encode(**point, tooltip=["run:N", "group:N", tips[0]]),
         chart_of()
         .transform_filter("!isValid(datum.difference)")
         .mark_text(**words)
