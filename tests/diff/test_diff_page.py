@@ -154,7 +154,7 @@ def test_a_click_on_a_measure_shows_its_queries_and_a_group_its_rows(chrome, tmp
     chrome.execute_script("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
     chrome.find_element("css selector", ".pair .copy").click()
     lines = wait(chrome, lambda: chrome.execute_script("return window.copied")).splitlines()
-    assert lines[0] == 'measure,bm25,bm25+rules,difference,95 % interval,p,p (Holm),test,d,"queries up, down, equal"'
+    assert lines[0] == 'measure,bm25,bm25+rules,difference,95 % interval,p,d,"core queries up, down, equal"'
     assert lines[1].startswith("nDCG@10 ori,0.712,0.712,+0.000,")
     assert chrome.get_log("browser") == []
 

@@ -81,9 +81,9 @@ def test_the_table_of_pairs_says_which_are_told_apart(compared):
     (table,) = [table for table in report(compared).tables if table.kind == "pairs"]
     rows = [[cell.text for cell in row] for row in table.rows]
     assert rows == [
-        ["1 a", "", "+0.025", "+0.500 \u2020"],
-        ["2 c", "-0.025", "", "+0.475 \u2020"],
-        ["3 b", "-0.500 \u2020", "-0.475 \u2020", ""],
+        ["1 a", "\u00b7", "+0.025", "+0.500 \u2020"],
+        ["2 c", "-0.025", "\u00b7", "+0.475 \u2020"],
+        ["3 b", "-0.500 \u2020", "-0.475 \u2020", "\u00b7"],
     ]
     assert "over 2 pairs" in table.caption  # of a and c one core query differs: not tested
 

@@ -283,7 +283,7 @@ def pair_tables(model: ReportModel) -> list[Table]:
     sign = 1 if found.pairs.higher else -1
     rows = []
     for row, each in enumerate(systems):
-        cells = [_pair(found, row, column, sign) if row != column else words("") for column in range(len(systems))]
+        cells = [_pair(found, row, column, sign) if row != column else words("\u00b7") for column in range(len(systems))]
         rows.append((words(f"{row + 1} {each.name}"), *cells))
     tested = int((~np.isnan(found.pairs.p)).sum()) // 2
     caption = (
