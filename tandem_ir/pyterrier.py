@@ -217,8 +217,8 @@ def Experiment(
     perquery      True: a row for each system, query, mode and measure; `both`: averages and these
     by_group      a row for each group of the benchmark, too
     baseline      a system's place or name: for each measure `+` and `-` (queries better and worse), `p-value`, and
-                  `p-value corrected` (Holm's, over the numbers of a group), by tests over core queries
-    test          `default` (Wilcoxon for paired measures, randomisation for others), `randomisation`, `wilcoxon`, `t`
+                  `p-value corrected` (Holm's, of the leading number over the systems), over core queries
+    test          `t` (Student's, over core queries), `randomisation`, `wilcoxon`
     missing       a query that a system has no results for counts its `worst` value, is left out (`skip`), or is an `error`
 
     What has to be known of the numbers is in `attrs["notes"]`. Raises ToolkitError.

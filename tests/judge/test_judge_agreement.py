@@ -3,10 +3,11 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from toolkit.core.errors import ToolkitError
-from toolkit.judge.agreement import agreement, guesses, score_judge, score_labels
+from toolkit.judge.agreement import agreement, expectations, score_judge, score_labels
 from toolkit.judge.labelled import read_labels
 
 PEOPLE = Path(__file__).resolve().parents[2].parent / "shared/data/berds/perspective_detection.test.jsonl"
@@ -17,7 +18,7 @@ def test_the_numbers_are_those_of_the_table_of_four():
     judged = [1, 1, 1, 0, 0, 0, 0, 0]
     reference = [1, 1, 0, 1, 0, 0, 0, 0]
     found = agreement(judged, reference)
-    assert found._asdict() == pytest.approx(
+    assert dict(list(found._asdict().items())[:9]) == pytest.approx(
         {
             "pairs": 8,
             "unjudged": 0,
@@ -40,14 +41,29 @@ def test_what_was_asked_in_vain_is_counted_and_left_out():
 def test_what_has_no_denominator_has_no_value():
     found = agreement([0, 0], [0, 0])
     assert (found.accuracy, found.precision, found.recall, found.f1, found.kappa) == (1.0, None, None, None, None)
-    assert agreement([None], [1])[2:] == (None,) * 7
+    assert agreement([None], [1])[2:] == (None,) * 15
 
 
-def test_guesses_come_at_the_rate_of_positives_and_are_seeded():
+def test_what_guesses_have_is_an_expectation():
     reference = [1] * 168 + [0] * 832
-    assert sum(guesses(reference)) == pytest.approx(168, abs=40)
-    assert guesses(reference, 1) == guesses(reference, 1) != guesses(reference, 2)
-    assert abs(agreement(guesses(reference * 20), reference * 20).kappa) < 0.03
+    found = expectations(reference)
+    assert found == expectations(reference)
+    assert (found.positives, found.precision, found.recall, found.f1, found.kappa) == (0.168, 0.168, 0.168, 0.168, 0.0)
+    drawn = np.random.default_rng(0).random(168_000) < 0.168
+    assert found.accuracy == pytest.approx(agreement(drawn.tolist(), reference * 168).accuracy, abs=0.005)
+
+
+def test_intervals_are_over_questions():
+    judged, reference = [1, 1, 0, 0] * 6, [1, 0, 0, 0] * 6
+    alone = agreement(judged, reference)
+    of_six = agreement(judged, reference, [f"q{number // 4}" for number in range(24)])
+    assert alone.accuracy == of_six.accuracy == 0.75
+    assert 0.5 < alone.accuracy_low < 0.75 < alone.accuracy_high < 0.9
+    # all questions are alike: six of them know less than 24 pairs of their own
+    assert of_six.accuracy_low < alone.accuracy_low < alone.accuracy_high < of_six.accuracy_high
+    assert of_six.kappa_low < of_six.kappa < of_six.kappa_high
+    everything = agreement([1, 0] * 3, [1, 0] * 3, list("abcabc"))
+    assert everything.accuracy_low < everything.accuracy == everything.accuracy_high == 1  # no point where all agree
 
 
 def test_two_files_are_held_against_each_other(tmp_path, capsys):

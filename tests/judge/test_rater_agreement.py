@@ -3,6 +3,7 @@
 import math
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,14 +11,15 @@ from hypothesis import strategies as st
 from toolkit.core.errors import MissingExtra
 from toolkit.judge.agreement import agreement
 from toolkit.judge.rater_agreement import (
-    bootstrap_mean,
     cohens_kappa,
     krippendorffs_alpha,
     majority_share,
+    mean_of_items,
     pairs_of_raters,
     randolphs_kappa,
     share,
 )
+from toolkit.measures.inference import wilson
 
 # 50 items: both say 0 of 20, both 1 of 15, only the first 0 of 5, only the second 0 of 10
 FIRST, SECOND = [0] * 25 + [1] * 25, [0] * 20 + [1] * 5 + [0] * 10 + [1] * 15
@@ -28,11 +30,8 @@ def test_cohens_kappa_is_agreement_beyond_that_of_both_ones_own_shares():
     # observed (20 + 15) / 50 = 0.7; expected 25/50 * 30/50 + 25/50 * 20/50 = 0.5; (0.7 - 0.5) / (1 - 0.5) = 0.4
     kappa = cohens_kappa(FIRST, SECOND)
     assert kappa.value == pytest.approx(0.4)
-    # Fleiss, Cohen and Everitt 1969: with A = 0.4 (1 - 1.1 * 0.6)^2 + 0.3 (1 - 0.9 * 0.6)^2 = 0.10972 and
-    # B = 0.36 (0.1 * 1.1^2 + 0.2 * 0.9^2) = 0.10188 and C = (0.4 - 0.5 * 0.6)^2 = 0.01, the variance is
-    # (A + B - C) / (50 * 0.25) = 0.016128: a standard deviation of 0.127, times 1.95996
-    assert kappa.high - kappa.value == pytest.approx(1.95996 * math.sqrt(0.016128), abs=1e-5)
-    assert kappa.value - kappa.low == pytest.approx(kappa.high - kappa.value)
+    low, high = wilson(0.7, 50, 49)
+    assert (kappa.low, kappa.high) == pytest.approx(((low - 0.5) / 0.5, (high - 0.5) / 0.5))
 
 
 def test_cohens_kappa_is_that_of_a_judge_and_people():
@@ -44,10 +43,28 @@ def test_kappa_of_raters_who_all_said_the_same_is_not_defined():
     assert math.isnan(krippendorffs_alpha([{"A": 1, "B": 1}]).value)
 
 
-def test_where_all_agree_the_interval_is_the_value():
-    # of 13 categories as uneven as these the variance comes out a little below 0
-    labels = [0] * 124 + [each for each in range(1, 13) for _ in range(2)]
-    assert cohens_kappa(labels, labels) == (1.0, 1.0, 1.0)
+def test_where_all_agree_the_interval_is_no_point():
+    for estimate in (cohens_kappa([0, 1, 1], [0, 1, 1]), share(3, 3), majority_share([{"A": 1, "B": 1}] * 3)):
+        assert estimate.value == estimate.high == 1
+        assert estimate.low < 0.5
+
+
+@pytest.mark.parametrize(
+    ("items", "right", "share_of_first"), [(6, 0.85, 0.5), (11, 0.7, 0.5), (11, 0.95, 0.2), (30, 0.85, 0.2)]
+)
+def test_intervals_of_kappa_hold_the_truth_as_often_as_they_say(items, right, share_of_first):
+    generator = np.random.default_rng(items)
+    first = share_of_first * right + (1 - share_of_first) * (1 - right)
+    expected = first**2 + (1 - first) ** 2
+    kappa = (right**2 + (1 - right) ** 2 - expected) / (1 - expected)
+    held = []
+    for _ in range(400):
+        truth = generator.random(items) < share_of_first
+        both = [np.where(generator.random(items) < right, truth, ~truth).astype(int).tolist() for _ in range(2)]
+        found = cohens_kappa(*both)
+        if found.value == found.value:
+            held.append(found.low <= kappa <= found.high)
+    assert np.mean(held) >= 0.92
 
 
 def test_randolphs_kappa_expects_an_equal_share_of_each_category():
@@ -88,9 +105,9 @@ def test_majority_share_is_the_mean_share_of_the_most_frequent_category():
 
 
 def test_wilsons_interval_of_a_share():
-    # 8 of 10, z = 1.96: (0.8 + 0.19207 ± 1.96 * sqrt(0.016 + 0.0096)) / 1.38415 = 0.7168 ± 0.2266
+    # 8 of 10, t = 2.2622: (0.8 + 0.25587 ± 2.2622 * sqrt(0.016 + 0.01279)) / 1.51174 = 0.6984 ± 0.2539
     estimate = share(8, 10)
-    assert (estimate.value, round(estimate.low, 4), round(estimate.high, 4)) == (0.8, 0.4902, 0.9433)
+    assert (estimate.value, round(estimate.low, 4), round(estimate.high, 4)) == (0.8, 0.4445, 0.9524)
     assert math.isnan(share(0, 0).value)
 
 
@@ -102,15 +119,15 @@ def test_pairs_have_the_items_of_both():
 @given(ITEMS)
 def test_numbers_lie_where_they_can_and_need_no_order_of_items(ratings):
     for estimate, least in (
-        (majority_share(ratings, draws=20), 0),
-        (randolphs_kappa(ratings, [3] * len(ratings), draws=20), -0.5),
-        (krippendorffs_alpha(ratings, draws=20), -1),
+        (majority_share(ratings), 0),
+        (randolphs_kappa(ratings, [3] * len(ratings)), -0.5),
+        (krippendorffs_alpha(ratings), -1),
     ):
         assert math.isnan(estimate.value) or least - 1e-9 <= estimate.value <= 1 + 1e-9
         assert math.isnan(estimate.low) or estimate.low <= estimate.high
     shuffled = ratings[::-1]
     for measure in (majority_share, krippendorffs_alpha):
-        one, other = measure(ratings, draws=5).value, measure(shuffled, draws=5).value
+        one, other = measure(ratings).value, measure(shuffled).value
         assert math.isnan(one) == math.isnan(other)
         assert math.isnan(one) or one == pytest.approx(other)
 
@@ -118,7 +135,7 @@ def test_numbers_lie_where_they_can_and_need_no_order_of_items(ratings):
 @given(ITEMS)
 def test_raters_who_agree_on_everything_agree_wholly(ratings):
     agreed = [dict.fromkeys(item, number % 2) for number, item in enumerate(ratings)]
-    for estimate in (randolphs_kappa(agreed, [2] * len(agreed), draws=5), krippendorffs_alpha(agreed, draws=5)):
+    for estimate in (randolphs_kappa(agreed, [2] * len(agreed)), krippendorffs_alpha(agreed)):
         assert math.isnan(estimate.value) or estimate.value == pytest.approx(1)
 
 
@@ -129,6 +146,7 @@ def test_without_the_packages_it_is_said_how_to_install_them(monkeypatch):
     assert refused.value.hint == "pip install 'tandem-ir[build]'"
 
 
-def test_the_bootstrap_is_seeded():
-    values = [0.0, 1.0, 1.0, 0.5]
-    assert bootstrap_mean(values, seed=3) == bootstrap_mean(values, seed=3)
+def test_a_mean_of_items_between_minus_1_and_1():
+    found = mean_of_items([1.0, -1.0, 1.0, 1.0], -1.0)
+    low, high = wilson(0.75, 4, 3)
+    assert found == pytest.approx((0.5, 2 * low - 1, 2 * high - 1))

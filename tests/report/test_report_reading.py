@@ -80,7 +80,9 @@ def best(scores) -> str:
 @needs_chromium
 def test_which_system_follows_instructions_best(page, scores):
     run = best(scores)
-    assert seen(page, ".headline .lead").startswith(f"{run} has the highest WISE@20 ({wise(scores, run):.3f}); not shown to follow")
+    assert seen(page, ".headline .lead").startswith(
+        f"{run} has the highest WISE@20 ({wise(scores, run):.3f}); not shown to follow"
+    )
     assert seen(page, ".main tbody tr:first-child th").strip() == run
 
 

@@ -82,7 +82,8 @@ def what_options(made: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--correct",
         metavar="F",
-        help="labelled pairs: correct the run's MRecall@k and PerspectiveP@k (-m) by them, with intervals",
+        help="labels of people: correct the run's MRecall@k and PerspectiveP@k (-m) by them, with intervals; MRecall@k takes "
+        "qrels with every perspective of the best documents of some questions",
     )
     measure_option(what)
     what.add_argument("--export", metavar="F", help="write the cached answers as training pairs, without any request")
@@ -93,13 +94,13 @@ def asked_options(made: argparse.ArgumentParser) -> None:
     options.add_argument(
         "--judge",
         metavar="S",
-        help="the judge: of the registry, a folder, a Hugging Face id, python:MODULE:FACTORY; random to guess",
+        help="the judge: of the registry, a folder, a Hugging Face id, python:MODULE:FACTORY; random for what guesses have",
     )
     recipe_options(options)
     prompt_option(options)
     options.add_argument("--shots", metavar="F", help="labelled examples in front: JSON lines (document, statement, label)")
     show_prompt_option(options)
-    options.add_argument("--seed", type=int, metavar="N", help="random seed of sampled answers and of guesses")
+    options.add_argument("--seed", type=int, metavar="N", help="random seed of sampled answers")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -210,16 +211,16 @@ def score(args: argparse.Namespace) -> int:
     from toolkit.judge.agreement import Agreement, score_judge, score_labels
     from toolkit.judge.labelled import read_labels
 
-    labels, seed = read_labels(args.score), args.seed or 0
+    labels = read_labels(args.score)
     if args.reference:
-        rows = score_labels(labels, read_labels(args.reference), seed)
+        rows = score_labels(labels, read_labels(args.reference))
     elif args.judge == RANDOM:
-        rows = score_judge(None, labels, seed)
+        rows = score_judge(None, labels)
     else:
         judge = load(args)
         if args.dry_run:
             return say_plan(judge, labels)
-        rows = score_judge(judge, labels, seed)
+        rows = score_judge(judge, labels)
         emit_warnings(judge)
     table(("judge", *Agreement._fields), ((row.judge, *row.agreement) for row in rows), args)
     return 0
@@ -235,24 +236,26 @@ def say_plan(judge: Judge, labels) -> int:
 
 def correct(args: argparse.Namespace, job: JudgeJob) -> int:
     from toolkit.jobs.judge_jobs import emit_warnings
-    from toolkit.judge.corrected_measures import MEASURES, check_labelled, correct, parse_measures
+    from toolkit.judge.corrected_measures import MEASURES, check_labelled, check_labels, correct, parse_measures
     from toolkit.judge.judging import judge_run
     from toolkit.judge.labelled import read_labels
 
     if len(job.runs) > 1:
         raise ToolkitError("measures are corrected run by run", "name one run")
-    measures = args.measures or [name for name in MEASURES if parse_measures([name])[0][1] <= args.depth]
+    labelled = read_labels(args.correct)
+    known = [name for name in MEASURES if not (labelled.in_words and name.startswith("MRecall"))]
+    measures = args.measures or [name for name in known if parse_measures([name])[0][1] <= args.depth]
     if deeper := [name for name, (_, k) in zip(measures, parse_measures(measures), strict=True) if k > args.depth]:
         k = parse_measures(deeper)[0][1]
         raise ToolkitError(f"{deeper[0]} needs the best {k} documents judged, and --depth is {args.depth}", f"--depth {k}")
-    labelled = read_labels(args.correct)
+    check_labels(labelled, measures)
     if not labelled.in_words:
         check_labelled(job.runs[0], job.subtopics, labelled, measures)
     if args.dry_run:
         write_lines([*job.plan(), f"write {args.output or 'to standard output'}"])
         return say_plan(job.judge, labelled) if labelled.in_words else 0
     qrels = judge_run(job.runs, job.topics, job.texts, job.judge, job.depth).qrels
-    rows = correct(job.runs[0], qrels, labelled, job.judge, measures, seed=args.seed or 0)
+    rows = correct(job.runs[0], qrels, labelled, job.judge, measures)
     emit_warnings(job.judge)
     heads = ("measure", "judged", "corrected", "low", "high", "labelled", "unit")
     table(heads, ((row.measure, row.judged, *row.corrected, row.labelled, row.unit) for row in rows), args)

@@ -13,10 +13,10 @@ from toolkit.build.review.review_rounds import Review, review_of, reviewed_steps
 from toolkit.core.aligned_table import Column, Number, Table
 from toolkit.judge.prediction_powered import Estimate
 from toolkit.judge.rater_agreement import (
-    bootstrap_mean,
     cohens_kappa,
     krippendorffs_alpha,
     majority_share,
+    mean_of_items,
     pairs_of_raters,
     randolphs_kappa,
     rated_twice,
@@ -105,8 +105,8 @@ def agreement_table(rows: Sequence[Agreement]) -> Table:
     cells = [[row.question, row.measure, row.items, *(Number(value, share=True) for value in row.estimate)] for row in rows]
     pairs = frozenset(number for number, row in enumerate(rows) if row.pair)
     notes = [
-        "low, high: 95 % intervals; of Cohen's kappa of a pair by its asymptotic variance, of what the majority accepted"
-        " Wilson's, others by the bootstrap over items; - where a number is not defined (all have chosen the same)"
+        "low, high: 95 % intervals over items, Wilson's of the agreement; - where a number is not defined (all have chosen "
+        "the same)"
     ]
     return Table(columns, cells, notes, below=pairs, details=pairs, details_name="pairs of reviewers")
 
@@ -191,7 +191,7 @@ def _top1(review: Review, question: Question, chosen: Mapping[str, Mapping[str, 
     """How often reviewers choose the right one: the mean over items of the share of their reviewers who do."""
     right = {item: review.sheets[item].right[question.id] for item in chosen}
     shares = [sum(name == right[item] for name in names.values()) / len(names) for item, names in chosen.items() if names]
-    return len(shares), bootstrap_mean(shares)
+    return len(shares), mean_of_items(shares)
 
 
 def _chosen(review: Review, item: str, question: Question) -> dict[str, str]:
