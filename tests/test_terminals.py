@@ -1,6 +1,7 @@
 """What commands print fits a terminal of 80, 120 and 160 columns: no line is wider, no table breaks, no tab is in it."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -29,17 +30,16 @@ BM25, DENSE, RULES = (baseline(f"infosearch-mini.{name}") for name in ("bm25", "
 INSTRUCTIR = [baseline(f"instructir-mini.{name}") for name in ("bm25", "all-minilm-l6-v2")]
 BERDS = [baseline(f"berds-mini.{name}") for name in ("bm25", "all-minilm-l6-v2")]
 BOTH = ["--benchmark", "infosearch-mini"]
-SAMPLES = ["--samples", "200"]
 
 # one line a command that prints a table or a list
 LINES = {
     "evaluate": [BM25, *BOTH],
     "evaluate --references": [BM25, DENSE, "--benchmark", "infosearch-mini-audience", "--references"],
-    "evaluate --baseline": [BM25, DENSE, *BOTH, "--baseline", "bm25", *SAMPLES],
+    "evaluate --baseline": [BM25, DENSE, *BOTH, "--baseline", "bm25"],
     "evaluate --by-query": [BM25, "--benchmark", "infosearch-mini-audience", "--by-query"],
     "evaluate --explain": [BM25, DENSE, "--explain", "audience-001-1"],
-    "diff": [BM25, DENSE, *BOTH, *SAMPLES, "--exit-zero"],
-    "diff --relative": [BM25, DENSE, RULES, *BOTH, "-m", "WISE", "nDCG@10", "--relative", "--exit-zero", *SAMPLES],
+    "diff": [BM25, DENSE, *BOTH, "--exit-zero"],
+    "diff --relative": [BM25, DENSE, RULES, *BOTH, "-m", "WISE", "nDCG@10", "--relative", "--exit-zero"],
     "diff --rankings": [BM25, DENSE, "--rankings", "--exit-zero"],
     "benchmarks list": [],
     "benchmarks show": ["infosearch"],
@@ -69,7 +69,7 @@ LINES = {
     "analyze coverage": [*BERDS, "--benchmark", "berds-mini"],
     "analyze stance": [BERDS[0], "--benchmark", "berds-mini"],
     "analyze measures": [BM25, DENSE, "--benchmark", "infosearch-mini-audience"],
-    "analyze power": ["--run", *INSTRUCTIR, "--benchmark", "instructir-mini", "--samples", "100"],
+    "analyze power": ["--run", *INSTRUCTIR, "--benchmark", "instructir-mini"],
     "build status": ["mine"],
     "build check": ["infosearch-mini-format"],
     "build review status": ["mine"],
@@ -183,8 +183,31 @@ def test_quiet_silences_notes_and_nothing_else():
 
 
 def test_a_note_is_printed_once():
-    done = tandem("diff", BM25, DENSE, RULES, *BOTH, "-m", "WISE", "--exit-zero", *SAMPLES)
+    done = tandem("diff", BM25, DENSE, RULES, *BOTH, "-m", "WISE", "--exit-zero")
     assert done.stdout.count("infosearch-mini was written for this project") == 1
+
+
+NOTED = ("diff", BM25, DENSE, *BOTH, "--exit-zero")
+
+
+def test_a_terminal_gets_five_notes_the_weightiest_first_and_how_to_see_the_others():
+    shown = tandem(*NOTED, columns=160).stdout
+    everything = tandem(*NOTED, "--notes", columns=160).stdout
+    more = re.search(r"^(\d+) more: --notes$", shown, re.MULTILINE)
+    assert more
+    assert "more: --notes" not in everything
+    assert len(everything.splitlines()) > len(shown.splitlines()) + int(more[1]) - 2  # a long one is wrapped
+    assert "infosearch-mini was written for this project" in shown
+    assert "p < 0.05 after Holm's correction" in shown
+
+
+def test_a_pipe_a_file_and_json_get_every_note(tmp_path):
+    piped = tandem(*NOTED).stdout
+    tandem(*NOTED, "--output", "made.txt", cwd=tmp_path, columns=80)
+    assert (tmp_path / "made.txt").read_text() == piped
+    notes = json.loads(tandem(*NOTED, "--format", "json", columns=80).stdout)["pairs"][0]["notes"]
+    assert len(notes) > 5
+    assert all(note in piped for note in notes)
 
 
 def test_scores_in_per_cent_with_decimals_sorted():

@@ -30,7 +30,7 @@ def table_options(
     output: bool = True,
     tsv: bool = False,
 ) -> None:
-    """How tables are shown, for `shell.write_tables`: `--format`, `--all`, `--sort`, `--percent`, `--decimals`, `--output`.
+    """How tables are shown, for `shell.write_tables`: `--format`, `--all`, `--notes`, `--sort`, `--decimals`, `--output`.
 
     formats  what the command can write beside the usual forms
     numbers  whether there are scores, for `--percent` and `--decimals`
@@ -43,6 +43,7 @@ def table_options(
     group.add_argument("--format", choices=known, help=_with_default("how results are written", default))
     parser.set_defaults(format_piped="tsv" if tsv else "table")
     group.add_argument("--all", action="store_true", help="every column, also those that do not fit the terminal")
+    group.add_argument("--notes", action="store_true", help="every note, also those beyond the five that a terminal shows")
     group.add_argument("--sort", metavar="COLUMN", help="order rows by a column, best or largest first")
     if numbers:
         number_options(group, 4)

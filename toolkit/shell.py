@@ -213,6 +213,7 @@ def write_tables(
         getattr(args, "decimals", None),
         args.sort or "",
         terminal is not None and has_colour(terminal),
+        args.notes,
     )
     chosen = args.format or ("table" if terminal else args.format_piped)
     programs = chosen in ("json", "csv")

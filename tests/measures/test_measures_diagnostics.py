@@ -52,7 +52,7 @@ def test_missing_gold_documents_and_unequal_depths():
     counts = found.modes["ins"]
     assert (counts.gold, counts.missing_gold, counts.depth) == (2, 2, (2, 2))
     assert measures.describe(found, measures=["WISE"]) == [
-        "2 of 2 gold documents missing in mode ins: ranked below the last",
+        "gold documents missing, ranked below the last: 2 (ins) of 2",
         "the modes have different depths (ori 3, ins 2, rev 3): the rank of a missing document depends on it",
     ]
     assert len(measures.describe(found, measures=["nDCG@10"])) == 1

@@ -14,6 +14,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.notes import most_important
 from toolkit.core.terminal import length, painted, visible, wrapped
 
 GAP = "  "
@@ -100,6 +101,7 @@ class TableStyle(NamedTuple):
     decimals  of all numbers; None for each one's own
     sort      the title of the column by which rows are sorted
     colour    whether heads and outcomes are coloured
+    notes     every note on a terminal, too, where otherwise the most important are shown
     """
 
     width: int | None = None
@@ -108,6 +110,7 @@ class TableStyle(NamedTuple):
     decimals: int | None = None
     sort: str = ""
     colour: bool = False
+    notes: bool = False
 
 
 PLAIN = TableStyle()
@@ -117,14 +120,18 @@ def to_text(tables: Sequence[Table], style: TableStyle = PLAIN, *, terse: bool =
     """Tables below each other, each with its title and notes; a note that several have is printed once.
 
     Columns that do not fit are left out, the last in priority first, and a note at the end names them (none where `terse`). A
-    table without rows is its title and notes.
+    table without rows is its title and notes. On a terminal at most five notes are shown, the most important of all tables.
     """
+    notes = list(dict.fromkeys(note for table in tables for note in table.notes))
+    chosen, more = most_important(notes) if style.width is not None and not style.notes else (notes, 0)
     blocks, said, left = [], {}, {}
     for number, table in enumerate(tables):
-        fresh = [note for note in dict.fromkeys(table.notes) if note not in said]
+        fresh = [note for note in chosen if note in table.notes and note not in said]
         said |= dict.fromkeys(fresh)
         lines, out = _lines(table, style) if table.rows else ([], [])
         left |= dict.fromkeys(out)
+        if number == len(tables) - 1 and more:
+            fresh.append(f"{more} more: --notes")
         if number == len(tables) - 1 and left and not terse:
             fresh.append(f"left out here: {', '.join(left)}; --all shows all")
         title = [line for each in table.title.splitlines() for line in wrapped(visible(each), style.width)]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolkit.core.errors import ToolkitError, three
+from toolkit.core.notes import MISLEADS, Note
 from toolkit.core.runs import Run
 from toolkit.core.scores import Change, Place, Score, in_mode
 from toolkit.evaluate.judgments import Judgments, Part
@@ -216,7 +217,7 @@ def _number(change: Change) -> Number:
 
 def testing_notes(changes: Iterable[Change], family: Family, testing: Testing, name: str) -> Iterator[str]:
     """How the columns of a comparison are to be read. name  of the run that others are compared with."""
-    yield family.note
+    yield Note(family.note, MISLEADS)  # what a mark says depends on it
     yield (
         f"difference: from {name}; p and {100 * LEVEL:g} % from, to: of each number by itself, uncorrected: "
         f"{TESTS[testing.test]}"

@@ -12,6 +12,7 @@ from toolkit.benchmarks.own import provenance_file
 from toolkit.benchmarks.recorded_topics import recorded_topics
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import REVERSED, Modes
+from toolkit.core.notes import MISLEADS, Note
 from toolkit.core.qrels import Qrels, join_qrels
 from toolkit.core.scores import PAIRED
 from toolkit.evaluate import subtopics
@@ -230,7 +231,8 @@ def _wording_notes(sources: Sequence[Source]) -> Iterator[str]:
 
 def _benchmark_notes(benchmark: Benchmark, selection: Selection) -> Iterator[str]:
     if benchmark.spec.mini:
-        yield f"{benchmark.spec.name} was written for this project: no score on it is comparable with a published one"
+        said = f"{benchmark.spec.name} was written for this project: no score on it is comparable with a published one"
+        yield Note(said, MISLEADS)
     if selection.absent:
         here, meant = len(selection.groups), len(selection.groups) + len(selection.absent)
         name = benchmark.spec.name if meant == len(benchmark.groups) else selection.name

@@ -8,6 +8,7 @@ import numpy as np
 
 from toolkit import measures as tandem
 from toolkit import registry
+from toolkit.core.notes import MISLEADS, ROUTINE, Note, weighed, weight_of
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.subtopics import unlined_note
@@ -39,16 +40,18 @@ def run_notes(
     notes = []
     for run in runs:
         absent = len(set(qrels.query_ids).difference(run.query_ids))
-        lines = [_denominators(run, len(qrels.query_ids), absent, missing)]
-        lines += describe(found[run.tag], measures=measures, missing=missing)
-        lines += unlined_note(run, qrels, measures)
+        denominators = _denominators(run, len(qrels.query_ids), absent, missing)
+        lines = [Note(denominators, MISLEADS if absent else ROUTINE)]
+        lines += weighed(describe(found[run.tag], measures=measures, missing=missing), MISLEADS)
+        lines += weighed(unlined_note(run, qrels, measures), MISLEADS)
         optimists = [measure for measure in measures if tandem.parse(measure).DEFAULT is None]
         if absent and missing == "worst" and optimists:
             lines.append(f"{', '.join(optimists)} have no worst value and leave absent queries out")
         if np.all(run.documents.find(qrels.doc_ids) < 0):
-            lines.append("no document of the run is judged: was it made over another corpus? compare such runs with diff")
-        notes += [f"{run.tag}: {line}" for line in lines]
-    return [*notes, *_depths(runs), *_experimental(measures)]
+            unjudged = "no document of the run is judged: was it made over another corpus? compare such runs with diff"
+            lines.append(Note(unjudged, MISLEADS))
+        notes += [Note(f"{run.tag}: {line}", weight_of(line)) for line in lines]
+    return [*notes, *weighed(_depths(runs), MISLEADS), *_experimental(measures)]
 
 
 def _experimental(measures: Sequence[str]) -> list[str]:

@@ -71,13 +71,16 @@ def without_group(names: str) -> list[str]:
 
 
 def _coverage(findings: Findings, absent: str, *, gold: bool) -> list[str]:
-    lines = []
+    lines, missing = [], {}
     for mode, counts in findings.modes.items():
         where = f" in mode {mode}" if mode else ""
         if counts.absent:
             lines.append(f"{_some(counts.absent)} of {counts.judged} absent from the run{where}: {absent}")
         if gold and counts.missing_gold:
-            lines.append(f"{counts.missing_gold} of {counts.gold} gold documents missing{where}: ranked below the last")
+            missing[mode] = counts
+    if missing:
+        where = ", ".join(f"{counts.missing_gold}{f' ({mode})' if mode else ''}" for mode, counts in missing.items())
+        lines.append(f"gold documents missing, ranked below the last: {where} of {next(iter(missing.values())).gold}")
     if findings.unjudged:
         lines.append(f"{_count(findings.unjudged)} of the run without judgments: they count nowhere")
     depths = {mode: counts.depth for mode, counts in findings.modes.items() if counts.depth[1]}
