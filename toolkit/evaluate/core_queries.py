@@ -7,7 +7,6 @@ to 22, and the released evaluator, count it once for each instruction.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,6 +17,8 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE
 from toolkit.core.weak_cache import once_per_object
 from toolkit.evaluate.judgments import Judgments, Part
+from toolkit.measures.evaluation import mean
+from toolkit.measures.inference import Cores
 
 INSTRUCTION, CORE, BOTH = UNITS = ("instruction", "core", "both")
 BY_CORE = " by core"  # behind the mode, where both units are asked for
@@ -61,6 +62,5 @@ def by_unit(values: tandem.MeasureValues, part: Part, unit: str) -> Iterator[tup
         yield values.mode, values.aggregate, len(values.query_ids)
     if unit != INSTRUCTION and is_mean:
         core_ids, cores = core_queries(tuple(values.query_ids), part)
-        means = np.bincount(cores, values.values) / np.bincount(cores)
-        mean = math.fsum(means.tolist()) / len(means) if len(means) else math.nan
-        yield values.mode + (BY_CORE if unit == BOTH else ""), mean, len(core_ids)
+        sums, sizes, _ = Cores.of(values.values, cores)
+        yield values.mode + (BY_CORE if unit == BOTH else ""), mean(sums / sizes), len(core_ids)

@@ -15,7 +15,7 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.weak_cache import once_per_object
 from toolkit.evaluate.judgments import Part
-from toolkit.evaluate.references import PERMUTATIONS, Orders, references
+from toolkit.evaluate.references import PERMUTATIONS, RANDOM, Orders, references
 from toolkit.measures import compute, parse_all
 from toolkit.measures.evaluation import MeasureValues, aggregate, by_mode, evaluate
 from toolkit.measures.join import Located, Positions, judgments
@@ -128,38 +128,38 @@ def _copied_pairs(qrels: Qrels) -> Pairs:
 
 def evaluate_references(
     run: Run, part: Part, modes: Modes, measures: Sequence[str], missing: str
-) -> list[tuple[str, list[MeasureValues]]]:
-    """The name of each reference and its values, in the order of measures and modes; `random` comes `PERMUTATIONS` times."""
+) -> dict[str, list[MeasureValues]]:
+    """The values of each reference, in the order of measures and modes; of `random` a column a permutation."""
     orders = references(run, part.qrels, modes)
     joined = Joined(orders, part.qrels, part.cores, skip_absent=missing == "skip")
-    found: list[list[MeasureValues]] = [[] for _ in orders.names]
+    found: dict[str, list[MeasureValues]] = {name: [] for name in orders.names}
     for measure in parse_all(measures):
         if is_ours(measure):
-            of_all = by_mode(measure, compute.compute(joined, measure), joined.modes, missing)
-            together = [_by_copy(measure, values) for values in of_all]
-            values = [list(of_copy) for of_copy in zip(*together, strict=True)] or [[] for _ in orders.names]
+            for of_mode in by_mode(measure, compute.compute(joined, measure), joined.modes, missing):
+                query_ids, rows = _copies_of(of_mode.query_ids)
+                _add(found, orders.names, measure, replace(of_mode, query_ids=query_ids), of_mode.values[rows])
         else:  # other providers read whole runs
-            values = [evaluate(measure, each, part.qrels, groups=part.cores, missing=missing) for each in orders.runs()]
-        for own, more in zip(found, values, strict=True):
-            own += more
-    return list(zip(orders.names, found, strict=True))
+            whole = [evaluate(measure, each, part.qrels, groups=part.cores, missing=missing) for each in orders.runs()]
+            for of_copies in zip(*whole, strict=True):
+                _add(found, orders.names, measure, of_copies[0], np.array([each.values for each in of_copies]))
+    return found
 
 
-def _by_copy(measure: Measure, values: MeasureValues) -> list[MeasureValues]:
-    columns = [(query_ids, values.values[rows]) for rows, query_ids in _copies_of(values.query_ids)]
-    return [
-        MeasureValues(values.measure, values.mode, query_ids, column, aggregate(measure, column.tolist()))
-        for query_ids, column in columns
-    ]
+def _add(found: Mapping[str, list], names: Sequence[str], measure: Measure, form: MeasureValues, copies: np.ndarray) -> None:
+    """To each reference its values; copies (copies, queries)."""
+    for name, values in found.items():
+        rows = [row for row, each in enumerate(names) if each == name]
+        own = copies[rows].T if name == RANDOM else copies[rows[0]]
+        values.append(replace(form, values=own, aggregate=aggregate(measure, own)))
 
 
 @functools.lru_cache(maxsize=128)
-def _copies_of(query_ids: tuple[str, ...]) -> list[tuple[np.ndarray, tuple[str, ...]]]:
-    """The rows of each reference, and their query ids."""
-    rows: list[list[int]] = [[] for _ in range(COPIES)]
-    names: list[list[str]] = [[] for _ in range(COPIES)]
-    for row, query_id in enumerate(query_ids):
-        copy, _, name = query_id.partition("\t")
-        rows[int(copy)].append(row)
-        names[int(copy)].append(name)
-    return [(np.array(of_copy, np.int64), tuple(own)) for of_copy, own in zip(rows, names, strict=True)]
+def _copies_of(query_ids: tuple[str, ...]) -> tuple[tuple[str, ...], np.ndarray]:
+    """The ids of each reference's queries, and (copies, queries) where they are."""
+    split = [query_id.partition("\t") for query_id in query_ids]
+    names = tuple(name for copy, _, name in split if copy == "0")
+    place = {name: column for column, name in enumerate(names)}
+    rows = np.empty((COPIES, len(names)), np.int64)
+    for row, (copy, _, name) in enumerate(split):
+        rows[int(copy), place[name]] = row
+    return names, rows

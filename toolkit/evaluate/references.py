@@ -20,7 +20,8 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 
 BLIND, RANDOM, ORACLE, REVERSED = NAMES = ("blind", "random", "oracle", "reversed")
-PERMUTATIONS = 20
+PERMUTATIONS = 40
+TURNS = 4  # each shuffled list is used in so many places of a circle: a quarter of the sorting, and a mean with less noise
 SEED = 20241031  # any constant: the same run gets the same permutations
 WANTED, OTHER, UNWANTED = 0, 1, 2
 
@@ -115,12 +116,15 @@ def blind(run: Run, modes: Modes) -> Run:
 def _shuffled(lengths: tuple[int, ...], modes: int) -> np.ndarray:
     """(modes, PERMUTATIONS, n) int32: new ranks of the lines of lists of these lengths."""
     queries = np.repeat(np.arange(len(lengths)), lengths)
+    length = np.array(lengths)[queries]
     ranks = np.empty((modes, PERMUTATIONS, len(queries)), np.int32)
     generator = np.random.default_rng(SEED)
-    for permutation in range(PERMUTATIONS):
+    for permutation in range(0, PERMUTATIONS, TURNS):
         for mode in range(modes):
             # one key sorts by query, then at random
-            ranks[mode, permutation] = _ranks(queries, np.argsort(queries + generator.random(len(queries))))
+            shuffled = _ranks(queries, np.argsort(queries + generator.random(len(queries))))
+            for turn in range(TURNS):
+                ranks[mode, permutation + turn] = (shuffled + length * turn // TURNS) % length + 1
     return ranks
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,15 +18,17 @@ from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.scores import AVERAGE, PAIRED, Score
 from toolkit.core.weak_cache import once_per_object
-from toolkit.evaluate.core_queries import INSTRUCTION, by_unit
+from toolkit.evaluate.core_queries import INSTRUCTION, by_unit, core_queries
 from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.reference_values import evaluate_references
-from toolkit.evaluate.references import RANDOM
+from toolkit.evaluate.references import RANDOM, SEED
 from toolkit.measures.compute import function_of
+from toolkit.measures.evaluation import aggregate, mean
 
 SCORE = "Score"  # each group's own first measure, where groups have measures of their own
 TOGETHER = "all"  # the mode of a mean over the queries of several modes
-INTERVAL = (2.5, 97.5)  # percent of the permutations below each bound
+DRAWN = 1000  # random orders
+INTERVAL = (2.5, 97.5)  # percent of them below each bound
 
 
 @dataclass(frozen=True)
@@ -74,16 +76,17 @@ class MeasureSet:
     def rows(self, name: str, part: Part, values_of_measures: Sequence[tandem.MeasureValues]) -> Iterator[Score]:
         """The aggregate rows, the group's score before the measures that it has alone."""
         for measure, of_modes in itertools.groupby(values_of_measures, lambda values: values.measure):
-            pooled: list[float] = []
+            pooled = []
             for values in of_modes:
                 for mode, value, count in by_unit(values, part, self.ori_unit):
                     row = Score(name, part.group, mode, measure, value, count)
                     if self.per_group and measure in part.measures[:1]:
                         yield row._replace(measure=SCORE)
                     yield row
-                pooled += values.values.tolist() if values.mode in self.together else []
+                pooled += [values.values] if values.mode in self.together else []
             if pooled:
-                yield Score(name, part.group, TOGETHER, measure, math.fsum(pooled) / len(pooled), len(pooled))
+                together = np.concatenate(pooled)
+                yield Score(name, part.group, TOGETHER, measure, mean(together), len(together))
 
 
 @once_per_object
@@ -124,22 +127,36 @@ def score(
 def score_references(run: Run, judgments: Judgments, chosen: MeasureSet, suffix: str = "") -> list[Score]:
     """The aggregate rows of the run's references; suffix  stands behind the references' own names (` of bm25`).
 
-    `random` is the mean over its permutations; `random 2.5%` and `random 97.5%` hold 95 % of them between each other,
+    `random` is the mean of `DRAWN` random orders; `random 2.5%` and `random 97.5%` hold 95 % of them between each other,
     measure by measure.
     """
-    samples: dict[tuple[str, int], list[Score]] = {}
+    tables: dict[str, list[Score]] = {}
     with progress("references", len(judgments.parts), "groups") as advance:
         for part in judgments.parts:
             own = own_queries(run, part)
             evaluated = evaluate_references(own, part, judgments.modes, chosen.of(part), chosen.missing)
-            for number, (reference, values) in enumerate(evaluated):
-                rows = chosen.rows(f"{reference}{suffix}", part, chosen.only_shown(values))
-                samples.setdefault((reference, number), []).extend(rows)
+            for reference, values in evaluated.items():
+                shown = chosen.only_shown(values)
+                drawn = [put_together(part, each) for each in shown] if reference == RANDOM else shown
+                tables.setdefault(reference, []).extend(chosen.rows(f"{reference}{suffix}", part, drawn))
             advance()
-    tables: dict[str, list[list[Score]]] = {}
-    for (reference, _), rows in samples.items():
-        tables.setdefault(reference, []).append(_complete(rows))
-    return [row for reference, drawn in tables.items() for row in (_spread(drawn, suffix) if reference == RANDOM else drawn[0])]
+    complete = {reference: _complete(rows) for reference, rows in tables.items()}
+    return [row for reference, rows in complete.items() for row in (_spread(rows, suffix) if reference == RANDOM else rows)]
+
+
+def put_together(part: Part, permutations: tandem.MeasureValues) -> tandem.MeasureValues:
+    """A measure of `DRAWN` random orders, in which each core query has the lists of one of the permutations, of each as often."""
+    core_ids, cores = core_queries(permutations.query_ids, part)
+    chosen = _chosen(core_ids, permutations.values.shape[1])[cores]
+    values = np.take_along_axis(permutations.values, chosen, axis=1)
+    return replace(permutations, values=values, aggregate=aggregate(tandem.parse(permutations.measure), values))
+
+
+@functools.lru_cache(maxsize=128)
+def _chosen(core_ids: tuple[str, ...], permutations: int) -> np.ndarray:
+    """(core queries, `DRAWN`) int64: which permutation a core query's lists are of, the same in every measure."""
+    equally = np.resize(np.arange(permutations), DRAWN)
+    return np.array([np.random.default_rng([SEED, *core_id.encode()]).permutation(equally) for core_id in core_ids])
 
 
 def own_queries(run: Run, part: Part) -> Run:
@@ -161,9 +178,8 @@ def _averages(rows: Sequence[Score]) -> Iterator[Score]:
     for row in rows:
         columns.setdefault((row.measure, row.mode), []).append(row)
     for (measure, mode), column in columns.items():
-        values = [row.value for row in column if not math.isnan(row.value)]
-        mean = math.fsum(values) / len(values) if values else math.nan
-        yield Score(column[0].run, AVERAGE, mode, measure, mean, sum(row.queries for row in column))
+        values = [row.value for row in column if not np.isnan(row.value).any()]
+        yield Score(column[0].run, AVERAGE, mode, measure, mean(np.array(values or [column[0].value])), sum(row.queries for row in column))
 
 
 def _with_aggregates(rows: Sequence[Score]) -> Iterator[Score]:
@@ -180,13 +196,13 @@ def _with_aggregates(rows: Sequence[Score]) -> Iterator[Score]:
                 yield row._replace(measure=row.measure.replace(name, spec.name, 1), value=value)
 
 
-def _spread(tables: Sequence[Sequence[Score]], suffix: str) -> list[Score]:
-    """Mean and bounds of tables that differ in their values alone."""
-    values = np.array([[row.value for row in rows] for rows in tables])
-    low, high = np.percentile(values, INTERVAL, axis=0)
-    lines = {RANDOM: values.mean(axis=0), f"{RANDOM} {INTERVAL[0]}%": low, f"{RANDOM} {INTERVAL[1]}%": high}
+def _spread(rows: Sequence[Score], suffix: str) -> list[Score]:
+    """Mean and bounds of rows whose values are those of `DRAWN` random orders."""
+    values = np.array([row.value for row in rows])
+    low, high = np.percentile(values, INTERVAL, axis=1)
+    lines = {RANDOM: values.mean(axis=1), f"{RANDOM} {INTERVAL[0]}%": low, f"{RANDOM} {INTERVAL[1]}%": high}
     return [
         row._replace(run=f"{line}{suffix}", value=float(value))
         for line, column in lines.items()
-        for row, value in zip(tables[0], column, strict=True)
+        for row, value in zip(rows, column, strict=True)
     ]

@@ -32,8 +32,8 @@ class MeasureValues:
     measure    ir_measures' own string for it
     mode       a mode, `paired`, or empty where query ids carry no mode
     query_ids  without mode; core queries for grouped measures
-    values     (n,) float64, parallel to query_ids
-    aggregate  their mean (their sum for ir_measures' counts); NaN over no query
+    values     (n,) float64, parallel to query_ids; (n, m) of m runs
+    aggregate  their mean (their sum for ir_measures' counts), (m,) of m runs; NaN over no query
     """
 
     measure: str
@@ -83,7 +83,7 @@ def by_mode(measure: Measure, result: PerQuery, modes: Modes, missing: str) -> l
             query_ids = tuple(query_id for query_id, counts in zip(query_ids, counted[rows], strict=True) if counts)
             rows = rows[counted[rows]]
         values = result.values[rows]
-        results.append(MeasureValues(str(measure), mode, query_ids, values, aggregate(measure, values.tolist())))
+        results.append(MeasureValues(str(measure), mode, query_ids, values, aggregate(measure, values)))
     return results
 
 
@@ -103,15 +103,23 @@ def _modes_of(
     return [(mode, np.array([row for row, _ in of_mode[mode]]), tuple(base for _, base in of_mode[mode])) for mode in ordered]
 
 
-def aggregate(measure: Measure, values: Sequence[float]) -> float:
-    """What a measure makes of the values of all queries."""
+def aggregate(measure: Measure, values: np.ndarray) -> float | np.ndarray:
+    """What a measure makes of the values of all queries, as `MeasureValues` has them."""
     aggregator = measure.aggregator()
     if isinstance(aggregator, MeanAgg):
-        # exact, so that the order of queries does not change the last digit
-        return math.fsum(values) / len(values) if values else math.nan
-    for value in values:
+        return mean(values)
+    if values.ndim > 1:
+        return np.array([aggregate(measure, of_run) for of_run in values.T])
+    for value in values.tolist():
         aggregator.add(value)
     return aggregator.result()
+
+
+def mean(values: np.ndarray) -> float | np.ndarray:
+    """Over the first axis: of (n,) exact, so that the order of queries does not change the last digit; NaN over none."""
+    if values.ndim > 1:
+        return values.mean(axis=0) if len(values) else np.full(values.shape[1:], np.nan)
+    return math.fsum(values.tolist()) / len(values) if len(values) else math.nan
 
 
 def _refuse_absent(run: Run, measure: Measure, query_ids: Sequence[str]) -> None:

@@ -63,9 +63,10 @@ def ideal_wise_of_ranks(r_ori, n, k: int = 20, variant: str = "paper") -> np.nda
     return wise_of_ranks(r_ori, np.ones_like(r_ori), r_ori + 1, n, k, variant)
 
 
-def per(ideal: float, actual: float) -> float:
+def per(ideal: float | np.ndarray, actual: float | np.ndarray) -> float | np.ndarray:
     """Per. of the paper's tables 17 to 22: the share of the ideal that is lost; NaN where the ideal is 0."""
-    return (ideal - actual) / ideal if ideal else float("nan")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(ideal, np.divide(np.subtract(ideal, actual), ideal), np.nan)[()]
 
 
 def sicr_of_documents(ranks: np.ndarray, scores: np.ndarray, missing: np.ndarray, variant: str = "paper") -> np.ndarray:
