@@ -1,4 +1,4 @@
-"""`tandem diff` of two runs of 1,600 queries x 1,000 lines with 10,000 samples, beside `ranx` and `repro_eval`, in turns.
+"""`tandem diff` of two runs of 1,600 queries x 1,000 lines beside `ranx` and `repro_eval`, in turns.
 
 The peers are installed apart, because they bring what Tandem does without: `--peers PYTHON` names the interpreter of an
 environment that has them. What is not there is said and left out.
@@ -55,7 +55,7 @@ def main() -> None:
     made = argparse.ArgumentParser(description=__doc__)
     made.add_argument("--queries", type=int, default=1600)
     made.add_argument("--hits", type=int, default=1000)
-    made.add_argument("--samples", type=int, default=10_000)
+    made.add_argument("--samples", type=int, default=10_000, help="permutations of the peers; Tandem draws none")
     made.add_argument("--rounds", type=int, default=3)
     made.add_argument("--peers", metavar="PYTHON", help="the interpreter of an environment with ranx and repro_eval")
     args = made.parse_args()
@@ -66,7 +66,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-diff-") as name:
         folder = Path(name)
         a, b, qrels = map(str, write_files(folder, args.queries, args.hits))
-        ours = [sys.executable, "-m", "toolkit.diff", a, b, "--qrels", qrels, "--samples", str(args.samples), "--exit-zero"]
+        ours = [sys.executable, "-m", "toolkit.diff", a, b, "--qrels", qrels, "--exit-zero"]
         script = str(Path(__file__).with_name("peer_diff.py"))
         theirs = {peer: [args.peers, script, peer, a, b, qrels, str(args.samples)] for peer in PEERS if peer not in absent}
         for number in range(1, args.rounds + 1):
@@ -74,7 +74,7 @@ def main() -> None:
                 wall, cpu = measure(command, folder / "log")
                 times.setdefault(contestant, []).append((wall, cpu))
                 print(f"round {number}: {contestant:<12} {wall:7.2f} s wall {cpu:7.2f} s CPU", flush=True)
-    print(f"{args.queries * args.hits:,} lines a run, {args.samples:,} samples, medians of {args.rounds}")
+    print(f"{args.queries * args.hits:,} lines a run, {args.samples:,} permutations of the peers, medians of {args.rounds}")
     medians = {contestant: [statistics.median(its) for its in zip(*taken, strict=True)] for contestant, taken in times.items()}
     wall, cpu = medians["tandem diff"]
     for contestant, (its_wall, its_cpu) in medians.items():

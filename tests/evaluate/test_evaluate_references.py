@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from toolkit import measures as tandem
@@ -12,6 +13,7 @@ from toolkit.evaluate import evaluate
 from toolkit.evaluate.judgments import Part
 from toolkit.evaluate.reference_values import evaluate_references
 from toolkit.evaluate.references import PERMUTATIONS, is_reference, references
+from toolkit.evaluate.scoring import put_together
 from toolkit.registry import benchmark
 
 MODES = benchmark("infosearch").modes
@@ -19,6 +21,7 @@ MODES = benchmark("infosearch").modes
 LISTS = {"q-1-ori": "xngyz", "q-1-ins": "gxnyz", "q-1-rev": "xngyz"}
 RUN = Run.from_dict({query: {doc: -float(rank) for rank, doc in enumerate(docs)} for query, docs in LISTS.items()}, tag="mine")
 LABELS = {"ori": {"g": 1, "n": 1}, "ins": {"g": 1, "n": 0}, "rev": {"g": 0, "n": 1}}
+LABELS_OF = {mode: {f"d{n}": label for n, label in enumerate(labels.values())} for mode, labels in LABELS.items()}
 QRELS = Qrels.from_rows(Qrel(f"q-1-{mode}", doc, label) for mode, docs in LABELS.items() for doc, label in docs.items())
 
 
@@ -116,11 +119,47 @@ def test_references_evaluated_together_have_the_values_of_each_as_a_run(missing)
     measures = ["nDCG@10", "Robustness@10", "WISE", "SICR", "pMRR", "GoldRank", "Rprec"]  # the last is not ours
     together = evaluate_references(run, part, MODES, measures, missing)
     orders = references(run, part.qrels, MODES)
-    assert [name for name, _ in together] == list(orders.names)
-    for (_, found), lists_of_one in zip(together, orders.runs(), strict=True):
+    assert list(together) == list(dict.fromkeys(orders.names))
+    seen = dict.fromkeys(together, 0)
+    for name, lists_of_one in zip(orders.names, orders.runs(), strict=True):
         alone = tandem.evaluate(measures, lists_of_one, part.qrels, groups=part.cores, missing=missing)
+        found = [column_of(each, seen[name]) for each in together[name]] if name == "random" else together[name]
         assert [values_of(each) for each in found] == [values_of(each) for each in alone]
+        seen[name] += 1
+    assert seen == {"blind": 1, "random": PERMUTATIONS, "oracle": 1, "reversed": 1}
+
+
+def test_random_orders_put_together_have_the_permutations_mean_and_95_of_100_fresh_orders_within_their_bounds():
+    rng = np.random.default_rng(3)
+    bases = [f"c{core}-{number}" for core in range(12) for number in range(2)]
+    docs = [f"d{number}" for number in range(30)]
+    queries = [f"{base}-{mode}" for base in bases for mode in MODES]
+
+    def shuffled():
+        return Run.from_dict({query: dict(zip(docs, rng.random(30).tolist(), strict=True)) for query in queries})
+
+    judged = [
+        Qrel(f"{base}-{mode}", doc, labels[doc]) for base in bases for mode, labels in LABELS_OF.items() for doc in labels
+    ]
+    part = Part("all", Qrels.from_rows(judged), {base: base.partition("-")[0] for base in bases})
+    measured = ["nDCG@10", "WISE"]
+    found = evaluate_references(shuffled(), part, MODES, measured, "worst")["random"]
+    together = [put_together(part, each) for each in found]
+    for own, of_permutations in zip(together, found, strict=True):
+        assert own.aggregate.shape == (1000,)
+        assert own.aggregate.mean() == pytest.approx(of_permutations.values.mean())
+    bounds = {(each.measure, each.mode): np.percentile(each.aggregate, (2.5, 97.5)) for each in together}
+    within = []
+    for _ in range(200):
+        for each in tandem.evaluate(measured, shuffled(), part.qrels, groups=part.cores):
+            low, high = bounds[each.measure, each.mode]
+            within.append(low <= each.aggregate <= high)
+    assert 0.92 <= np.mean(within) <= 0.98
+
+
+def column_of(values, column):
+    return replace(values, values=values.values[:, column], aggregate=values.aggregate[column])
 
 
 def values_of(values):
-    return values.measure, values.mode, values.query_ids, values.values.tolist(), values.aggregate
+    return values.measure, values.mode, values.query_ids, values.values.tolist(), pytest.approx(values.aggregate)

@@ -145,7 +145,7 @@ def score_references(run: Run, judgments: Judgments, chosen: MeasureSet, suffix:
 
 
 def put_together(part: Part, permutations: tandem.MeasureValues) -> tandem.MeasureValues:
-    """A measure of `DRAWN` random orders, in which each core query has the lists of one of the permutations, of each as often."""
+    """A measure of `DRAWN` random orders: each core query has the lists of one of the permutations, of each as often."""
     core_ids, cores = core_queries(permutations.query_ids, part)
     chosen = _chosen(core_ids, permutations.values.shape[1])[cores]
     values = np.take_along_axis(permutations.values, chosen, axis=1)
@@ -156,7 +156,8 @@ def put_together(part: Part, permutations: tandem.MeasureValues) -> tandem.Measu
 def _chosen(core_ids: tuple[str, ...], permutations: int) -> np.ndarray:
     """(core queries, `DRAWN`) int64: which permutation a core query's lists are of, the same in every measure."""
     equally = np.resize(np.arange(permutations), DRAWN)
-    return np.array([np.random.default_rng([SEED, *core_id.encode()]).permutation(equally) for core_id in core_ids])
+    drawn = [np.random.default_rng([SEED, *core_id.encode()]).permutation(equally) for core_id in core_ids]
+    return np.array(drawn, np.int64).reshape(-1, DRAWN)
 
 
 def own_queries(run: Run, part: Part) -> Run:
@@ -179,7 +180,14 @@ def _averages(rows: Sequence[Score]) -> Iterator[Score]:
         columns.setdefault((row.measure, row.mode), []).append(row)
     for (measure, mode), column in columns.items():
         values = [row.value for row in column if not np.isnan(row.value).any()]
-        yield Score(column[0].run, AVERAGE, mode, measure, mean(np.array(values or [column[0].value])), sum(row.queries for row in column))
+        yield Score(
+            column[0].run,
+            AVERAGE,
+            mode,
+            measure,
+            mean(np.array(values or [column[0].value])),
+            sum(row.queries for row in column),
+        )
 
 
 def _with_aggregates(rows: Sequence[Score]) -> Iterator[Score]:
