@@ -9,7 +9,7 @@ from typing import NamedTuple
 from toolkit.benchmarks import find
 from toolkit.core import tabular
 from toolkit.core.aligned_table import Column, Number, Table
-from toolkit.core.scores import Score
+from toolkit.core.scores import SIGNIFICANT, Score
 from toolkit.published.claims import Claim, outcomes
 from toolkit.published.comparison import aggregates, scored_group
 from toolkit.published.paper_tables import SCALES, Cell
@@ -30,6 +30,8 @@ HEADS = (
     "ours",
     "difference",
     "state",
+    "best",
+    "p against the best",
     "known",
 )
 
@@ -40,6 +42,8 @@ class Compared(NamedTuple):
     row    that has it; None where it cannot be made
     value  ours, as a fraction, a count or a rank; None where it was not made
     why    it was not made
+    best   the system with the highest of our numbers in its column, of its kind; empty where the paper tests nothing
+    p      against it, by the paper's test; NaN for the best itself, and where fewer than six core queries differ
     """
 
     cell: Cell
@@ -47,6 +51,18 @@ class Compared(NamedTuple):
     value: float | None
     state: str
     why: str = ""
+    best: str = ""
+    p: float = math.nan
+
+    @property
+    def is_best(self) -> bool:
+        """Whether no system of its kind has a higher number of ours: what the paper prints in bold."""
+        return bool(self.best and self.row and self.best == self.row.system.name)
+
+    @property
+    def is_similar(self) -> bool:
+        """Whether it is not told from the best: what the paper underlines."""
+        return bool(self.best) and not self.is_best and not self.p < SIGNIFICANT
 
     @property
     def known(self) -> str:
@@ -200,4 +216,5 @@ def _line(each: Compared) -> tuple:
     printed = f"{cell.system} ({cell.kind})" if cell.kind else cell.system
     part, system = (each.row.part.name, each.row.system.name) if each.row else ("", "")
     where = (cell.table, part, system, printed, cell.group, cell.mode, cell.measure)
-    return (*where, cell.printed, each.shown, off, each.state, each.known)
+    p = None if math.isnan(each.p) else each.p
+    return (*where, cell.printed, each.shown, off, each.state, each.best, p, each.known)

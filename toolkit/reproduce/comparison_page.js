@@ -20,6 +20,7 @@
     const {state, ours, printed, off} = button.dataset;
     add("p", ours ? `${state}: ours ${ours}${known.full && known.full !== ours ? ` (${known.full})` : ""}, printed ${printed}, difference ${off}` : `${state}; printed ${printed}`);
     if (known.scale) add("p", `printed as ${known.scale}`).className = "quiet";
+    if (known.best) add("p", known.best);
     if (known.tried) add("p", known.tried);
     if (known.known.length) {
       const list = add("ul", "");

@@ -16,7 +16,7 @@ from toolkit.evaluate import evaluate
 from toolkit.evaluate.judgments import Judgments, from_benchmark
 from toolkit.evaluate.run_inputs import as_sources
 from toolkit.formats import read_qrels, read_run
-from toolkit.judge.agreement import Agreement, agreement, guesses
+from toolkit.judge.agreement import Agreement, agreement, expectations
 from toolkit.published.comparison import measures_of
 from toolkit.reproduce.row_files import RowFiles
 from toolkit.reproduce.table_rows import AGREEMENT, COVERAGE, OVERLAP, PARAPHRASES, UNION, Row
@@ -58,15 +58,14 @@ def _judgments(topics: str, qrels: Path | None = None) -> Judgments:
 
 
 def _agreement(row: Row, qrels: Path | None) -> list[Score]:
-    """How far a judge's labels are people's, over all lines of the release; guesses at their rate where nobody judged."""
+    """How far a judge's labels are people's, over all lines of the release; what guesses at their rate would have where nobody judged."""
     pairs = _labelled_pairs(row.part.topics)
     truth = [label for _, label in pairs]
     if qrels is None:
-        judged: list[int | bool | None] = [*guesses(truth)]
+        found = expectations(truth)
     else:
         labels = {(line.query_id, line.iteration, line.doc_id): line.relevance for line in read_qrels(qrels)}
-        judged = [None if labels.get(key, -1) < 0 else labels[key] for key, _ in pairs]
-    found = agreement(judged, truth)
+        found = agreement([None if labels.get(key, -1) < 0 else labels[key] for key, _ in pairs], truth)
     values = {name: getattr(found, name) for name in Agreement._fields if isinstance(getattr(found, name), float)}
     return [Score(row.system.name, "all", "", name, value, found.pairs) for name, value in values.items()]
 

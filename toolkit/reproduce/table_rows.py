@@ -98,6 +98,7 @@ class Tables:
     rows       to be made, each behind those that it needs
     others     of the same tables, but of systems that nobody has asked for
     tolerance  how far a number may be off and be near the printed one
+    tests      measure -> how the paper tests it against the best of a column, one of `evaluate.comparison.TESTS`
     printed    every cell of the chosen tables of results, in the paper's order
     unmade     what cannot be made: the values of cells, and why
     """
@@ -106,6 +107,7 @@ class Tables:
     rows: tuple[Row, ...]
     others: tuple[Row, ...]
     tolerance: float
+    tests: Mapping[str, str]
     printed: tuple[Cell, ...]
     unmade: tuple[Mapping[str, str], ...]
 
@@ -162,6 +164,7 @@ def tables_of(
         tuple(row if _is_chosen(row, systems) else replace(row, cells=()) for name, row in wanted.items() if name in chosen),
         tuple(others),
         of_paper["tolerance"],
+        of_paper.get("tests", {}),
         tuple(printed),
         tuple(unmade),
     )
