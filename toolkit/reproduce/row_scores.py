@@ -58,7 +58,7 @@ def _judgments(topics: str, qrels: Path | None = None) -> Judgments:
 
 
 def _agreement(row: Row, qrels: Path | None) -> list[Score]:
-    """How far a judge's labels are people's, over all lines of the release; what guesses at their rate would have where nobody judged."""
+    """How far a judge agrees with people, over all lines of the release; where nobody judged, what guesses would have."""
     pairs = _labelled_pairs(row.part.topics)
     truth = [label for _, label in pairs]
     if qrels is None:
