@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from toolkit.core.when_imported import when_imported
+
 MISLEADS, READS, ROUTINE = range(3)  # a number may mislead; how numbers are read; what a reader would expect
 SHOWN = 5  # on a terminal
 
@@ -13,7 +15,7 @@ class Note(str):
 
     weight: int
 
-    def __new__(cls, text: str, weight: int):
+    def __new__(cls, text: str, weight: int = READS):
         """A line of this weight."""
         made = super().__new__(cls, text)
         made.weight = weight
@@ -35,3 +37,12 @@ def most_important(notes: Sequence[str], number: int = SHOWN) -> tuple[list[str]
     if len(notes) <= number:
         return list(notes), 0
     return sorted(notes, key=weight_of)[:number], len(notes) - number
+
+
+def _written_as_text() -> None:
+    import yaml
+
+    yaml.SafeDumper.add_representer(Note, lambda dumper, note: dumper.represent_str(str(note)))
+
+
+when_imported("yaml", _written_as_text)  # which knows no subclass of str

@@ -66,7 +66,8 @@ def ideal_wise_of_ranks(r_ori, n, k: int = 20, variant: str = "paper") -> np.nda
 def per(ideal: float | np.ndarray, actual: float | np.ndarray) -> float | np.ndarray:
     """Per. of the paper's tables 17 to 22: the share of the ideal that is lost; NaN where the ideal is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(ideal, np.divide(np.subtract(ideal, actual), ideal), np.nan)[()]
+        lost = np.where(ideal, np.divide(np.subtract(ideal, actual), ideal), np.nan)
+    return lost if lost.ndim else float(lost)
 
 
 def sicr_of_documents(ranks: np.ndarray, scores: np.ndarray, missing: np.ndarray, variant: str = "paper") -> np.ndarray:
