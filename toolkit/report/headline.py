@@ -256,9 +256,10 @@ def _told_apart(model: ReportModel, name: str) -> Statement | None:
     if not found or len(found.systems) < 2:
         return None
     pairs = list(itertools.combinations(range(len(found.systems)), 2))
-    alike = [pair for pair in pairs if not found.told_apart(*pair)]
+    alike, told = ([pair for pair in pairs if of(*pair)] for of in (found.alike, found.told_apart))
     if not alike:
-        return Statement("Told apart", f"The tests tell all {len(pairs)} pairs of systems apart by {name}.")
+        share = f"all {len(pairs)}" if len(told) == len(pairs) else f"{len(told)} of {len(pairs)}"
+        return Statement("Told apart", f"The tests tell {share} pairs of systems apart by {name}.")
     if len(alike) == len(pairs):
         return Statement("Not told apart", f"The tests tell no two of the {len(found.systems)} systems apart by {name}.")
     # pairs of neighbours say most

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit import registry
+from toolkit.core.scores import SIGNIFICANT
 from toolkit.evaluate.core_queries import core_queries
 from toolkit.evaluate.judgments import Part
 from toolkit.evaluate.scoring import is_ranked
@@ -47,6 +48,10 @@ class Ranking:
     def told_apart(self, first: int, second: int) -> bool:
         """Whether two of them are."""
         return bool(self.pairs.better[first, second] or self.pairs.better[second, first])
+
+    def alike(self, first: int, second: int) -> bool:
+        """Whether nothing tells them apart: a p below 0.05 that the correction alone takes back is neither one nor the other."""
+        return not self.pairs.p[first, second] < SIGNIFICANT
 
 
 @functools.lru_cache(maxsize=16)  # a table and a figure of one report ask for the same

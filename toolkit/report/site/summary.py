@@ -58,5 +58,5 @@ def marks(model: ReportModel, runs: Sequence[RunFacts], column: Column) -> dict[
     if key not in ranked(model):
         return marked
     found = ranking(model, key, tuple(facts for facts in runs if facts.name in known))
-    alike = [each.name for place, each in enumerate(found.systems) if not found.told_apart(0, place)]
+    alike = [each.name for place, each in enumerate(found.systems) if found.alike(0, place)]
     return dict.fromkeys(alike, ALIKE) | marked
