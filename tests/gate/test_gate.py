@@ -103,11 +103,8 @@ def test_more_numbers_make_intervals_wider():
     alone = tandem_ir.gate(BM25, RULES, benchmark="infosearch-mini-keyword", measures=["WISE@20"])
     how = {"benchmark": "infosearch-mini-keyword", "measures": ["WISE@20", "nDCG@10"]}
     many, one_of_many = tandem_ir.gate(BM25, RULES, **how), tandem_ir.gate(BM25, RULES, **how, primary=["WISE@20"])
-    assert [len(each.deciding) for each in (alone, many, one_of_many)] == [
-        1,
-        3,
-        1,
-    ]
+    # nDCG@10 is three numbers, one a mode
+    assert [len(each.deciding) for each in (alone, many, one_of_many)] == [1, 4, 1]
     assert many.deciding[0].low < alone.deciding[0].low == one_of_many.deciding[0].low
 
 

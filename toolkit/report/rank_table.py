@@ -50,7 +50,7 @@ class Ranking:
         return bool(self.pairs.better[first, second] or self.pairs.better[second, first])
 
     def alike(self, first: int, second: int) -> bool:
-        """Whether nothing tells them apart: a p below 0.05 that the correction alone takes back is neither one nor the other."""
+        """Whether nothing tells them apart: a p below 0.05 that the correction takes back is neither one nor the other."""
         return not self.pairs.p[first, second] < SIGNIFICANT
 
 
