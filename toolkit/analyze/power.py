@@ -21,10 +21,10 @@ from toolkit.benchmarks import find
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.resources import shipped
-from toolkit.core.scores import AVERAGE, PAIRED, SIGNIFICANT
+from toolkit.core.scores import PAIRED, SIGNIFICANT
 from toolkit.evaluate.evaluation import Evaluation, prepare
 from toolkit.evaluate.intervals import of_group
-from toolkit.evaluate.paired_values import Key, paired, run_values
+from toolkit.evaluate.paired_values import Key, numbers_of, paired, run_values
 from toolkit.evaluate.scoring import is_ranked
 from toolkit.measures.inference import POWER, TESTED, Cores, estimate
 
@@ -62,8 +62,7 @@ def power(
         raise ToolkitError(f"the power is {share}", "a number between 0 and 1, such as 0.8")
     if any(not 0 < difference < math.inf for difference in differences):
         raise ToolkitError(f"a difference is {min(differences)}", "a number above 0")
-    groups = len(evaluation.judgments.parts)
-    tables = [_with_average(pair, groups) for pair in pair_cores(evaluation, measures, missing)]
+    tables = list(pair_cores(evaluation, measures, missing))
     rows = []
     for place in dict.fromkeys(place for table in tables for place in table):
         pairs = [estimate(table[place]) for table in tables if place in table]
@@ -91,25 +90,19 @@ def registered_runs(benchmark: str) -> list[str]:
 
 def pair_cores(
     evaluation: Evaluation, measures: Sequence[str] | None = None, missing: str = "worst"
-) -> Iterator[dict[tuple[str, Key], Cores]]:
-    """For each pair of runs: group and number, and the differences of its core queries; of a single run its own values."""
+) -> Iterator[dict[tuple[str, Key], list[Cores]]]:
+    """For each pair of runs: the differences of core queries by group and number, as of `numbers_of`; of a single run its own
+    values.
+    """
     chosen, parts, modes = evaluation.measure_set(measures, missing), evaluation.judgments.parts, evaluation.judgments.modes
     of_runs = [[run_values(run, part, chosen) for part in parts] for run in evaluation.runs]
     for first, second in combinations(of_runs, 2) if len(of_runs) > 1 else [(of_runs[0], None)]:
-        yield {
-            (part.group, key): values.sums if second else of_group(a[key], part, key[0]).cores
-            for part, a, b in zip(parts, first, second or first, strict=True)
-            for key, values in paired(a, b, part).items()
-            if is_ranked(*key, modes)
-        }
-
-
-def _with_average(cores: Mapping[tuple[str, Key], Cores], groups: int) -> dict[tuple[str, Key], list[Cores]]:
-    """The same as lists of groups, and those of the average where there are several."""
-    by_key: dict[Key, list[Cores]] = {}
-    for (_, key), each in cores.items() if groups > 1 else ():
-        by_key.setdefault(key, []).append(each)
-    return {place: [each] for place, each in cores.items()} | {(AVERAGE, key): each for key, each in by_key.items()}
+        tables = []
+        for part, a, b in zip(parts, first, second or first, strict=True):
+            columns = {key: values for key, values in paired(a, b, part).items() if is_ranked(*key, modes)}
+            of_part = {key: each.sums if second else of_group(a[key], part, key[0]).cores for key, each in columns.items()}
+            tables.append((part, of_part))
+        yield numbers_of(tables)
 
 
 def _median(numbers: Sequence[int | None]) -> int | None:

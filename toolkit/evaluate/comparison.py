@@ -14,7 +14,7 @@ from toolkit.core.notes import MISLEADS, Note
 from toolkit.core.runs import Run
 from toolkit.core.scores import Change, Place, Score, in_mode
 from toolkit.evaluate.judgments import Judgments, Part
-from toolkit.evaluate.paired_values import Key, PairedValues, paired_values, with_score
+from toolkit.evaluate.paired_values import Key, PairedValues, numbers_of, paired_values
 from toolkit.evaluate.primary import Number, primary_numbers, shown_numbers
 from toolkit.evaluate.scoring import AVERAGE, SCORE, TOGETHER, MeasureSet
 from toolkit.measures.inference import FEW, LEVEL, SIGNIFICANT, TOLERANCE, estimate, holm, randomisation, wilcoxon
@@ -107,18 +107,10 @@ def changes_of(
     pairs: Sequence[tuple[Part, Mapping[Key, PairedValues]]], chosen: MeasureSet, testing: Testing = USUAL
 ) -> list[Change]:
     """The changes alone, part by part and of their average, of values that are there already; `holm` is left out."""
-    changes: list[Change] = []
-    groups: dict[Key, list[PairedValues]] = {}
-    there = [(part, columns) for part, columns in pairs if columns]
-    for part, columns in there:
-        changes += [_change(part.group, key, [values], testing) for key, values in columns.items()]
-        for key, values in next(with_score(part, chosen, columns)).items():
-            groups.setdefault(key, []).append(values)
-    if not changes:
+    numbers = numbers_of(pairs, per_group=chosen.per_group)
+    if not numbers:
         raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
-    if len(there) > 1:
-        changes += [_change(AVERAGE, key, values, testing) for key, values in groups.items()]
-    return changes
+    return [_change(*place, values, testing) for place, values in numbers.items()]
 
 
 def _change(group: str, key: Key, values: Sequence[PairedValues], testing: Testing) -> Change:

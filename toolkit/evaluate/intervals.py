@@ -9,10 +9,10 @@ import numpy as np
 
 from toolkit import registry
 from toolkit.core.runs import Run
-from toolkit.core.scores import AVERAGE, Place
+from toolkit.core.scores import Place
 from toolkit.evaluate.core_queries import core_queries
 from toolkit.evaluate.judgments import Judgments, Part
-from toolkit.evaluate.paired_values import Values
+from toolkit.evaluate.paired_values import Values, numbers_of
 from toolkit.evaluate.scoring import MeasureSet
 from toolkit.measures.inference import Bounds, Cores, estimate, is_binary
 
@@ -55,16 +55,11 @@ def intervals(runs: Iterable[Run], judgments: Judgments, chosen: MeasureSet, eve
 
 
 def _of_run(run: Run, judgments: Judgments, chosen: MeasureSet, every: bool) -> dict[Place, Bounds]:
-    of_groups: dict[tuple[str, str], dict[str, list[OfGroup]]] = {}
+    tables = []
     for part in judgments.parts:
-        for values in chosen.values(run, part):
-            if (every or registry.measure(values.measure).intervals) and values.query_ids:
-                of_measure = of_groups.setdefault((values.mode, values.measure), {})
-                of_measure[part.group] = [of_group(values, part, values.measure)]
-    found = {}
-    for (mode, measure), groups in of_groups.items():
-        if len(groups) > 1:
-            groups[AVERAGE] = [each for of_one in groups.values() for each in of_one]
-        known = {group: own_interval(measure, each) for group, each in groups.items()}
-        found |= {(run.tag, group, mode, measure): bounds for group, bounds in known.items() if bounds}
-    return found
+        wanted = [
+            each for each in chosen.values(run, part) if each.query_ids and (every or registry.measure(each.measure).intervals)
+        ]
+        tables.append((part, {(each.measure, each.mode): of_group(each, part, each.measure) for each in wanted}))
+    known = {place: own_interval(place[1][0], groups) for place, groups in numbers_of(tables).items()}
+    return {(run.tag, group, mode, measure): bounds for (group, (measure, mode)), bounds in known.items() if bounds}

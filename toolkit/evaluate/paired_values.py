@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from toolkit.core.runs import Run
+from toolkit.core.scores import AVERAGE
 from toolkit.evaluate.core_queries import core_queries
 from toolkit.evaluate.judgments import Part
 from toolkit.evaluate.scoring import SCORE, MeasureSet
@@ -82,8 +83,16 @@ def paired(first: Mapping[Key, Values], second: Mapping[Key, Values], part: Part
     return {key: columns[key] for key in first if key in columns and columns[key].query_ids}
 
 
-def with_score(part: Part, chosen: MeasureSet, *tables: Mapping[Key, T]) -> Iterator[dict[Key, T]]:
-    """For the average over groups that have measures of their own: the group's first also as its score."""
-    for table in tables:
-        first_measure = part.measures[:1] if chosen.per_group else ()
-        yield {**table, **{(SCORE, mode): value for (measure, mode), value in table.items() if measure in first_measure}}
+def numbers_of(tables: Sequence[tuple[Part, Mapping[Key, T]]], *, per_group: bool = False) -> dict[tuple[str, Key], list[T]]:
+    """Group and number -> what it is the mean of, in a list of one; last the average's, where several groups have any values.
+
+    per_group  in the average a group's first measure is also its score
+    """
+    there = [(part, columns) for part, columns in tables if columns]
+    numbers = {(part.group, key): [values] for part, columns in there for key, values in columns.items()}
+    for part, columns in there if len(there) > 1 else ():
+        first = part.measures[:1] if per_group else ()
+        scores = [((SCORE, mode), values) for (measure, mode), values in columns.items() if measure in first]
+        for key, values in (*columns.items(), *scores):
+            numbers.setdefault((AVERAGE, key), []).append(values)
+    return numbers

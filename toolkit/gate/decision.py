@@ -9,21 +9,20 @@ benchmark's leading number of the average decides, and the others are listed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolkit import registry
 from toolkit.benchmarks import find, load
 from toolkit.core.errors import ToolkitError
-from toolkit.core.runs import Run
-from toolkit.core.scores import AVERAGE, in_mode
+from toolkit.core.scores import in_mode
 from toolkit.evaluate.evaluation import prepare
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.notes import run_notes
-from toolkit.evaluate.paired_values import Key, PairedValues, paired_values, with_score
+from toolkit.evaluate.paired_values import Key, PairedValues, numbers_of, paired_values
 from toolkit.evaluate.primary import primary_numbers
-from toolkit.evaluate.scoring import MeasureSet, is_ranked
+from toolkit.evaluate.scoring import is_ranked
 from toolkit.gate.turnover import check_turnover
 from toolkit.measures.inference import FEW, LEVEL, SAME, TESTED, estimate
 
@@ -146,7 +145,12 @@ def gate(
     shares = check_turnover(a, b, judgments)
     effects = smallest_effects(min_effect, prepared.benchmark)
     kept, notes = _gated(chosen.every(judgments), effects, judgments)
-    checks = decide(_tables(a, b, judgments, chosen, kept), effects, judgments, primary or measures or (), groups=groups)
+    pairs = [
+        (part, {key: values for key, values in columns.items() if key[0] in kept and is_ranked(*key, judgments.modes)})
+        for part, columns in ((part, paired_values(a, b, part, chosen)) for part in judgments.parts)
+    ]
+    numbers = numbers_of(pairs, per_group=chosen.per_group)
+    checks = decide(numbers, effects, judgments, primary or measures or (), groups=groups)
     if a.tag == b.tag:
         a, b = (replace(run, tag=name) for run, name in ((a, f"{a.tag} (baseline)"), (b, f"{b.tag} (run)")))
     warnings = run_notes([a, b], judgments, chosen.every(judgments), missing)
@@ -179,45 +183,29 @@ def _gated(measures: Sequence[str], effects: Mapping[str, float], judgments: Jud
     return {*measures} - {*ranks, *neither}, notes
 
 
-def _tables(
-    a: Run, b: Run, judgments: Judgments, chosen: MeasureSet, kept: set[str]
-) -> Iterator[tuple[str, dict[Key, PairedValues], dict[Key, PairedValues]]]:
-    """Group, what is checked of it, and what goes into the average."""
-    for part in judgments.parts:
-        columns = {
-            (measure, mode): values
-            for (measure, mode), values in paired_values(a, b, part, chosen).items()
-            if measure in kept and is_ranked(measure, mode, judgments.modes)
-        }
-        if columns:
-            yield part.group, columns, next(with_score(part, chosen, columns))
-
-
 def decide(
-    tables, effects: Mapping[str, float], judgments: Judgments, primary: Sequence[str] = (), *, groups: bool = False
+    numbers: Mapping[tuple[str, Key], Sequence[PairedValues]],
+    effects: Mapping[str, float],
+    judgments: Judgments,
+    primary: Sequence[str] = (),
+    *,
+    groups: bool = False,
 ) -> list[Check]:
     """The checks: those that decide, the average first, then the others.
 
-    tables  as of `_tables`
+    numbers  as of `numbers_of`
     """
-    numbers: list[tuple[str, Key, list[PairedValues]]] = []
-    averaged: dict[Key, list[PairedValues]] = {}
-    names: dict[str, None] = {}
-    for group, columns, scored in tables:
-        names[group] = None
-        numbers += [(group, key, [values]) for key, values in columns.items()]
-        for key, values in scored.items():
-            averaged.setdefault(key, []).append(values)
     if not numbers:
         raise ToolkitError("no measure has a value in both runs", "name measures with -m that these judgments allow")
-    overall = AVERAGE if len(names) > 1 else next(iter(names))
-    numbers = [*((AVERAGE, key, values) for key, values in averaged.items() if len(names) > 1), *numbers]
-    chosen = primary_numbers(list(averaged), judgments.modes, primary)
-    deciding = [row for row in numbers if row[1] in chosen and (groups or row[0] == overall)]
-    others = [row for row in numbers if row not in deciding]
+    overall = next(reversed(numbers))[0]
+    chosen = primary_numbers([key for group, key in numbers if group == overall], judgments.modes, primary)
+    deciding = {place for place in numbers if place[1] in chosen and (groups or place[0] == overall)}
     level = 1 - (1 - LEVEL) / max(len(deciding), 1)
-    made = [_check(*row, effects, level, decides=True) for row in deciding]
-    return [*made, *(_check(*row, effects, LEVEL, decides=False) for row in others)]
+    ordered = sorted(numbers, key=lambda place: (place not in deciding, place[0] != overall))
+    return [
+        _check(*place, numbers[place], effects, level if place in deciding else LEVEL, decides=place in deciding)
+        for place in ordered
+    ]
 
 
 def _check(

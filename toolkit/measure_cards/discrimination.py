@@ -98,11 +98,9 @@ def decisions(
         raise ToolkitError(f"the seed is {seed}", "--seed is a whole number from 0 on")
     found: dict[Key, list[list[Cores]]] = {}
     for pair in pair_cores(evaluation, measures):
-        groups: dict[Key, list[Cores]] = {}
-        for (_, key), cores in pair.items():
-            groups.setdefault(key, []).append(cores)
-        for key, cores in groups.items():
-            found.setdefault(key, []).append(cores)
+        overall = next(reversed(pair), ("",))[0]
+        for key in (key for group, key in pair if group == overall):
+            found.setdefault(key, []).append(pair[overall, key])
     if not found:
         raise ToolkitError("no measure has a value", "name measures with -m that these judgments allow")
     fewest = min(len(group.sums) for pairs in found.values() for groups in pairs for group in groups)
