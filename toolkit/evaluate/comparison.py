@@ -17,6 +17,7 @@ from toolkit.evaluate.judgments import Judgments, Part
 from toolkit.evaluate.paired_values import Key, PairedValues, numbers_of, paired_values
 from toolkit.evaluate.primary import Number, primary_numbers, shown_numbers
 from toolkit.evaluate.scoring import AVERAGE, SCORE, TOGETHER, MeasureSet
+from toolkit.measures.evaluation import mean
 from toolkit.measures.inference import FEW, LEVEL, SIGNIFICANT, TOLERANCE, estimate, holm, randomisation, wilcoxon
 
 # how p is found -> how the note says it
@@ -121,7 +122,7 @@ def _change(group: str, key: Key, values: Sequence[PairedValues], testing: Testi
         p, low, high = randomisation(cores, samples=testing.samples, seed=testing.seed)
     elif testing.test == "wilcoxon":
         p, low, high = wilcoxon(cores), math.nan, math.nan
-    a, b = (math.fsum(_mean(getattr(each, name)) for each in values) / len(values) for name in ("a", "b"))
+    a, b = (math.fsum(mean(getattr(each, name)) for each in values) / len(values) for name in ("a", "b"))
     up, down = (sum(int((side * each.sums > TOLERANCE).sum()) for each in cores) for side in (1, -1))
     return Change(
         group=group,
@@ -143,10 +144,6 @@ def _change(group: str, key: Key, values: Sequence[PairedValues], testing: Testi
         down=down,
         same=int(found.core_queries) - up - down,
     )
-
-
-def _mean(values: np.ndarray) -> float:
-    return math.fsum(values.tolist()) / len(values)
 
 
 def _moved(group: str, columns: Mapping[Key, PairedValues]) -> Iterator[Moved]:

@@ -5,7 +5,7 @@ examples:
   tandem judge runs/a.trec runs/b.trec --judge gpt-4-0613-judge --dry-run
   tandem judge --score labelled.jsonl --judge nli-deberta-v3-base
   tandem judge --score ours.qrels --reference theirs.qrels
-  tandem judge runs/bm25.trec --judge gpt-4-0613-judge --correct labelled.jsonl -m MRecall@5
+  tandem judge runs/bm25.trec --judge gpt-4-0613-judge --correct people.qrels -m MRecall@5
   tandem judge --task stance --topics berds-kialo-dev --judge gpt-4-0613-judge --output stances.tsv
 """
 
@@ -82,8 +82,8 @@ def what_options(made: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--correct",
         metavar="F",
-        help="labels of people: correct the run's MRecall@k and PerspectiveP@k (-m) by them, with intervals; MRecall@k takes "
-        "qrels with every perspective of the best documents of some questions",
+        help="qrels of people: correct the run's MRecall@k and PerspectiveP@k (-m) by the questions that they have every "
+        "perspective of, in all of the best k documents, with intervals",
     )
     measure_option(what)
     what.add_argument("--export", metavar="F", help="write the cached answers as training pairs, without any request")
@@ -236,29 +236,26 @@ def say_plan(judge: Judge, labels) -> int:
 
 def correct(args: argparse.Namespace, job: JudgeJob) -> int:
     from toolkit.jobs.judge_jobs import emit_warnings
-    from toolkit.judge.corrected_measures import MEASURES, check_labelled, check_labels, correct, parse_measures
+    from toolkit.judge.corrected_measures import MEASURES, check_labelled, correct, parse_measures
     from toolkit.judge.judging import judge_run
     from toolkit.judge.labelled import read_labels
 
     if len(job.runs) > 1:
         raise ToolkitError("measures are corrected run by run", "name one run")
     labelled = read_labels(args.correct)
-    known = [name for name in MEASURES if not (labelled.in_words and name.startswith("MRecall"))]
-    measures = args.measures or [name for name in known if parse_measures([name])[0][1] <= args.depth]
+    measures = args.measures or [name for name in MEASURES if parse_measures([name])[0][1] <= args.depth]
     if deeper := [name for name, (_, k) in zip(measures, parse_measures(measures), strict=True) if k > args.depth]:
         k = parse_measures(deeper)[0][1]
         raise ToolkitError(f"{deeper[0]} needs the best {k} documents judged, and --depth is {args.depth}", f"--depth {k}")
-    check_labels(labelled, measures)
-    if not labelled.in_words:
-        check_labelled(job.runs[0], job.subtopics, labelled, measures)
+    check_labelled(job.runs[0], job.subtopics, labelled, measures)
     if args.dry_run:
         write_lines([*job.plan(), f"write {args.output or 'to standard output'}"])
-        return say_plan(job.judge, labelled) if labelled.in_words else 0
+        return 0
     qrels = judge_run(job.runs, job.topics, job.texts, job.judge, job.depth).qrels
-    rows = correct(job.runs[0], qrels, labelled, job.judge, measures)
+    rows = correct(job.runs[0], qrels, labelled, measures)
     emit_warnings(job.judge)
-    heads = ("measure", "judged", "corrected", "low", "high", "labelled", "unit")
-    table(heads, ((row.measure, row.judged, *row.corrected, row.labelled, row.unit) for row in rows), args)
+    heads = ("measure", "judged", "corrected", "low", "high", "labelled questions")
+    table(heads, ((row.measure, row.judged, *row.corrected, row.labelled) for row in rows), args)
     return 0
 
 

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
+
+from toolkit.measures.inference import LEVEL, wilson
 
 
 class Estimate(NamedTuple):
@@ -21,45 +24,28 @@ class Estimate(NamedTuple):
 
 
 def corrected_mean(
-    judged: Sequence[float],
-    judged_labelled: Sequence[float],
-    labelled: Sequence[float],
-    *,
-    groups: Sequence[object] | None = None,
-    labelled_groups: Sequence[object] | None = None,
-    level: float = 0.95,
+    judged: Sequence[float], judged_labelled: Sequence[float], labelled: Sequence[float], *, level: float = LEVEL
 ) -> Estimate:
     """The mean of what people would say, from what the judge says of many and people of a few (PPI, section 2).
 
     judged           (n,) the judge's values for all units
     judged_labelled  (m,) the judge's values for the units that people labelled, `labelled` theirs
-    groups           what each unit belongs to, where units of one group are not independent (documents of a question)
 
-    The value is mean(judged) - mean(judged_labelled - labelled); its variance is the sum of the two means' (of clusters, where
-    there are groups), and Student's t with the degrees of freedom of the smaller number of groups gives the interval. Assumed:
-    labelled units are a random sample of those that are judged. With one labelled group the interval is all of [0, 1].
+    The value is mean(judged) - mean(judged_labelled - labelled); its variance is the sum of the two means', and Student's t
+    with the degrees of freedom of the smaller number of units gives the interval. Assumed: labelled units are a random sample
+    of those that are judged. Where the judge errs alike in all m, how often it would not is bounded by Wilson's interval of
+    none in m.
     """
-    from scipy.stats import t
-
     judged, ours, theirs = (np.asarray(values, float) for values in (judged, judged_labelled, labelled))
     rectifier = ours - theirs
     value = judged.mean() - rectifier.mean()
-    first, many = _variance_of_mean(judged, groups)
-    second, few = _variance_of_mean(rectifier, labelled_groups)
-    if min(many, few) < 2:
+    fewest = min(len(judged), len(rectifier))
+    if fewest < 2:
         return Estimate(_share(value), 0.0, 1.0)
-    reach = t.ppf((1 + level) / 2, min(many, few) - 1) * math.sqrt(first + second)
+    variance = sum(values.var(ddof=1) / len(values) for values in (judged, rectifier))
+    unseen = 0.0 if np.ptp(rectifier) else wilson(0.0, len(rectifier), len(rectifier) - 1, level)[1]
+    reach = stdtrit(fewest - 1, (1 + level) / 2) * math.sqrt(variance) + unseen
     return Estimate(_share(value), _share(value - reach), _share(value + reach))
-
-
-def _variance_of_mean(values: np.ndarray, groups: Sequence[object] | None) -> tuple[float, int]:
-    """The variance of the mean, and the number of groups: residuals are summed within a group (cluster-robust)."""
-    codes = np.arange(len(values)) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-    count = int(codes.max()) + 1
-    if count < 2:
-        return math.inf, count
-    sums = np.bincount(codes, values - values.mean())
-    return float((sums**2).sum() / len(values) ** 2 * count / (count - 1)), count
 
 
 def _share(value: float) -> float:

@@ -56,12 +56,9 @@ def differences(model: ReportModel) -> Differences:
     for baseline in baselines:
         runs = [name for name in names if found.get((baseline, name))]
         of_runs, _ = corrected([found[baseline, name] for name in runs], model.judgments) if runs else ([], None)
-        changes |= {(baseline, name): _by_key(own) for name, own in zip(runs, of_runs, strict=True)}
+        for name, own in zip(runs, of_runs, strict=True):
+            changes[baseline, name] = {Key(change.group, change.measure, change.mode): change for change in own}
     return Differences(baselines, changes)
-
-
-def _by_key(changes: Sequence[Change]) -> dict[Key, Change]:
-    return {Key(change.group, change.measure, change.mode): change for change in changes}
 
 
 def compared(model: ReportModel, a: RunFacts, b: RunFacts) -> list[Change]:
