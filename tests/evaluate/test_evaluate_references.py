@@ -163,3 +163,17 @@ def column_of(values, column):
 
 def values_of(values):
     return values.measure, values.mode, values.query_ids, values.values.tolist(), pytest.approx(values.aggregate)
+
+
+def test_the_same_lists_in_three_groups_are_shuffled_apart():
+    rng = np.random.default_rng(1)
+    docs = [f"d{number}" for number in range(20)]
+    queries = [f"q{number}-{mode}" for number in range(8) for mode in MODES]
+    run = Run.from_dict({query: dict(zip(docs, rng.random(20).tolist(), strict=True)) for query in queries})
+    qrels = Qrels.from_rows(Qrel(query, "d1", 1) for query in queries)
+    parts = [Part(group, qrels, {f"q{number}": f"q{number}" for number in range(8)}) for group in ("fas", "rus", "zho")]
+    drawn = [
+        put_together(part, evaluate_references(run, part, MODES, ["RR"], "worst")["random"][0]).aggregate for part in parts
+    ]
+    alone, average = drawn[0].std(), np.mean(drawn, axis=0).std()
+    assert average == pytest.approx(alone / 3**0.5, rel=0.15)

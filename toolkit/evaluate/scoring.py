@@ -147,16 +147,19 @@ def score_references(run: Run, judgments: Judgments, chosen: MeasureSet, suffix:
 def put_together(part: Part, permutations: tandem.MeasureValues) -> tandem.MeasureValues:
     """A measure of `DRAWN` random orders: each core query has the lists of one of the permutations, of each as often."""
     core_ids, cores = core_queries(permutations.query_ids, part)
-    chosen = _chosen(core_ids, permutations.values.shape[1])[cores]
+    chosen = _chosen(part.group, core_ids, permutations.values.shape[1])[cores]
     values = np.take_along_axis(permutations.values, chosen, axis=1)
     return replace(permutations, values=values, aggregate=aggregate(tandem.parse(permutations.measure), values))
 
 
 @functools.lru_cache(maxsize=128)
-def _chosen(core_ids: tuple[str, ...], permutations: int) -> np.ndarray:
-    """(core queries, `DRAWN`) int64: which permutation a core query's lists are of, the same in every measure."""
+def _chosen(group: str, core_ids: tuple[str, ...], permutations: int) -> np.ndarray:
+    """(core queries, `DRAWN`) int64: which permutation a core query's lists are of, the same in every measure and another in
+    every group: lists of one length are shuffled alike in all of them.
+    """
     equally = np.resize(np.arange(permutations), DRAWN)
-    drawn = [np.random.default_rng([SEED, *core_id.encode()]).permutation(equally) for core_id in core_ids]
+    seeds = ([SEED, *f"{group}\t{core_id}".encode()] for core_id in core_ids)
+    drawn = [np.random.default_rng(seed).permutation(equally) for seed in seeds]
     return np.array(drawn, np.int64).reshape(-1, DRAWN)
 
 
@@ -179,15 +182,8 @@ def _averages(rows: Sequence[Score]) -> Iterator[Score]:
     for row in rows:
         columns.setdefault((row.measure, row.mode), []).append(row)
     for (measure, mode), column in columns.items():
-        values = [row.value for row in column if not np.isnan(row.value).any()]
-        yield Score(
-            column[0].run,
-            AVERAGE,
-            mode,
-            measure,
-            mean(np.array(values or [column[0].value])),
-            sum(row.queries for row in column),
-        )
+        values = [row.value for row in column if not np.isnan(row.value).any()] or [column[0].value]
+        yield Score(column[0].run, AVERAGE, mode, measure, mean(np.array(values)), sum(row.queries for row in column))
 
 
 def _with_aggregates(rows: Sequence[Score]) -> Iterator[Score]:
