@@ -3,16 +3,17 @@
 from dataclasses import replace
 
 import pytest
-from command import tandem
+from command import ROOT, tandem
 from published_layout import write_infosearch
 
 from toolkit import benchmarks, published
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
+from toolkit.evaluate.comparison import Testing, compare
 from toolkit.published.comparison import Beside
 from toolkit.report.collect import collect
 from toolkit.report.make_report import report
-from toolkit.report.paper_section import _row, claims_table, published_table
+from toolkit.report.paper_section import _row, _tested, claims_table, published_table
 from toolkit.report.run_facts import find_system, heading_of
 
 
@@ -65,6 +66,34 @@ def test_rows_of_one_group_that_the_paper_prints_over_several_corpora_are_told_a
     ]
     assert len({row[0].text for row in rows}) == 1
     assert {row[1].text.split()[0] for row in rows} == {"kialo/sphere", "kialo/google", "kialo/wikipedia"}
+
+
+def test_mfollowirs_numbers_are_tested_against_the_best_of_their_kind_as_the_paper_tests():
+    """Registered runs of the mini stand in for two bi-encoders of table 4."""
+    files = {name: ROOT / "runs" / "baselines" / f"mfollowir-mini.{name}.v2.trec.gz" for name in ("bm25", "all-minilm-l6-v2")}
+    (own,) = collect([str(file) for file in files.values()], ["mfollowir-mini"])
+    kinds = dict(zip(files, ("GritLM-7B", "mE5-base"), strict=True))
+    rows = [
+        Beside(name, "average", cell.ours.mode, cell.measure, facts_value(own, name, cell), cell, ("4",))
+        for name, system in kinds.items()
+        for cell in published.cells("mfollowir")
+        if (cell.table, cell.system, cell.group) == ("4", system, "average")
+    ]
+    said = [_tested(own, "mfollowir", rows)[place] for place in range(len(rows))]
+    assert len(said) == 4
+    for row, words in zip(rows, said, strict=True):
+        best = max((each for each in rows if each.measure == row.measure), key=lambda each: each.value)
+        test = "wilcoxon" if row.measure == "pMRR" else "randomisation"
+        change = compare(*(facts.run for facts in own.runs), own.judgments, [row.measure], Testing(test)).changes[-1]
+        told = "told from" if change.p < 0.05 else "not told from"
+        expected = "the best bi-encoder" if row is best else f"{told} {best.run}, the best bi-encoder"
+        assert words.startswith(expected)
+        assert row is best or f"p = {change.p:.3f}" in words
+    assert not _tested(own, "infosearch", rows)
+
+
+def facts_value(model, name, cell):
+    return next(facts for facts in model.runs if facts.name == name).value(cell.measure, cell.ours.mode or "paired", "average")
 
 
 def test_claims_are_answered_where_the_runs_have_what_they_are_about(model):

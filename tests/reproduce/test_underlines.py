@@ -35,7 +35,7 @@ def tested(tmp_path, monkeypatch):
         found = evaluate([str(files[row.system.name])], benchmark="mfollowir-mini", measures=["nDCG@20", "pMRR"])
         scores[row.name] = [each._replace(run=row.system.name) for each in found.rows]
     cells = compared(reproduction.tables, scores)
-    return reproduction, underlines.tested(stand_ins, cells), [str(path) for path in files.values()]
+    return reproduction, underlines.underlined(stand_ins, cells), [str(path) for path in files.values()]
 
 
 def test_every_number_is_tested_against_the_best_of_its_column_as_the_paper_tests(tested):
@@ -46,24 +46,24 @@ def test_every_number_is_tested_against_the_best_of_its_column_as_the_paper_test
         of_measure = [each for each in ours if each.cell.measure == measure]
         for group in {each.cell.group for each in of_measure}:
             column = [each for each in of_measure if each.cell.group == group]
-            [best] = [each for each in column if each.is_best]
+            [best] = [each for each in column if each.tested.first]
             assert best.value == max(each.value for each in column)
-            assert not best.is_similar
+            assert not best.tested.is_similar
             tags = {name: read_run(file).tag for name, file in zip(SYSTEMS, files, strict=True)}
             best_run = comparison.Baseline(tags[best.row.system.name], comparison.Testing(test))
             changes = evaluate(files, benchmark="mfollowir-mini", measures=[measure], baseline=best_run).changes
             for each in (each for each in column if each is not best):
-                assert each.best == best.row.system.name
+                assert each.tested.best == best.row.system.name
                 change = changes[tags[each.row.system.name], group, each.cell.ours.mode or "paired", measure]
-                assert each.p == pytest.approx(change.p, nan_ok=True)
-                assert each.is_similar == (not change.p < 0.05)
+                assert each.tested.p == pytest.approx(change.p, nan_ok=True)
+                assert each.tested.is_similar == (not change.p < 0.05)
 
 
 def test_the_page_underlines_what_is_not_told_from_the_best_and_the_file_has_p(tested):
     reproduction, cells, _ = tested
     page = render(reproduction, Outcome(cells=cells))
-    assert page.count('class="ours similar"') == sum(each.is_similar for each in cells) > 0
-    assert page.count('class="ours best"') == sum(each.is_best for each in cells) == 8
+    assert page.count('class="ours similar"') == sum(each.tested.is_similar for each in cells) > 0
+    assert page.count('class="ours best"') == sum(each.tested.first for each in cells) == 8
     assert "not told from" in page
     rows = [row for row in csv.DictReader(io.StringIO(to_csv(cells))) if row["best"]]
     assert len(rows) == 24

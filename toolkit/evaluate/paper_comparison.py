@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,9 +12,12 @@ from toolkit import benchmarks
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
+from toolkit.core.scores import PAIRED
 from toolkit.core.tabular import to_csv, to_json
+from toolkit.evaluate.comparison import Testing, compare
 from toolkit.evaluate.core_queries import BOTH
 from toolkit.evaluate.evaluation import Evaluation
+from toolkit.evaluate.judgments import Judgments
 from toolkit.provenance import Recorded, part, system_name
 from toolkit.published.comparison import Beside, beside, measures_of
 from toolkit.published.paper_tables import cells, printed_row
@@ -160,3 +164,20 @@ def _summary(rows: Sequence[Beside]) -> list[str]:
                     f" {max(off):.4f} at most"
                 )
     return lines
+
+
+def p_values(
+    judgments: Judgments, runs: Callable[[str], Run], tests: Mapping[str, str]
+) -> Callable[[str, str, str, str, str], float]:
+    """`p_of(first, second, measure, group, mode)` by a paper's own tests.
+
+    runs   name -> its run
+    tests  measure -> one of `comparison.TESTS`
+    """
+
+    @functools.cache
+    def changes(first: str, second: str, measure: str) -> dict[tuple[str, str], float]:
+        compared = compare(runs(first), runs(second), judgments, [measure], Testing(tests[measure]))
+        return {(change.group, change.mode): change.p for change in compared.changes}
+
+    return lambda first, second, measure, group, mode: changes(first, second, measure)[group, mode or PAIRED]

@@ -9,8 +9,9 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Score
 from toolkit.evaluate.core_queries import BOTH
 from toolkit.evaluate.evaluation import Evaluation
-from toolkit.evaluate.paper_comparison import check_made_for, paper_of
+from toolkit.evaluate.paper_comparison import check_made_for, p_values, paper_of
 from toolkit.published.comparison import Beside, beside, claims_over, measures_of
+from toolkit.published.paper_tests import tested, tests_of
 from toolkit.report.model import ReportModel
 from toolkit.report.text_table import Block, Cell, Head, Table, score, words
 
@@ -32,10 +33,13 @@ def published_table(model: ReportModel, *, missing: str = "worst") -> Table:
         hint = "runs are known by the system that their record names, or by their tags"
         raise ToolkitError(f"the {paper} paper reports none of these systems", hint)
     rows = beside(_scores(model, paper, missing), groups, paper, printed)
-    blocks = [_block(name, [row for row in rows if row.run == name]) for name in printed]
+    said = _tested(model, paper, rows)
+    of_runs = {name: [(row, said.get(place)) for place, row in enumerate(rows) if row.run == name] for name in printed}
+    blocks = [_block(name, of_run, bool(said)) for name, of_run in of_runs.items()]
     heads = (
         *(Head("", name, False) for name in ("number", "the paper's row")),
         *(Head("", name) for name in ("this run", "published", "difference")),
+        *([Head("", "by the paper's test", False)] if said else []),
         *(Head("", name, False) for name in ("table", "known inconsistencies")),
     )
     without = [facts.name for facts in model.runs if facts.name not in printed]
@@ -44,12 +48,30 @@ def published_table(model: ReportModel, *, missing: str = "worst") -> Table:
     return Table(f"{model.name}.published", f"{model.name}: beside the paper", caption, heads, tuple(blocks), kind="published")
 
 
-def _block(name: str, rows: Sequence[Beside]) -> Block:
-    theirs = dict.fromkeys(f"{row.cell.system} ({row.cell.kind})" if row.cell.kind else row.cell.system for row in rows)
-    return Block(f"{name} beside {', '.join(theirs)}" if rows else name, tuple(map(_row, rows)))
+def _tested(model: ReportModel, paper: str, rows: Sequence[Beside]) -> dict[int, str]:
+    """The place of a row -> what the paper's own test says of the run beside the best of its kind, where it has one."""
+    tests = tests_of(paper)
+    places = [place for place, row in enumerate(rows) if row.cell.measure in tests]
+    found = [rows[place] for place in places]
+    runs = {facts.name: facts.run for facts in model.runs}
+    p = p_values(model.judgments, runs.__getitem__, tests)
+
+    def p_of(best: int, other: int) -> float:
+        row = found[other]
+        return p(found[best].run, row.run, row.measure, row.group, row.mode)
+
+    numbers = [((row.tables, row.cell.kind, row.cell.group, row.cell.mode, row.measure), row.run, row.value) for row in found]
+    outcomes = zip(places, tested(numbers, p_of), strict=True)
+    return {place: outcome.said(rows[place].cell.kind) for place, outcome in outcomes}
 
 
-def _row(row: Beside) -> tuple[Cell, ...]:
+def _block(name: str, rows: Sequence[tuple[Beside, str | None]], with_tests: bool) -> Block:
+    theirs = dict.fromkeys(f"{row.cell.system} ({row.cell.kind})" if row.cell.kind else row.cell.system for row, _ in rows)
+    lines = tuple(_row(row, said or "" if with_tests else None) for row, said in rows)
+    return Block(f"{name} beside {', '.join(theirs)}" if rows else name, lines)
+
+
+def _row(row: Beside, said: str | None = None) -> tuple[Cell, ...]:
     number = " ".join(filter(None, (row.group, row.measure, row.mode)))
     return (
         words(number),
@@ -57,6 +79,7 @@ def _row(row: Beside) -> tuple[Cell, ...]:
         score(row.value, decimals=PRINTED),
         score(row.cell.value, decimals=PRINTED),
         score(row.difference, signed=True, decimals=PRINTED),
+        *([] if said is None else [words(said)]),
         words(", ".join(row.tables)),
         words(" ".join(row.cell.inconsistent)),
     )

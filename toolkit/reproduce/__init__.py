@@ -152,11 +152,11 @@ class Reproduction:
     def _compare(self, outcome: Outcome, scores: Mapping[str, list[Score]], why: Mapping[str, str]) -> None:
         """Every cell, the claims, and the files that say them."""
         from toolkit.reproduce.comparison_page import render
-        from toolkit.reproduce.underlines import tested
+        from toolkit.reproduce.underlines import underlined
 
         outcome.cells = compared(self.tables, scores, why)
         if self.tables.tests:
-            outcome.cells = tested(self.files, outcome.cells)
+            outcome.cells = underlined(self.files, outcome.cells)
         outcome.claims = claims_of(self.tables.paper, outcome.cells)
         texts = {COMPARISON: to_csv(outcome.cells), CLAIMS: claims_csv(outcome.claims), PAGE: render(self, outcome)}
         for name, text in texts.items():

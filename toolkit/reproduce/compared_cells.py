@@ -9,10 +9,11 @@ from typing import NamedTuple
 from toolkit.benchmarks import find
 from toolkit.core import tabular
 from toolkit.core.aligned_table import Column, Number, Table
-from toolkit.core.scores import SIGNIFICANT, Score
+from toolkit.core.scores import Score
 from toolkit.published.claims import Claim, outcomes
 from toolkit.published.comparison import aggregates, scored_group
 from toolkit.published.paper_tables import SCALES, Cell
+from toolkit.published.paper_tests import Tested
 from toolkit.reproduce.table_rows import GAP, Row, Tables, change_of
 
 AGREES, NEAR, DIFFERS, NOT_RUN = STATES = ("agrees", "near", "differs", "not run")
@@ -42,8 +43,7 @@ class Compared(NamedTuple):
     row    that has it; None where it cannot be made
     value  ours, as a fraction, a count or a rank; None where it was not made
     why    it was not made
-    best   the system with the highest of our numbers in its column, of its kind; empty where the paper tests nothing
-    p      against it, by the paper's test; NaN for the best itself, and where fewer than six core queries differ
+    tested what the paper's own test says of it beside the best of its column and kind
     """
 
     cell: Cell
@@ -51,18 +51,7 @@ class Compared(NamedTuple):
     value: float | None
     state: str
     why: str = ""
-    best: str = ""
-    p: float = math.nan
-
-    @property
-    def is_best(self) -> bool:
-        """Whether no system of its kind has a higher number of ours: what the paper prints in bold."""
-        return bool(self.best and self.row and self.best == self.row.system.name)
-
-    @property
-    def is_similar(self) -> bool:
-        """Whether it is not told from the best: what the paper underlines."""
-        return bool(self.best) and not self.is_best and not self.p < SIGNIFICANT
+    tested: Tested = Tested()
 
     @property
     def known(self) -> str:
@@ -216,5 +205,4 @@ def _line(each: Compared) -> tuple:
     printed = f"{cell.system} ({cell.kind})" if cell.kind else cell.system
     part, system = (each.row.part.name, each.row.system.name) if each.row else ("", "")
     where = (cell.table, part, system, printed, cell.group, cell.mode, cell.measure)
-    p = None if math.isnan(each.p) else each.p
-    return (*where, cell.printed, each.shown, off, each.state, each.best, p, each.known)
+    return (*where, cell.printed, each.shown, off, each.state, *each.tested[:2], each.known)

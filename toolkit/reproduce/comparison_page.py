@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -112,7 +111,7 @@ def _table(name: str, cells: Sequence[Compared]) -> dict[str, Any]:
         "states": _states(cells),
         "notes": list(notes),
         "scales": _scales(cells),
-        "tested": any(each.best for each in cells),
+        "tested": any(each.tested.best for each in cells),
         "width": len(columns) + 2,
     }
 
@@ -227,8 +226,8 @@ def _cell(each: Compared, common: Sequence[str], notes: dict[str, int], column: 
         "state": each.state,
         "sign": SIGNS[each.state],
         "ours": each.shown or "",
-        "best": each.is_best,
-        "similar": each.is_similar,
+        "best": each.tested.first,
+        "similar": each.tested.is_similar,
         "printed": cell.printed,
         "off": off,
         "marks": [_number(text, notes) for text in own],
@@ -238,23 +237,10 @@ def _cell(each: Compared, common: Sequence[str], notes: dict[str, int], column: 
             "scale": "" if cell.scale == "number" else cell.scale,
             "known": _known(each),
             "tried": _tried(each),
-            "best": _against_best(each),
+            "best": each.tested.said(cell.kind),
             "note": cell.note,
         },
     }
-
-
-def _against_best(each: Compared) -> str:
-    """What the paper's own test says of our number beside the best of its column."""
-    if not each.best:
-        return ""
-    kind = f" {each.cell.kind}" if each.cell.kind else ""
-    if each.is_best:
-        return f"the best{kind} of this column"
-    if math.isnan(each.p):
-        return f"not tested against {each.best}, the best{kind} of this column: fewer than six queries differ"
-    told = "not told from" if each.is_similar else "told from"
-    return f"{told} {each.best}, the best{kind} of this column (p = {each.p:.3f})"
 
 
 def _tried(each: Compared) -> str:

@@ -1,48 +1,37 @@
-"""Which of our numbers are told from the best of their column by the paper's own tests: mFollowIR's underlines (section 5)."""
+"""mFollowIR's underlines: which of our numbers are told from the best of their column by the paper's own tests."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 from toolkit.benchmarks import find
-from toolkit.core.scores import PAIRED, Change
-from toolkit.evaluate.comparison import Testing, compare
 from toolkit.evaluate.judgments import from_benchmark
+from toolkit.evaluate.paper_comparison import p_values
 from toolkit.formats import read_run
 from toolkit.published.comparison import scored_group
+from toolkit.published.paper_tests import tested
 from toolkit.reproduce.compared_cells import Compared
 from toolkit.reproduce.row_files import RowFiles
 
 
-def tested(files: RowFiles, cells: Sequence[Compared]) -> list[Compared]:
-    """The cells, each that has our number with the best system of its column and kind, and p against it."""
+def underlined(files: RowFiles, cells: Sequence[Compared]) -> list[Compared]:
+    """The cells, each that has our number with what the paper's test says of it beside the best of its column and kind."""
     tests = files.tables.tests
-    columns: dict[tuple, list[Compared]] = {}
-    for each in cells:
-        if each.cell.measure in tests and each.row and each.value is not None:
-            columns.setdefault(_column(each), []).append(each)
+    places = [place for place, each in enumerate(cells) if each.cell.measure in tests and each.row and each.value is not None]
+    ours = [cells[place] for place in places]
+    of_topics = {
+        topics: p_values(from_benchmark(topics, []), lambda name: read_run(files.path(files.tables.row(name))), tests)
+        for topics in {each.row.part.topics for each in ours}
+    }
 
-    @functools.cache
-    def changes(best: str, other: str, measure: str, test: str) -> dict[tuple[str, str], Change]:
-        rows = [files.tables.row(name) for name in (best, other)]
-        judgments = from_benchmark(rows[0].part.topics, [])
-        compared = compare(*(read_run(files.path(row)) for row in rows), judgments, [measure], Testing(test))
-        return {(change.group, change.mode): change for change in compared.changes}
+    def p_of(best: int, other: int) -> float:
+        cell, topics = ours[other].cell.ours, ours[other].row.part.topics
+        group = scored_group(cell, find(topics, at_hand=False).groups)
+        return of_topics[topics](ours[best].row.name, ours[other].row.name, cell.measure, group, cell.mode)
 
-    def against(best: Compared, each: Compared) -> Compared:
-        if each is best:
-            return each._replace(best=best.row.system.name)
-        ours = each.cell.ours
-        group = scored_group(ours, find(each.row.part.topics, at_hand=False).groups)
-        change = changes(best.row.name, each.row.name, ours.measure, tests[each.cell.measure])[group, ours.mode or PAIRED]
-        return each._replace(best=best.row.system.name, p=change.p)
-
-    bests = {column: max(own, key=lambda each: each.value) for column, own in columns.items()}
-    among = {id(each) for own in columns.values() for each in own}
-    return [against(bests[_column(each)], each) if id(each) in among else each for each in cells]
-
-
-def _column(each: Compared) -> tuple[str, ...]:
-    cell = each.cell
-    return cell.table, cell.kind, cell.group, cell.mode, cell.measure
+    columns = [(each.cell.table, each.cell.kind, each.cell.group, each.cell.mode, each.cell.measure) for each in ours]
+    numbers = [(column, each.row.system.name, each.value) for column, each in zip(columns, ours, strict=True)]
+    made = list(cells)
+    for place, found in zip(places, tested(numbers, p_of), strict=True):
+        made[place] = cells[place]._replace(tested=found)
+    return made
