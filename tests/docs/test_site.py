@@ -46,7 +46,7 @@ KEYWORDS = {
     "rerank LLM server": "guides/listwise.html",
     "citation": "guides/regress.html",
     "own benchmark": "guides/own-benchmark.html",
-    "significance": "guides/diff.html",
+    "significance": "guides/inference.html",
     "gold document": "concepts.html",
     "no network": "errors.html",
     "out of memory": "errors.html",
