@@ -43,8 +43,8 @@ def correct(run: Run, qrels: Qrels, labelled: Labels, measures: Sequence[str] = 
     See `toolkit.judge.prediction_powered` for what is assumed. Raises ToolkitError for unjudged pairs, a run deeper than what
     was judged, and as `check_labelled` does.
     """
-    check_labelled(run, _subtopics(qrels), labelled, measures)
     subtopics, wanted = _subtopics(qrels), parse_measures(measures)
+    check_labelled(run, subtopics, labelled, measures)
     questions = questions_of(run, _judged(qrels), subtopics, max(k for _, k in wanted))
     rows = []
     for name, k in wanted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from toolkit.benchmarks import find
@@ -19,9 +20,9 @@ def underlined(files: RowFiles, cells: Sequence[Compared]) -> list[Compared]:
     tests = files.tables.tests
     places = [place for place, each in enumerate(cells) if each.cell.measure in tests and each.row and each.value is not None]
     ours = [cells[place] for place in places]
+    run_of = functools.cache(lambda name: read_run(files.path(files.tables.row(name))))  # the best of a column meets all others
     of_topics = {
-        topics: p_values(from_benchmark(topics, []), lambda name: read_run(files.path(files.tables.row(name))), tests)
-        for topics in {each.row.part.topics for each in ours}
+        topics: p_values(from_benchmark(topics, []), run_of, tests) for topics in {each.row.part.topics for each in ours}
     }
 
     def p_of(best: int, other: int) -> float:
