@@ -134,7 +134,9 @@ def test_verify_names_changed_files_and_other_counts(home, tmp_path):
     assert done.stdout.splitlines() == [
         "audience\tchecksums\tOK",
         "audience\tcounts\t100 cores expected, 2 found; 210 queries expected, 4 found; 840 documents expected, 16 found",
-        "infosearch\ttable 9\taudience ori n_queries: 100 expected, 2 found; audience n_docs: 840 expected, 16 found",
+        "infosearch\ttable 9\taudience ori n_queries: 100 expected, 2 found; audience ori avg_query_words: 9.02 expected, "
+        "4.00 found; audience ins avg_query_words: 20.46 expected, 9.00 found; audience rev avg_query_words: 15.91 expected, "
+        "7.00 found; audience n_docs: 840 expected, 16 found",
     ]
     queries = next(home.rglob("queries.jsonl"))
     queries.write_text("broken")

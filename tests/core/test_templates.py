@@ -23,6 +23,7 @@ from toolkit.core.topics import Topic
 INS = Topic("1-ins", "wind power For experts.", query="wind power", instruction="For experts.")
 ORI = Topic("1-ori", "wind power", query="wind power", released="Find pages.")
 BARE = Topic("1", "wind power?")  # of a file that knows no instructions
+SWAPPED = Topic("q", "] wind power [SEP] For experts. [")
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,10 @@ BARE = Topic("1", "wind power?")  # of a file that knows no instructions
         ({"query": "Instruct: {instruction}\nQuery: {query}"}, ORI, Input("", "wind power")),
         ({"query": "Instruct: {instruction}\nQuery: {query}"}, INS, Input("Instruct: For experts.\nQuery: ", "wind power")),
         ({"query": "{query} (as {released})"}, BARE, Input("", "wind power?")),
+        # InstructIR's code takes what stands before the separator for the instruction, in either order
+        ({"plain": "{before_sep}  {after_sep}"}, SWAPPED, Input("] wind power  ", "For experts. [")),
+        ({"plain": "I: {before_sep}\nQ: {after_sep}</s>"}, SWAPPED, Input("I: ] wind power\nQ: ", "For experts. [</s>")),
+        ({"plain": "I: {before_sep}\nQ: {after_sep}</s>"}, BARE, Input("", "wind power?</s>")),
     ],
 )
 def test_a_topic_in_a_template(templates, topic, sent):
@@ -110,7 +115,7 @@ def test_queries_without_instruction_are_sent_as_by_the_shipped_systems():
             if {"query", "plain"} <= spec.templates.keys():
                 key = f"{name} {spec.recipe}".strip()
                 derived[key] = without_slots(spec.templates["query"], ["instruction"])
-                given[key] = without_slots(spec.templates["plain"], ["released"])
+                given[key] = without_slots(spec.templates["plain"], ["released", "before_sep"]).replace("after_sep", "query")
     # a sentence of the paper's or the model card's in the instruction's place, and a label that stays
     other = {key for key in given if given[key] != derived[key]}
     assert {key.partition("-")[0] for key in other} == {"bge", "qwen3", "mxbai"}

@@ -127,12 +127,12 @@ def test_queries_without_instruction_have_a_template_of_their_own(mine, options,
     [
         (
             {"query_template": "{title}"},
-            "template query has an unknown slot {title} (known: query, question, instruction, released)",
+            "template query has an unknown slot {title} (known: query, question, instruction, released, before_sep, after_sep)",
         ),
         ({"pooling": "max"}, "pooling is 'max', not cls or mean or last or pooler or own"),
-        ({"query_template": "find it"}, "template query is 'find it': it has no {query} or {question}"),
-        ({"query_template": ""}, "template query is '': it has no {query} or {question}"),
-        ({"plain_template": "Query: "}, "template plain is 'Query: ': it has no {query} or {question}"),
+        ({"query_template": "find it"}, "template query is 'find it': it has no {query} or {question} or {after_sep}"),
+        ({"query_template": ""}, "template query is '': it has no {query} or {question} or {after_sep}"),
+        ({"plain_template": "Query: "}, "template plain is 'Query: ': it has no {query} or {question} or {after_sep}"),
         ({"passage_template": "a page"}, "template passage is 'a page': it has no {title} or {text} or {contents}"),
     ],
 )

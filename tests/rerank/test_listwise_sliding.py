@@ -270,11 +270,19 @@ def test_malformed_answers_are_repaired_and_counted(asked, answer, windows):
     assert report["windows"]["repaired"] == (9 if windows else 0)
 
 
-def test_a_model_that_refuses_leaves_the_order_and_is_counted(asked):
-    with serving(Script(lambda messages: "I cannot help with that.")) as script:
+def test_refused_windows_keep_their_order_and_are_counted_and_warned_of(asked, capsys):
+    refused = iter([True, *[False] * 8])
+    with serving(Script(lambda messages: "I cannot help." if next(refused) else oracle(messages))) as script:
         run, report = asked(script)
-    assert ranking(run) == shuffled()
-    assert report["windows"]["repairs"] == {"doubled": 0, "out_of_range": 0, "missing": 180, "unreadable": 9}
+    assert set(ranking(run)) == set(shuffled())
+    assert report["windows"]["repairs"] == {"doubled": 0, "out_of_range": 0, "missing": 20, "unreadable": 1}
+    assert "tiny: no id could be read in 1 of 9 answers" in capsys.readouterr().err
+
+
+def test_a_model_that_always_refuses_gives_no_run(asked):
+    refuses = serving(Script(lambda messages: "I cannot help with that."))
+    with refuses as script, pytest.raises(ToolkitError, match="no id could be read in any of 9 answers"):
+        asked(script)
 
 
 def test_a_model_that_ranks_upside_down_brings_the_worst_to_the_top(asked):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from toolkit.core.templates import SEPARATOR
 from toolkit.core.topics import Topic
 
-SEPARATOR = " [SEP] "
 Judged = Mapping[str, Mapping[str, int]]  # query id -> document id -> relevance
 
 

@@ -14,10 +14,11 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.topics import Topic
 
 SLOT = re.compile(r"\{(\w+)\}")
-TOPIC_SLOTS = ("query", "question", "instruction", "released")
+SEPARATOR = " [SEP] "  # of instruction and query in InstructIR's texts
+TOPIC_SLOTS = ("query", "question", "instruction", "released", "before_sep", "after_sep")
 DOC_SLOTS = ("title", "text", "contents")
 DEFAULTS = {"query": "{query}", "passage": "{contents}"}
-OPTIONAL = ("instruction", "released")  # slots of a topic that may be empty
+OPTIONAL = ("instruction", "released", "before_sep")  # slots of a topic that may be empty
 
 _LABEL, _OPENING = r"(?:<\w+>|\w[\w ]*)[:：]\s*", r"<[^<>/][^<>]*>"
 _LABELLED = re.compile(rf"\s*{_LABEL}")
@@ -47,14 +48,20 @@ def topic_input(templates: Mapping[str, str], topic: Topic) -> Input:
 
     Slots: `{query}`, `{question}` (the query, ended by `?` where nothing ends it), `{instruction}` and `{released}`. In a
     template without `{instruction}`, `{query}` is all of the topic's text: the query, one blank, the instruction.
+    `{before_sep}` and `{after_sep}` are the topic's text up to ` [SEP] ` and from there on, whatever stands there (InstructIR's
+    code takes the first for the instruction, in any order); the second is all of a text without it.
     """
     template = _named(templates, topic)
-    query = (topic.query or topic.text) if "{instruction}" in template else topic.text
-    if "{released}" in template:
-        query = topic.query or topic.text
+    values = _topic_values(topic)
+    apart = "{instruction}" in template or "{released}" in template
+    query = (topic.query or topic.text) if apart else topic.text
     question = query if query.endswith((".", "?", "!")) else f"{query}?"
-    values = {"query": query, "question": question, "instruction": topic.instruction, "released": topic.released}
-    return _fill(template, values, ("query", "question"))
+    return _fill(template, {**values, "query": query, "question": question}, ("query", "question", "after_sep"))
+
+
+def _topic_values(topic: Topic) -> dict[str, str]:
+    before, _, after = topic.text.rpartition(SEPARATOR)
+    return {"instruction": topic.instruction, "released": topic.released, "before_sep": before, "after_sep": after}
 
 
 def topic_template(templates: Mapping[str, str], topic: Topic) -> str:
@@ -62,7 +69,8 @@ def topic_template(templates: Mapping[str, str], topic: Topic) -> str:
 
     Slots for what the topic does not have go, see `without_slots`.
     """
-    return without_slots(_named(templates, topic), [slot for slot in OPTIONAL if not getattr(topic, slot)])
+    values = _topic_values(topic)
+    return without_slots(_named(templates, topic), [slot for slot in OPTIONAL if not values[slot]])
 
 
 def _named(templates: Mapping[str, str], topic: Topic) -> str:

@@ -18,6 +18,7 @@ class Printed(NamedTuple):
     value         as it is printed
     approximate   why ours cannot be compared digit for digit; empty where it can
     inconsistent  how the paper contradicts the cell; empty where it does not
+    within        how far an approximate number may be off, as a fraction of the printed one; 0 for what any may
     """
 
     table: str
@@ -28,6 +29,7 @@ class Printed(NamedTuple):
     value: str
     approximate: str
     inconsistent: str
+    within: float = 0
 
 
 def statistics(paper: str) -> list[Printed]:
@@ -55,5 +57,6 @@ def _printed(cell: Cell, known: dict) -> Printed:
         statistic=ours["statistic"],
         value=cell.printed,
         approximate=ours.get("approximate", ""),
+        within=ours.get("within", 0),
         inconsistent=" ".join(cell.inconsistent),
     )

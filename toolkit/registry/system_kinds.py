@@ -26,7 +26,7 @@ TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "list": (lambda value: type(value) is list and all(type(each) in (str, int) for each in value), "a list"),
 }
 # template -> the slots of which it needs one
-TEMPLATES = {"query": ("query", "question"), "plain": ("query", "question"), "passage": DOC_SLOTS}
+TEMPLATES = {"query": ("query", "question"), "plain": ("query", "question", "after_sep"), "passage": DOC_SLOTS}
 Settings = TypeVar("Settings")
 NAME = re.compile(r"\w[\w.+-]*")  # of systems and recipes: they become parts of a run's file name
 SIGNS = "(letters, digits and . _ + -)"

@@ -284,13 +284,10 @@ def _is_about(entry: Mapping[str, str], cell: Cell) -> bool:
 def _recipe(spec: SystemSpec, paper: str) -> tuple[str, str]:
     """The recipe of a paper that a system is used by, and what is known to differ from the paper's own way."""
     recipe = spec.recipes.get(paper, {})
+    ours = "prompt: ours" if (spec.parameters | recipe.get("parameters", {})).get("prompt_source") else ""
     if why := recipe.get("unknown"):
-        return "", f"as its model card has it: {why}"
-    if not recipe:
-        return "", ""
-    ours = "prompt: ours" if "prompt is ours" in " ".join(str(recipe.get("notes", "")).split()) else ""
-    ours = ours or ("prompt: ours" if spec.kind in JUDGES and spec.parameters.get("prompt_source") else "")
-    return paper, ours
+        return "", "; ".join(filter(None, (f"as its model card has it: {why}", ours)))
+    return (paper if recipe else ""), ours
 
 
 def _prompts(part: Part) -> Iterator[str]:

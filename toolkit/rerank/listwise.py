@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, check_counts
-from toolkit.core.progress import progress
+from toolkit.core.progress import progress, say
 from toolkit.core.runs import Run
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import doc_input, topic_input
@@ -133,7 +133,21 @@ def rerank_listwise(
     report = {**how._asdict(), "scores": scores, "tail": tail, "rank_only": scores == "rank"}
     if scores == "candidates":
         report["tied"] = count_tied(run, how.depth)
-    return Run.from_rows(rows, tag=spec.name, source=run.source), report | ranker.facts()
+    facts = ranker.facts()
+    _check_answers(spec.name, facts.get("windows", {}))
+    return Run.from_rows(rows, tag=spec.name, source=run.source), report | facts
+
+
+def _check_answers(system: str, windows: Mapping[str, Any]) -> None:
+    """Warn of answers without a single id, which leave the candidates' order. Raise ToolkitError where all are such."""
+    count, unreadable = windows.get("windows", 0), windows.get("repairs", {}).get("unreadable", 0)
+    if unreadable and unreadable == count:
+        raise ToolkitError(
+            f"{system}: no id could be read in any of {count:,} answers, so the run would have the candidates' order",
+            "look at an answer (`tandem cache`), and give a prompt that the model answers with ids (--prompt)",
+        )
+    if unreadable:
+        say(f"warning: {system}: no id could be read in {unreadable:,} of {count:,} answers: the old order stands there")
 
 
 def _orders(lists: Sequence[_List], ranker: ListwiseRanker, advance: Callable[[int], None]) -> list[list[int]]:

@@ -17,9 +17,10 @@ from toolkit.benchmarks import instructed, row_values
 from toolkit.benchmarks.data_files import Record, has_table, read_table, repository_folder
 from toolkit.benchmarks.group_data import Group, Part, as_qrels
 from toolkit.benchmarks.hub import TABLES
-from toolkit.benchmarks.instructed import FORMS, SEPARATOR, Judged
+from toolkit.benchmarks.instructed import FORMS, Judged
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import BenchmarkSpec
+from toolkit.core.templates import SEPARATOR
 from toolkit.core.topics import Topic
 
 NEEDED = ("name",)
