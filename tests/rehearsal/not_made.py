@@ -46,8 +46,7 @@ The rehearsal fails where one of these is made, and where another one is not.
 | --- | --- | --- |
 """
 REASONS = """
-Code of a repository is run where you trust it (`--trust-remote-code`), which is not done here; a judge's entry of your own
-may say what your server calls it (`model`).
+Code of a repository is run where you trust it (`--trust-remote-code`), which is not done here.
 
 ## Cells that no row is for
 

@@ -62,6 +62,9 @@ def test_a_paper_is_made_from_nothing_and_a_second_time_nothing_is_made_anew(pap
     assert done.failures.keys() == expected.keys()
     assert [row for row, why in expected.items() if why not in done.failures[row]] == []
     before = place.bytes_of(paper)
+    made = [row for row in tables_of(paper, systems=systems[paper]).rows if row.name not in expected]
+    numbers = {row["table"] for row in csv.DictReader(io.StringIO(before["comparison.csv"].decode())) if row["ours"]}
+    assert {cell.table for row in made for cell in row.cells} == numbers, "a table without a number"
     assert {"comparison.csv", "comparison.html", "claims.csv"} <= set(before)
     again = place.reproduce(paper, systems[paper])
     assert place.bytes_of(paper) == before

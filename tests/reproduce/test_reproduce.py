@@ -20,6 +20,7 @@ from toolkit.published import cells
 from toolkit.published.paper_tables import papers
 from toolkit.reproduce import Reproduction
 from toolkit.reproduce.compared_cells import AGREES, DIFFERS, NEAR, NOT_RUN, compared, state_of
+from toolkit.reproduce.dry_run import _memory, speed
 from toolkit.reproduce.row_files import RowFiles
 from toolkit.reproduce.table_rows import tables_of
 
@@ -139,6 +140,43 @@ def test_a_dry_run_says_what_it_takes_and_touches_nothing(place):
     assert "HF_TOKEN" in rows["llama-3.1-8b-instruct-pointwise"]["remark"]
     assert "fails with transformers 5" in rows["nv-embed-v2"]["remark"]
     assert not (place / "reproduced-infosearch").exists()
+
+
+def test_what_needs_a_row_that_cannot_be_made_cannot_be_made(place, monkeypatch):
+    monkeypatch.setattr("toolkit.reproduce.dry_run.free_memory", lambda device: 4 << 30)
+    done = tandem("reproduce", "instructir", "--table", "5", "--dry-run", "--format", "csv", check=True)
+    states = {(row["part"], row["system"]): row for row in csv.DictReader(done.stdout.splitlines())}
+    first, second = states["instruction-first", "gtr-t5-xl"], states["without-overlap", "gtr-t5-xl"]
+    assert (first["state"], second["state"]) == ("cannot be made", "cannot be made")
+    assert second["remark"] == f"needs instruction-first/gtr-t5-xl: {first['remark']}"
+    assert states["without-overlap", "gtr-t5-base"]["state"] == "to be made"
+
+
+def test_memory_is_that_of_the_precision_that_is_used(place):
+    rows = {}
+    for device in ("cpu", "cuda"):
+        reproduction = Reproduction("infosearch", ["1"], ["gritlm-7b"], models={"device": device})
+        rows[device] = _memory(reproduction, registry.system("gritlm-7b"))
+    assert rows["cpu"] == 2 * rows["cuda"]
+
+
+def test_the_speed_of_the_machine_is_measured_once(home, monkeypatch):
+    speed.cache_clear()
+    first = speed()
+    speed.cache_clear()
+    monkeypatch.setattr("toolkit.reproduce.dry_run.time.perf_counter", lambda: pytest.fail("measured again"))
+    assert speed() == first > 0
+    speed.cache_clear()
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_a_system_that_was_sent_a_prompt_of_ours_says_so_in_each_of_its_cells(paper):
+    rows = [row for row in tables_of(paper).rows if row.cells and row.part.has_runs and row.recipe]
+    for row in rows:
+        used = row.system.with_recipe(row.recipe)
+        assert ("prompt: ours" in row.remark) == bool(used.parameters.get("prompt_source")), row.name
+    marked = {row.system.name for row in rows if "prompt: ours" in row.remark}
+    assert {"infosearch": "gpt-4o", "mfollowir": "followir-7b"}.get(paper, "") in {*marked, ""}
 
 
 def test_runs_are_made_once_and_compared_cell_by_cell(place):

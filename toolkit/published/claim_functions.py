@@ -21,6 +21,7 @@ BOTH = ("Robustness@10", "nDCG@10")  # InstructIR
 INSTRUCTOR = {"INSTRUCTOR-base": "GTR-base", "INSTRUCTOR-large": "GTR-large", "INSTRUCTOR-XL": "GTR-XL"}  # -> tuned from
 UNTUNED = ["BM25", "ColBERT-v2.0", "Contriever-msmarco", "GTR-base", "GTR-large", "GTR-XL", "RepLLaMa"]
 TUNED = ["TART-dual", *INSTRUCTOR, "E5-mistral-7b-instruct"]
+OVERLAPPED = [*UNTUNED[1:], *TUNED]  # table 5 is without BM25, which says what overlaps
 FOLLOWERS = ["Promptriever-Llama2", "Promptriever-Llama3.1", "GritLM-7B"]  # mFollowIR
 UNINSTRUCTED = [
     *("mContriever-msmarco", "mE5-small", "mE5-base", "mE5-large", "mDPR-tied-PFT", "RepLLaMA", "GTE-multilingual-base"),
@@ -138,6 +139,15 @@ def _follow_in(frame: DataFrame, language: str) -> bool:
     return above(column[is_follower].mean(), column[~is_follower].mean())
 
 
+def _alike_across_languages(frame: DataFrame) -> bool:
+    """Whether mFollowIR's systems are ordered alike in each pair of languages."""
+    by = ("system", "kind")
+    columns = [
+        numbers(frame, *by, table=3, mode="cross-lingual", group=language, measure="pMRR") for language in ("fas", "rus", "zho")
+    ]
+    return every([above(left.corr(right, method="spearman"), 0.5) for left, right in combinations(columns, 2)])
+
+
 def _high_quality_below_zero(frame: DataFrame) -> bool:
     quality, followed = _across(frame, "nDCG@20"), _across(frame)
     high = quality.index[quality >= quality.median()]
@@ -170,15 +180,18 @@ def _more_diverse_corpus(frame: DataFrame, better: str, worse: str, systems: lis
     return all_above(*(_mrecall(frame, "system", system=systems, group=group) for group in (better, worse)))
 
 
-def _changed(frame: DataFrame, mode: str, systems: Sequence[str] = ("BM25", "DPR", "CONTRIEVER")) -> tuple[Series, Series]:
-    """MRecall@5 of BERDS' table 4 with a method and without, by system and group."""
-    by, where = ("system", "group"), {"table": 4, "system": list(systems), "measure": "MRecall@5"}
+def _changed(
+    frame: DataFrame, mode: str, systems: Sequence[str] = ("BM25", "DPR", "CONTRIEVER"), measure: str = "MRecall@5"
+) -> tuple[Series, Series]:
+    """A measure of BERDS' table 4 with a method and without, by system and group."""
+    by, where = ("system", "group"), {"table": 4, "system": list(systems), "measure": measure}
     return numbers(frame, *by, mode=mode, **where), numbers(frame, *by, mode="default", **where)
 
 
-def _gains(frame: DataFrame, mode: str) -> int:
-    """In how many settings of BERDS' table 4 a method has a higher MRecall@5."""
-    return int(above(*_changed(frame, mode)).sum())
+def _gains(frame: DataFrame, mode: str, measure: str = "MRecall@5", factor: float = 1) -> int:
+    """In how many settings of BERDS' table 4 a method has a higher value than without it, times a factor."""
+    changed, default = _changed(frame, mode, measure=measure)
+    return int(above(changed, factor * default).sum())
 
 
 def _helps_dense(frame: DataFrame, mode: str) -> bool:
@@ -312,6 +325,10 @@ FUNCTIONS: dict[str, Callable[[DataFrame], bool]] = {
         _overlap(t, "nDCG@10", system=list(INSTRUCTOR)).min(),
         _overlap(t, "nDCG@10", system=[*UNTUNED, "TART-dual", "E5-mistral-7b-instruct"]).max(),
     ),
+    "instructir-overlap-colbert": lambda t: every(
+        [leads("ColBERT-v2.0", _overlap(t, measure, system=OVERLAPPED).abs()) for measure in BOTH]
+    ),
+    "instructir-overlap-repllama": lambda t: leads("RepLLaMa", -_overlap(t, "Robustness@10", system=OVERLAPPED).abs()),
     "instructir-paraphrase": lambda t: leads(
         "ColBERT-v2.0", numbers(t, table="figure3", system=["BM25", "ColBERT-v2.0"], measure="drop")
     ),
@@ -325,6 +342,7 @@ FUNCTIONS: dict[str, Callable[[DataFrame], bool]] = {
     "mfollowir-below-zero": lambda t: above(0, _across(t, system=UNINSTRUCTED)).mean() > 0.5,
     "mfollowir-languages": lambda t: every([_follow_in(t, language) for language in ("fas", "rus", "zho")]),
     "mfollowir-size": lambda t: every([_larger_follow_across(t, kind) for kind in ("bi-encoder", "cross-encoder")]),
+    "mfollowir-generalise": _alike_across_languages,
     "mfollowir-quality": _high_quality_below_zero,
     "mfollowir-gap": lambda t: _best_loses(t) == 5,
     "mfollowir-drop": lambda t: _falls(t, system=FOLLOWERS),
@@ -339,6 +357,9 @@ FUNCTIONS: dict[str, Callable[[DataFrame], bool]] = {
     "berds-methods": lambda t: every([_helps_dense(t, mode) for mode in ("re-ranking", "query expansion")]),
     "berds-reranking-count": lambda t: _gains(t, "re-ranking") == 4,
     "berds-expansion-count": lambda t: _gains(t, "query expansion") == 6,
+    "berds-reranking-precision": lambda t: all_above(*reversed(_changed(t, "re-ranking", measure="P@5"))),
+    "berds-expansion-precision": lambda t: _gains(t, "query expansion", "P@5") == 5,
+    "berds-expansion-tenth": lambda t: _gains(t, "query expansion", factor=1.1) == 3,
     "berds-best": lambda t: every(
         [same(_table_3(t, measure).max(), best) for measure, best in (("MRecall@5", 0.3064), ("P@1", 0.5867))]
     ),

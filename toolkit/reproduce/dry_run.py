@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import platform
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -16,12 +20,14 @@ from toolkit import registry
 from toolkit.benchmarks import find, load
 from toolkit.core.aligned_table import Cell, Column, Number, Table
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import open_output
+from toolkit.core.home import home
 from toolkit.core.specs import SystemSpec
 from toolkit.jobs.planned_runs import reason_to_make
 from toolkit.models.checkpoints import check_usable, free_memory, is_here, parameters
 from toolkit.provenance import is_recorded, read_record
 from toolkit.reproduce.row_files import RowFiles
-from toolkit.reproduce.table_rows import AGREEMENT, DIVERSIFY, EXPAND, UNION, Row, Tables
+from toolkit.reproduce.table_rows import AGREEMENT, DIVERSIFY, EXPAND, UNION, Row, Tables, needed
 from toolkit.rerank.listwise import Sliding, spans
 from toolkit.store import index_folder, shown
 from toolkit.systems.system_facts import weights
@@ -34,6 +40,7 @@ TOKENS, QUESTION, WORD, ANSWER = 200, 20, 4, 200
 PERSPECTIVES = 2.3  # of a question of BERDS (section 1 of its paper); GPT-4 writes WRITTEN (section 5)
 WRITTEN = 6.1
 OUTDATED = re.compile(r"\bcode\b.* fails with (?:transformers|version) 5")  # what the registry notes of a repository's code
+MEASURED = 0.5  # seconds that the machine's speed is measured for
 WIKIPEDIA = 21_015_324  # passages of dpr-w100
 MMR_SYSTEM = "uae-large-v1"
 COLUMNS = (
@@ -80,13 +87,18 @@ class Step:
 def plan_table(reproduction: Reproduction) -> Table:
     """A row a run, and what is to be fetched and what cannot be made below."""
     tables = reproduction.tables
-    rows = [_line(reproduction, row) for row in tables.rows]
+    why: dict[str, str] = {}  # row -> why it cannot be made
+    rows = []
+    for row in tables.rows:  # each behind those that it needs
+        done = _is_made(reproduction.files, row)
+        missing = next((name for name in needed(row, tables.rows) if name in why), "")
+        if not done and (wrong := f"needs {missing}: {why[missing]}" if missing else _cannot(reproduction, row)):
+            why[row.name] = wrong
+        rows.append(_line(reproduction, row, done, why.get(row.name, "")))
     return Table(COLUMNS, rows, notes=tuple(_notes(reproduction)))
 
 
-def _line(reproduction: Reproduction, row: Row) -> tuple[Cell, ...]:
-    done = _is_made(reproduction.files, row)
-    wrong = "" if done else _cannot(reproduction, row)
+def _line(reproduction: Reproduction, row: Row, done: bool, wrong: str) -> tuple[Cell, ...]:
     steps = [] if done else [*_steps(reproduction.files, row), *_judging(reproduction.tables, row)]
     models = {step.model.name: step.model for step in steps if step.model and step.model.checkpoint}
     fetched = sum(
@@ -94,8 +106,7 @@ def _line(reproduction: Reproduction, row: Row) -> tuple[Cell, ...]:
         for model in models.values()
         if model.loader != "endpoint" and not is_here(model.checkpoint, model.revision)
     )
-    precision = reproduction.models.get("precision") or "fp32"
-    memory = max((weights(model, precision) or 0 for model in models.values() if model.loader != "endpoint"), default=0)
+    memory = max((_memory(reproduction, model) for model in models.values() if model.loader != "endpoint"), default=0)
     seconds = sum(step.operations for step in steps) / speed()
     requests, tokens = sum(step.requests for step in steps), round(sum(step.tokens for step in steps))
     return (
@@ -131,20 +142,27 @@ def _cannot(reproduction: Reproduction, row: Row) -> str:
     try:
         reproduction.files.index_of(row)
         for system in _models(row):
-            if reproduction.files.asking_of(system):
-                continue
+            if system.loader == "endpoint" or reproduction.files.asking_of(system):
+                continue  # a server computes it
             if system.remote_code and OUTDATED.search(" ".join(system.notes.split())):
                 return f"{system.name} needs its repository's own code, which fails with transformers 5"
             check_usable(system, device=device, trust_remote_code=trust)
-            needed = weights(system, reproduction.models.get("precision") or "fp32")
-            if needed and not device and needed > free_memory("cpu"):
+            memory = _memory(reproduction, system)
+            if memory and not device and memory > free_memory("cpu"):
                 return (
-                    f"{system.name} needs {shown(needed)} of memory, {shown(free_memory('cpu'))} are free "
+                    f"{system.name} needs {shown(memory)} of memory, {shown(free_memory('cpu'))} are free "
                     "(--device, --precision bf16, --engine)"
                 )
     except ToolkitError as error:
         return f"{error.message} ({error.hint})"
     return ""
+
+
+def _memory(reproduction: Reproduction, system: SystemSpec) -> int:
+    """What its weights take in the precision that they are loaded in; 0 where its size is not known."""
+    device, precision = reproduction.models.get("device") or "cpu", reproduction.models.get("precision")
+    own = "fp32" if device == "cpu" else system.parameters.get("precision", "fp32")
+    return weights(system, precision or own) or 0
 
 
 def _models(row: Row) -> Iterator[SystemSpec]:
@@ -229,14 +247,27 @@ def _judging(tables: Tables, row: Row) -> Iterator[Step]:
 
 @cache
 def speed() -> float:
-    """What this machine's processors compute, in floating point operations a second: a product of matrices, timed."""
-    size = 512
-    matrix, best = np.ones((size, size), np.float32), math.inf
-    for _ in range(6):  # others may be computing, too: the fastest one counts
+    """What this machine's processors compute, in floating point operations a second: products of matrices, timed.
+
+    Measured once and kept in TANDEM_HOME, a file a machine: estimates of two calls are of one measurement.
+    """
+    path = home() / "speed" / f"{platform.node() or 'machine'}-{os.cpu_count()}.json"
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        known = json.loads(path.read_text())["operations a second"]
+        if isinstance(known, float) and math.isfinite(known) and known > 0:
+            return known
+    size = 1024
+    matrix, best, end = np.ones((size, size), np.float32), math.inf, time.perf_counter() + MEASURED
+    while time.perf_counter() < end:  # others may be computing, too: the fastest one counts
         started = time.perf_counter()
         matrix @ matrix
         best = min(best, time.perf_counter() - started)
-    return 2 * size**3 / best
+    found = 2 * size**3 / best
+    with suppress(OSError):  # a home that cannot be written is measured each time
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open_output(path) as file:
+            file.write(json.dumps({"operations a second": found}).encode())
+    return found
 
 
 def _duration(seconds: float) -> str:

@@ -115,7 +115,7 @@ class RowFiles:
             name = f"{part.of or part.name}/{system.name}"
             raise ToolkitError(
                 f"no vectors of {shared} by {system.name}",
-                f"`tandem index` makes them: name the folder with --index {name}=DIR",
+                f"`tandem index` makes them: name the folder with --own-index {name}=DIR",
             )
         return shared
 

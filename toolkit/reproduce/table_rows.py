@@ -50,6 +50,7 @@ class Part:
     mode: str = ""
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     remark: str = ""
+    remarks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def has_runs(self) -> bool:
@@ -249,7 +250,7 @@ def _rows(paper: str, part: Part) -> Iterator[Row]:
         fits = spec.kind in kinds if kinds and spec.kind else spec.kind not in (*JUDGES, *EXPANDERS)
         if row and fits and (own := tuple(cell for cell in printed if is_of(cell, row))):
             recipe, remark = _recipe(spec, paper)
-            remarks = dict.fromkeys(filter(None, (remark, *_prompts(part), part.remark)))
+            remarks = dict.fromkeys(filter(None, (remark, *_prompts(part), part.remark, part.remarks.get(spec.kind))))
             yield Row(part, spec, own, recipe, "; ".join(remarks))
 
 
