@@ -52,6 +52,22 @@ def test_a_folder_with_problems_is_refused_with_all_of_them_before_anything_is_s
     ]
 
 
+def test_candidates_that_are_all_relevant_are_warned_of(tmp_path):
+    folder = good(tmp_path / "mine")
+    for mode, docs in (
+        ("base", ("d1", "d2")),
+        ("pos", ("d1", "d2")),
+        ("neg", ("d1", "d2", "d3")),
+    ):  # d2 falls in pos, d1 in neg
+        lines = (f"q1 Q0 {doc} {rank} {-rank} r\n" for rank, doc in enumerate(docs, 1))
+        (folder / f"candidates.{mode}.trec").write_text("".join(lines))
+    warned = [str(remark) for remark in check_folder(folder).remarks if "candidates" in remark.what]
+    assert len(warned) == 1
+    assert (
+        "group all: all candidates of 1 of 6 queries are relevant (q1-base); a random order scores as an ideal one" in warned[0]
+    )
+
+
 def test_a_sound_folder_says_its_sizes_and_no_warnings(tmp_path):
     ended = check(good(tmp_path / "mine"), "--smallest", "1")
     assert (ended.returncode, ended.stdout) == (0, "")

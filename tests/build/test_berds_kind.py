@@ -260,6 +260,17 @@ def test_a_passage_with_an_unclear_label_is_left_out_for_its_question(tmp_path, 
     assert zoo.fields["labels"] == {"z2": [0, 1], "n1": [0, 0]}
 
 
+@pytest.mark.parametrize(
+    ("opposing", "why"), [("Rain ruins harvests [n].", ""), ("rain  feeds us.", "the opposing statement is the same")]
+)
+def test_the_question_and_the_statement_of_a_debate_are_taken_as_they_are(opposing, why, tmp_path, answered):
+    rows = {"statements": [{"id": "k", "question": "Is rain good?", "statement": "Rain feeds us."}]}
+    answered.answer = lambda messages: json.dumps({"opposing": opposing}) if "One side: Rain" in prompt_of(messages) else "No"
+    BuildFolder(build(tmp_path / "b", rows, run={"statements-k": ["z1"]})).run()
+    [item] = BuildFolder(tmp_path / "b").steps().items("questions")
+    assert (item.fields["question"], item.fields["perspectives"][0], item.rejected) == ("Is rain good?", "Rain feeds us.", why)
+
+
 def test_texts_of_other_scripts_come_through_in_normal_form(tmp_path, answered):
     question, sides = "آیا باغ‌وحش خوب است؟", ["باغ‌وحش خوب است.", "Ещё один взгляд.", "动物园不好。"]
     given = [unicodedata.normalize("NFD", text) for text in (question, *sides)]

@@ -455,10 +455,11 @@ def test_topics_of_one_language_are_translated_into_any_over_the_same_documents(
     written = {"id": "301", "query": "پل‌ها", "instruction": "سند درباره پل است."}
     (folder / "persian.jsonl").write_text(json.dumps(written), encoding="utf-8")
     docs = [{"id": f"d{n}", "text": f"{'stone' if n < 2 else 'wood'} bridge {n}"} for n in range(4)]
+    docs += [{"id": "x", "text": "another bridge"}]
     (folder / "topics.trec").write_text(TREC)
     (folder / "qrels.txt").write_text("".join(f"301 0 d{n} 1\n" for n in range(4)))
     (folder / "docs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
-    (folder / "found.trec").write_text("301 Q0 d3 1 2 r\nrus-301 Q0 d1 1 2 r\n")
+    (folder / "found.trec").write_text("301 Q0 d3 1 2 r\n301 Q0 x 2 1 r\nrus-301 Q0 d1 1 2 r\n")
     BuildFolder(folder).run()
     out = load(str(BuildFolder(folder).benchmark(tmp_path / "out").absolute()))
     assert (out.groups, out.spec.selections) == (("all", "fas", "rus"), {})
@@ -466,8 +467,8 @@ def test_topics_of_one_language_are_translated_into_any_over_the_same_documents(
     assert out.topics("rus", "changed")[0].text == f"старые мосты Документ о мосте. {TRANSLATED['Russian']}"
     pools = {group: [doc.doc_id for _, docs in out.scoreddocs(group, "og").rankings() for doc in docs] for group in out.groups}
     # the first of both runs, then the relevant documents that none of them has
-    assert pools == {group: ["d3", "d1", "d0", "d2"] for group in ("all", "rus", "fas")}
-    assert sorted(doc.doc_id for doc in out.docs("rus")) == ["d0", "d1", "d2", "d3"]
+    assert pools == {group: ["d3", "d1", "x", "d0", "d2"] for group in ("all", "rus", "fas")}
+    assert sorted(doc.doc_id for doc in out.docs("rus")) == ["d0", "d1", "d2", "d3", "x"]
 
 
 @pytest.mark.parametrize("shares", [{"min": 0.0}, {"max": 1.0}, {"min": 0.6}, {"target": 0.8}])
@@ -482,6 +483,21 @@ def test_all_that_is_wrong_with_the_parameters_is_said_at_once(tmp_path):
         BuildFolder(build(tmp_path / "b", steps=steps))
     said = "\n".join(map(str, error.value.problems))
     assert [part in said for part in ("min 0.9", "nothing is pooled", "texts of fas")] == [True] * 3
+
+
+def test_a_pool_of_relevant_documents_alone_is_an_error_and_one_such_topic_is_rejected(tmp_path, answered):
+    folder = build(tmp_path / "b")
+    lines = (folder / "found.trec").read_text().splitlines(keepends=True)
+    topics = sorted({line.split()[0] for line in lines})
+    (folder / "found.trec").write_text("".join(line for line in lines if line.split()[0] != topics[0]))
+    BuildFolder(folder).run()
+    why = {item.fields["topic"]: item.rejected for item in items(folder, "candidates")}
+    assert set(why.values()) <= {"", "nothing but relevant documents was pooled"}
+    assert [topic for topic, reason in why.items() if reason] in ([topics[0]], [])
+    other = build(tmp_path / "c")
+    (other / "found.trec").write_text("nobody Q0 d 1 1 r\n")
+    with pytest.raises(ToolkitError, match="step candidates: nothing but relevant documents was pooled"):
+        BuildFolder(other).run()
 
 
 @pytest.mark.lucene

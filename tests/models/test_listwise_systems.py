@@ -3,7 +3,6 @@
 import pytest
 
 from toolkit import registry
-from toolkit.core.errors import ToolkitError
 from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
 from toolkit.models.listwise import load_ranker
@@ -77,9 +76,11 @@ def test_infosearch_takes_the_scores_of_the_candidates_and_drops_the_tail(name):
     assert spec.parameters["prompt_source"]
 
 
-def test_how_infosearch_ran_mistral_is_unknown():
-    with pytest.raises(ToolkitError, match="is unknown: the released listwise script has no branch"):
-        registry.system("mistral-7b-instruct-v0.2-listwise").with_recipe("infosearch")
+def test_infosearch_ran_all_list_wise_models_under_one_rule():
+    specs = [spec for spec in registry.systems().values() if spec.kind == "listwise" and "infosearch" in spec.recipes]
+    rules = {tuple(spec.with_recipe("infosearch").parameters[key] for key in ("depth", "scores", "tail")) for spec in specs}
+    assert len(specs) == 5
+    assert rules == {(100, "candidates", "drop")}
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
     "arguments": (Form("arguments", {"argument": TEXT, "counter": TEXT}),),
     "statements": (
         Form("debate", {"question": TEXT, "statements": TEXTS}, "statements"),
+        Form("claim", {"question": TEXT, "statement": TEXT}),
         Form("statements", {"statements": TEXTS}, "statements"),
         Form("statement", {"statement": TEXT}),
     ),
@@ -62,6 +63,7 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
 SEED_FILES = tuple(FORMS)
 BY_NAME = {form.name: form for forms in FORMS.values() for form in forms}
 WHOLE = "debate"  # has question and perspectives already
+CLAIM = "claim"  # has the question and the perspective that affirms, as Kialo's rows: the other one is written
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ class Questions(Step):
     about: ClassVar[str] = "contested questions with their perspectives"
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "arguments_prompt": ("argument", "counter"),
+        "claim_prompt": ("question", "statement"),
         "statement_prompt": ("statement",),
         "statements_prompt": ("statements",),
         "answers_prompt": ("question", "answers"),
@@ -165,6 +168,7 @@ class Questions(Step):
     }
     model: str = "writer"
     arguments_prompt: str = "build-berds-arguments.v1"
+    claim_prompt: str = "build-berds-opposing.v1"
     statement_prompt: str = "build-berds-statement.v1"
     statements_prompt: str = "build-berds-statements.v1"
     answers_prompt: str = "build-berds-answers.v1"
@@ -189,13 +193,19 @@ class Questions(Step):
         slots = self.slots[f"{form}_prompt"]
         meant = [item.fields for item in items if item.fields["form"] == form]
         rows = ({slot: _slot(fields[slot]) for slot in slots} for fields in meant)
-        return tools.parsed(self.model, getattr(self, f"{form}_prompt"), rows, read_question)
+        return tools.parsed(
+            self.model, getattr(self, f"{form}_prompt"), rows, read_opposing if form == CLAIM else read_question
+        )
 
     def _asked(self, item: Item, written: Mapping[str, Any] | None, tools: Tools) -> Item:
         form = BY_NAME[item.fields["form"]]
         made = tools.made("wrote", self.model, getattr(self, f"{form.name}_prompt"))
         if written is None:
             return item.passed().by(made).reject(UNREADABLE)
+        if form.name == CLAIM:
+            sides = [item.fields["statement"], written["opposing"]]
+            same = "the opposing statement is the same" if _key(sides[0]) == _key(sides[1]) else ""
+            return item.passed(perspectives=sides).by(made).reject(same)
         wanted = form.perspectives(item.fields)
         why = "" if len(written["perspectives"]) == wanted else f"{len(written['perspectives'])} perspectives, and not {wanted}"
         return item.passed(**written).by(made).reject(why)
@@ -212,6 +222,14 @@ def read_question(text: str) -> dict[str, Any]:
     if not _is(TEXTS, sides) or not _is(TEXTS, sides := [_line(one) for one in sides]):
         raise ValueError(f"perspectives are no {TEXTS.removeprefix('a ')}")
     return {"question": _line(value["question"]), "perspectives": sides}
+
+
+def read_opposing(text: str) -> dict[str, Any]:
+    """Reads {"opposing": ...}: one text."""
+    value = answer_forms.json_value(text)
+    if not isinstance(value, dict) or set(value) != {"opposing"} or not _is(TEXT, value["opposing"]):
+        raise ValueError("no JSON object with the text opposing")
+    return {"opposing": _line(value["opposing"])}
 
 
 def _line(text: str) -> str:

@@ -317,9 +317,17 @@ class Candidates(Step):
             )
         runs = searched(topics, tools, self.systems, self.files(tools.folder), self.size)
         pools = pooled(runs, {item.id: item.fields["topic"] for item in items}, self.size)
+        of_topic = {item.fields["topic"]: item.fields["relevant"] for item in items}
+        missed = [topic for topic, relevant in of_topic.items() if set(pools.get(topic, ())) <= set(relevant)]
+        if missed and len(missed) == len(of_topic):
+            raise ToolkitError(
+                f"step {self.name}: nothing but relevant documents was pooled of {len(missed):,} topics: any order is ideal",
+                "name systems that search the documents' language with the topics' (multilingual ones), or files of runs",
+            )
         for item in items:
             found = dict.fromkeys([*pools.get(item.fields["topic"], ()), *item.fields["relevant"]])
-            yield item.passed(candidates=list(found)).by(tools.made("filtered"))
+            why = "nothing but relevant documents was pooled" if item.fields["topic"] in missed else ""
+            yield item.passed(candidates=list(found)).by(tools.made("filtered")).reject(why)
 
 
 def still_relevant(pair: Item) -> bool | None:

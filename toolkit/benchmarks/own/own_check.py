@@ -17,7 +17,7 @@ from toolkit.benchmarks.own.own_folder import OwnFolder, open_folder
 from toolkit.benchmarks.own.own_qrels import lines_of
 from toolkit.benchmarks.own.remarks import Remark, Remarks, in_order
 from toolkit.core.area_under_curve import FAR, area_under_curve
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ToolkitError, three
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED
 from toolkit.formats.corpus import read_corpus
 from toolkit.formats.documents import is_empty
@@ -161,6 +161,7 @@ def _add_warnings(own: OwnFolder, corpora: Mapping[str, _Documents | None], smal
         golds = _golds(own, name, labels)
         _say_cores(own, name, golds, labels, remarks)
         _say_instructions(own, name, labels, remarks)
+        _say_candidates(own, name, labels, remarks)
         if (documents := corpora[name]) is None:
             remarks.warning(own.path, 0, f"group {name} has no documents", "write corpus.jsonl, or search with --index")
         else:
@@ -231,6 +232,22 @@ def _say_instructions(own: OwnFolder, group: str, labels: Mapping[str, dict[str,
             if before == after and before:
                 what = f"the instruction of query {base} in mode {mode} changes no label"
                 remarks.warning(*own.topics.places[base], what, "measures of pairs of modes see nothing there")
+
+
+def _say_candidates(own: OwnFolder, group: str, labels: Mapping[str, dict[str, int]], remarks: Remarks) -> None:
+    """Queries whose candidates are all relevant to one degree: no order of them is better than another."""
+    lists = own.candidates.rankings() if own.candidates is not None else ()
+    ids = {query_id for _, _, ids in _variants(own, group) for query_id in ids.values()}
+    decided = [
+        query_id
+        for query_id, ranking in lists
+        if query_id in ids
+        and len(found := {labels.get(query_id, {}).get(doc.doc_id, 0) for doc in ranking}) == 1
+        and max(found) > 0
+    ]
+    if decided:
+        what = f"group {group}: all candidates of {len(decided):,} of {len(ids):,} queries are relevant ({three(decided)})"
+        remarks.warning(own.path, 0, what, "a random order scores as an ideal one: pool others, too (`tandem runs pool`)")
 
 
 def _say_lengths(group: str, golds: set[str], documents: _Documents, remarks: Remarks) -> None:
