@@ -54,6 +54,11 @@ class Chat:
         return "No" if len(messages[-1]["content"]) % 2 else "Yes."
 
 
+class Swaps:
+    def generate(self, messages):
+        return "[2] > [1]"
+
+
 class Names:
     def generate(self, messages):
         return '{"pro": "It helps.", "con": "It harms."}'
@@ -323,7 +328,7 @@ def test_every_command_that_takes_a_system_takes_an_object(module, tmp_path):
         ("search", "--topics", "berds-mini", "--system", f"{own}load", "--output", "berds.trec"),
         ("judge", "berds.trec", "--judge", f"{own}Chat", "--depth", "2", "--output", "judged.txt"),
         ("expand", "topics", "--topics", "berds-mini", "--from", f"{own}Names", "--output", "expanded.tsv"),
-        ("rerank", "--run", "berds.trec", "--system", f"{own}Chat", "--depth", "4", "--output", "chat.trec"),
+        ("rerank", "--run", "berds.trec", "--system", f"{own}Swaps", "--depth", "4", "--output", "chat.trec"),
     ):
         done = tandem(*words)
         assert done.returncode == 0, (words, done.stderr)
