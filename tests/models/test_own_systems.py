@@ -54,11 +54,6 @@ class Chat:
         return "No" if len(messages[-1]["content"]) % 2 else "Yes."
 
 
-class Swaps:
-    def generate(self, messages):
-        return "[2] > [1]"
-
-
 class Names:
     def generate(self, messages):
         return '{"pro": "It helps.", "con": "It harms."}'
@@ -74,6 +69,11 @@ number = 7
 
 def broken():
     return 1 / 0
+
+
+class Swaps:
+    def generate(self, messages):
+        return "[2] > [1]"
 """
 ANSWERS = [
     ("[[1.0, 2.0]]", r"an array of shape \(1, 2\), expected \(2, d\)"),
