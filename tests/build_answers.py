@@ -104,7 +104,7 @@ def supports(text):
 ANSWERS = {
     "each by another person who types exactly this query": scenarios,
     "Rewrite the passage so that": target,
-    "one whole number from 1 to 5": fit,
+    "How relevant is the passage to the query?": fit,
     "Which passage serves this reader best?": choice,
     "other wordings of it": paraphrases,
     "Each, added alone at the end of the description": edits,

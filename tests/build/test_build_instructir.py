@@ -110,7 +110,9 @@ def test_from_seeds_to_a_benchmark_that_is_evaluated(folder, tmp_path):
     assert counts["fit"].left == scores[4] + scores[5]
     for item in items(folder, "choice").values():
         assert (item.rejected == "") == (item.fields["chosen"] == item.id)
-        assert item.id in item.fields["candidates"]
+        query = item.id.rpartition("_")[0]
+        written = [name for name, each in items(folder, "targets").items() if each.is_passed and name.startswith(f"{query}_")]
+        assert sorted(item.fields["candidates"]) == sorted(written)  # also those that filter one rejected
     out = tmp_path / "out"
     assert tandem("build", "benchmark", folder, "--to", out).returncode == 0
     checked = tandem("benchmarks", "check", out)
@@ -126,7 +128,7 @@ def test_from_seeds_to_a_benchmark_that_is_evaluated(folder, tmp_path):
     assert first["text"] == f"{groups[0].fields['query']} [SEP] {groups[0].fields['scenario']}"
     assert {topic["query_id"] for topic in topics} <= set(made)
     ids = [json.loads(line)["id"] for line in (out / "corpus.jsonl").read_text().splitlines()]
-    assert ids == list(items(folder, "targets"))
+    assert ids == [item.id for item in groups]  # both documents with a text have a group: there is no noise
     run_file = tmp_path / "run.trec"
     lines = [
         f"{query} Q0 {doc} 1 1 mine\n" for query, _, doc, _ in map(str.split, (out / "qrels.txt").read_text().splitlines())
@@ -143,6 +145,35 @@ def test_from_seeds_to_a_benchmark_that_is_evaluated(folder, tmp_path):
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     assert tandem("build", "benchmark", folder, "--to", out).returncode == 0
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_filter_one_sees_query_and_passage_alone(folder):
+    with serving(Script(build_answers.answer)) as script:
+        run(folder, script, "fit")
+    texts = [body["messages"][-1]["content"] for body in script.bodies]
+    asked = [text for text in texts if "How relevant is the passage" in text]
+    scenarios = [item.fields["scenario"] for item in items(folder, "targets").values()]
+    assert len(asked) == len(scenarios)
+    assert not any(scenario in text for text in asked for scenario in scenarios)
+
+
+def test_passages_of_seeds_without_a_group_are_noise_and_rejected_targets_are_not(folder, tmp_path):
+    with (folder / "docs.jsonl").open("a") as file:
+        file.write(json.dumps({"id": "d4", "title": "Lawns", "text": "Rake it in spring."}) + "\n")
+    with (folder / "topics.tsv").open("a") as file:
+        file.write("q9\tlawn care\n")
+    with (folder / "qrels.txt").open("a") as file:
+        file.write("q9 0 d4 1\n")
+    change(folder, steps={"groups": {"smallest": 2}})
+    with serving(Script(build_answers.answer)) as script:
+        run(folder, script)
+    assert items(folder, "seeds")["q9"].rejected == "fewer than 3 words"
+    assert tandem("build", "benchmark", folder, "--to", tmp_path / "out").returncode == 0
+    docs = [json.loads(line) for line in (tmp_path / "out" / "corpus.jsonl").read_text().splitlines()]
+    kept = [item.id for item in items(folder, "groups").values() if item.is_passed]
+    assert len(kept) < len(items(folder, "targets"))
+    assert [doc["id"] for doc in docs] == [*kept, "d4"]
+    assert docs[-1]["text"] == "Rake it in spring."
 
 
 def test_from_python(folder, tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ import itertools
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -43,7 +43,7 @@ from toolkit.core.topics import Topic
 from toolkit.core.yaml_json import read_yaml
 from toolkit.registry.loader import FOLDER
 
-FUNNEL = {"targets": 16_157, "fit": 15_669, "choice": 11_992, "groups": 9_906}  # appendix A
+FUNNEL = {"targets": 16_157, "fit": 15_669, "groups": 9_906}  # appendix A; its 11,992 are what filter two leaves of all targets
 MEASURES = ("Robustness@10", "nDCG@10")
 WORD = re.compile(r"\w+")
 SHORTEST_KEYWORD = 4  # letters
@@ -168,24 +168,21 @@ class Targets(Step):
 
 @dataclass(frozen=True)
 class Fit(Step):
-    """Filter one: a judge's score of how well the target serves the scenario.
+    """Filter one: a judge's score of how relevant the target is to the query (figure 7), whoever asks it.
 
     above  a score from 1 to 5; targets with a higher one are passed
     """
 
     name = "fit"
-    about = "filter one: how well the target serves the scenario"
-    slots: ClassVar = {"prompt": ("query", "scenario", "document")}
+    about = "filter one: how relevant the target is to the query"
+    slots: ClassVar = {"prompt": ("query", "document")}
     model: str = "judge"
-    prompt: str = "build-fit.v1"
+    prompt: str = "build-fit.v2"
     above: int = 3
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The items with their scores."""
-        rows = (
-            {"query": item.fields["query"], "scenario": item.fields["scenario"], "document": item.fields["target"]}
-            for item in items
-        )
+        rows = ({"query": item.fields["query"], "document": item.fields["target"]} for item in items)
         made = tools.made("filtered", self.model, self.prompt)
         for item, score in zip(items, tools.parsed(self.model, self.prompt, rows, answer_forms.number(1, 5)), strict=True):
             if score is None:
@@ -201,13 +198,17 @@ class Fit(Step):
 
 @dataclass(frozen=True)
 class Choice(Step):
-    """Filter two: shown all targets of the query that are left, a judge has to pick the one of the scenario.
+    """Filter two: shown all targets of the query, a judge has to pick the one of the scenario.
+
+    All that the step `targets` passed are shown, whatever filter one says of them: what both filters pass is what the paper
+    has after merging the two.
 
     seed  of the order in which they are shown, which is another for each scenario
     """
 
     name = "choice"
-    about = "filter two: the judge picks the target among those of the query"
+    about = "filter two: the judge picks the target among all of the query"
+    reads = ("targets",)
     slots: ClassVar = {"prompt": ("query", "scenario", "documents", "count")}
     model: str = "judge"
     prompt: str = "build-choice.v1"
@@ -215,7 +216,8 @@ class Choice(Step):
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The items with what was shown and chosen."""
-        shown = [order for group in by_query(items) for order in (self._order(item, group) for item in group)]
+        written = {query_of(group[0]): group for group in by_query(tools.step("targets"))}
+        shown = [self._order(item, written[query_of(item)]) for item in items]
         rows = (self._row(item, order) for item, order in zip(items, shown, strict=True))
         made = tools.made("filtered", self.model, self.prompt)
         readers = (answer_forms.number(1, len(order)) for order in shown)
@@ -226,7 +228,7 @@ class Choice(Step):
                 continue
             chosen = order[number - 1]
             given = item.passed(candidates=[each.id for each in order], chosen=chosen.id).by(made)
-            yield given.reject("" if chosen is item else "another target was chosen")
+            yield given.reject("" if chosen.id == item.id else "another target was chosen")
 
     def _order(self, item: Item, group: Sequence[Item]) -> list[Item]:
         order = list(group)
@@ -244,13 +246,13 @@ class Choice(Step):
 class Review(ReviewStep):
     """The three questions of the paper's evaluation by people (section 3.2, table 7), as a step that decides.
 
-    passages  targets of the query that are shown, the scenario's own among them; the paper does not say how many
+    passages  targets of the query that are shown, the scenario's own among them: three in the paper (appendix B)
     """
 
     about: ClassVar[str] = "people say whether scenario and target fit"
     form: str = "instructir-quality"
     fields: dict[str, str] = field(default_factory=lambda: {"instruction": "scenario"})
-    passages: int = 4
+    passages: int = 3
 
     def prepared(self, items: Sequence[Item]) -> Iterator[Item]:
         """The items with the targets among which people choose."""
@@ -333,12 +335,13 @@ STEPS = (Seeds, Scenarios, Targets, Fit, Choice, Review, Groups, ScenarioNegativ
 def benchmark(build: BuiltSteps, to: Path) -> None:
     """A folder with three groups over one corpus: `all` (scenario first), `query-first`, and `paraphrases`.
 
-    The corpus is every target that was written, also where a filter rejected it, as in the paper (16,072 passages): a target
-    is relevant for its own scenario alone. Negatives that further steps wrote are judged as not relevant.
+    The corpus is the targets of `all`, each relevant for its own scenario alone, and as noise the passages of other seeds as
+    they were, about 6,000 of 16,072 in the paper (section 3.2). Negatives that further steps wrote are judged as not relevant.
     """
     groups, reworded = build.passed("groups"), build.passed("paraphrases")
-    targets = [item for item in build.items("targets") if "target" in item.fields]
-    docs = [Doc(item.id, "", item.fields["target"]) for item in targets]
+    docs = [Doc(item.id, "", item.fields["target"]) for item in groups]
+    unrevised = _unrevised(build.items("seeds"), {query_of(item) for item in groups})
+    docs += unrevised.values()
     topics = {
         "all": [_topic(item, item.id) for item in groups],
         "query-first": [query_first(_topic(item, f"{item.id}{QUERY_FIRST}")) for item in groups],
@@ -346,7 +349,7 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     }
     gold = {item.id: item.id for item in groups} | {f"{item.id}{QUERY_FIRST}": item.id for item in groups}
     gold |= {item.id: item.sources[0] for item in reworded}
-    made = {item.id: build.made["targets"][item.id] for item in targets}
+    made = {item.id: build.made["targets"][item.id] for item in groups} | dict.fromkeys(unrevised, ())
     made |= {query_id: build.made["groups"][doc_id] for query_id, doc_id in gold.items()}
     made |= {item.id: build.made["paraphrases"][item.id] for item in reworded}
     judged = [(query_id, "0", doc_id, "1") for query_id, doc_id in gold.items()]
@@ -358,6 +361,14 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     judged += [(query_id, "0", entry["id"], "0") for query_id, item in gold.items() for entry in negatives.get(item, ())]
     qrels = {"": judged}
     write_benchmark(build, to, Content(docs, (), qrels, topics), Modes(), made=made, measures=MEASURES)
+
+
+def _unrevised(seeds: Iterable[Item], kept: Container[str]) -> dict[str, Doc]:
+    """The documents of seeds without a group, which no seed with one has; by id."""
+    known = [seed for seed in seeds if seed.fields.get("text", "").strip()]
+    used = {seed.fields["document"] for seed in known if seed.id in kept}
+    found = (Doc(seed.fields["document"], seed.fields["title"], seed.fields["text"]) for seed in known)
+    return {doc.doc_id: doc for doc in found if doc.doc_id not in used}
 
 
 def _topic(item: Item, query_id: str) -> Topic:
