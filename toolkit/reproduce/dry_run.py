@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import platform
@@ -251,10 +250,10 @@ def speed() -> float:
 
     Measured once and kept in TANDEM_HOME, a file a machine: estimates of two calls are of one measurement.
     """
-    path = home() / "speed" / f"{platform.node() or 'machine'}-{os.cpu_count()}.json"
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        known = json.loads(path.read_text())["operations a second"]
-        if isinstance(known, float) and math.isfinite(known) and known > 0:
+    path = home() / "speed" / f"{platform.node() or 'machine'}-{os.cpu_count()}.txt"
+    with suppress(OSError, ValueError):
+        known = float(path.read_text())
+        if math.isfinite(known) and known > 0:
             return known
     size = 1024
     matrix, best, end = np.ones((size, size), np.float32), math.inf, time.perf_counter() + MEASURED
@@ -266,7 +265,7 @@ def speed() -> float:
     with suppress(OSError):  # a home that cannot be written is measured each time
         path.parent.mkdir(parents=True, exist_ok=True)
         with open_output(path) as file:
-            file.write(json.dumps({"operations a second": found}).encode())
+            file.write(f"{found}\n".encode())
     return found
 
 

@@ -21,7 +21,6 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -40,8 +39,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import check_counts
 from toolkit.core.modes import Modes
 from toolkit.core.topics import Topic
-from toolkit.core.yaml_json import read_yaml
-from toolkit.registry.loader import FOLDER
+from toolkit.models.okapi import stop_words
 
 FUNNEL = {"targets": 16_157, "fit": 15_669, "groups": 9_906}  # appendix A; its 11,992 are what filter two leaves of all targets
 MEASURES = ("Robustness@10", "nDCG@10")
@@ -150,10 +148,7 @@ class Targets(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a scenario, with its target."""
         seeds = {seed.id: seed for seed in tools.step("seeds")}
-        rows = (
-            {"query": item.fields["query"], "scenario": item.fields["scenario"], "document": contents(seeds[item.sources[0]])}
-            for item in items
-        )
+        rows = ({**_asked(item), "document": contents(seeds[item.sources[0]])} for item in items)
         answers = tools.parsed(self.model, self.prompt, rows, answer_forms.text_of)
         made = tools.made("wrote", self.model, self.prompt)
         for item, target in zip(items, answers, strict=True):
@@ -198,10 +193,7 @@ class Fit(Step):
 
 @dataclass(frozen=True)
 class Choice(Step):
-    """Filter two: shown all targets of the query, a judge has to pick the one of the scenario.
-
-    All that the step `targets` passed are shown, whatever filter one says of them: what both filters pass is what the paper
-    has after merging the two.
+    """Filter two: shown all targets of the query, whatever filter one says of them, a judge has to pick the scenario's own.
 
     seed  of the order in which they are shown, which is another for each scenario
     """
@@ -226,9 +218,8 @@ class Choice(Step):
             if number is None:
                 yield item.passed().by(made).reject(UNREADABLE)
                 continue
-            chosen = order[number - 1]
-            given = item.passed(candidates=[each.id for each in order], chosen=chosen.id).by(made)
-            yield given.reject("" if chosen.id == item.id else "another target was chosen")
+            given = item.passed(candidates=[each.id for each in order], chosen=order[number - 1].id).by(made)
+            yield given.reject("" if given.fields["chosen"] == item.id else "another target was chosen")
 
     def _order(self, item: Item, group: Sequence[Item]) -> list[Item]:
         order = list(group)
@@ -238,8 +229,7 @@ class Choice(Step):
     @staticmethod
     def _row(item: Item, order: Sequence[Item]) -> dict[str, str]:
         documents = "\n\n".join(f"[{number}] {each.fields['target']}" for number, each in enumerate(order, 1))
-        row = {"query": item.fields["query"], "scenario": item.fields["scenario"]}
-        return {**row, "documents": documents, "count": str(len(order))}
+        return {**_asked(item), "documents": documents, "count": str(len(order))}
 
 
 @dataclass(frozen=True)
@@ -335,13 +325,12 @@ STEPS = (Seeds, Scenarios, Targets, Fit, Choice, Review, Groups, ScenarioNegativ
 def benchmark(build: BuiltSteps, to: Path) -> None:
     """A folder with three groups over one corpus: `all` (scenario first), `query-first`, and `paraphrases`.
 
-    The corpus is the targets of `all`, each relevant for its own scenario alone, and as noise the passages of other seeds as
-    they were, about 6,000 of 16,072 in the paper (section 3.2). Negatives that further steps wrote are judged as not relevant.
+    The corpus: targets of `all`, each relevant for its own scenario alone; as noise the passages of other seeds (section 3.2:
+    about 6,000 of 16,072). Negatives that further steps wrote are judged as not relevant.
     """
     groups, reworded = build.passed("groups"), build.passed("paraphrases")
-    docs = [Doc(item.id, "", item.fields["target"]) for item in groups]
-    unrevised = _unrevised(build.items("seeds"), {query_of(item) for item in groups})
-    docs += unrevised.values()
+    unrevised = _unrevised(list(build.items("seeds")), {query_of(item) for item in groups})
+    docs = [*(Doc(item.id, "", item.fields["target"]) for item in groups), *unrevised.values()]
     topics = {
         "all": [_topic(item, item.id) for item in groups],
         "query-first": [query_first(_topic(item, f"{item.id}{QUERY_FIRST}")) for item in groups],
@@ -359,21 +348,23 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     docs += map(doc_of, entries.values())
     made |= {doc_id: entry["made"] for doc_id, entry in entries.items()}
     judged += [(query_id, "0", entry["id"], "0") for query_id, item in gold.items() for entry in negatives.get(item, ())]
-    qrels = {"": judged}
-    write_benchmark(build, to, Content(docs, (), qrels, topics), Modes(), made=made, measures=MEASURES)
+    write_benchmark(build, to, Content(docs, (), {"": judged}, topics), Modes(), made=made, measures=MEASURES)
 
 
-def _unrevised(seeds: Iterable[Item], kept: Container[str]) -> dict[str, Doc]:
+def _unrevised(seeds: Sequence[Item], kept: Container[str]) -> dict[str, Doc]:
     """The documents of seeds without a group, which no seed with one has; by id."""
-    known = [seed for seed in seeds if seed.fields.get("text", "").strip()]
-    used = {seed.fields["document"] for seed in known if seed.id in kept}
-    found = (Doc(seed.fields["document"], seed.fields["title"], seed.fields["text"]) for seed in known)
-    return {doc.doc_id: doc for doc in found if doc.doc_id not in used}
+    used = {seed.fields["document"] for seed in seeds if seed.id in kept}
+    rest = (seed.fields for seed in seeds if seed.fields.get("text", "").strip() and seed.fields["document"] not in used)
+    return {row["document"]: Doc(row["document"], row["title"], row["text"]) for row in rest}
 
 
 def _topic(item: Item, query_id: str) -> Topic:
     """A scenario before its query, as InstructIR sends it."""
     return instructed(query_id, query_of(item), item.fields["query"], item.fields["scenario"])
+
+
+def _asked(item: Item) -> dict[str, str]:
+    return {name: item.fields[name] for name in ("query", "scenario")}
 
 
 def contents(seed: Item) -> str:
@@ -393,17 +384,12 @@ def query_of(item: Item) -> str:
 
 def keywords(scenario: str, known: str) -> set[str]:
     """The words of a scenario that tell it from others: four letters and more, no stop words, and not in the text `known`."""
-    return {word for word in words_of(scenario) if len(word) >= SHORTEST_KEYWORD} - _stop_words() - words_of(known)
+    return {word for word in words_of(scenario) if len(word) >= SHORTEST_KEYWORD} - stop_words() - words_of(known)
 
 
 def words_of(text: str) -> set[str]:
     """The words of a text in lower case."""
     return set(WORD.findall(text.casefold()))
-
-
-@cache
-def _stop_words() -> frozenset[str]:
-    return frozenset(read_yaml(FOLDER / "words" / "english-stop-words.yaml")["words"].split())
 
 
 def _random(text: str) -> random.Random:
