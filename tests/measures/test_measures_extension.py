@@ -112,6 +112,21 @@ def test_robustness_is_one_value_a_core_query_and_mode():
     assert found == {"q-ori": 1.0, "q-ins": 1.0, "q-rev": 0.0}
 
 
+def test_robustness_sees_the_worst_alone():
+    """Footnote 4 of InfoSearch: groups of 0.8, 0.5, 0.3, 0.2 and of 0.9, 0.9, 0.9, 0.2 are equally robust."""
+    means = {}
+    for name, ranks in {"even": (1, 2, 3, 9), "one bad": (1, 1, 1, 9)}.items():
+        qrels = [Qrel(f"25_{number}", "gold", 1) for number in range(4)]
+        run = [
+            ScoredDoc(f"25_{number}", "gold" if place == rank else f"other{place}", -place)
+            for number, rank in enumerate(ranks)
+            for place in range(1, 11)
+        ]
+        assert (Robustness @ 10).calc_aggregate(qrels, run) == pytest.approx(1 / math.log2(10))
+        means[name] = (nDCG @ 10).calc_aggregate(qrels, run)
+    assert means["one bad"] > means["even"] + 0.2
+
+
 def test_robustness_takes_paraphrases_together_and_warns_where_nothing_belongs_together():
     # RR of the relevant document: 25_5.1 first, 25_5.2 missing, 26_1.1 first: minima 0 and 1
     qrels = [Qrel(query_id, "a", 1) for query_id in ("25_5.1", "25_5.2", "26_1.1")]
