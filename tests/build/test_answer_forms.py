@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.build.answer_forms import choice, json_object, number, text_of, texts
+from toolkit.build.answer_forms import choice, json_object, labelled, number, numbered, tagged, text_of, texts
 
 WORDS = st.text(min_size=1).filter(str.strip)
 
@@ -73,3 +73,42 @@ def test_a_text_is_what_is_left_without_white_space_and_fence():
     for text in ("", " \n", "```\n\n```"):
         with pytest.raises(ValueError, match="the answer is empty"):
             text_of(text)
+
+
+PLANNED = "PLAN: say less. [END]\nREVISED DOCUMENT: Moss is green.\nIt stays: so. [END]"
+
+
+@pytest.mark.parametrize("text", [PLANNED, PLANNED.replace(" [END]", ""), f"## {PLANNED.replace('DOCUMENT:', 'Document:**')}"])
+def test_a_labelled_text_is_read_up_to_its_end(text):
+    assert labelled("PLAN", "REVISED DOCUMENT")(text) == "Moss is green.\nIt stays: so."
+
+
+def test_a_text_without_labels_is_the_text_and_a_plan_alone_is_none():
+    assert labelled("PLAN", "REVISED DOCUMENT")(" A plan: moss. ") == "A plan: moss."
+    with pytest.raises(ValueError, match="no REVISED DOCUMENT: 'Plan: say less'"):
+        labelled("PLAN", "REVISED DOCUMENT")("Plan: say less")
+    with pytest.raises(ValueError, match="the answer is empty"):
+        labelled("PLAN", "REVISED DOCUMENT")("PLAN: x [END]\nREVISED DOCUMENT: [END]")
+
+
+def test_numbered_texts_are_a_list_or_behind_their_labels():
+    for text in (
+        "Scenario 1: I am a nurse: at night. [END]\nScenario 2: I dive. [END]",
+        "Scenario 1: I am a nurse:\nat night.\n\nScenario 2: I dive.",
+        '["I am a nurse: at night.", "I dive."]',
+    ):
+        assert numbered("Scenario", 2)(text) == ["I am a nurse: at night.", "I dive."]
+    for text, why in (
+        ("Scenario 1: x [END]", "1 texts, and not 2"),
+        ("I am a nurse.", "no JSON"),
+        ("Scenario 1: [END]", "no J"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            numbered("Scenario", 2)(text)
+
+
+def test_what_a_tag_holds_is_read_with_anything_around_it():
+    for text in ("<Explanation>\nIt fits: 5 of 5.\n</Explanation>\n<Score>\n4\n</Score>", "<score>[4]</score>", "4"):
+        assert tagged("Score", number(1, 5))(text) == 4
+    with pytest.raises(ValueError, match="no whole number from 1 to 5: '6'"):
+        tagged("Score", number(1, 5))("<Explanation>4</Explanation> <Score>6</Score>")

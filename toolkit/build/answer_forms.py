@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from toolkit.core.yaml_json import Malformed, decode_json
+
+Value = TypeVar("Value")
 
 FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 NUMBER = re.compile(r"\[?(\d{1,6})\]?\.?")
@@ -87,3 +90,37 @@ def json_object(*keys: str) -> Callable[[str], dict[str, str]]:
         return {key: one.strip() for key, one in value.items()}
 
     return read
+
+
+def labelled(*labels: str) -> Callable[[str], str]:
+    """Reads what stands behind the last of some labels (`PLAN: ... [END] REVISED DOCUMENT: ... [END]`), up to [END] or the end.
+
+    An answer without any of the labels is the text itself; one that has others of them alone is refused.
+    """
+    parts = [re.compile(rf"{_mark(label)}(.*?)(?:\[END\]|\Z)", re.DOTALL | re.IGNORECASE | re.MULTILINE) for label in labels]
+
+    def read(text: str) -> str:
+        *others, last = (part.search(text) for part in parts)
+        if last is None and any(others):
+            raise ValueError(f"no {labels[-1]}: {text.strip()[:SHOWN]!r}")
+        return text_of(last[1] if last else text)
+
+    return read
+
+
+def numbered(label: str, count: int) -> Callable[[str], list[str]]:
+    """Reads `count` texts, each behind its label and number (`Scenario 1: ... [END]`), or a JSON list of as many."""
+    mark = _mark(rf"{label} \d+")
+    part = re.compile(rf"{mark}(.*?)(?:\[END\]|(?={mark})|\Z)", re.DOTALL | re.IGNORECASE | re.MULTILINE)
+    return lambda text: texts(count)(json.dumps(found) if (found := part.findall(text)) else text)
+
+
+def tagged(tag: str, read: Callable[[str], Value]) -> Callable[[str], Value]:
+    """Reads what stands between `<tag>` and `</tag>`, whatever is around them, or the whole answer where they are not in it."""
+    part = re.compile(rf"<{tag}>(.*?)</{tag}>", re.DOTALL | re.IGNORECASE)
+    return lambda text: read(found[1] if (found := part.search(text)) else text)
+
+
+def _mark(label: str) -> str:
+    """The pattern of a label at the beginning of a line, with the Markdown that models put around it."""
+    return rf"^[\s*#]*{label}[\s*]*:\**"
