@@ -13,13 +13,12 @@ from toolkit.report.model import Key, ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import argued, shown_column
 from toolkit.report.plots.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown, signed_axis
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.theme import focused, run_colour, run_labels, run_shape, signals
 
 if TYPE_CHECKING:
     import altair as alt
 
-TITLE = "Differences from the baseline, group by group"
 BASELINE = "baseline"  # the signal
 FIELDS = ("difference", "low", "high")
 
@@ -126,16 +125,4 @@ TIPS = (
     ("p", "p", ".2g"),
 )
 
-DIFFERENCES = Plot(
-    "differences",
-    TITLE,
-    "The difference of each run from the baseline (fractions) with its 95 % interval over core queries, for the average and "
-    "for each group on one scale. Filled: the interval leaves 0 out, p below 0.05 of this difference alone (one in twenty "
-    "does by chance: the marks of the main table are corrected); hollow: it may be chance; without an interval: too few core "
-    "queries differ. Another baseline can be chosen above the main table. "
-    f"Of more than {MOST} runs the {MOST} that lead are drawn.",
-    applies,
-    draw,
-    drawn,
-    "argument",
-)
+DIFFERENCES = plot("differences", applies, draw, drawn, most=MOST)

@@ -14,14 +14,13 @@ from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, following, keys, relevance, shown_column
 from toolkit.report.plots.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown
 from toolkit.report.plots.intervals import interval
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY
 from toolkit.report.plots.theme import focused, run_colour, run_shape
 
 if TYPE_CHECKING:
     import altair as alt
 
-TITLE = "What the instruction adds beyond its length"
 PLACEBO = "placebo"
 # a checkpoint is known by its revision, its weights are named by newer records alone
 APART = ("instruction", "usage", "requests", "queries cut", "device", "weights")
@@ -153,16 +152,4 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
 
 TIPS = {"value": "value", "control value": "its value"}
 
-CONTROLS = Plot(
-    "controls",
-    TITLE,
-    "Each run (mark) beside its control (grey tick), on one scale for all groups: the same system with placebo sentences of "
-    "the same length in the place of the instructions, with its 95 % interval over core "
-    "queries (grey bar); where no placebo run is among the runs, the lists that it gives without instructions (blind), judged "
-    "in this mode. What lies to the right of the control is what the instruction's content adds; to its left, what it costs. "
-    f"Of more than {MOST} runs the {MOST} that lead are drawn.",
-    applies,
-    draw,
-    drawn,
-    "argument",
-)
+CONTROLS = plot("controls", applies, draw, drawn, most=MOST)

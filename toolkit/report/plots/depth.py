@@ -15,7 +15,7 @@ from toolkit.evaluate.subtopics import has_subtopics
 from toolkit.measures.join import positions
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.theme import (
     focused,
     lead,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 DEPTH = 100
 TICKS = [1, 2, 5, 10, 20, 50, 100]
-RECALL, COVERED = "MRecall over depth", "Questions with all perspectives covered, over depth"
 
 
 def applies(model: ReportModel) -> bool:
@@ -112,23 +111,5 @@ def draw(model: ReportModel, *, every: bool) -> alt.TopLevelMixin:
     return alt.layer(with_legend_clicks(lines), points, width=520, height=280)
 
 
-MRECALL = Plot(
-    "mrecall",
-    RECALL,
-    f"MRecall@k for k from 1 to {DEPTH}: the fraction of questions whose top k documents hold all perspectives, or k of them "
-    "where there are more than k (BERDS, after Min et al. 2021); the mean over groups where there are several.",
-    applies,
-    partial(draw, every=False),
-    partial(drawn, every=False),
-    leading=True,
-)
-COVERAGE = Plot(
-    "coverage",
-    COVERED,
-    "The fraction of all judged questions whose smallest prefix that holds every perspective is at most k documents long, k "
-    f"from 1 to {DEPTH}; the mean over groups where there are several. A question that is never covered counts at no depth.",
-    applies,
-    partial(draw, every=True),
-    partial(drawn, every=True),
-    leading=True,
-)
+MRECALL = plot("mrecall", applies, partial(draw, every=False), partial(drawn, every=False), depth=DEPTH)
+COVERAGE = plot("coverage", applies, partial(draw, every=True), partial(drawn, every=True), depth=DEPTH)

@@ -10,14 +10,13 @@ from toolkit.report.leading import leading_columns
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, own_groups
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import NEAR_BLACK, PALE, axis_name, cell, labels
 from toolkit.report.plots.theme import NAMES_ONCE, SMALL, focused, lead, row_height, run_rows
 
 if TYPE_CHECKING:
     import altair as alt
 
-TITLE = "Runs by groups"
 ACROSS = 2  # panels side by side
 
 
@@ -109,13 +108,4 @@ def _cells(model: ReportModel, column: Column, rows: list[dict]) -> alt.TopLevel
     return alt.layer(grounds, numbers, title=title, width=36 * len(groups), height=alt.Step(row_height(model)))
 
 
-HEATMAP = Plot(
-    "heatmap",
-    TITLE,
-    "The value of each run in each dimension, language or data set, and the average over them. Colours mean the same in every "
-    "panel: measures that can be negative (p-MRR, WISE) from -1 (orange) over 0 (white) to 1 (violet), others from 0 (dark) to "
-    "1 (bright).",
-    applies,
-    draw,
-    drawn,
-)
+HEATMAP = plot("heatmap", applies, draw, drawn)

@@ -15,14 +15,13 @@ from toolkit.evaluate.scoring import own_queries
 from toolkit.measures.pairs import ROLES, Pairs, pairs
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY
 from toolkit.report.plots.theme import drawn_runs, run_labels
 
 if TYPE_CHECKING:
     import altair as alt
 
-TITLE = "Scores of gold documents, instruction negatives and others"
 KINDS = GOLD, NEGATIVES, OTHERS = ("gold", "negatives", "others")
 BINS = 30
 KIND_COLOURS = {GOLD: "#986D2C", NEGATIVES: "#028DED", OTHERS: GREY}
@@ -138,14 +137,4 @@ def _steps(name: str, bins: list[tuple]) -> Iterator[dict[str, Any]]:
             yield {"run": name, "mode": own[-1][1], "kind": kind, "score": own[-1][4], "share": 0.0, "documents": 0}
 
 
-HISTOGRAMS = Plot(
-    "histograms",
-    TITLE,
-    f"The scores of each run by mode, as its system gives them, in {BINS} bins: gold documents (relevant in the original and "
-    "in the instructed mode), instruction negatives (relevant in the original mode alone) and all others that were retrieved, "
-    "each as fractions of its kind and mode. A system that follows instructions moves negatives to the left when instructed.",
-    applies,
-    draw,
-    drawn,
-    leading=True,
-)
+HISTOGRAMS = plot("histograms", applies, draw, drawn, bins=BINS)

@@ -12,14 +12,13 @@ from toolkit.measures.inference import Bounds
 from toolkit.report.model import Key, ReportModel, RunFacts
 from toolkit.report.plots.charts import chart_of, data
 from toolkit.report.plots.columns import Column, by_query, keys, over
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import axis_name
 from toolkit.report.plots.theme import NAMES_ONCE, focused, lead, row_height, run_colour, run_rows, run_shape, zero_line
 
 if TYPE_CHECKING:
     import altair as alt
 
-TITLE = "Instruction following and robustness with 95 % intervals"
 ACROSS = 3  # panels side by side
 
 
@@ -82,13 +81,4 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     return alt.concat(*panels, columns=ACROSS, align="each", usermeta=NAMES_ONCE)
 
 
-INTERVALS = Plot(
-    "intervals",
-    TITLE,
-    "The value of each run (a dot) and its 95 % interval: Student's t over core queries, because instructions of one core "
-    "query are no independent evidence; of values that are 0 or 1 Wilson's. Intervals of two runs say little of their "
-    "difference, as both answer the same queries: the table of pairs does.",
-    applies,
-    draw,
-    drawn,
-)
+INTERVALS = plot("intervals", applies, draw, drawn)

@@ -10,14 +10,13 @@ import numpy as np
 from toolkit.measures.inference import Cores, estimate
 from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.plots.charts import chart_of
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import axis_name
 from toolkit.report.plots.theme import focused, lead, run_colour, run_rows
 
 if TYPE_CHECKING:
     import altair as alt
 
-TITLE = "Original instructions against their worst paraphrase"
 ORIGINAL, WORST = (
     ("nDCG@10", ""),
     ("Robustness@10", ""),
@@ -96,12 +95,4 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     return alt.layer(intervals, *ends, dots, width=420, height=alt.Step(40))
 
 
-PARAPHRASES = Plot(
-    "paraphrases",
-    TITLE,
-    "The mean nDCG@10 (fraction) of the instructions that have paraphrases, and that of the worst paraphrase of each "
-    "(InstructIR, figure 3), with 95 % intervals over the instructions. Instructions without paraphrases are left out.",
-    applies,
-    draw,
-    drawn,
-)
+PARAPHRASES = plot("paraphrases", applies, draw, drawn)

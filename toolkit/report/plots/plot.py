@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
+from toolkit.core.yaml_json import read_yaml
 from toolkit.report.model import ReportModel
 
 if TYPE_CHECKING:
@@ -50,3 +53,14 @@ class Plot:
     drawn: Callable[[ReportModel], Drawn]
     place: Place = "paper"
     leading: bool = False
+
+
+def plot(name: str, applies: Callable, draw: Callable, drawn: Callable, **numbers: float) -> Plot:
+    """A figure with the words that `plots.yaml` has for it; numbers  what stands in braces in its caption."""
+    row = _rows()[name]
+    return Plot(name, **row | {"caption": row["caption"].format(**numbers)}, applies=applies, draw=draw, drawn=drawn)
+
+
+@functools.cache
+def _rows() -> Mapping[str, Mapping[str, Any]]:
+    return read_yaml(Path(__file__).with_name("plots.yaml"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import own_groups, paired
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY, axis_name, labels, ticks
 from toolkit.report.plots.theme import (
     focused,
@@ -24,7 +24,6 @@ from toolkit.report.plots.theme import (
 if TYPE_CHECKING:
     import altair as alt
 
-TITLE = "Following instructions by group, as a radar"
 ACROSS = 2  # circles side by side
 FEWEST = 5  # groups: fewer make no area that an eye compares
 
@@ -156,15 +155,4 @@ def _side(across: float) -> str:
     return "center" if abs(across) < 0.1 else "left" if across > 0 else "right"
 
 
-RADAR = Plot(
-    "radar",
-    TITLE,
-    "Measures over pairs of modes by dimension, language or data set, a line a run, retrieval and reranking apart, as in "
-    "InfoSearch's figure 3. The darker "
-    "circle is 0: a system that does not react to instructions. The scale of each circle stands on its left and begins below 0 "
-    "where a value is negative. Areas depend on the order of the groups: the heat map has the numbers.",
-    applies,
-    draw,
-    drawn,
-    leading=True,
-)
+RADAR = plot("radar", applies, draw, drawn)

@@ -17,14 +17,12 @@ from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import best_runs, following, shown_column
 from toolkit.report.plots.placement import label_opacity, line_opacity, spread
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.theme import run_colour, run_names, run_shape
 
 if TYPE_CHECKING:
     import altair as alt
 
-TITLE = "Ranks of gold documents and instruction negatives, mode by mode"
-BY_QUERY = "Ranks query by query"
 GOLD, NEGATIVES = KINDS = ("gold documents", "instruction negatives")
 AXIS = "mean rank (geometric; 1 is the top)"
 WANTED = {
@@ -197,20 +195,7 @@ def _rank_axis(alt: Any, ends: tuple[float, float], title: str) -> alt.Y:
     return alt.Y("rank:Q", title=title, scale=scale, axis=axis)
 
 
-RANK_SLOPES = Plot(
-    "rank-slopes",
-    TITLE,
-    "The mean rank of the documents that stay relevant under the instruction (gold) and of those that it excludes (negatives), "
-    "mode by mode. Means are of the logarithms of ranks (over a query's documents, over queries, over groups), so that a slope "
-    "is the mean factor by which ranks change, and a fall from 1 to 10 weighs as much as one from 10 to 100. A document that "
-    "is not retrieved has the rank behind the end of its list, so its true fall may be larger: means with a tenth of their "
-    f"documents missing or more are hollow. Of more than {LABELLED} runs the {LABELLED} that follow instructions best are "
-    "labelled; the others are pale until they are chosen.",
-    applies,
-    draw,
-    drawn,
-    "argument",
-)
+RANK_SLOPES = plot("rank-slopes", applies, draw, drawn, labelled=LABELLED)
 
 
 def drawn_by_query(model: ReportModel) -> Drawn:
@@ -283,15 +268,4 @@ def _queries_panel(alt: Any, model: ReportModel, run: str, kind: str, rows: list
     )
 
 
-QUERY_SLOPES = Plot(
-    "query-slopes",
-    BY_QUERY,
-    f"The same query by query, for the {PANELS} runs that follow instructions best: a line is the mean rank of one query's "
-    "documents; it has the run's colour where they move as the instruction wants from the base to the instructed mode, and is "
-    f"grey where not. Of more than {LINES} queries every n-th is drawn, in the order of their change, so that the picture has "
-    "the shares of the whole. A click on a line opens its query.",
-    applies,
-    draw_by_query,
-    drawn_by_query,
-    "argument",
-)
+QUERY_SLOPES = plot("query-slopes", applies, draw_by_query, drawn_by_query, panels=PANELS, lines=LINES)

@@ -12,14 +12,13 @@ from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, over
 from toolkit.report.plots.placement import Beside, beside_points
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY, axis_name, ticks
 from toolkit.report.plots.theme import LEADS, MOST, focused, lead, only_leading, run_colour, run_names, run_shape
 
 if TYPE_CHECKING:
     import altair as alt
 
-TITLE = "Quality against cost"
 UNITS = {
     "parameters": "parameters of the checkpoint",
     "seconds": "wall time (seconds)",
@@ -123,14 +122,4 @@ def powers(low: float, high: float) -> list[float]:
     return [number for number in every if low <= number <= high]
 
 
-SIZE = Plot(
-    "size",
-    TITLE,
-    "The value of each run against what the record or the registry say it takes, on a logarithmic axis: parameters of the "
-    "checkpoint that had the last word, or, where --x asks for them, wall time of the command in seconds, tokens, or peak "
-    "memory in bytes. Grey lines join models of one family in several sizes. Runs of which it is not known are left out.",
-    applies,
-    draw,
-    drawn,
-    leading=True,
-)
+SIZE = plot("size", applies, draw, drawn)

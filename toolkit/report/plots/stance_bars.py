@@ -13,7 +13,7 @@ from toolkit.evaluate.scoring import own_queries
 from toolkit.evaluate.stance import CUTOFF, FORMS, Tally, contested_questions, tally
 from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.plots.charts import chart_of
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import INK, NEAR_BLACK, PALE, cell
 from toolkit.report.plots.theme import (
     focused,
@@ -29,7 +29,6 @@ from toolkit.report.plots.theme import (
 if TYPE_CHECKING:
     import altair as alt
 
-STANCE, LEAN = "Contested that the top documents hold", "Lean towards the supporting side"
 SHOWN = {
     "SupportingOnly": "supporting only",
     "OpposingOnly": "opposing only",
@@ -138,25 +137,7 @@ def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
     return alt.layer(zero, with_legend_clicks(lines), points, width=400, height=260)
 
 
-STANCES = Plot(
-    "stance",
-    STANCE,
-    f"The fraction of the questions with exactly two perspectives whose top {CUTOFF} documents hold the supporting one only, "
-    "the opposing one only, both or neither (BERDS, figure 2), the mean over groups. The first perspective supports, unless "
-    "stances say otherwise. Where runs of the perspectives are given, also for these as queries.",
-    applies,
-    draw_stance,
-    drawn_stance,
-)
-LEANS = Plot(
-    "lean",
-    LEAN,
-    f"(p - n) / p with p and n the shares of all top {CUTOFF} documents that hold the supporting and the opposing perspective "
-    "(BERDS, section 7 and figure 3), for questions with exactly two, by what is the query: the question, its supporting or "
-    "its opposing perspective; the mean over groups. Above 0 the supporting side is retrieved more often; a system that "
-    "follows the query rises to the supporting form and falls to the opposing one.",
-    lambda model: applies(model) and any(facts.by_stance for facts in model.runs),
-    draw_lean,
-    drawn_lean,
-    leading=True,
+STANCES = plot("stance", applies, draw_stance, drawn_stance, cutoff=CUTOFF)
+LEANS = plot(
+    "lean", lambda model: applies(model) and any(facts.by_stance for facts in model.runs), draw_lean, drawn_lean, cutoff=CUTOFF
 )

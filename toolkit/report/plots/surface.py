@@ -15,14 +15,13 @@ from toolkit.measures.paired import VARIANTS, wise_of_ranks
 from toolkit.measures.pairs import BASE, CHANGED, REVERSED, pairs
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import COLOURS, DASHES, GREY, NEAR_BLACK, cell
 from toolkit.report.plots.theme import focused, lead, only_leading, run_fill, run_legend, run_shape, with_legend_clicks
 
 if TYPE_CHECKING:
     import altair as alt
 
-SURFACE, REWARD = "The rewards and penalties of WISE", "The reward of WISE in its three variants"
 K = 20
 SHOWN = 40  # the rank to which axes go at least
 STEPS = 10  # shades between 0 and 1
@@ -223,29 +222,5 @@ def draw_reward(model: ReportModel) -> alt.TopLevelMixin:
     return alt.concat(*panels, columns=2, align="each")
 
 
-WISE_SURFACE = Plot(
-    "wise-surface",
-    SURFACE,
-    f"WISE@{K} of a gold document by its ranks, in the three variants (docs/measures.md), N being the one that most documents "
-    "have; 0 is white, grey is what cannot occur. Left: it fell when reversed (R_rev > R_ori); on and below the diagonal "
-    "(R_ins <= R_ori) it is rewarded, above it punished. Right: it did not fall when reversed, but rose when instructed; how "
-    "far it rose when reversed is punished. Marks in the first row are the gold documents of the runs, larger where several "
-    "share a place, deep ranks together; those that did neither have no place on the right and are counted there. Queries "
-    "that a run lacks are left out.",
-    applies,
-    draw_surface,
-    drawn,
-    place="appendix",
-    leading=True,
-)
-WISE_REWARD = Plot(
-    "wise-reward",
-    REWARD,
-    f"The reward (WISE@{K}, fraction) of a gold document that falls when reversed, by its rank in the original mode: left "
-    "where it comes first when instructed, right where it stays. N, the number of relevant documents, is the one that most "
-    f"gold documents of these runs have. The grey line is K = {K}.",
-    applies,
-    draw_reward,
-    drawn_reward,
-    place="appendix",
-)
+WISE_SURFACE = plot("wise-surface", applies, draw_surface, drawn, k=K)
+WISE_REWARD = plot("wise-reward", applies, draw_reward, drawn_reward, k=K)

@@ -9,14 +9,13 @@ from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, argued, over, shown_column
 from toolkit.report.plots.group_panels import MOST, STEP, runs_shown
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.theme import NAMES_ONCE, focused, run_colour, run_rows, run_shape
 from toolkit.report.rank_table import ranked
 
 if TYPE_CHECKING:
     import altair as alt
 
-TITLE = "Ranks that each system may have"
 PANELS = 4
 WIDTH = 660  # pixels of all panels
 
@@ -98,15 +97,4 @@ TIPS = (
     ("high", "to", "d"),
 )
 
-SYSTEM_RANKS = Plot(
-    "system-ranks",
-    TITLE,
-    "The rank of each run by its score (the mark) and the ranks that it may have (the line): one below the runs that are "
-    "significantly better, one above those that are worse, of all pairs after Holm's correction. Lines that overlap do not say "
-    f"that two runs are alike: the table of pairs says which are told apart. Of more than {MOST} runs the {MOST} that lead are "
-    "drawn, among the ranks of all.",
-    applies,
-    draw,
-    drawn,
-    "argument",
-)
+SYSTEM_RANKS = plot("system-ranks", applies, draw, drawn, most=MOST)

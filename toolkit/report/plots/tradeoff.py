@@ -14,14 +14,13 @@ from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, best_runs, following, relevance, shown_column
 from toolkit.report.plots.placement import WIDTH, beside_points, label_opacity, line_opacity
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY, axis_name
 from toolkit.report.plots.theme import run_colour, run_labels, run_shape
 
 if TYPE_CHECKING:
     import altair as alt
 
-TITLE = "Relevance against instruction following"
 LABELLED = 12  # runs with a label that shows at once
 # pixels of the panel, for which labels have places; the second where a page or a paper has no room for the first
 LAYOUTS = {"wide": (600, 360), "narrow": (270, 360)}
@@ -201,16 +200,4 @@ def _tooltip(model: ReportModel, rows: Sequence[Mapping[str, Any]]) -> list:
     return ["run:N", *(alt.Tooltip(f"{name}:Q", title=named[name], format=".3f") for name in fields)]
 
 
-TRADEOFF = Plot(
-    "tradeoff",
-    TITLE,
-    "Each run by how well it follows instructions (to the right is better) and by its relevance under them (up is better). The "
-    "tail ends at its relevance without instructions: what the instructions cost. Dotted line: a run that ignores them. Grey "
-    "bars: where 95 % of random orders of the run's own lists lie; a run on its bar follows no better than chance. Dashed: the "
-    f"runs that no other beats in both (Pareto front). Of more than {LABELLED} runs the {LABELLED} that follow best are "
-    "labelled; the others are pale until they are chosen.",
-    applies,
-    draw,
-    drawn,
-    "argument",
-)
+TRADEOFF = plot("tradeoff", applies, draw, drawn, labelled=LABELLED)

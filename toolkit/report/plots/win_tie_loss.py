@@ -18,14 +18,13 @@ from toolkit.report.plots.baseline_differences import BASELINE
 from toolkit.report.plots.charts import chart_of, data
 from toolkit.report.plots.columns import best_runs, shown_column
 from toolkit.report.plots.group_panels import signed_axis
-from toolkit.report.plots.plot import Drawn, Plot
+from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY
 from toolkit.report.plots.theme import run_colour, run_labels, signals
 
 if TYPE_CHECKING:
     import altair as alt
 
-TITLE = "Wins, ties and losses against the baseline, core query by core query"
 MOST, ACROSS = 8, 4  # panels, and those side by side
 WIDTH, HEIGHT = 190, 120  # pixels of a panel
 
@@ -189,15 +188,4 @@ def _differences(chart: alt.LayerChart, model: ReportModel, names: list[str]) ->
 
 TIPS = (("value", "value", ".3f"), ("base", "baseline", ".3f"), ("difference", "difference", "+.3f"))
 
-WIN_TIE_LOSS = Plot(
-    "win-tie-loss",
-    TITLE,
-    "The difference of each run from the baseline (fractions), core query by core query: the mean over its instructions, the "
-    "largest gain first; where there is no bar, nothing changed. A click on a bar opens the query of that core query in "
-    "which the runs differ most. All panels have one scale. Another baseline can be chosen above the main table. Of more than "
-    f"{MOST} runs the {MOST} that lead are drawn.",
-    applies,
-    draw,
-    drawn,
-    "argument",
-)
+WIN_TIE_LOSS = plot("win-tie-loss", applies, draw, drawn, most=MOST)
