@@ -4,6 +4,7 @@ import csv
 import hashlib
 import json
 import os
+import re
 import zipfile
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.scores import Score
 from toolkit.published import cells
 from toolkit.published.paper_tables import papers
-from toolkit.reproduce import Reproduction
+from toolkit.reproduce import Reproduction, row_scores
 from toolkit.reproduce.compared_cells import AGREES, DIFFERS, NEAR, NOT_RUN, compared, state_of
 from toolkit.reproduce.dry_run import _memory, speed
 from toolkit.reproduce.row_files import RowFiles
@@ -152,12 +153,68 @@ def test_what_needs_a_row_that_cannot_be_made_cannot_be_made(place, monkeypatch)
     assert states["without-overlap", "gtr-t5-base"]["state"] == "to be made"
 
 
-def test_memory_is_that_of_the_precision_that_is_used(place):
+def planned(*words):
+    """`part/system` -> the row of it that the plan has."""
+    done = tandem("reproduce", *words, "--dry-run", "--format", "csv", check=True)
+    return {f"{row['part']}/{row['system']}": row for row in csv.DictReader(done.stdout.splitlines())}
+
+
+def test_what_a_server_answers_needs_a_server(place, monkeypatch):
+    berds = ("berds", "--table", "7", "--table", "4")
+    monkeypatch.setattr("toolkit.reproduce.dry_run.free_memory", lambda device: 1 << 40)
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    rows = planned(*berds)
+    asked = ("judges/gpt-4-0613-judge", "judges/llama-2-70b-chat-judge", "wikipedia-expansion/bm25")
+    for name in asked:
+        assert rows[name]["state"] == "cannot be made"
+        assert "no server for " in rows[name]["remark"]
+        assert "(set OPENAI_BASE_URL to the server's address" in rows[name]["remark"]
+    assert rows["judges/zephyr-7b-beta-judge"]["state"] == rows["wikipedia-reranking/bm25"]["state"] == "to be made"
+    served = planned(*berds, "--system", "zephyr-7b-beta-judge", "--loader", "endpoint")
+    assert "no server for HuggingFaceH4/zephyr-7b-beta" in served["judges/zephyr-7b-beta-judge"]["remark"]
+    # with a server, with its answers in the cache, and where what it reranks cannot be made
+    assert planned(*berds, "--replay")["judges/gpt-4-0613-judge"]["state"] == "to be made"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:8000/v1")
+    rows = planned(*berds)
+    assert {rows[name]["state"] for name in asked} == {"to be made"}
+    monkeypatch.setattr("toolkit.reproduce.dry_run.free_memory", lambda device: 1 << 30)
+    benchmarks.take("infosearch", write_infosearch(place / "without candidates"))
+    remark = planned("infosearch", "--system", "gpt-4o")["infosearch/gpt-4o"]["remark"]
+    assert remark.startswith("needs infosearch/e5-mistral-7b-instruct: e5-mistral-7b-instruct needs 28.4 GB of memory")
+
+
+def test_memory_is_that_of_the_precision_that_is_used(place, monkeypatch):
     rows = {}
     for device in ("cpu", "cuda"):
         reproduction = Reproduction("infosearch", ["1"], ["gritlm-7b"], models={"device": device})
         rows[device] = _memory(reproduction, registry.system("gritlm-7b"))
     assert rows["cpu"] == 2 * rows["cuda"]
+    reranker = ("mfollowir", "--table", "3", "--system", "bge-reranker-v2-m3")
+    assert planned(*reranker)["cross-lingual/bge-reranker-v2-m3"]["memory"] == "2272000000"
+    # where no device is named, it is the one that is computed on; the precision is the recipe's
+    monkeypatch.setattr("toolkit.reproduce.dry_run.free_memory", lambda device: 1 << 40)
+    monkeypatch.setattr("toolkit.reproduce.dry_run._usual_device", lambda: "cuda:0")
+    assert registry.system("bge-reranker-v2-m3").recipes["mfollowir"]["parameters"]["precision"] == "bf16"
+    monkeypatch.setattr("toolkit.reproduce.dry_run.weights", lambda spec, precision: {"bf16": 16, "fp16": 17}[precision])
+    assert planned(*reranker)["cross-lingual/bge-reranker-v2-m3"]["memory"] == "16"
+
+
+def test_memory_of_this_machine_says_nothing_of_a_clusters(place, monkeypatch):
+    monkeypatch.setattr("toolkit.reproduce.dry_run.free_memory", lambda device: 1 << 30)
+    one = ("instructir", "--table", "3", "--system", "gtr-t5-xl")
+    states = [planned(*one, *engine)["instruction-first/gtr-t5-xl"]["state"] for engine in ((), ("--engine", "ray:head:6379"))]
+    assert states == ["cannot be made", "to be made"]
+
+
+def test_a_hint_of_the_plan_names_an_option_that_there_is(place, monkeypatch):
+    monkeypatch.setattr("toolkit.reproduce.row_files._kind", lambda name: "lucene")
+    monkeypatch.setattr("toolkit.reproduce.dry_run.free_memory", lambda device: 1 << 40)
+    berds = ("berds", "--table", "3", "--own-index", "google=lucene")
+    remark = planned(*berds)["google/contriever-msmarco"]["remark"]
+    [hint] = re.findall(r"with (--own-index \S+)=DIR", remark)
+    assert hint == "--own-index google/contriever-msmarco"
+    assert planned(*berds, *f"{hint}=vectors".split())["google/contriever-msmarco"]["state"] == "to be made"
 
 
 def test_the_speed_of_the_machine_is_measured_once(home, monkeypatch):
@@ -205,6 +262,23 @@ def test_one_systems_failure_ends_no_other(place):
     with (place / "reproduced-infosearch" / "comparison.csv").open(encoding="utf-8") as file:
         states = {(row["system"], row["state"] == NOT_RUN) for row in csv.DictReader(file)}
     assert states == {("bm25", False), ("nv-embed-v2", True)}
+
+
+def test_a_table_that_has_not_one_number_is_an_error(place, monkeypatch):
+    tandem(*BM25, check=True)
+    nothing = {"17": None, "1": float("nan")}  # no score, and a mean over nothing
+    scored = row_scores.scores_of
+    for table, value in nothing.items():
+        monkeypatch.setattr(
+            row_scores, "scores_of", lambda *a, value=value: [each._replace(value=value) for each in scored(*a) if value]
+        )
+        done = tandem("reproduce", "infosearch", "--system", "bm25", "--table", table)
+        assert done.returncode == 1
+        assert f"error: table {table}: it has not one number\nhint:  `known` of each of its cells in" in done.stderr
+        with (place / "reproduced-infosearch" / "comparison.csv").open(encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        found = {(row["ours"], row["difference"], row["state"], row["known"].partition("; ")[0]) for row in rows}
+        assert found == {("", "", NOT_RUN, "no score of it")}
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,11 @@ class Reproduction:
         outcome.cells = compared(self.tables, scores, why)
         if self.tables.tests:
             outcome.cells = underlined(self.files, outcome.cells)
+        asked = {row.name: row for row in self.tables.rows}
+        numbers = {each.cell.table for each in outcome.cells if each.row and each.row.name in asked and each.value is not None}
+        for table in dict.fromkeys(cell.table for row in asked.values() for cell in row.cells if cell.table not in numbers):
+            error = ToolkitError("it has not one number", f"`known` of each of its cells in {COMPARISON} says why", status=1)
+            outcome.failures.append(Failure(f"table {table}", error))
         outcome.claims = claims_of(self.tables.paper, outcome.cells)
         texts = {COMPARISON: to_csv(outcome.cells), CLAIMS: claims_csv(outcome.claims), PAGE: render(self, outcome)}
         for name, text in texts.items():

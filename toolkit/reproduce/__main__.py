@@ -71,7 +71,7 @@ def main(args: argparse.Namespace) -> int:
     if args.dry_run:
         from toolkit.reproduce.dry_run import plan_table
 
-        write_tables([plan_table(reproduction)], args, output="-")
+        write_tables([plan_table(reproduction, here=not str(args.engine).startswith("ray:"))], args, output="-")
         return 0
     from toolkit.reproduce.compared_cells import claims_table, lay_out
 

@@ -104,18 +104,14 @@ def _key(cell: Cell) -> tuple:
 
 
 def _value(row: Row, cell: Cell, values: Mapping[str, Mapping[tuple, float]]) -> float | None:
-    """Ours of a cell; of a change, from the scores of both parts."""
+    """Ours of a cell; of a change, from the scores of both parts. None where there is none: a mean over nothing, too."""
     groups = find(row.part.topics, at_hand=False).groups
     place = (row.system.name, scored_group(cell.ours, groups), cell.ours.mode, cell.ours.measure)
-    value = values.get(row.name, {}).get(place)
-    if value is None or math.isnan(value) or not (row.part.against and change_of(cell)):
-        return value
-    base = values.get(f"{row.part.against}/{row.system.name}", {}).get(place)
-    if base is None or math.isnan(base):
-        return None
-    if change_of(cell) == GAP:
-        return value - base
-    return value / base - 1 if base else None
+    value = values.get(row.name, {}).get(place, math.nan)
+    if row.part.against and (change := change_of(cell)):
+        base = values.get(f"{row.part.against}/{row.system.name}", {}).get(place, math.nan)
+        value = value - base if change == GAP else value / base - 1 if base else math.nan
+    return None if math.isnan(value) else value
 
 
 def state_of(cell: Cell, value: float | None, tolerance: float) -> str:
@@ -176,7 +172,7 @@ def claims_of(paper: str, cells: Iterable[Compared]) -> list[tuple[Claim, bool |
     """
     ours: dict[tuple, Cell] = {}
     for each in cells:
-        if each.value is not None and not math.isnan(each.value):
+        if each.value is not None:
             ours.setdefault(_key(each.cell), each.cell._replace(value=each.value, printed="", note="", inconsistent=()))
     return [(claim, holds) for claim, holds in outcomes(paper, list(ours.values())) if claim.general]
 

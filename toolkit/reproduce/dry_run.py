@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,8 @@ from toolkit.core.files import open_output
 from toolkit.core.home import home
 from toolkit.core.specs import SystemSpec
 from toolkit.jobs.planned_runs import reason_to_make
-from toolkit.models.checkpoints import check_usable, free_memory, is_here, parameters
+from toolkit.models.checkpoints import check_usable, free_memory, is_here, parameters, pick_device, pick_precision
+from toolkit.models.llm.client import load_llm
 from toolkit.provenance import is_recorded, read_record
 from toolkit.reproduce.row_files import RowFiles
 from toolkit.reproduce.table_rows import AGREEMENT, DIVERSIFY, EXPAND, UNION, Row, Tables, needed
@@ -39,6 +41,7 @@ TOKENS, QUESTION, WORD, ANSWER = 200, 20, 4, 200
 PERSPECTIVES = 2.3  # of a question of BERDS (section 1 of its paper); GPT-4 writes WRITTEN (section 5)
 WRITTEN = 6.1
 OUTDATED = re.compile(r"\bcode\b.* fails with (?:transformers|version) 5")  # what the registry notes of a repository's code
+GPU_DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # of NVIDIA, of Windows, of AMD
 MEASURED = 0.5  # seconds that the machine's speed is measured for
 WIKIPEDIA = 21_015_324  # passages of dpr-w100
 MMR_SYSTEM = "uae-large-v1"
@@ -83,15 +86,18 @@ class Step:
         return 2 * (parameters(self.model) or math.nan) * self.texts * TOKENS
 
 
-def plan_table(reproduction: Reproduction) -> Table:
-    """A row a run, and what is to be fetched and what cannot be made below."""
+def plan_table(reproduction: Reproduction, *, here: bool = True) -> Table:
+    """A row a run, and what is to be fetched and what cannot be made below.
+
+    here  this machine computes: what has no room in its memory cannot be made
+    """
     tables = reproduction.tables
     why: dict[str, str] = {}  # row -> why it cannot be made
     rows = []
     for row in tables.rows:  # each behind those that it needs
         done = _is_made(reproduction.files, row)
         missing = next((name for name in needed(row, tables.rows) if name in why), "")
-        if not done and (wrong := f"needs {missing}: {why[missing]}" if missing else _cannot(reproduction, row)):
+        if not done and (wrong := f"needs {missing}: {why[missing]}" if missing else _cannot(reproduction, row, here)):
             why[row.name] = wrong
         rows.append(_line(reproduction, row, done, why.get(row.name, "")))
     return Table(COLUMNS, rows, notes=tuple(_notes(reproduction)))
@@ -135,23 +141,23 @@ def _is_made(files: RowFiles, row: Row) -> bool:
         return False
 
 
-def _cannot(reproduction: Reproduction, row: Row) -> str:
-    """Why a system cannot be run here, as far as that is known without a download."""
+def _cannot(reproduction: Reproduction, row: Row, here: bool) -> str:
+    """Why a system cannot be run here, as far as that is known without a download and without asking a server."""
     device, trust = reproduction.models.get("device"), bool(reproduction.models.get("trust_remote_code"))
     try:
         reproduction.files.index_of(row)
         for system in _models(row):
-            if system.loader == "endpoint" or reproduction.files.asking_of(system):
-                continue  # a server computes it
+            asking = reproduction.files.asking_of(system)
+            if asking or system.loader == "endpoint":
+                load_llm(system, **asking).check()
+                continue
             if system.remote_code and OUTDATED.search(" ".join(system.notes.split())):
                 return f"{system.name} needs its repository's own code, which fails with transformers 5"
             check_usable(system, device=device, trust_remote_code=trust)
             memory = _memory(reproduction, system)
-            if memory and not device and memory > free_memory("cpu"):
-                return (
-                    f"{system.name} needs {shown(memory)} of memory, {shown(free_memory('cpu'))} are free "
-                    "(--device, --precision bf16, --engine)"
-                )
+            if here and memory > (free := free_memory(pick_device(device) if device else _usual_device())):
+                how = "--device, --precision bf16, --engine"
+                return f"{system.name} needs {shown(memory)} of memory, {shown(free)} are free ({how})"
     except ToolkitError as error:
         return f"{error.message} ({error.hint})"
     return ""
@@ -159,17 +165,28 @@ def _cannot(reproduction: Reproduction, row: Row) -> str:
 
 def _memory(reproduction: Reproduction, system: SystemSpec) -> int:
     """What its weights take in the precision that they are loaded in; 0 where its size is not known."""
-    device, precision = reproduction.models.get("device") or "cpu", reproduction.models.get("precision")
-    own = "fp32" if device == "cpu" else system.parameters.get("precision", "fp32")
-    return weights(system, precision or own) or 0
+    device = reproduction.models.get("device") or _usual_device()
+    return weights(system, pick_precision(system, reproduction.models.get("precision"), device)) or 0
+
+
+@cache
+def _usual_device() -> str:
+    """The device that models compute on where none is named. torch, which takes seconds to load, is asked on a machine with
+    a GPU alone."""
+    return pick_device(None) if any(Path(driver).exists() for driver in GPU_DRIVERS) else "cpu"
 
 
 def _models(row: Row) -> Iterator[SystemSpec]:
-    """The systems that a row runs itself."""
+    """The systems that a row needs on this machine or on a server, but for those that make the rows it needs."""
     if row.system.kind and (row.part.has_runs or row.part.scores == AGREEMENT):
-        yield row.system
-    if row.part.judge:
-        yield registry.system(row.part.judge["name"])
+        yield _as_sent(row)
+    others = (row.part.judge.get("name"), row.part.expander, MMR_SYSTEM if row.part.how == DIVERSIFY else "")
+    yield from map(registry.system, filter(None, others))
+
+
+def _as_sent(row: Row) -> SystemSpec:
+    """The row's system in the row's recipe."""
+    return row.system.with_recipe(row.recipe) if row.recipe else row.system
 
 
 @cache
@@ -197,23 +214,23 @@ def _steps(files: RowFiles, row: Row) -> Iterator[Step]:
         if row == first:  # the others search for the same perspectives
             yield _asked(registry.system(row.part.expander), queries, "questions", queries, QUESTION + TOKENS, ANSWER)
         searched = round(queries * WRITTEN)
-        yield Step(searched, "queries", row.system, searched)
+        yield Step(searched, "queries", _as_sent(row), searched)
     elif row.reranks:
         yield _reranking(row, queries)
     else:
         read = queries + (0 if "index" in row.part.search else documents)
         read += WIKIPEDIA if files.builds_index(row) else 0
-        yield Step(read, "texts", row.system, read)
+        yield Step(read, "texts", _as_sent(row), read)
 
 
 def _reranking(row: Row, queries: int) -> Step:
-    settings = {**row.system.parameters, **row.system.recipes.get(row.recipe, {}).get("parameters", {})}
-    sliding = Sliding(**{name: settings[name] for name in Sliding._fields if name in settings})
-    if row.system.kind != "listwise":
-        return _asked(row.system, queries * sliding.depth, "pairs", queries * sliding.depth, QUESTION + TOKENS, WORD)
+    system = _as_sent(row)
+    sliding = Sliding(**{name: system.parameters[name] for name in Sliding._fields if name in system.parameters})
+    if system.kind != "listwise":
+        return _asked(system, queries * sliding.depth, "pairs", queries * sliding.depth, QUESTION + TOKENS, WORD)
     windows = queries * len(spans(sliding.depth, sliding.window, sliding.step)) * sliding.passes
     return _asked(
-        row.system, windows, "windows", windows * sliding.window, QUESTION + sliding.window * TOKENS, sliding.window * WORD
+        system, windows, "windows", windows * sliding.window, QUESTION + sliding.window * TOKENS, sliding.window * WORD
     )
 
 
@@ -238,7 +255,7 @@ def _judging(tables: Tables, row: Row) -> Iterator[Step]:
         model, queries = registry.system(row.part.judge["name"]), _counts(row.part.topics)[0]
         pairs = round(queries * int(row.part.judge["depth"]) * PERSPECTIVES)
     elif row.part.scores == AGREEMENT and row.system.kind:
-        model, pairs = row.system, 2 * _counts(row.part.topics)[1]
+        model, pairs = _as_sent(row), 2 * _counts(row.part.topics)[1]
     else:
         return
     yield _asked(model, pairs, "pairs to judge", pairs, QUESTION + TOKENS, WORD)
