@@ -311,13 +311,14 @@ def test_measures_are_corrected_by_qrels_of_people_and_not_by_labelled_pairs(fol
 
 def test_stances_are_a_number_a_question(folder, judge):
     def side(messages):
-        return "Yes" if "Statement: claim 2" in messages[-1]["content"] else "No"
+        return "Perspective 2" if "Perspective 1: claim 1" in messages[-1]["content"] else "Perspective 1"
 
     with serving(Script(side)) as script:
         words = ["--task", "stance", "--topics", "topics.jsonl", "--systems", "mine.yaml", "--judge", "scripted"]
         done = judge(words=[*words, "--output", "stances.tsv"], base=script.base)
         assert done.returncode == 0, done.stderr
-        assert sum("Question: question 0?\n\nStatement: claim" in text for text in asked(script)) == 2
+        assert sum("Question: question 0?\n\nPerspective 1: claim" in text for text in asked(script)) == 1
+        assert len(asked(script)) == QUESTIONS
     assert (folder / "stances.tsv").read_text().splitlines() == [f"q{n}\t2" for n in range(QUESTIONS)]
     assert yaml.safe_load((folder / "stances.tsv.yaml").read_text())["method"]["judging"][0]["task"] == "stance"
 

@@ -15,7 +15,7 @@ from toolkit.judge import judge_run
 from toolkit.judge.export import export
 from toolkit.judge.judging import NOTHING, pool, rows_of
 from toolkit.judge.stance import stances
-from toolkit.models.judges import Judge, Pair, load_judge
+from toolkit.models.judges import Judge, Pair, Sides, load_judge
 from toolkit.models.llm import LLM, Answer, AnswerCache
 from toolkit.texts import TextSource
 
@@ -194,13 +194,22 @@ def test_looking_at_what_is_known_counts_nothing(tmp_path, home):
     assert asked.counts.unclear == 2
 
 
-def test_the_perspective_that_supports_is_the_one_the_judge_says_yes_to():
-    topics = [
-        Topic("q1", "good cats?", perspectives=("good", "bad")),
-        Topic("q2", "bad cats?", perspectives=("good", "bad")),
-        Topic("q3", "cats?", perspectives=("good", "bad")),
-        Topic("q4", "cats?", perspectives=("good", "bad", "ugly")),
+def test_both_perspectives_are_shown_in_one_request_and_the_named_one_supports():
+    topics = [Topic(f"q{n}", f"q{n}?", perspectives=("good", "bad")) for n in range(6)]
+    topics.append(Topic("q6", "q6?", perspectives=("good", "bad", "ugly")))
+    said = [
+        *("Perspective 1", "**Perspective 2**.", "The answer is perspective 2", "Answer: 1"),
+        *("Perspective 1 and Perspective 2 alike", "Yes"),
     ]
+    silent = Reader()
+    silent.answers = lambda requests: (
+        (position, Answer(said[int(request.messages[-1]["content"].partition("q")[2][0])]))
+        for position, request in enumerate(requests)
+    )
     made = load_judge(tiny_spec("", "judge", loader="endpoint", parameters={"model": "m"}), task="judge-stance")
-    found = stances(topics, Judge(made.spec, LLM(Reader()), made.prompt, made.settings))
-    assert found == ({"q1": 1, "q2": 2}, 1, 1, 0)
+    asked = Judge(made.spec, LLM(silent), made.prompt, made.settings)
+    assert stances(topics, asked) == ({"q0": 1, "q1": 2, "q2": 2, "q3": 1}, 1, 2, 0)
+    assert (asked.counts.pairs, asked.counts.unclear) == (6, 2)
+    [message] = [turn["content"] for turn in asked.messages(Sides("q0?", "good", "bad")) if turn["role"] == "user"]
+    assert "Question: q0?\n\nPerspective 1: good\n\nPerspective 2: bad" in message
+    assert asked.facts()["prompt_source"] == "BERDS (arXiv 2409.18110), table 16"

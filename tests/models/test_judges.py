@@ -10,7 +10,7 @@ from tiny import bert_tokenizer, llama_tokenizer, tiny_bert, tiny_deberta, tiny_
 
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
-from toolkit.models.judges import STANCE, Pair, Shot, load_judge, read_shots
+from toolkit.models.judges import STANCE, Pair, Shot, Sides, load_judge, read_shots
 from toolkit.models.llm import Answer
 
 pytestmark = pytest.mark.model
@@ -211,7 +211,7 @@ def test_prompt_shots_and_options_are_part_of_what_is_remembered(folders, tmp_pa
         try:
             for how in ({}, {"shots": shots}, {"prompt": str(folders / "plain.yaml")}, {"shots": shots}, {"task": STANCE}):
                 judge = load_judge(spec, **home_of, **how)
-                judge.judge(PAIRS[:1])
+                judge.judge([Sides("a bird?", "a bird", "no bird")] if "task" in how else PAIRS[:1])
         finally:
             del os.environ["OPENAI_BASE_URL"]
     assert len(script.bodies) == 4
@@ -263,7 +263,9 @@ def test_a_document_is_shortened_to_characters_and_then_to_tokens(folders, tmp_p
         ({"positive": "entailment"}, {"prompt": "judge-support.v1"}, "is a classifier"),
         ({"positive": "entailment"}, {"task": STANCE}, "is a classifier"),
         ({"positive": "entailment"}, {"loader": "endpoint"}, "which a server does not give"),
-        ({"prompt": "judge-stance.v1"}, {}, "is no prompt of kind judge"),
+        ({"prompt": "judge-stance.v2"}, {}, "is no prompt of kind judge"),
+        ({"positive": "token", "tokens": ["Y", "N"]}, {"task": STANCE}, "tiny is read by its logits"),
+        ({}, {"task": STANCE, "shots": [Shot("a", "b", 1)]}, "are no examples of it"),
         (
             {"positive": "token", "tokens": ["Y", "N"]},
             {"prompt": "twice.yaml"},

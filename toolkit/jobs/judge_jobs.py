@@ -16,7 +16,7 @@ from toolkit.formats import write_qrels
 from toolkit.formats.conversion import each_of
 from toolkit.jobs.file_job import Job, Product
 from toolkit.judge.judging import Judged, Row, judge_run, pool, rows_of
-from toolkit.judge.stance import Stances, pairs_of, stances, write_stances
+from toolkit.judge.stance import Stances, sides_of, stances, write_stances
 from toolkit.models.checkpoints import check_usable
 from toolkit.models.judges import Judge, Plan, load_judge, read_shots
 from toolkit.provenance import Output, Provenance, Recorded, topics_facts
@@ -114,7 +114,7 @@ class StanceJob(AskingJob[Stances]):
 
     def plan(self) -> list[str]:
         """How much would be asked."""
-        return [planned(self.judge, self.judge.plan(pairs_of(self.topics.topics)))]
+        return [planned(self.judge, self.judge.plan(sides_of(self.topics.topics)))]
 
     def work(self, tools: Tools) -> Stances:
         """Ask."""

@@ -201,7 +201,7 @@ def stance(args: argparse.Namespace, judge: Judge) -> int:
     if stances:
         note(
             f"{job.output.path}: {len(stances.supporting):,} questions; left out: {stances.others:,} without two perspectives, "
-            f"{stances.undecided:,} undecided, {stances.unjudged:,} unjudged"
+            f"{stances.unclear:,} unclear, {stances.unjudged:,} unjudged"
         )
     return 0
 

@@ -15,7 +15,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import doc_input
 from toolkit.core.topics import Topic, check_among, topics_by_id
 from toolkit.engine import Executor, LocalExecutor, units_of
-from toolkit.models.judges import Judge, Pair, Verdict
+from toolkit.models.judges import Judge, Pair, Sides, Verdict
 from toolkit.texts import Texts, check_texts
 
 HOLDS, LACKS, UNJUDGED = 1, 0, -1
@@ -62,7 +62,7 @@ def verdicts_of(judge: Judge, rows: Sequence[Row], executor: Executor | None = N
     return [next(verdicts) if row.pair else Verdict(False) for row in rows]
 
 
-def ask(judge: Judge, pairs: Sequence[Pair], executor: Executor | None = None) -> list[Verdict]:
+def ask(judge: Judge, pairs: Sequence[Pair | Sides], executor: Executor | None = None) -> list[Verdict]:
     """The verdicts, with progress, in units of UNIT pairs. ToolkitError where not one pair was answered: that is no result."""
     if not pairs:
         return []

@@ -10,50 +10,41 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.topics import Topic
 from toolkit.judge.judging import ask
-from toolkit.models.judges import Judge, Pair, Verdict
+from toolkit.models.judges import Judge, Sides
 
 
 class Stances(NamedTuple):
     """Query id -> the number (from 1) of the supporting perspective; how many questions are not among them, and why.
 
-    others     have not exactly two perspectives, and were not asked
-    undecided  the judge took both perspectives, or neither, for supporting ones
-    unjudged   were unanswered
+    others    have not exactly two perspectives, and were not asked
+    unclear   the answer names neither perspective, or both
+    unjudged  were unanswered
     """
 
     supporting: dict[str, int]
     others: int
-    undecided: int
+    unclear: int
     unjudged: int
 
 
 def stances(topics: Sequence[Topic], judge: Judge) -> Stances:
-    """Ask of both perspectives of each question whether they support it.
+    """Ask of each question with two perspectives which one supports: both are shown, in the order of the file.
 
-    Where the judge gives shares, the perspective with the larger one supports, whatever the threshold. Raises ToolkitError
-    where no topic has two perspectives.
+    Raises ToolkitError where no topic has two perspectives.
     """
     contested = [topic for topic in topics if len(topic.perspectives) == 2]
     if not contested:
         raise ToolkitError("no topic has exactly two perspectives", "a stance is between two")
-    pairs = pairs_of(contested)
-    verdicts = ask(judge, pairs)
-    supporting, undecided, unjudged = {}, 0, 0
-    for number, topic in enumerate(contested):
-        both = verdicts[2 * number : 2 * number + 2]
-        if any(verdict.holds is None for verdict in both):
-            unjudged += 1
-        elif (supported := _supporting(*both)) is None:
-            undecided += 1
-        else:
-            supporting[topic.query_id] = supported
-    return Stances(supporting, len(topics) - len(contested), undecided, unjudged)
+    verdicts = dict(zip((topic.query_id for topic in contested), ask(judge, sides_of(contested)), strict=True))
+    answered = {query_id: verdict for query_id, verdict in verdicts.items() if verdict.holds is not None}
+    clear = {query_id: verdict for query_id, verdict in answered.items() if not judge.is_unclear(verdict)}
+    supporting = {query_id: 1 if verdict.holds else 2 for query_id, verdict in clear.items()}
+    return Stances(supporting, len(topics) - len(contested), len(answered) - len(clear), len(verdicts) - len(answered))
 
 
-def pairs_of(topics: Sequence[Topic]) -> list[Pair]:
-    """What is contested: the question with each of its perspectives; of topics with two."""
-    contested = [topic for topic in topics if len(topic.perspectives) == 2]
-    return [Pair(topic.query or topic.text, statement) for topic in contested for statement in topic.perspectives]
+def sides_of(topics: Sequence[Topic]) -> list[Sides]:
+    """The questions that have two perspectives, each with these."""
+    return [Sides(topic.query or topic.text, *topic.perspectives) for topic in topics if len(topic.perspectives) == 2]
 
 
 def write_stances(stances: Stances, path: str | Path) -> None:
@@ -61,11 +52,3 @@ def write_stances(stances: Stances, path: str | Path) -> None:
     with open_output(path) as out:
         for query_id, number in stances.supporting.items():
             out.write(f"{query_id}\t{number}\n".encode())
-
-
-def _supporting(first: Verdict, second: Verdict) -> int | None:
-    if first.share is not None and second.share is not None and first.share != second.share:
-        return 1 if first.share > second.share else 2
-    if first.holds == second.holds:
-        return None
-    return 1 if first.holds else 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,19 +16,28 @@ from toolkit.models.llm.messages import Message, Usage
 
 YES, NO = "Yes", "No"
 BEGINNINGS, END = ("yes", "true", "entail"), "yes"
+PERSPECTIVE = re.compile(r"\bperspective\W*([12])\b|^\W*(?:answer\W+)?([12])\W*$")  # as an answer of a stance names one
 
 
 class Pair(NamedTuple):
-    """What is judged: whether the document holds the statement; of a stance, the question stands in the document's place."""
+    """What is judged: whether the document holds the statement."""
 
     document: str
     statement: str
 
 
+class Sides(NamedTuple):
+    """What is judged of a stance: which of a question's two perspectives supports. The question is in a document's place."""
+
+    document: str
+    first: str
+    second: str
+
+
 class Verdict(NamedTuple):
     """What a judge says of a pair.
 
-    holds  None where the request failed
+    holds  None where the request failed; of a stance, whether the first perspective is the one that supports
     share  the model's own probability, where it gives one
     said   its answer in words; why there is none, where there is none
     """
@@ -82,7 +92,7 @@ class Judge:
         """Raise ToolkitError where nothing could be asked; asks nothing."""
         self.llm.check()
 
-    def judge(self, pairs: Sequence[Pair], advance: Callable[[int], None] = lambda n: None) -> list[Verdict]:
+    def judge(self, pairs: Sequence[Pair | Sides], advance: Callable[[int], None] = lambda n: None) -> list[Verdict]:
         """A verdict for each pair, in their order; what was answered before is not asked again.
 
         advance  called with how many more pairs are answered
@@ -98,21 +108,21 @@ class Judge:
         self.counts.unjudged += sum(verdict.holds is None for verdict in verdicts)
         return verdicts
 
-    def known(self, pairs: Sequence[Pair]) -> list[Verdict | None]:
+    def known(self, pairs: Sequence[Pair | Sides]) -> list[Verdict | None]:
         """The verdicts that are in the cache; None for the others. Asks nothing and downloads nothing."""
         if not self.llm.backend.here:
             return [None] * len(pairs)
         answers = (self.llm.peek(self._request(pair)) for pair in pairs)
         return [self.read(answer) if answer else None for answer in answers]
 
-    def plan(self, pairs: Sequence[Pair]) -> Plan:
+    def plan(self, pairs: Sequence[Pair | Sides]) -> Plan:
         """What `judge` would ask. Tokens are an estimate where the checkpoint is not on this machine."""
         known = self.known(pairs)
         missing = {pair for pair, verdict in zip(pairs, known, strict=True) if verdict is None}
         tokens = sum(self.llm.counter.count_tokens(self._request(pair).messages) for pair in missing)
         return Plan(len(pairs), len(pairs) - known.count(None), len(missing), tokens)
 
-    def messages(self, pair: Pair) -> list[Message]:
+    def messages(self, pair: Pair | Sides) -> list[Message]:
         """The chat that is sent, the document shortened as it has to be. ToolkitError for a judge without a prompt.
 
         Of a model that is read by its logits, what has to go beyond `document_characters` its own tokenizer decides.
@@ -130,11 +140,14 @@ class Judge:
             share = float(answer.text)
             return Verdict(share >= self.settings.threshold, share, YES if share >= self.settings.threshold else NO)
         text = answer.text.strip().lower()
-        return Verdict(text.startswith(BEGINNINGS) or text.endswith(END), said=answer.text)
+        holds = _named(text) == {"1"} if self._is_stance else text.startswith(BEGINNINGS) or text.endswith(END)
+        return Verdict(holds, said=answer.text)
 
     def is_unclear(self, verdict: Verdict) -> bool:
-        """Whether an answer in words neither begins nor ends with yes or no."""
+        """Whether an answer in words neither begins nor ends with yes or no; of a stance, names not just one side."""
         text = verdict.said.strip().lower()
+        if self._is_stance:
+            return verdict.holds is not None and len(_named(text)) != 1
         said_no = text.startswith("no") or text.rstrip(".").endswith("no")
         return self.settings.in_words and verdict.holds is False and not said_no
 
@@ -166,7 +179,11 @@ class Judge:
             "only that wording's judgments compare with published numbers"
         )
 
-    def _request(self, pair: Pair, *, count: bool = False) -> Request:
+    @property
+    def _is_stance(self) -> bool:
+        return bool(self.prompt and "second" in self.prompt.slots)
+
+    def _request(self, pair: Pair | Sides, *, count: bool = False) -> Request:
         shown = self._shown(pair)
         if not self.settings.in_words:
             turns = [{"role": "document", "content": shown.document}, {"role": "statement", "content": shown.statement}]
@@ -174,15 +191,15 @@ class Judge:
         self.counts.shortened += count and shown.document != pair.document
         return Request(self._chat(shown), self.settings.options())
 
-    def _chat(self, shown: Pair) -> list[Message]:
+    def _chat(self, shown: Pair | Sides) -> list[Message]:
         return self.prompt.messages(_values(shown), system=self.settings.system)
 
-    def _shown(self, pair: Pair) -> Pair:
+    def _shown(self, pair: Pair | Sides) -> Pair | Sides:
         """The pair with as much of its document as is shown."""
         shown = pair._replace(document=pair.document[: self.settings.document_characters])
         return self._fitted(shown) if self.settings.in_words else shown
 
-    def _fitted(self, pair: Pair) -> Pair:
+    def _fitted(self, pair: Pair | Sides) -> Pair | Sides:
         """The pair with as much of its document as prompt and answer leave room for in `length` tokens."""
         length = self.settings.length
         if length is None:
@@ -195,12 +212,17 @@ class Judge:
         characters = longest_that_fits(len(pair.document), fits)
         if not characters and (pair.document or not fits(0)):
             raise ToolkitError(
-                f"a statement leaves no room for a document in {length} tokens: {pair.statement[:60]!r}",
+                f"a statement leaves no room for a document in {length} tokens: {pair[1][:60]!r}",
                 f"give {self.spec.name} a larger `length` in an entry of your own (--systems)",
             )
         return pair._replace(document=pair.document[:characters])
 
 
-def _values(pair: Pair) -> dict[str, str]:
-    """What fills the slots: a document is called so in one kind of prompt, and question in the other."""
-    return {"document": pair.document, "question": pair.document, "statement": pair.statement}
+def _values(pair: Pair | Sides) -> dict[str, str]:
+    """What fills the slots."""
+    return {**pair._asdict(), "question": pair.document}
+
+
+def _named(answer: str) -> set[str]:
+    """The numbers of the perspectives that an answer in lower case names."""
+    return {first or second for first, second in PERSPECTIVE.findall(answer)}

@@ -18,7 +18,13 @@ from toolkit.registry.system_kinds import parameters_as
 
 KIND = "judge"  # of systems
 SUPPORT, STANCE = "judge", "judge-stance"  # of prompts: what is asked
-DEFAULT_PROMPTS = {SUPPORT: "judge-support.v1", STANCE: "judge-stance.v1"}
+DEFAULT_PROMPTS = {SUPPORT: "judge-support.v1", STANCE: "judge-stance.v2"}
+# what stands in place of an entry's own prompt where a stance is asked for
+OF_STANCE = {
+    "prompt": DEFAULT_PROMPTS[STANCE],
+    "prompt_source": "BERDS (arXiv 2409.18110), table 16",
+    "published_prompt": "berds-table16",
+}
 MOST_WRITTEN = 16  # tokens of an answer, where neither entry nor server says
 OF_SERVERS = ("concurrency", "retries", "timeout")
 
@@ -37,8 +43,8 @@ def load_judge(
 ) -> Judge:
     """The judge that a system's entry describes. Asks nothing and loads no weights yet.
 
-    task    `judge`: does a document hold a statement; `judge-stance`: does a statement take a question's side
-    prompt  a name or a file instead of the entry's (of a stance: instead of `judge-stance.v1`)
+    task    `judge`: does a document hold a statement; `judge-stance`: which of two perspectives takes a question's side
+    prompt  a name or a file instead of the entry's (of a stance: instead of `judge-stance.v2`)
     shots   examples that stand before the question
     seed    of answers that are drawn, instead of the entry's
     loader  `endpoint` or `transformers`, instead of the entry's
@@ -51,7 +57,7 @@ def load_judge(
     """
     if spec.kind != KIND:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no judge", "`tandem systems list --kind judge` names them")
-    settings = parameters_as(Settings, spec)
+    settings, spec = parameters_as(Settings, spec), _of_task(spec, task)
     if seed is not None:
         settings = replace(settings, seed=seed)
     if settings.in_words and settings.max_tokens is None and (loader or spec.loader) != "endpoint":
@@ -84,7 +90,11 @@ def judge_prompt(
     spec: SystemSpec, *, task: str = SUPPORT, prompt: str | None = None, shots: Sequence[Shot] = ()
 ) -> Prompt | None:
     """The prompt that a judge would be sent; None for a classifier."""
-    return _prompt(spec, parameters_as(Settings, spec), task, prompt, shots)
+    return _prompt(_of_task(spec, task), parameters_as(Settings, spec), task, prompt, shots)
+
+
+def _of_task(spec: SystemSpec, task: str) -> SystemSpec:
+    return replace(spec, parameters={**spec.parameters, **OF_STANCE}) if task == STANCE else spec
 
 
 def _prompt(spec: SystemSpec, settings: Settings, task: str, name: str | None, shots: Sequence[Shot]) -> Prompt | None:
@@ -93,10 +103,13 @@ def _prompt(spec: SystemSpec, settings: Settings, task: str, name: str | None, s
             hint = "leave --prompt, --shots and --task out, or take a judge that is a language model"
             raise ToolkitError(f"{spec.name} is a classifier: it reads a document and a statement, and no prompt", hint)
         return None
-    default = spec.parameters.get("prompt", DEFAULT_PROMPTS[SUPPORT]) if task == SUPPORT else DEFAULT_PROMPTS[task]
-    prompt = load_prompt(name or default, task)
-    slot = "document" if task == SUPPORT else "question"
-    examples = [({slot: shot.document, "statement": shot.statement}, YES if shot.label else NO) for shot in shots]
+    if task == STANCE and (shots or not settings.in_words):
+        message = "a stance is answered by the name of a perspective: " + (
+            "labelled documents (--shots) are no examples of it" if shots else f"{spec.name} is read by its logits"
+        )
+        raise ToolkitError(message, "leave --shots out" if shots else "take a judge that answers in words")
+    prompt = load_prompt(name or spec.parameters.get("prompt", DEFAULT_PROMPTS[task]), task)
+    examples = [({"document": shot.document, "statement": shot.statement}, YES if shot.label else NO) for shot in shots]
     return replace(prompt, shots=tuple(examples))
 
 

@@ -31,7 +31,7 @@ SLOTS = {
     "listwise": (("query", "count"), ("number", "passage")),
     "pointwise": (("query", "document"), ()),
     "judge": (("document", "statement"), ()),
-    "judge-stance": (("question", "statement"), ()),
+    "judge-stance": (("question", "first", "second"), ()),
     "expander": (("question",), ()),
 }
 BUILD = "build"  # a kind whose prompts have the slots that the step of a build fills: each step says which
