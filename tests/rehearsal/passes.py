@@ -1,5 +1,7 @@
 """A paper reproduced from nothing by the real command line, on small data and checkpoints that local servers give."""
 
+import csv
+import io
 import os
 import pickle
 import re
@@ -18,6 +20,7 @@ from endpoint import serving as serving_chat
 from serving import Files, serving
 
 from toolkit import registry
+from toolkit.reproduce.table_rows import RELATIVE
 
 HERE = Path(__file__).resolve().parent
 RECORDS = ".yaml"  # wall times, memory and host are in them
@@ -157,3 +160,19 @@ class Done:
         begun = [(at, line) for at, line in self.steps if line.endswith((": not there yet", " is cached"))] or self.steps
         ends = [at for at, _ in begun[1:]] + [self.seconds]
         return [(end - at, line.partition(":")[0]) for (at, line), end in zip(begun, ends, strict=True)]
+
+
+def without_numbers(table, expected):
+    """(table, row, group, mode, measure) of the cells without a number of ours whose row could be made.
+
+    A relative change has none where the random checkpoints' first value, in the mode `default`, is 0.
+    """
+    found = list(csv.DictReader(io.StringIO(table.decode())))
+    names = ("table", "part", "system", "group", "mode", "measure")
+    zero = {
+        (row["table"], row["system"], row["group"], f"{RELATIVE}{row['measure']}")
+        for row in found
+        if row["mode"] == "default" and float(row["ours"] or "nan") == 0
+    }
+    empty = [tuple(row[name] for name in names) for row in found if row["part"] and not row["ours"]]
+    return [cell for cell in empty if "/".join(cell[1:3]) not in expected and (cell[0], *cell[2:4], cell[5]) not in zero]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from not_made import not_made
-from passes import PAPERS, Place
+from passes import PAPERS, Place, without_numbers
 from two_nodes import started
 
 from toolkit.reproduce.table_rows import tables_of
@@ -43,14 +43,6 @@ def rows(table, systems):
     """The lines of a comparison that are of some systems, without what others decide: which is the best of a column."""
     found = [row for row in csv.DictReader(io.StringIO(table.decode())) if row["system"] in systems]
     return [{name: value for name, value in row.items() if name not in BY_OTHERS} for row in found]
-
-
-def without_numbers(table, expected):
-    """(table, row, group, mode, measure) of the cells without a number of ours whose row could be made."""
-    found = csv.DictReader(io.StringIO(table.decode()))
-    names = ("table", "part", "system", "group", "mode", "measure")
-    empty = [tuple(row[name] for name in names) for row in found if row["part"] and not row["ours"]]
-    return [cell for cell in empty if "/".join(cell[1:3]) not in expected]
 
 
 def same_runs(found, expected, systems):

@@ -14,7 +14,7 @@ from toolkit.published.claims import Claim, outcomes
 from toolkit.published.comparison import aggregates, scored_group
 from toolkit.published.paper_tables import SCALES, Cell
 from toolkit.published.paper_tests import Tested
-from toolkit.reproduce.table_rows import GAP, Row, Tables, change_of
+from toolkit.reproduce.table_rows import GAP, RELATIVE, Row, Tables, change_of
 
 AGREES, NEAR, DIFFERS, NOT_RUN = STATES = ("agrees", "near", "differs", "not run")
 NOT_ASKED = "not asked for"  # of a row that is not among the chosen systems
@@ -92,7 +92,8 @@ def compared(tables: Tables, scores: Mapping[str, Iterable[Score]], why: Mapping
         for row, cell in rows.get(_key(printed), ()):
             value = _value(row, cell, values)
             state = state_of(cell, value, tables.tolerance)
-            said = (why or {}).get(row.name, "no score of it") if row.name in chosen else NOT_ASKED
+            none = "a change from 0, or from a number that is not there" if change_of(cell) == RELATIVE else "no score of it"
+            said = (why or {}).get(row.name, none) if row.name in chosen else NOT_ASKED
             cells.append(Compared(cell, row, value, state, said if state == NOT_RUN else ""))
         if _key(printed) not in rows:
             cells.append(Compared(printed, None, None, NOT_RUN, reason))
