@@ -21,7 +21,7 @@ from toolkit.report.collect import collect
 from toolkit.report.make_report import report, to_html
 from toolkit.report.plots import PLOTS, Drawn, Plot
 from toolkit.report.plots.charts import chart_of
-from toolkit.report.plots.theme import focused, run_colour, run_legend, run_shape, with_legend_clicks
+from toolkit.report.plots.theme import focused, run_looks, with_legend_clicks
 
 SVG = "{http://www.w3.org/2000/svg}"
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"
@@ -31,13 +31,11 @@ def draw(model):
     import altair as alt
 
     rows = [{"run": facts.name, "query": "q 1&2", "measure": "RR", "value": 0.123456789} for facts in model.runs]
-    shape = run_shape(model, legend=run_legend(model))
     points = chart_of(rows).mark_point(size=400, filled=True)
     return with_legend_clicks(
         points.encode(
             x=alt.X("value:Q", title="a <b> & $c"),
-            color=run_colour(model, legend=run_legend(model)),
-            shape=shape,
+            **run_looks(model, "color", "shape", legend=True),
             opacity=focused(),
         )
     )

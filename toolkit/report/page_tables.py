@@ -15,7 +15,7 @@ from toolkit.measures.evaluation import PAIRED
 from toolkit.report.differences import differences
 from toolkit.report.latex_output import to_latex
 from toolkit.report.model import Key, ReportModel
-from toolkit.report.plots.theme import run_colour, run_names
+from toolkit.report.plots.theme import run_looks, run_names
 from toolkit.report.report_tables import CHANGE
 from toolkit.report.significance import against
 from toolkit.report.text_table import ARROWS, SIGNS, Block, Cell, Head, Table
@@ -123,7 +123,7 @@ def _flat(table: Table) -> Table:
 
 def _looks(model: ReportModel) -> dict[str, dict[str, str]]:
     """Run -> what figures call it, and its colour there."""
-    names, scale = run_names(model), run_colour(model)["scale"]
+    names, scale = run_names(model), run_looks(model, "color")["color"]["scale"]
     colours = dict(zip(scale["domain"], scale["range"], strict=True))
     return {
         facts.name: {"run": name, "colour": INK.get(colours[name], colours[name])}

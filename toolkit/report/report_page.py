@@ -15,7 +15,7 @@ from toolkit.report.headline import headline
 from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.page_tables import abouts, modes_line, page_table
 from toolkit.report.plots import Plot
-from toolkit.report.plots.theme import run_names
+from toolkit.report.plots.theme import run_labels
 from toolkit.report.report_tables import Section, warning
 from toolkit.report.text_table import Table
 
@@ -68,7 +68,7 @@ def _part(number: int, section: Section) -> dict[str, Any]:
     about = abouts(model, id)
     scores = functools.partial(page_table, model=model, about=about)
     more = [page_table(table, f"{id}-{table.kind}-table", model, about) for table in section.more]
-    names = dict(zip([facts.name for facts in model.runs], run_names(model), strict=True))
+    names = run_labels(model)
     part = {
         "id": id,
         "name": model.name,

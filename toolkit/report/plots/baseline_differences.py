@@ -14,7 +14,7 @@ from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import argued, shown_column
 from toolkit.report.plots.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown, signed_axis
 from toolkit.report.plots.plot import Drawn, plot
-from toolkit.report.plots.theme import focused, run_colour, run_labels, run_shape, signals
+from toolkit.report.plots.theme import focused, run_labels, run_looks, signals
 
 if TYPE_CHECKING:
     import altair as alt
@@ -99,16 +99,16 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
     import altair as alt
 
     chart = chart_of().transform_filter("isValid(datum.difference)").encode(opacity=focused())
-    colour = run_colour(model, legend=None)
+    colour = run_looks(model, "color")
     filled = alt.when(f"datum.p < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))
     tips = [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS]
     words = {"fontSize": 10, "fontStyle": "italic", "align": "left", "dx": 4}
     # of fewer than six core queries that differ there is no interval
     tested, untested = (chart.transform_filter(f"{no}isValid(datum._low)") for no in ("", "!"))
-    point = {"x": "_difference:Q", "shape": run_shape(model, legend=None), "stroke": colour, "fill": colour}
+    point = {"x": "_difference:Q", **run_looks(model, "shape", "stroke", "fill")}
     return [
-        tested.mark_rule(strokeWidth=1.5).encode(x=alt.X("_low:Q", title=None, axis=signed_axis()), x2="_high:Q", color=colour),
-        *(tested.mark_tick(thickness=1.5, size=7).encode(x=f"{end}:Q", color=colour) for end in ("_low", "_high")),
+        tested.mark_rule(strokeWidth=1.5).encode(x=alt.X("_low:Q", title=None, axis=signed_axis()), x2="_high:Q", **colour),
+        *(tested.mark_tick(thickness=1.5, size=7).encode(x=f"{end}:Q", **colour) for end in ("_low", "_high")),
         tested.mark_point(size=48, strokeWidth=1.6).encode(**point, fillOpacity=filled, tooltip=["run:N", "group:N", *tips]),
         untested.mark_point(size=48, strokeWidth=1.6, fillOpacity=0).encode(**point, tooltip=["run:N", "group:N", tips[0]]),
         chart_of()

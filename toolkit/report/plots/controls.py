@@ -16,7 +16,7 @@ from toolkit.report.plots.group_panels import MOST, groups_shown, named_groups, 
 from toolkit.report.plots.intervals import interval
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY
-from toolkit.report.plots.theme import focused, run_colour, run_shape
+from toolkit.report.plots.theme import focused, run_looks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -130,7 +130,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 def _layers(model: ReportModel) -> list[alt.Chart]:
     import altair as alt
 
-    colour, chart = run_colour(model, legend=None), chart_of().encode(opacity=focused())
+    looks, chart = run_looks(model, "color", "shape"), chart_of().encode(opacity=focused())
     across = alt.X("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
     tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in TIPS.items()]
     between = alt.Tooltip("_between:N", title="95 % interval of the control's value")
@@ -139,12 +139,11 @@ def _layers(model: ReportModel) -> list[alt.Chart]:
         .transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=9, color=GREY, opacity=0.3)
         .encode(x="low:Q", x2="high:Q"),
-        chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="control value:Q", color=colour),
+        chart.mark_rule(strokeWidth=1.5).encode(x=across, x2="control value:Q", color=looks["color"]),
         chart_of().mark_tick(thickness=2, size=11, color=GREY).encode(x="control value:Q"),
         chart.mark_point(filled=True, size=48).encode(
             x="value:Q",
-            color=colour,
-            shape=run_shape(model, legend=None),
+            **looks,
             tooltip=["run:N", "group:N", "control:N", *tips, between],
         ),
     ]

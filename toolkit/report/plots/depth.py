@@ -16,16 +16,7 @@ from toolkit.measures.join import positions
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, plot
-from toolkit.report.plots.theme import (
-    focused,
-    lead,
-    only_leading,
-    run_colour,
-    run_dash,
-    run_legend,
-    run_shape,
-    with_legend_clicks,
-)
+from toolkit.report.plots.theme import focused, lead, lines_and_points, only_leading, with_legend_clicks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -96,18 +87,10 @@ def draw(model: ReportModel, *, every: bool) -> alt.TopLevelMixin:
         y=alt.Y("share:Q", title="questions (fraction)", scale=alt.Scale(domain=[0, 1])),
         opacity=focused(),
     )
-    lines = base.mark_line(interpolate="step-after", strokeWidth=1.8).encode(
-        color=run_colour(model, legend=run_legend(model)), strokeDash=run_dash(model, legend=run_legend(model))
-    )
-    points = (
-        base.transform_filter(alt.FieldOneOfPredicate(field="depth", oneOf=TICKS))
-        .mark_point(filled=True, size=50)
-        .encode(
-            color=run_colour(model, legend=run_legend(model)),
-            shape=run_shape(model, legend=run_legend(model)),
-            tooltip=["run:N", "depth:Q", "share:Q"],
-        )
-    )
+    line = base.mark_line(interpolate="step-after", strokeWidth=1.8)
+    named = base.transform_filter(alt.FieldOneOfPredicate(field="depth", oneOf=TICKS))
+    points = named.mark_point(filled=True, size=50)
+    lines, points = lines_and_points(line, points, model, ["run:N", "depth:Q", "share:Q"])
     return alt.layer(with_legend_clicks(lines), points, width=520, height=280)
 
 

@@ -11,7 +11,7 @@ from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of, data
 from toolkit.report.plots.columns import best_runs, own_groups
 from toolkit.report.plots.style import GREY, labels
-from toolkit.report.plots.theme import run_names, run_rows
+from toolkit.report.plots.theme import run_labels, run_rows
 
 if TYPE_CHECKING:
     import altair as alt
@@ -23,7 +23,7 @@ NARROW, WIDE = 92, 380  # of a panel
 
 def runs_shown(model: ReportModel) -> dict[str, str]:
     """Name -> what the figure calls it, of the runs that lead, best first."""
-    shown = dict(zip((facts.name for facts in model.runs), run_names(model), strict=True))
+    shown = run_labels(model)
     return {facts.name: shown[facts.name] for facts in best_runs(model, leading(model), MOST)}
 
 

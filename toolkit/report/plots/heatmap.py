@@ -59,7 +59,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a measure and mode, a row a run, a column a group; every cell has its number."""
     import altair as alt
 
-    rows = lead((dict(zip(("measure", "mode", "run", "group", "value"), row, strict=True)) for row in drawn(model).rows), model)
+    rows = lead(drawn(model).dicts(), model)
     groups = labels(model.groups)
     for row in rows:
         row |= {"group": groups[row["group"]], "_shown": cell(row["value"])}

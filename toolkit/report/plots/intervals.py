@@ -14,7 +14,7 @@ from toolkit.report.plots.charts import chart_of, data
 from toolkit.report.plots.columns import Column, by_query, keys, over
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import axis_name
-from toolkit.report.plots.theme import NAMES_ONCE, focused, lead, row_height, run_colour, run_rows, run_shape, zero_line
+from toolkit.report.plots.theme import NAMES_ONCE, focused, lead, row_height, run_looks, run_rows, zero_line
 
 if TYPE_CHECKING:
     import altair as alt
@@ -63,18 +63,18 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     numbers = drawn(model)
     bounds_of_all = [bound for row in numbers.rows for bound in row[4:]]
     scale = alt.Scale(domain=[min([0.0, *bounds_of_all]), max([0.0, *bounds_of_all])], nice=True)
-    rows = lead((dict(zip(numbers.columns, row, strict=True)) for row in numbers.rows), model)
+    rows = lead(numbers.dicts(), model)
     panels = []
     for column in columns(model):
         own = data(row for row in rows if (row["measure"], row["mode"]) == column)
-        base = chart_of(own).encode(y=run_rows(model), opacity=focused(), color=run_colour(model, legend=None))
+        base = chart_of(own).encode(y=run_rows(model), opacity=focused(), **run_looks(model, "color"))
         across = alt.X("low:Q", title=axis_name(*column), scale=scale, axis=alt.Axis(tickCount=5))
         intervals = base.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q")
         # an interval without width is two ticks at one place
         ends = [base.mark_tick(thickness=2, size=9).encode(x=alt.X(f"{end}:Q", scale=scale)) for end in ("low", "high")]
         dots = base.mark_point(filled=True, size=60).encode(
             x="value:Q",
-            shape=run_shape(model, legend=None),
+            **run_looks(model, "shape"),
             tooltip=["run:N", *(f"{name}:Q" for name in ("value", "low", "high"))],
         )
         panels.append(alt.layer(zero_line(), intervals, *ends, dots, width=190, height=alt.Step(row_height(model))))

@@ -12,7 +12,7 @@ from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import axis_name
-from toolkit.report.plots.theme import focused, lead, run_colour, run_rows
+from toolkit.report.plots.theme import focused, lead, run_looks, run_rows
 
 if TYPE_CHECKING:
     import altair as alt
@@ -77,13 +77,10 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     """Two dots with their intervals a run."""
     import altair as alt
 
-    names = ("run", "instructions", "value", "low", "high", "number")
-    rows = lead((dict(zip(names, row, strict=True)) for row in drawn(model).rows), model)
+    rows = lead(drawn(model).dicts("run", "instructions", "value", "low", "high", "number"), model)
     shown = list(dict.fromkeys(row["run"] for row in rows))
     which = alt.YOffset("instructions:N", scale=alt.Scale(domain=KINDS))
-    base = chart_of(rows).encode(
-        y=run_rows(model, shown), yOffset=which, opacity=focused(), color=run_colour(model, legend=None)
-    )
+    base = chart_of(rows).encode(y=run_rows(model, shown), yOffset=which, opacity=focused(), **run_looks(model, "color"))
     across = alt.X("low:Q", title=axis_name(*ORIGINAL), scale=alt.Scale(domainMin=0))
     intervals = base.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q")
     ends = [base.mark_tick(thickness=2, size=7).encode(x=f"{end}:Q") for end in ("low", "high")]

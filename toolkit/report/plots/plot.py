@@ -28,6 +28,10 @@ class Drawn:
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
 
+    def dicts(self, *names: str) -> list[dict[str, Value]]:
+        """Each row by its columns, or by other names for them."""
+        return [dict(zip(names or self.columns, row, strict=True)) for row in self.rows]
+
 
 @dataclass(frozen=True)
 class Plot:

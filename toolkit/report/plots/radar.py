@@ -10,16 +10,7 @@ from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import own_groups, paired
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY, axis_name, labels, ticks
-from toolkit.report.plots.theme import (
-    focused,
-    lead,
-    only_leading,
-    run_colour,
-    run_dash,
-    run_legend,
-    run_shape,
-    with_legend_clicks,
-)
+from toolkit.report.plots.theme import focused, lead, lines_and_points, only_leading, with_legend_clicks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -49,7 +40,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A circle a measure, a spoke a group, a closed line a run; retrieval and reranking apart, on the same rings."""
     import altair as alt
 
-    rows = lead((dict(zip(("measure", "run", "group", "value"), row, strict=True)) for row in drawn(model).rows), model)
+    rows = lead(drawn(model).dicts(), model)
     circles = []
     for column in paired(model):
         own = [row for row in rows if row["measure"] == column[0]]
@@ -107,21 +98,13 @@ def _circle(
     rings = ticks([row["value"] for row in scaled])
     turns = {group: 2 * math.pi * number / len(groups) for number, group in enumerate(groups)}
     circle = Circle(turns, rings, 2 * rings[0] - rings[1])
-    points = [{**row, **circle.place(row["value"], turns[row["group"]]), "_number": groups.index(row["group"])} for row in rows]
-    ends = [{**row, "_number": len(groups)} for row in points if row["_number"] == 0]
-    base = only_leading(chart_of(points + ends), model).encode(*circle.axes(), opacity=focused())
-    lines = base.mark_line(strokeWidth=1.8).encode(
-        color=run_colour(model, legend=run_legend(model)),
-        strokeDash=run_dash(model, legend=run_legend(model)),
-        order="_number:Q",
-    )
-    dots = base.mark_point(filled=True, size=40).encode(
-        color=run_colour(model, legend=run_legend(model)),
-        shape=run_shape(model, legend=run_legend(model)),
-        tooltip=["run:N", "group:N", "value:Q"],
-    )
+    places = [{**row, **circle.place(row["value"], turns[row["group"]]), "_number": groups.index(row["group"])} for row in rows]
+    ends = [{**row, "_number": len(groups)} for row in places if row["_number"] == 0]
+    base = only_leading(chart_of(places + ends), model).encode(*circle.axes(), opacity=focused())
+    line, point = base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=40)
+    lines, points = lines_and_points(line, point, model, ["run:N", "group:N", "value:Q"], order="_number:Q")
     lines = with_legend_clicks(lines) if first else lines
-    return alt.layer(*_web(circle), lines, dots, title=title, width=300, height=300)
+    return alt.layer(*_web(circle), lines, points, title=title, width=300, height=300)
 
 
 def _web(circle: Circle) -> list[alt.Chart]:

@@ -18,7 +18,7 @@ from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import best_runs, following, shown_column
 from toolkit.report.plots.placement import label_opacity, line_opacity, spread
 from toolkit.report.plots.plot import Drawn, plot
-from toolkit.report.plots.theme import run_colour, run_names, run_shape
+from toolkit.report.plots.theme import run_labels, run_looks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -122,7 +122,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a kind of documents, a line a run; labels at the lines' ends."""
     import altair as alt
 
-    shown = dict(zip((facts.name for facts in model.runs), run_names(model), strict=True))
+    shown = run_labels(model)
     rows = [row for row in drawn(model).rows if row[1] == model.overall]
     modes = mode_names(model)
     labelled = {facts.name for facts in best_runs(model, following(model), LABELLED)}
@@ -151,20 +151,19 @@ def _panel(alt: Any, model: ReportModel, title: str, lines: list[dict], ends: tu
     last = [row for row in lines if row["_place"] == len(mode_names(model)) - 1]
     labels = [*_spread_labels([row for row in last if row["_shown"]], ends)]
     labels += [{**row, "_at": row["rank"]} for row in last if not row["_shown"]]  # shown when its run is chosen
-    colour = run_colour(model, legend=None)
     axes = {"x": _modes_axis(alt, model), "y": _rank_axis(alt, ends, AXIS)}
     base = chart_of(lines).encode(**axes, opacity=line_opacity())
     beside = chart_of(labels).encode(x="_place:Q", opacity=label_opacity())
     return alt.layer(
-        base.mark_line(strokeWidth=2).encode(detail="run:N", color=colour),
+        base.mark_line(strokeWidth=2).encode(detail="run:N", **run_looks(model, "color")),
         base.mark_point(size=55, strokeWidth=1.8).encode(
-            stroke=run_colour(model, legend=None),
-            fill=run_colour(model, legend=None),
-            shape=run_shape(model, legend=None),
+            **run_looks(model, "stroke", "fill", "shape"),
             fillOpacity=alt.when(f"datum._share >= {MANY_MISSING}").then(alt.value(0)).otherwise(alt.value(1)),
             tooltip=["run:N", "mode:N", alt.Tooltip("rank:Q", title="mean rank", format=".2f"), "missing:N"],
         ),
-        beside.mark_rule(xOffset=6, x2Offset=16, strokeWidth=0.8).encode(x2="_place:Q", y="rank:Q", y2="_at:Q", color=colour),
+        beside.mark_rule(xOffset=6, x2Offset=16, strokeWidth=0.8).encode(
+            x2="_place:Q", y="rank:Q", y2="_at:Q", **run_looks(model, "color")
+        ),
         beside.mark_text(align="left", dx=18, fontSize=11).encode(y="_at:Q", text="run:N"),
         width=WIDTH,
         height=HEIGHT,
@@ -214,7 +213,7 @@ def draw_by_query(model: ReportModel) -> alt.TopLevelMixin:
     """A column a run, a row a kind of documents, a line a query; those that move as the instruction wants are in colour."""
     import altair as alt
 
-    shown = dict(zip((facts.name for facts in model.runs), run_names(model), strict=True))
+    shown = run_labels(model)
     by_panel: dict[tuple[str, str], list[tuple]] = {}
     for row in drawn_by_query(model).rows:
         by_panel.setdefault((row[2], row[0]), []).append(row)
@@ -251,7 +250,7 @@ def _queries_panel(alt: Any, model: ReportModel, run: str, kind: str, rows: list
             x=_modes_axis(alt, model),
             y=axis,
             detail="query:N",
-            color=alt.when("datum.wanted").then(run_colour(model, legend=None)).otherwise(alt.value(OTHERS)),
+            color=alt.when("datum.wanted").then(run_looks(model, "color")["color"]).otherwise(alt.value(OTHERS)),
             tooltip=["run:N", "query:N", "mode:N", alt.Tooltip("rank:Q", title="mean rank", format=".2f")],
         )
     )

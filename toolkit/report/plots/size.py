@@ -14,7 +14,7 @@ from toolkit.report.plots.columns import Column, over
 from toolkit.report.plots.placement import Beside, beside_points
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY, axis_name, ticks
-from toolkit.report.plots.theme import LEADS, MOST, focused, lead, only_leading, run_colour, run_names, run_shape
+from toolkit.report.plots.theme import LEADS, MOST, focused, lead, only_leading, run_looks, run_names
 
 if TYPE_CHECKING:
     import altair as alt
@@ -66,7 +66,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a measure, a point with its name a run, a line a family of models."""
     import altair as alt
 
-    rows = lead((dict(zip(("measure", "mode", "run", "cost", "value"), row, strict=True)) for row in drawn(model).rows), model)
+    rows = lead(drawn(model).dicts("measure", "mode", "run", "cost", "value"), model)
     called = {shown: family(facts.called) for facts, shown in zip(model.runs, run_names(model), strict=True)}
     costs = [row["cost"] for row in rows]
     low, high = min(costs) / ROOM, max(costs) * ROOM
@@ -85,8 +85,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         up = alt.Y("value:Q", title=axis_name(*column), scale=scale, axis=alt.Axis(values=bounds))
         base = only_leading(chart_of(own), model).encode(across, up, opacity=focused())
         points = base.mark_point(filled=True, size=70).encode(
-            color=run_colour(model, legend=None),
-            shape=run_shape(model, legend=None),
+            **run_looks(model, "color", "shape"),
             tooltip=["run:N", alt.Tooltip("cost:Q", title=model.x, format="~s"), "value:Q"],
         )
         named = [{**row, "_family": called[row["run"]]} for row in own if LEADS in row or len(model.runs) <= MOST]

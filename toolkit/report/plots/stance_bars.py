@@ -15,16 +15,7 @@ from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import INK, NEAR_BLACK, PALE, cell
-from toolkit.report.plots.theme import (
-    focused,
-    lead,
-    only_leading,
-    run_colour,
-    run_dash,
-    run_legend,
-    run_shape,
-    with_legend_clicks,
-)
+from toolkit.report.plots.theme import focused, lead, lines_and_points, only_leading, with_legend_clicks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -73,9 +64,7 @@ def draw_stance(model: ReportModel) -> alt.TopLevelMixin:
     import altair as alt
 
     rows, ends = [], {}
-    for row in lead(
-        (dict(zip(("run", "query", "stance", "share"), row, strict=True)) for row in drawn_stance(model).rows), model
-    ):
+    for row in lead(drawn_stance(model).dicts(), model):
         start = ends.get((row["run"], row["query"]), 0.0)
         end = ends[row["run"], row["query"]] = start + row["share"]
         bar = row["run"] if row["query"] == FORMS[0] else f"{row['run']}, {row['query']}"
@@ -115,7 +104,7 @@ def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
     """A line a run over the forms of the query."""
     import altair as alt
 
-    rows = lead((dict(zip(("run", "query", "lean"), row, strict=True)) for row in drawn_lean(model).rows), model)
+    rows = lead(drawn_lean(model).dicts(), model)
     forms = alt.Scale(domain=list(FORMS))
     across = alt.X(
         "query:N", title="the query is the question, or one of its perspectives", scale=forms, axis=alt.Axis(labelAngle=0)
@@ -125,14 +114,8 @@ def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
         y=alt.Y("lean:Q", title="lean (p \u2212 n) / p (fraction)"),
         opacity=focused(),
     )
-    lines = base.mark_line(strokeWidth=1.8).encode(
-        color=run_colour(model, legend=run_legend(model)), strokeDash=run_dash(model, legend=run_legend(model))
-    )
-    points = base.mark_point(filled=True, size=60).encode(
-        color=run_colour(model, legend=run_legend(model)),
-        shape=run_shape(model, legend=run_legend(model)),
-        tooltip=["run:N", "query:N", "lean:Q"],
-    )
+    line, point = base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=60)
+    lines, points = lines_and_points(line, point, model, ["run:N", "query:N", "lean:Q"])
     zero = chart_of([{}]).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(y=alt.datum(0))
     return alt.layer(zero, with_legend_clicks(lines), points, width=400, height=260)
 

@@ -17,7 +17,7 @@ from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import COLOURS, DASHES, GREY, NEAR_BLACK, cell
-from toolkit.report.plots.theme import focused, lead, only_leading, run_fill, run_legend, run_shape, with_legend_clicks
+from toolkit.report.plots.theme import focused, lead, only_leading, run_looks, with_legend_clicks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -141,8 +141,7 @@ def _points(model: ReportModel, rows: Sequence[tuple], side: Side, deepest: int)
         .encode(
             alt.X(**_ranks("R_ori", "R_ori", deepest)),
             alt.Y(**_ranks(side.other, side.other, deepest)),
-            fill=run_fill(model, legend=run_legend(model)),
-            shape=run_shape(model, legend=run_legend(model)),
+            **run_looks(model, "fill", "shape", legend=True),
             size=alt.Size("documents:Q", scale=sizes, legend=None),
             opacity=focused(0.9),
             tooltip=["run:N", "R_ori:Q", f"{side.other}:Q", "documents:Q"],
@@ -201,7 +200,7 @@ def draw_reward(model: ReportModel) -> alt.TopLevelMixin:
     """A panel for rising and one for staying, a line a variant."""
     import altair as alt
 
-    rows = [dict(zip(("variant", "way", "rank", "value"), row, strict=True)) for row in drawn_reward(model).rows]
+    rows = drawn_reward(model).dicts("variant", "way", "rank", "value")
     lowest = min(row["value"] for row in rows)
     # variants lie on each other where they agree: the first are wide
     widths = [4.2 - 1.4 * number for number in range(len(VARIANTS))]

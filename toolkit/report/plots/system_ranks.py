@@ -10,7 +10,7 @@ from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, argued, over, shown_column
 from toolkit.report.plots.group_panels import MOST, STEP, runs_shown
 from toolkit.report.plots.plot import Drawn, plot
-from toolkit.report.plots.theme import NAMES_ONCE, focused, run_colour, run_rows, run_shape
+from toolkit.report.plots.theme import NAMES_ONCE, focused, run_looks, run_rows
 from toolkit.report.rank_table import ranked
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 
     shown = runs_shown(model)
     names, rows = list(shown.values()), drawn(model).rows
-    colour, panels = run_colour(model, legend=None), []
+    looks, panels = run_looks(model, "color", "shape"), []
     ticks = sorted({1, *range(0, len(model.runs) + 1, max(1, len(model.runs) // 6)), len(model.runs)} - {0})
     for column in columns(model):
         data = [
@@ -71,12 +71,11 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
         chart = chart_of(data).encode(y=down, opacity=focused())
         panels.append(
             alt.layer(
-                chart.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q", color=colour),
-                *(chart.mark_tick(thickness=2, size=9).encode(x=f"{end}:Q", color=colour) for end in ("low", "high")),
+                chart.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q", color=looks["color"]),
+                *(chart.mark_tick(thickness=2, size=9).encode(x=f"{end}:Q", color=looks["color"]) for end in ("low", "high")),
                 chart.mark_point(filled=True, size=60).encode(
                     x="rank:Q",
-                    color=colour,
-                    shape=run_shape(model, legend=None),
+                    **looks,
                     tooltip=[
                         "run:N",
                         *(alt.Tooltip(f"{field}:Q", title=title, format=form) for field, title, form in TIPS),

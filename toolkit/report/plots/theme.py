@@ -124,32 +124,32 @@ def with_legend_clicks(first: alt.Chart) -> alt.Chart:
     return first.add_params(alt.selection_point("legend", fields=["run"], bind="legend")).properties(name="legend_of")
 
 
-def run_colour(model: ReportModel, field: str = "run:N", **options: Any) -> alt.Color:
-    """A run's colour, the same in every figure of the report."""
+def run_looks(model: ReportModel, *channels: str, legend: bool = False) -> dict[str, Any]:
+    """Channel -> how it says of which run a mark is: any 28 in a row differ in colour or dash, any 56 in colour or shape.
+
+    channels  `color`, `fill` or `stroke`, which is the same in every figure of the report; `shape`; `strokeDash`
+    legend    whether the channel has one
+    """
     import altair as alt
 
-    return alt.Color(field, scale=alt.Scale(domain=run_names(model), range=_repeated(COLOURS, model)), **options)
+    looks = {"shape": (alt.Shape, SHAPES), "strokeDash": (alt.StrokeDash, DASHES)}
+    names, shown, made = run_names(model), run_legend(model) if legend else None, {}
+    for channel in channels:
+        kind, values = looks.get(channel, (alt.Color, COLOURS))
+        scale = alt.Scale(domain=names, range=[values[number % len(values)] for number in range(len(names))])
+        made[channel] = kind("run:N", scale=scale, legend=shown)
+    return made
 
 
-def run_fill(model: ReportModel, field: str = "run:N", **options: Any) -> alt.Fill:
-    """The same inside a mark with an outline of its own."""
-    import altair as alt
+def lines_and_points(line: alt.Chart, point: alt.Chart, model: ReportModel, tooltip: list[str], **more: Any) -> list[alt.Chart]:
+    """Layers of a figure with a line a run: the lines, and points on them that tell what they are.
 
-    return alt.Fill(field, scale=alt.Scale(domain=run_names(model), range=_repeated(COLOURS, model)), **options)
-
-
-def run_shape(model: ReportModel, field: str = "run:N", **options: Any) -> alt.Shape:
-    """A run's point: any 56 in a row differ in colour or in shape."""
-    import altair as alt
-
-    return alt.Shape(field, scale=alt.Scale(domain=run_names(model), range=_repeated(SHAPES, model)), **options)
-
-
-def run_dash(model: ReportModel, field: str = "run:N", **options: Any) -> alt.StrokeDash:
-    """A run's line: any 28 in a row differ in colour or in dash."""
-    import altair as alt
-
-    return alt.StrokeDash(field, scale=alt.Scale(domain=run_names(model), range=_repeated(DASHES, model)), **options)
+    more  channels of the lines alone
+    """
+    return [
+        line.encode(**run_looks(model, "color", "strokeDash", legend=True), **more),
+        point.encode(**run_looks(model, "color", "shape", legend=True), tooltip=tooltip),
+    ]
 
 
 def run_rows(model: ReportModel, names: Sequence[str] | None = None) -> alt.Y:
@@ -176,7 +176,3 @@ def focused(whole: float = 1.0) -> Any:
     import altair as alt
 
     return alt.when(CHOSEN).then(alt.value(whole)).otherwise(alt.value(FADED * whole))
-
-
-def _repeated(looks: Sequence[Any], model: ReportModel) -> list[Any]:
-    return [looks[number % len(looks)] for number in range(len(model.runs))]

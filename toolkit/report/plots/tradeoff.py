@@ -16,7 +16,7 @@ from toolkit.report.plots.columns import Column, best_runs, following, relevance
 from toolkit.report.plots.placement import WIDTH, beside_points, label_opacity, line_opacity
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY, axis_name
-from toolkit.report.plots.theme import run_colour, run_labels, run_shape
+from toolkit.report.plots.theme import run_labels, run_looks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -159,7 +159,7 @@ def _layers(
     scales = [alt.Scale(domain=end, nice=False) for end in ends]
     x = alt.X("following:Q", title=f"{axis_name(*following(model))} \u2192", scale=scales[0], axis=alt.Axis(tickCount=8))
     y = alt.Y("relevance:Q", title=f"{axis_name(*relevance(model))} \u2192", scale=scales[1], axis=alt.Axis(tickCount=6))
-    colour, look = run_colour(model, legend=None), run_shape(model, legend=None)
+    looks = run_looks(model, "color", "shape")
     points = chart_of(rows).encode(x=x, y=y, opacity=line_opacity())
     base, said = "relevance in base mode:Q", chart_of(marks).encode(x="_x:Q")
     words = {"align": "left", "fontSize": 11, "fontStyle": "italic"}
@@ -171,9 +171,9 @@ def _layers(
         chart_of(steps)
         .mark_line(interpolate="step-before", strokeDash=[6, 3], strokeWidth=1, color=GREY)
         .encode(x="_following:Q", y="_relevance:Q"),
-        points.mark_rule(strokeWidth=1.2).encode(y=base, y2="relevance:Q", color=colour),
-        points.mark_tick(thickness=1.6, size=9, orient="horizontal").encode(y=base, color=colour),
-        points.mark_point(filled=True, size=85).encode(color=colour, shape=look, tooltip=_tooltip(model, rows)),
+        points.mark_rule(strokeWidth=1.2).encode(y=base, y2="relevance:Q", color=looks["color"]),
+        points.mark_tick(thickness=1.6, size=9, orient="horizontal").encode(y=base, color=looks["color"]),
+        points.mark_point(filled=True, size=85).encode(**looks, tooltip=_tooltip(model, rows)),
         *_labels(rows),
         width=LAYOUTS["wide"][0],
         height=LAYOUTS["wide"][1],

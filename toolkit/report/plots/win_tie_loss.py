@@ -20,7 +20,7 @@ from toolkit.report.plots.columns import best_runs, shown_column
 from toolkit.report.plots.group_panels import signed_axis
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY
-from toolkit.report.plots.theme import run_colour, run_labels, signals
+from toolkit.report.plots.theme import run_labels, run_looks, signals
 
 if TYPE_CHECKING:
     import altair as alt
@@ -144,7 +144,7 @@ def _panel(model: ReportModel, bars: int) -> alt.LayerChart:
             x2="next:Q",
             y=alt.Y("difference:Q", title=None, axis=signed_axis(grid=True)),
             y2=alt.datum(0),
-            color=run_colour(model, legend=None),
+            **run_looks(model, "color"),
             opacity=alt.when("datum.won").then(alt.value(1)).otherwise(alt.value(0.5)),
             tooltip=["run:N", "query:N", *tips],
         )
