@@ -9,6 +9,7 @@ import re
 
 from toolkit.models.language_id import script
 
+ANY_SEEDS = {"shortest": 1, "longest": 1000, "shortest_document": 1, "longest_document": 10_000}  # of the step `seeds`
 PEOPLE = ("a nurse", "a pilot", "a farmer", "a judge", "a tailor", "a diver", "a baker", "a miner", "a clerk", "a poet")
 
 
@@ -33,9 +34,10 @@ def scenarios(text):
 
 
 def target(text):
-    """The passage with a mark of the scenario, which `choice` knows it by."""
+    """A plan, and the passage with a mark of the scenario, which `choice` knows it by."""
     said = part(text, "The reader says:", "Passage:")
-    return f"{part(text, 'Passage:', 'Rewrite the passage')} ({hashlib.sha256(said.encode()).hexdigest()[:8]})"
+    revised = f"{part(text, 'Passage:', 'Rewrite the passage')} ({hashlib.sha256(said.encode()).hexdigest()[:8]})"
+    return f"PLAN: it is marked. [END]\nREVISED DOCUMENT: {revised} [END]"
 
 
 def fit(text):

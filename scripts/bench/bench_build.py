@@ -118,6 +118,7 @@ def write_build(folder: Path, seeds: int) -> None:
         "kind": "instructir",
         "seeds": {"topics": "topics.tsv", "docs": "docs.jsonl", "qrels": "qrels.txt"},
         "models": {"writer": {"system": "http:bench", "temperature": 1.0}, "judge": {"system": "http:bench", "temperature": 0}},
+        "steps": {"seeds": {"shortest": 10, "longest": 100, "shortest_document": 100, "longest_document": 1000}},
     }
     (folder / "build.yaml").write_text(json.dumps(content))
 

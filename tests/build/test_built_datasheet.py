@@ -27,7 +27,11 @@ def build(tmp_path, home, monkeypatch):
     content |= {
         "seeds": {"docs": "docs.jsonl", "topics": "topics.tsv", "qrels": "qrels.txt"},
         "models": {"writer": "http:mistral-large", "judge": "gpt-4o"},
-        "steps": {"review": {"reviewers": 2}, "groups": {"smallest": 2}},
+        "steps": {
+            "seeds": build_answers.ANY_SEEDS,
+            "review": {"reviewers": 2, "share": 1.0, "instances": 10},
+            "groups": {"smallest": 2},
+        },
     }
     (place / "build.yaml").write_text(yaml.safe_dump(content))
     with serving(Script(build_answers.answer)) as script:

@@ -35,7 +35,9 @@ def made(tmp_path, home, monkeypatch):
     (place / "qrels.txt").write_text("q 0 d 1\n")
     content = {"kind": "instructir", "seeds": {"docs": "docs.jsonl", "topics": "topics.tsv", "qrels": "qrels.txt"}}
     content |= {"models": {"writer": "http:gpt-4o", "judge": "http:gpt-4o"}}
-    content |= {"steps": {"groups": {"smallest": 2}, "instruction-negatives": {}, "adversarial": {}}}
+    content |= {
+        "steps": {"seeds": build_answers.ANY_SEEDS, "groups": {"smallest": 2}, "instruction-negatives": {}, "adversarial": {}}
+    }
     (place / "build.yaml").write_text(yaml.safe_dump(content))
     with serving(Script(answer)) as script:
         monkeypatch.setenv("OPENAI_BASE_URL", script.base)
@@ -66,7 +68,11 @@ def test_negatives_of_a_scenario_are_judged_in_the_benchmark_and_have_their_make
 
 def test_a_build_without_the_steps_has_no_such_documents(made, tmp_path):
     path = made.path / "build.yaml"
-    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"steps": {"groups": {"smallest": 2}}}))
+    path.write_text(
+        yaml.safe_dump(
+            yaml.safe_load(path.read_text()) | {"steps": {"seeds": build_answers.ANY_SEEDS, "groups": {"smallest": 2}}}
+        )
+    )
     assert tandem("build", "run", made.path).returncode == 0
     folder = BuildFolder(made.path).benchmark(tmp_path / "out")
     assert " 0\n" not in (folder / "qrels.txt").read_text()

@@ -1,6 +1,7 @@
 """InstructIR's review by people, from the items that a scripted server wrote to a benchmark that says who judged it."""
 
 import json
+from collections import Counter
 
 import build_answers
 import pytest
@@ -10,6 +11,8 @@ from endpoint import Script, serving
 from review_builds import page_data, write_saved
 
 from toolkit.build.build_folder import BuildFolder
+from toolkit.build.items import Item
+from toolkit.build.kinds.instructir import Review
 
 DOCS = ["Sharpen a knife on a wet stone.", "Moss grows where mowing is low and light is scarce."]
 QUERIES = ["how to sharpen a knife", "why is there moss in the lawn"]
@@ -23,7 +26,11 @@ def build(tmp_path, home, monkeypatch):
     (place / "docs.jsonl").write_text("".join(json.dumps({"id": f"d{n}", "text": text}) + "\n" for n, text in enumerate(DOCS)))
     (place / "topics.tsv").write_text("".join(f"q{n}\t{text}\n" for n, text in enumerate(QUERIES)))
     (place / "qrels.txt").write_text("".join(f"q{n} 0 d{n} 1\n" for n in range(2)))
-    steps = {"review": {"reviewers": 1}, "groups": {"smallest": 2}}
+    steps = {
+        "seeds": build_answers.ANY_SEEDS,
+        "review": {"reviewers": 1, "share": 1.0, "instances": 10},
+        "groups": {"smallest": 2},
+    }
     content = yaml.safe_load((place / "build.yaml").read_text())
     content |= {"seeds": {"docs": "docs.jsonl", "topics": "topics.tsv", "qrels": "qrels.txt"}, "steps": steps}
     (place / "build.yaml").write_text(yaml.safe_dump(content))
@@ -44,13 +51,29 @@ def test_people_see_the_scenario_and_targets_of_its_query_alone(build, tmp_path)
     for item in reviewed.values():
         shown = [passage["id"] for passage in item.fields["passages"]]
         assert item.fields["right_passage"] in shown
-        assert len(shown) <= 4
+        assert len(shown) == 3
         assert {name.rpartition("_")[0] for name in shown} == {item.id.rpartition("_")[0]}
     assert (
         tandem("build", "review", "export", build.path, "--step", "review", "--output", tmp_path / "form.html").returncode == 0
     )
     for sheet in page_data(tmp_path / "form.html")["items"]:
         assert sheet["texts"][1] in {item.fields["scenario"] for item in reviewed.values()}
+
+
+def drawn(queries, **parameters):
+    """Query -> how many of its five scenarios people see."""
+    items = [Item(f"q{query}_{number}", {"target": f"text {number}"}) for query in range(queries) for number in range(1, 6)]
+    step = Review(**parameters)
+    prepared = list(step.prepared(items))
+    assert [item.id for item in prepared] == [item.id for item in items]
+    return Counter(item.id.partition("_")[0] for item in prepared if step.is_reviewed(item))
+
+
+def test_people_see_two_scenarios_of_eight_percent_of_the_queries_rounded_up():
+    counts = drawn(100)
+    assert (len(counts), set(counts.values())) == (8, {2})
+    assert drawn(100) == counts != drawn(100, seed=1)
+    assert (len(drawn(3)), set(drawn(10, share=1.0, instances=9).values())) == (1, {5})
 
 
 def test_what_people_let_pass_becomes_the_benchmark_and_says_so(build, tmp_path):

@@ -120,7 +120,7 @@ class BuildFolder:
         """What the items of a step depend on; of an earlier step that was not run the digest is empty."""
         step, config = self.config.steps[number], self.config
         prompts = dict.fromkeys((*step.prompts(), *([REPAIR] if step.models() else [])))
-        earlier = dict.fromkeys((*([config.names[number - 1]] if number else []), *step.reads))
+        earlier = dict.fromkeys((*self._before(number), *step.reads))
         judging = {name: find_prompt(name, self.path, SUPPORT).sha256 for name in step.judge_prompts(config.models)}
         searched = (choose_system(name, files=config.systems) for name in step.systems_searched())
         return {
@@ -133,6 +133,10 @@ class BuildFolder:
             "files": {str(path): file_sha256(path) if path.is_file() else "" for path in step.files(self.path)},
             "steps": {name: _sha256(self.files[name].path) for name in earlier if name in self.files},
         }
+
+    def _before(self, number: int) -> tuple[str, ...]:
+        """The step whose items a step is given; none for the first one."""
+        return (self.config.steps[number].after or self.config.names[number - 1],) if number else ()
 
     def _state(self, number: int) -> StepState:
         step = self.config.steps[number]
@@ -150,7 +154,7 @@ class BuildFolder:
     def _run(self, number: int, writers: Writers, executor: Executor) -> None:
         """Run one step, and write its file and its record."""
         step, started = self.config.steps[number], time.monotonic()
-        items = self.files[self.config.names[number - 1]].passed() if number else []
+        items = [item for name in self._before(number) for item in self.files[name].passed()]
         file, depends = self.files[step.name], self.depends(number)
         earlier = {name: self.files[name].passed for name in self.config.names[:number]}
         with executor.job(file.path), progress(step.name, None, "answers") as advance:

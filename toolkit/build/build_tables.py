@@ -92,13 +92,13 @@ def _funnel(config: BuildConfig, states: Sequence[StepState]) -> Iterator[Table]
         Column("left after", label=True),
         *(Column(name, above=above) for above in ("here", PAPER) for name in ("items", "share")),
     ]
-    rows, before = [], (0, 0)
+    rows: list[Sequence[Cell]] = []
+    first = next((left[name], printed[name]) for name in printed if name in left)
     for name in (name for name in printed if name in left):
         counts = left[name], printed[name]
-        shares = [Number(count / last, share=True) if last else None for count, last in zip(counts, before, strict=True)]
+        shares = [Number(count / of, share=True) if rows and of else None for count, of in zip(counts, first, strict=True)]
         rows.append((name, counts[0], shares[0], counts[1], shares[1]))
-        before = counts
-    yield Table(columns, rows, ["share: of what was left after the row above"])
+    yield Table(columns, rows, ["share: of what the first row has"])
 
 
 def _figures(states: Sequence[StepState]) -> Iterator[Table]:

@@ -23,7 +23,8 @@ class Step(ABC):
 
     name      in build.yaml, of its file and in tables
     about     what it does, in a line
-    reads     further steps whose passed items it needs, beside those of the step before
+    after     the earlier step whose passed items it is given; without it the step before
+    reads     further steps whose passed items it needs, beside those that it is given
     slots     parameter that names a prompt -> the slots that the step fills: a prompt with others, or without one, is refused
     optional  whether it is left out unless build.yaml names it
     version   is raised where the step makes something else of the same items
@@ -31,6 +32,7 @@ class Step(ABC):
 
     name: ClassVar[str]
     about: ClassVar[str] = ""
+    after: ClassVar[str] = ""
     reads: ClassVar[tuple[str, ...]] = ()
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     optional: ClassVar[bool] = False
@@ -60,7 +62,7 @@ class Step(ABC):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """The items that it passes on and those that it rejects, in an order that `items` alone decides.
 
-        items  what the step before passed on, in order; nothing for the first step, which makes its own of `tools.seeds`
+        items  what the step before (or `after`) passed on, in order; nothing for the first one, which makes its own of `tools.seeds`
         """
 
     def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:

@@ -6,9 +6,9 @@ Items, by step:
     scenarios    query, document, scenario (what a person says of themselves): `<query>_<n>`, n from 1
     targets      and target: the document rewritten for the scenario
     fit          and score, from 1 to 5
-    choice       and candidates (ids of the targets shown, in that order) and chosen (one of them)
+    choice       those of targets, and candidates (ids of the targets shown, in that order) and chosen (one of them)
+    groups       those of both filters, and position (n-th scenario of its query that both have passed, from 1)
     review       and passages (ids and texts of the targets shown), right_passage (the item's own), people (what they chose)
-    groups       and position (n-th scenario of its query that is left, from 1)
     paraphrases  query, scenario (in other words): `<query>_<n>.<p>`, p from 1
 """
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import random
 import re
 from collections import Counter
@@ -32,16 +33,22 @@ from toolkit.build.instructed_benchmark import doc_of
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
 from toolkit.build.negatives import Adversarial, InstructionNegatives, added_to
-from toolkit.build.review.review_step import ReviewStep
+from toolkit.build.review.review_forms import digest
+from toolkit.build.review.review_step import CHOSEN, ReviewStep
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
 from toolkit.core.documents import Doc
-from toolkit.core.errors import check_counts
+from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.modes import Modes
 from toolkit.core.topics import Topic
 from toolkit.models.okapi import stop_words
 
-FUNNEL = {"targets": 16_157, "fit": 15_669, "groups": 9_906}  # appendix A; its 11,992 are what filter two leaves of all targets
+FUNNEL = {
+    "targets": 16_157,
+    "fit": 15_669,
+    "choice": 11_992,
+    "groups": 9_906,
+}  # appendix A; each filter is asked of all targets
 MEASURES = ("Robustness@10", "nDCG@10")
 WORD = re.compile(r"\w+")
 SHORTEST_KEYWORD = 4  # letters
@@ -50,26 +57,33 @@ QUERY_FIRST = ".query-first"  # what the id of a query ends in whose scenario st
 
 @dataclass(frozen=True)
 class Seeds(Step):
-    """Queries of a length with a single relevant document.
+    """Queries of a length with a single relevant document of a length (section 3.1: the middle half of MS MARCO's).
 
-    shortest, longest  words of the query
-    most               how many are taken, in the order of the seeds; 0 for all
+    shortest, longest                    characters of the query
+    shortest_document, longest_document  characters of its document, title and text
+    most                                 how many are taken, in the order of the seeds; 0 for all
+
+    ToolkitError where no query is left.
     """
 
     name = "seeds"
     about = "queries by length, with a single relevant document"
-    shortest: int = 3
+    shortest: int = 24
     longest: int = 40
+    shortest_document: int = 255
+    longest_document: int = 371
     most: int = 0
 
     def __post_init__(self):
-        check_counts(shortest=self.shortest, longest=self.longest, most=self.most or None)
+        lengths = {name: value for name, value in self.parameters().items() if name != "most"}
+        check_counts(**lengths, most=self.most or None)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The queries with their documents."""
         relevant, queries = tools.seeds.relevant(), tools.seeds.queries()
         texts = tools.seeds.texts([doc_id for topic in queries for doc_id in relevant.get(topic.query_id, ())[:1]])
         known: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
         left = 0
         for topic in queries:
             item = self._item(topic, relevant.get(topic.query_id, []), texts)
@@ -77,7 +91,12 @@ class Seeds(Step):
             if not why and self.most and left == self.most:
                 why = f"more than {self.most:,} queries"
             left += not why
+            reasons[why] += 1
             yield item.reject(why)
+        if not left:
+            said = "; ".join(f"{why} ({count:,})" for why, count in reasons.most_common(3)) or "there is none"
+            hint = "other bounds in build.yaml, as in seeds: {shortest: 10, longest_document: 1000} under steps"
+            raise ToolkitError(f"step {self.name}: no query is left: {said}", hint)
 
     @staticmethod
     def _item(topic: Topic, relevant: Sequence[str], texts: Mapping[str, Doc]) -> Item:
@@ -88,16 +107,22 @@ class Seeds(Step):
     def _why_not(self, item: Item, relevant: Sequence[str], known: Counter[str]) -> str:
         query = " ".join(item.fields["query"].casefold().split())
         known[query] += 1
-        words = len(query.split())
         if known[query] > 1:
             return "the query of an earlier seed"
-        if words < self.shortest:
-            return f"fewer than {self.shortest} words"
-        if words > self.longest:
-            return f"more than {self.longest} words"
+        if why := _outside(len(item.fields["query"].strip()), self.shortest, self.longest):
+            return why
         if len(relevant) != 1:
             return "no relevant document" if not relevant else "several relevant documents"
-        return "" if item.fields.get("text", "").strip() else "no text of its document"
+        if not item.fields.get("text", "").strip():
+            return "no text of its document"
+        why = _outside(len(contents(item).strip()), self.shortest_document, self.longest_document)
+        return f"its document has {why}" if why else ""
+
+
+def _outside(characters: int, least: int, most: int) -> str:
+    if characters < least:
+        return f"fewer than {least} characters"
+    return f"more than {most} characters" if characters > most else ""
 
 
 @dataclass(frozen=True)
@@ -109,9 +134,10 @@ class Scenarios(Step):
 
     name = "scenarios"
     about = "people with different situations who ask the query"
-    slots: ClassVar = {"prompt": ("query", "document", "count")}
+    slots: ClassVar = {"prompt": ("query", "count")}
+    published: ClassVar = {"prompt": "instructir-figure4"}
     model: str = "writer"
-    prompt: str = "build-scenarios.v1"
+    prompt: str = "build-scenarios.v2"
     count: int = 10
 
     def __post_init__(self):
@@ -119,8 +145,8 @@ class Scenarios(Step):
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a scenario; one with the query's own id where the answer cannot be read."""
-        rows = ({"query": item.fields["query"], "document": contents(item), "count": str(self.count)} for item in items)
-        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.texts(self.count))
+        rows = ({"query": item.fields["query"], "count": str(self.count)} for item in items)
+        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.numbered("Scenario", self.count))
         made = tools.made("wrote", self.model, self.prompt)
         for item, scenarios in zip(items, answers, strict=True):
             if scenarios is None:
@@ -132,24 +158,29 @@ class Scenarios(Step):
 
 @dataclass(frozen=True)
 class Targets(Step):
-    """The document rewritten for each scenario, without the words that only the scenario has.
+    """The document rewritten for each scenario. The prompt asks that it has no words which only the scenario has.
 
-    most_keywords  of the scenario (no stop words, not in the query or the document) that the target may have
+    most_keywords  of the scenario (no stop words, not in the query or the document) that the target may have; 0 for any number:
+                   the paper asks for it and does not check
     """
 
     name = "targets"
     about = "the document rewritten for each of them"
     reads = ("seeds",)
     slots: ClassVar = {"prompt": ("query", "scenario", "document")}
+    published: ClassVar = {"prompt": "instructir-figure5"}
     model: str = "writer"
-    prompt: str = "build-target.v1"
-    most_keywords: int = 2
+    prompt: str = "build-target.v2"
+    most_keywords: int = 0
+
+    def __post_init__(self):
+        check_counts(most_keywords=self.most_keywords or None)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a scenario, with its target."""
         seeds = {seed.id: seed for seed in tools.step("seeds")}
         rows = ({**_asked(item), "document": contents(seeds[item.sources[0]])} for item in items)
-        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.text_of)
+        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.labelled("PLAN", "REVISED (?:DOCUMENT|TARGET)"))
         made = tools.made("wrote", self.model, self.prompt)
         for item, target in zip(items, answers, strict=True):
             if target is None:
@@ -157,7 +188,8 @@ class Targets(Step):
                 continue
             known = f"{item.fields['query']} {contents(seeds[item.sources[0]])}"
             found = keywords(item.fields["scenario"], known) & words_of(target)
-            why = f"more than {self.most_keywords} keywords of the scenario" if len(found) > self.most_keywords else ""
+            too_many = self.most_keywords and len(found) > self.most_keywords
+            why = f"more than {self.most_keywords} keywords of the scenario" if too_many else ""
             yield item.passed(target=target, keywords=sorted(found)).by(made).reject(why)
 
 
@@ -171,6 +203,7 @@ class Fit(Step):
     name = "fit"
     about = "filter one: how relevant the target is to the query"
     slots: ClassVar = {"prompt": ("query", "document")}
+    published: ClassVar = {"prompt": "instructir-figure7"}
     model: str = "judge"
     prompt: str = "build-fit.v2"
     above: int = 3
@@ -179,7 +212,8 @@ class Fit(Step):
         """The items with their scores."""
         rows = ({"query": item.fields["query"], "document": item.fields["target"]} for item in items)
         made = tools.made("filtered", self.model, self.prompt)
-        for item, score in zip(items, tools.parsed(self.model, self.prompt, rows, answer_forms.number(1, 5)), strict=True):
+        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.tagged("Score", answer_forms.number(1, 5)))
+        for item, score in zip(items, answers, strict=True):
             if score is None:
                 yield item.passed().by(made).reject(UNREADABLE)
             else:
@@ -193,26 +227,27 @@ class Fit(Step):
 
 @dataclass(frozen=True)
 class Choice(Step):
-    """Filter two: shown all targets of the query, whatever filter one says of them, a judge has to pick the scenario's own.
+    """Filter two, asked of all targets: shown those of the query, a judge has to pick the scenario's own.
 
     seed  of the order in which they are shown, which is another for each scenario
     """
 
     name = "choice"
     about = "filter two: the judge picks the target among all of the query"
-    reads = ("targets",)
+    after = "targets"
     slots: ClassVar = {"prompt": ("query", "scenario", "documents", "count")}
+    published: ClassVar = {"prompt": "instructir-figure8"}
     model: str = "judge"
     prompt: str = "build-choice.v1"
     seed: int = 0
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The items with what was shown and chosen."""
-        written = {query_of(group[0]): group for group in by_query(tools.step("targets"))}
+        written = {query_of(group[0]): group for group in by_query(items)}
         shown = [self._order(item, written[query_of(item)]) for item in items]
         rows = (self._row(item, order) for item, order in zip(items, shown, strict=True))
         made = tools.made("filtered", self.model, self.prompt)
-        readers = (answer_forms.number(1, len(order)) for order in shown)
+        readers = (answer_forms.tagged("Ranking", answer_forms.number(1, len(order))) for order in shown)
         answers = tools.parsed(self.model, self.prompt, rows, readers)
         for item, order, number in zip(items, shown, answers, strict=True):
             if number is None:
@@ -233,21 +268,67 @@ class Choice(Step):
 
 
 @dataclass(frozen=True)
+class Groups(Step):
+    """What both filters have passed, of queries that have enough of it.
+
+    smallest  scenarios of a query
+    """
+
+    name = "groups"
+    about = "what both filters passed, of queries with enough scenarios left"
+    reads = ("fit",)
+    smallest: int = 6
+
+    def __post_init__(self):
+        check_counts(smallest=self.smallest)
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
+        """The items that filter two has passed, with their scores; those that are left are numbered within their query."""
+        scores = {item.id: item.fields["score"] for item in tools.step("fit")}
+        made = tools.made("filtered")
+        for group in by_query(items):
+            left = [item.id for item in group if item.id in scores]
+            small = f"fewer than {self.smallest} scenarios of the query are left" if len(left) < self.smallest else ""
+            for item in group:
+                if item.id in scores:
+                    yield item.passed(score=scores[item.id], position=left.index(item.id) + 1).by(made).reject(small)
+                else:
+                    yield item.passed().by(made).reject("filter one has not passed it")
+
+
+@dataclass(frozen=True)
 class Review(ReviewStep):
     """The three questions of the paper's evaluation by people (section 3.2, table 7), as a step that decides.
 
-    passages  targets of the query that are shown, the scenario's own among them: three in the paper (appendix B)
+    share      of the queries, rounded up, of which people see
+    instances  scenarios each, drawn with the seed
+    passages   targets of the query that are shown, the scenario's own among them: three in the paper (appendix B)
     """
 
     about: ClassVar[str] = "people say whether scenario and target fit"
     form: str = "instructir-quality"
+    share: float = 0.08
     fields: dict[str, str] = field(default_factory=lambda: {"instruction": "scenario"})
+    instances: int = 2
     passages: int = 3
 
+    def __post_init__(self):
+        super().__post_init__()
+        check_counts(instances=self.instances, passages=self.passages)
+
     def prepared(self, items: Sequence[Item]) -> Iterator[Item]:
-        """The items with the targets among which people choose."""
-        for group in by_query(items):
-            yield from (self._with_passages(item, group) for item in group)
+        """The items; those that were drawn with the targets among which people choose."""
+        groups = sorted(by_query(items), key=lambda group: digest([self.seed, query_of(group[0])]))
+        drawn = groups[: math.ceil(self.share * len(groups))]
+        seen = {item.id: group for group in drawn for item in self._instances(group)}
+        return (self._with_passages(item, seen[item.id]) if item.id in seen else item for item in items)
+
+    def is_reviewed(self, item: Item) -> bool:
+        """Whether people see it: it has the targets to choose from."""
+        return "passages" in item.fields and (CHOSEN in item.fields or not item.rejected)
+
+    def _instances(self, group: Sequence[Item]) -> list[Item]:
+        return _random(f"{self.seed} {query_of(group[0])}").sample(group, min(self.instances, len(group)))
 
     def _with_passages(self, item: Item, group: Sequence[Item]) -> Item:
         if len(group) == 1:
@@ -256,28 +337,6 @@ class Review(ReviewStep):
         _random(f"{self.seed} {item.id}").shuffle(others)
         shown = [{"id": each.id, "text": each.fields["target"]} for each in (item, *others[: self.passages - 1])]
         return replace(item, fields={**item.fields, "passages": shown, "right_passage": item.id})
-
-
-@dataclass(frozen=True)
-class Groups(Step):
-    """Queries that have enough scenarios left.
-
-    smallest  scenarios of a query
-    """
-
-    name = "groups"
-    about = "queries with enough scenarios left"
-    smallest: int = 6
-
-    def __post_init__(self):
-        check_counts(smallest=self.smallest)
-
-    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
-        """The items, numbered within their query."""
-        for group in by_query(items):
-            why = f"fewer than {self.smallest} scenarios of the query are left" if len(group) < self.smallest else ""
-            for position, item in enumerate(group, 1):
-                yield item.passed(position=position).by(tools.made("filtered")).reject(why)
 
 
 @dataclass(frozen=True)
@@ -319,7 +378,7 @@ class ScenarioNegatives(InstructionNegatives):
     instruction: str = "scenario"
 
 
-STEPS = (Seeds, Scenarios, Targets, Fit, Choice, Review, Groups, ScenarioNegatives, Adversarial, Paraphrases)
+STEPS = (Seeds, Scenarios, Targets, Fit, Choice, Groups, Review, ScenarioNegatives, Adversarial, Paraphrases)
 
 
 def benchmark(build: BuiltSteps, to: Path) -> None:
@@ -328,7 +387,8 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     The corpus: targets of `all`, each relevant for its own scenario alone; as noise the passages of other seeds (section 3.2:
     about 6,000 of 16,072). Negatives that further steps wrote are judged as not relevant.
     """
-    groups, reworded = build.passed("groups"), build.passed("paraphrases")
+    last = Review.name if Review.name in build.config.names else Groups.name
+    groups, reworded = build.passed(last), build.passed("paraphrases")
     unrevised = _unrevised(list(build.items("seeds")), {query_of(item) for item in groups})
     docs = [*(Doc(item.id, "", item.fields["target"]) for item in groups), *unrevised.values()]
     topics = {
@@ -339,7 +399,7 @@ def benchmark(build: BuiltSteps, to: Path) -> None:
     gold = {item.id: item.id for item in groups} | {f"{item.id}{QUERY_FIRST}": item.id for item in groups}
     gold |= {item.id: item.sources[0] for item in reworded}
     made = {item.id: build.made["targets"][item.id] for item in groups} | dict.fromkeys(unrevised, ())
-    made |= {query_id: build.made["groups"][doc_id] for query_id, doc_id in gold.items()}
+    made |= {query_id: build.made[last][doc_id] for query_id, doc_id in gold.items()}
     made |= {item.id: build.made["paraphrases"][item.id] for item in reworded}
     judged = [(query_id, "0", doc_id, "1") for query_id, doc_id in gold.items()]
     ran = [name for name in (ScenarioNegatives.name, Adversarial.name) if name in build.config.names]
