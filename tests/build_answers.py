@@ -90,11 +90,8 @@ def translated_edit(text):
 
 
 def whole_answers(text):
-    """The question as it is, and each answer with a beginning."""
-    answers = re.findall(r"^\d+\. (.*)$", text, re.MULTILINE)
-    return json.dumps(
-        {"question": part(text, "Question: ", "\n"), "perspectives": [f"The answer is: {one}." for one in answers]}
-    )
+    """Each answer with a beginning, a line each."""
+    return "\n".join(f"The answer is: {one}." for one in re.findall(r"^\d+\. (.*)$", text, re.MULTILINE))
 
 
 def supports(text):

@@ -17,7 +17,7 @@ from review_builds import page_data, saved, write_saved
 
 from toolkit.benchmarks import load
 from toolkit.build.build_folder import BuildFolder
-from toolkit.build.contested_questions import FORMS, read_question, read_source
+from toolkit.build.contested_questions import FORMS, read_converted, read_question, read_source, statements
 from toolkit.build.items import Item
 from toolkit.build.perspectives import held_by
 from toolkit.build.review.review_rounds import export_review, import_review
@@ -36,7 +36,7 @@ DOCS = {
 ROWS = {
     "arguments": [{"id": "zoo", "argument": "Zoos save species.", "counter": "Cages hurt."}],
     "statements": [
-        {"id": "tax", "statement": "Sugar should be taxed."},
+        {"id": "tax", "statement": "Tax sugar [for]."},
         {"id": "sides", "statements": ["Sugar harms.", "Sugar cheers.", "Sugar feeds."]},
         {"id": "given", "question": "Is rain good?", "statements": ["Rain is good.", "Rain is bad."]},
     ],
@@ -46,12 +46,15 @@ ROWS = {
         {"id": "s2", "question": "How often do you drink lemonade?", "choices": ["daily", "never"]},
     ],
 }
-QUESTIONS = {
-    "Argument: ": ("Should there be zoos?", ["Zoos should exist [for].", "Zoos should close [against]."]),
-    "Claim: ": ("Should sugar be taxed?", ["Tax sugar [for].", "Do not tax sugar [against]."]),
-    "side by side": ("What is sugar?", ["Sugar harms.", "Sugar cheers.", "Sugar feeds."]),
-    "Answers:\n": ("What is tea for?", ["Tea wakes [for].", "Tea calms [against].", "Tea does nothing [none]."]),
-    "of the survey: ": ("Should schools serve lemonade?", ["Schools should [for].", "Schools should not [against]."]),
+# a phrase of the last prompt -> what is answered
+ANSWERS = {
+    "Argument: Zoos save species.": "Should there be zoos?",
+    "Question: Should there be zoos?": "Statement: Zoos should exist [for].\nNegation: Zoos should close [against].",
+    "Claim: Tax sugar [for].": "Question: Should sugar be taxed?",
+    "One side: Tax sugar [for].": "Do not tax sugar [against].",
+    "side by side": "What is sugar?",
+    "Answers:\n": "1. Tea wakes [for].\n2. Tea calms [against].\n3. Tea does nothing [none].",
+    "of the survey: ": "Should schools serve lemonade?\nSchools should [for].\nSchools should not [against].",
 }
 RUN = {
     "arguments-zoo": ["z1", "z3", "z2", "n1"],
@@ -63,21 +66,21 @@ RUN = {
 
 
 def prompt_of(messages):
-    """What was asked first: a repair follows it."""
-    return next(message["content"] for message in messages if message["role"] == "user")
+    """What was asked, behind examples: a repair follows it."""
+    asked = [message["content"] for message in messages if message["role"] == "user"]
+    return next(text for text in reversed(asked) if not text.startswith("That is not in the form asked for"))
 
 
 def written(messages):
     """What the scripted model answers: a passage holds a perspective that ends in the same mark."""
     text = prompt_of(messages)
-    if "life, habits or feelings" in text:
+    if "experience or facts" in text:
         return "Yes." if "do you drink" in text else "No"
-    if "Statement: " in text:
+    if "Document: " in text:
         document, statement = text.partition("Document: ")[2].split("\n\nStatement: ")
         mark = statement.partition("[")[2].partition("]")[0]
         return "Yes" if mark and f"[{mark}]" in document else "No"
-    question, perspectives = next(each for cue, each in QUESTIONS.items() if cue in text)
-    return "```json\n" + json.dumps({"question": question, "perspectives": perspectives}) + "\n```"
+    return next(said for cue, said in ANSWERS.items() if cue in text)
 
 
 def build(folder, rows=ROWS, steps=MappingProxyType({}), docs=DOCS, run=RUN, **models):
@@ -166,11 +169,11 @@ def test_what_each_step_left_out(tmp_path, answered):
 
 def test_survey_questions_alone_are_asked_about_and_a_debate_with_its_question_is_taken_as_it_is(tmp_path, answered):
     folder = build(tmp_path / "b")
-    BuildFolder(folder).run("questions")
+    BuildFolder(folder).run("perspectives")
     asked = [prompt_of(body["messages"]) for body in answered.bodies]
-    assert sum("life, habits or feelings" in text for text in asked) == 2
+    assert sum("experience or facts" in text for text in asked) == 2
     assert not any("Rain" in text for text in asked)
-    given = next(item for item in BuildFolder(folder).steps().items("questions") if item.id == "statements-given")
+    given = next(item for item in BuildFolder(folder).steps().items("perspectives") if item.id == "statements-given")
     assert (given.fields["question"], given.fields["perspectives"]) == ("Is rain good?", ["Rain is good.", "Rain is bad."])
     assert given.made == ()
 
@@ -194,24 +197,62 @@ def test_everything_is_made_again_from_cached_answers_alone(tmp_path, answered):
     assert len(answered.bodies) == count
 
 
-MALFORMED = {
-    "no JSON": ("Should there be zoos?", UNREADABLE),
-    "no perspectives": (json.dumps({"question": "Zoos?"}), UNREADABLE),
-    "no question": (json.dumps({"question": "Zoos.", "perspectives": ["a", "b"]}), UNREADABLE),
-    "one perspective": (json.dumps({"question": "Zoos?", "perspectives": ["a"]}), UNREADABLE),
-    "no texts": (json.dumps({"question": "Zoos?", "perspectives": ["a", 2]}), UNREADABLE),
-    "twice the same": (json.dumps({"question": "Zoos?", "perspectives": ["a", "a"]}), UNREADABLE),
-    "too many": (json.dumps({"question": "Zoos?", "perspectives": ["a", "b", "c"]}), "3 perspectives, and not 2"),
-}
-
-
-@pytest.mark.parametrize(("answer", "reason"), MALFORMED.values(), ids=MALFORMED)
-def test_questions_in_another_form_are_rejected_and_never_guessed(tmp_path, answered, answer, reason):
+@pytest.mark.parametrize("answer", ["Zoos.", "Zoos? Perhaps.", "Zoos?\nCages?", "", "Question:"])
+def test_a_question_in_another_form_is_rejected_and_never_guessed(tmp_path, answered, answer):
     answered.answer = lambda messages: answer
     folder = build(tmp_path / "b", {"arguments": ROWS["arguments"]})
     BuildFolder(folder).run("questions")
-    assert reasons(folder, "questions") == {"arguments-zoo": reason}
-    assert len(answered.bodies) == (2 if reason == UNREADABLE else 1)  # one repair
+    assert reasons(folder, "questions") == {"arguments-zoo": UNREADABLE}
+    assert len(answered.bodies) == 2  # one repair
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("Zoos are good.\n\nZoos are bad.", ""),
+        ("1. **Statement:** Zoos are good.\n2. **Negation:** Zoos are bad.", ""),
+        ("Statement: Zoos are good. Negation of the statement: Zoos are bad.", ""),
+        ("Zoos are good.", UNREADABLE),
+        ("Zoos are good.\nZoos are bad.\nZoos are closed.", UNREADABLE),
+        ("Zoos are good.\nzoos are  good.", UNREADABLE),
+        ("", UNREADABLE),
+    ],
+)
+def test_a_statement_and_its_negation_are_read_with_labels_and_without(tmp_path, answered, answer, reason):
+    answered.answer = lambda messages: "Zoos?" if "Argument:" in prompt_of(messages) else answer
+    folder = build(tmp_path / "b", {"arguments": ROWS["arguments"]})
+    BuildFolder(folder).run("perspectives")
+    [zoo] = BuildFolder(folder).steps().items("perspectives")
+    assert (zoo.rejected, zoo.fields.get("perspectives")) == (reason, None if reason else ["Zoos are good.", "Zoos are bad."])
+
+
+def test_arguments_take_two_calls_and_the_first_has_two_examples(tmp_path, answered):
+    folder = build(tmp_path / "b", {"arguments": ROWS["arguments"]})
+    BuildFolder(folder).run("perspectives")
+    question, sides = (body["messages"] for body in answered.bodies)
+    assert [turn["role"] for turn in question] == ["system", *["user", "assistant"] * 2, "user"]
+    assert "Cages hurt." not in str(sides)  # of the question alone
+    [zoo] = BuildFolder(folder).steps().items("perspectives")
+    assert zoo.fields["question"] == "Should there be zoos?"
+    assert zoo.fields["perspectives"] == ["Zoos should exist [for].", "Zoos should close [against]."]
+
+
+def test_a_survey_is_converted_by_its_choices_in_brackets_and_an_opinion_is_not_personal(tmp_path, answered):
+    folder = build(tmp_path / "b", {"survey": ROWS["survey"]})
+    BuildFolder(folder).run("questions")
+    asked = [prompt_of(body["messages"]) for body in answered.bodies]
+    brackets = "Should schools serve lemonade? ['yes', 'no', 'no opinion']"
+    assert sum(brackets in text for text in asked) == 2  # of the filter, and of the conversion
+    assert "takes the first and the last choice in the brackets" in asked[-1]
+    [item] = BuildFolder(folder).steps().passed("questions")
+    assert item.fields["perspectives"] == ["Schools should [for].", "Schools should not [against]."]
+    labelled = [
+        "Should schools serve lemonade?",
+        "Positive statement: Schools should [for].",
+        "Negative statement: Schools should not [against].",
+    ]
+    for said in ("\n".join(labelled), f"Converted question: {' '.join(labelled)}"):
+        assert read_converted(said) == {name: item.fields[name] for name in ("question", "perspectives")}
 
 
 @pytest.mark.parametrize(
@@ -241,7 +282,7 @@ def test_runs_are_read_to_a_depth_and_pools_have_a_size(tmp_path, answered):
 
 
 def test_a_question_that_comes_again_is_rejected(tmp_path, answered):
-    answered.answer = lambda messages: json.dumps({"question": "Should there  be ZOOS?", "perspectives": ["a", "b"]})
+    answered.answer = lambda messages: "Should there  be ZOOS?"
     folder = build(tmp_path / "b", {"arguments": [ROWS["arguments"][0] | {"id": n} for n in (1, 2)]})
     BuildFolder(folder).run("questions")
     assert reasons(folder, "questions") == {"arguments-1": "", "arguments-2": "the question of an earlier source"}
@@ -261,14 +302,27 @@ def test_a_passage_with_an_unclear_label_is_left_out_for_its_question(tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("opposing", "why"), [("Rain ruins harvests [n].", ""), ("rain  feeds us.", "the opposing statement is the same")]
+    ("opposing", "why"),
+    [("Rain ruins harvests [n].", ""), ("Negative Statement: Rain ruins harvests [n].", ""), ("rain  feeds us.", UNREADABLE)],
 )
 def test_the_question_and_the_statement_of_a_debate_are_taken_as_they_are(opposing, why, tmp_path, answered):
     rows = {"statements": [{"id": "k", "question": "Is rain good?", "statement": "Rain feeds us."}]}
-    answered.answer = lambda messages: json.dumps({"opposing": opposing}) if "One side: Rain" in prompt_of(messages) else "No"
+    answered.answer = lambda messages: opposing if "One side: Rain" in prompt_of(messages) else "No"
     BuildFolder(build(tmp_path / "b", rows, run={"statements-k": ["z1"]})).run()
-    [item] = BuildFolder(tmp_path / "b").steps().items("questions")
-    assert (item.fields["question"], item.fields["perspectives"][0], item.rejected) == ("Is rain good?", "Rain feeds us.", why)
+    [item] = BuildFolder(tmp_path / "b").steps().items("perspectives")
+    assert (item.fields["question"], item.rejected) == ("Is rain good?", why)
+    assert item.fields.get("perspectives") == (None if why else ["Rain feeds us.", "Rain ruins harvests [n]."])
+
+
+def test_a_list_of_answers_gives_as_many_statements_and_keeps_its_question(tmp_path, answered):
+    folder = build(tmp_path / "b", {"answers": ROWS["answers"]})
+    BuildFolder(folder).run("perspectives")
+    [tea] = BuildFolder(folder).steps().passed("perspectives")
+    assert (tea.fields["question"], len(tea.fields["perspectives"])) == ("What is tea for?", 3)
+    answered.answer = lambda messages: "Tea wakes.\nTea calms."
+    other = build(tmp_path / "c", {"answers": [{"question": "What is it for?", "answers": ["waking", "sleeping", "nothing"]}]})
+    BuildFolder(other).run("perspectives")
+    assert reasons(other, "perspectives") == {"answers-1": UNREADABLE}
 
 
 def test_texts_of_other_scripts_come_through_in_normal_form(tmp_path, answered):
@@ -335,8 +389,8 @@ def test_a_classifier_of_entailment_labels_pairs_and_is_sent_no_prompt(tmp_path,
     pairs = BuildFolder(folder).steps().passed("label")
     assert len(pairs) == 6
     assert all(isinstance(pair.fields["holds"], bool) and "prompt" not in pair.made[0] for pair in pairs)
-    assert BuildFolder(folder).states()[5].record.asked["judge"].requests == 6
-    assert len(answered.bodies) == 1  # the question alone
+    assert BuildFolder(folder).states()[6].record.asked["judge"].requests == 6
+    assert len(answered.bodies) == 2  # the question and its sides
 
 
 def test_a_judge_of_the_registry_is_asked_as_its_entry_says(tmp_path, answered):
@@ -347,7 +401,7 @@ def test_a_judge_of_the_registry_is_asked_as_its_entry_says(tmp_path, answered):
     assert f"Document: {DOCS['z2']} title z2" in asked[-1]["messages"][-1]["content"] or any(
         f"{DOCS['z2']} title z2" in prompt_of(body["messages"]) for body in asked
     )
-    record = BuildFolder(folder).states()[5].record
+    record = BuildFolder(folder).states()[6].record
     assert record.asked["judge"].requests == record.entered * 2 == len(asked)
 
 
@@ -380,27 +434,31 @@ KEYS = st.sampled_from(
 @given(st.text() | st.dictionaries(KEYS, JSON).map(json.dumps) | JSON.map(json.dumps))
 def test_no_answer_and_no_row_is_read_as_something_that_it_is_not(text):
     with contextlib.suppress(ValueError):
-        made = read_question(text)
+        assert read_question(text)["question"].endswith(("?", "？", "؟"))
+    with contextlib.suppress(ValueError):
+        made = read_converted(text)
         assert made["question"].endswith(("?", "？", "؟"))
-        assert len(set(made["perspectives"])) == len(made["perspectives"]) >= 2
+        assert len(set(made["perspectives"])) == 2
         assert all(side.strip() for side in made["perspectives"])
     for key, forms in FORMS.items():
         with contextlib.suppress(ValueError):
             item = read_source(key, 1, text)
-            form = next(form for form in forms if form.name == item.fields["form"])
-            assert all(item.fields[name] for name in form.keys)
-            assert form.perspectives(item.fields) >= 2
+            assert all(item.fields[name] for name in forms[item.fields["form"]])
 
 
-@given(st.text(min_size=1).filter(str.strip), st.lists(st.text(min_size=1).filter(str.strip), min_size=2, max_size=5))
-def test_what_is_a_question_is_read_whole(question, sides):
-    keys = [" ".join(unicodedata.normalize("NFC", side).split()) for side in sides]
-    text = json.dumps({"question": f"{question}?", "perspectives": sides})
-    if len(set(keys)) < len(keys):
-        with pytest.raises(ValueError, match="perspectives are no"):
-            read_question(text)
+WORD = st.from_regex(r"\A[a-zäß]{1,8}\Z")
+SENTENCE = st.lists(WORD, min_size=2, max_size=6).map(lambda words: " ".join(words) + ".")
+
+
+@given(st.lists(SENTENCE, min_size=1, max_size=5), st.sampled_from(["", "- ", "{}. ", "Statement {}: ", "**Statement {}:** "]))
+def test_statements_are_read_whole_whatever_stands_before_them(sides, before):
+    text = "\n".join(before.format(number) + side for number, side in enumerate(sides, 1))
+    wanted = [unicodedata.normalize("NFC", side) for side in sides]
+    if len(set(wanted)) < len(wanted):
+        with pytest.raises(ValueError, match="a statement comes twice"):
+            statements(len(sides))(text)
     else:
-        assert read_question(text)["perspectives"] == keys
+        assert statements(len(sides))(text) == {"perspectives": wanted}
 
 
 @pytest.mark.lucene

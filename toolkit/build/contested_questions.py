@@ -2,17 +2,21 @@
 
 Items, by step:
 
-    sources     form and group (the file of the seeds), and what the row has, see `FORMS`
-    personal    the same: survey questions that only the person asked could answer are rejected
-    questions   and question, perspectives
+    sources       form and group (the file of the seeds), and what the row has, see `FORMS`
+    personal      the same: survey questions that only the person asked could answer are rejected
+    questions     and question; of a survey perspectives, too
+    perspectives  and perspectives
 
-Source: BERDS (arXiv 2409.18110), section 4.1: Arguana's pairs of arguments, Kialo's statements, OpinionQA's survey questions.
+Source: BERDS (arXiv 2409.18110), section 4.1, tables 9, 10, 12: Arguana's pairs of arguments, Kialo's statements and answers,
+OpinionQA's survey questions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,42 +32,28 @@ from toolkit.formats.lines import read_bytes, text_lines
 
 TEXT, TEXTS = "a text", "a list of two or more different texts"
 QUESTION_MARKS = ("?", "？", "؟")
-TWO = 2  # perspectives of a claim and its denial
-
-
-@dataclass(frozen=True)
-class Form:
-    """One kind of rows that questions are made of.
-
-    keys   of a row -> what its value is
-    count  perspectives that come of it: two, or the key that has a text for each
-    """
-
-    name: str
-    keys: Mapping[str, str]
-    count: int | str = TWO
-
-    def perspectives(self, fields: Mapping[str, Any]) -> int:
-        """How many perspectives a row gives."""
-        return len(fields[self.count]) if isinstance(self.count, str) else self.count
-
-
-# file of the seeds -> what its rows may be; the first whose keys a row has is meant
-FORMS: Mapping[str, tuple[Form, ...]] = {
-    "arguments": (Form("arguments", {"argument": TEXT, "counter": TEXT}),),
-    "statements": (
-        Form("debate", {"question": TEXT, "statements": TEXTS}, "statements"),
-        Form("claim", {"question": TEXT, "statement": TEXT}),
-        Form("statements", {"statements": TEXTS}, "statements"),
-        Form("statement", {"statement": TEXT}),
-    ),
-    "answers": (Form("answers", {"question": TEXT, "answers": TEXTS}, "answers"),),
-    "survey": (Form("survey", {"question": TEXT, "choices": TEXTS}),),
+BULLETS = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+", re.MULTILINE)
+# before what is asked for: `Question:`, `Negative statement:`, `Perspective 2:`, `Negation of the statement:`
+LABEL = (
+    r"(?:(?:converted|generated|positive|negative|supporting|opposing|original|negated)\s+)*"
+    r"(?:question|statement|negation|perspective|answer)s?(?:\s+\d+)?(?:\s+of\s+the\s+statement)?\s*:"
+)
+LABELS = re.compile(rf"^{LABEL}", re.IGNORECASE)
+BREAKS = re.compile(rf"\n|(?<=[.?!])\s+(?={LABEL})", re.IGNORECASE)
+Reader = Callable[[str], Mapping[str, Any]]
+# file of the seeds -> form of a row -> its keys, and what their values are; the first form whose keys a row has is meant
+FORMS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    "arguments": {"arguments": {"argument": TEXT, "counter": TEXT}},
+    "statements": {
+        "debate": {"question": TEXT, "statements": TEXTS},
+        "claim": {"question": TEXT, "statement": TEXT},
+        "statements": {"statements": TEXTS},
+        "statement": {"statement": TEXT},
+    },
+    "answers": {"answers": {"question": TEXT, "answers": TEXTS}},
+    "survey": {"survey": {"question": TEXT, "choices": TEXTS}},
 }
 SEED_FILES = tuple(FORMS)
-BY_NAME = {form.name: form for forms in FORMS.values() for form in forms}
-WHOLE = "debate"  # has question and perspectives already
-CLAIM = "claim"  # has the question and the perspective that affirms, as Kialo's rows: the other one is written
 
 
 @dataclass(frozen=True)
@@ -86,7 +76,7 @@ class Sources(Step):
             except ValueError as error:
                 problems.append(f"{place}, line {number}: {error}")
         if problems or not found:
-            hint = "; ".join(f"{key}: {' or '.join(', '.join(form.keys) for form in forms)}" for key, forms in FORMS.items())
+            hint = "; ".join(f"{key}: {' or '.join(map(', '.join, forms.values()))}" for key, forms in FORMS.items())
             raise ToolkitError(
                 "the seeds have no rows that questions can be made of", f"keys of a row: {hint}", problems=problems
             )
@@ -111,13 +101,13 @@ def read_source(key: str, number: int, line: str) -> Item:
     given = row.get("id", number)
     if not isinstance(given, str | int) or not str(given).split() == [str(given)]:
         raise ValueError(f"the id {given!r} is no text without white space")
-    form = next((form for form in FORMS[key] if form.keys.keys() <= row.keys()), None)
+    form = next((form for form, keys in FORMS[key].items() if keys.keys() <= row.keys()), None)
     if form is None:
-        raise ValueError(f"it has none of {'; '.join(', '.join(form.keys) for form in FORMS[key])}")
-    if wrong := [f"{name} is no {kind.removeprefix('a ')}" for name, kind in form.keys.items() if not _is(kind, row[name])]:
+        raise ValueError(f"it has none of {'; '.join(map(', '.join, FORMS[key].values()))}")
+    keys = FORMS[key][form]
+    if wrong := [f"{name} is no {kind.removeprefix('a ')}" for name, kind in keys.items() if not _is(kind, row[name])]:
         raise ValueError(", ".join(wrong))
-    values = {name: _plain(row[name]) for name in form.keys}
-    return Item(f"{key}-{given}", {"form": form.name, "group": key, **values})
+    return Item(f"{key}-{given}", {"form": form, "group": key, **{name: _plain(row[name]) for name in keys}})
 
 
 def _is(kind: str, value: Any) -> bool:
@@ -132,18 +122,22 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Personal(Step):
-    """Leaves out survey questions that ask for personal experience: no document can argue for an answer."""
+    """Leaves out survey questions about the experience or the circumstances of the person asked, and not those about opinions.
+
+    No document can argue for an answer to the first.
+    """
 
     name: ClassVar[str] = "personal"
     about: ClassVar[str] = "survey questions about personal experience are left out"
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("question", "choices")}
+    published: ClassVar[Mapping[str, str]] = {"prompt": "berds-table12-filter"}
     model: str = "judge"
-    prompt: str = "build-berds-personal.v1"
+    prompt: str = "build-berds-personal.v2"
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """All items; those of a survey were asked about."""
         asked = [item for item in items if item.fields["form"] == "survey"]
-        rows = ({"question": item.fields["question"], "choices": listed(item.fields["choices"])} for item in asked)
+        rows = (_filled(item, self.slots["prompt"]) for item in asked)
         verdicts = tools.parsed(self.model, self.prompt, rows, answer_forms.choice(YES, NO))
         answers = dict(zip((item.id for item in asked), verdicts, strict=True))
         made = tools.made("filtered", self.model, self.prompt)
@@ -153,97 +147,166 @@ class Personal(Step):
 
 
 @dataclass(frozen=True)
-class Questions(Step):
-    """A model writes the question behind each source, and its perspectives as whole sentences; a prompt for each form."""
+class Writing(Step):
+    """A model writes what the items of some forms lack; the others pass as they are.
 
-    name: ClassVar[str] = "questions"
-    about: ClassVar[str] = "contested questions with their perspectives"
-    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "arguments_prompt": ("argument", "counter"),
-        "claim_prompt": ("question", "statement"),
-        "statement_prompt": ("statement",),
-        "statements_prompt": ("statements",),
-        "answers_prompt": ("question", "answers"),
-        "survey_prompt": ("question", "choices"),
-    }
+    prompt_of  form -> the parameter with its prompt
+    """
+
+    prompt_of: ClassVar[Mapping[str, str]]
     model: str = "writer"
-    arguments_prompt: str = "build-berds-arguments.v1"
-    claim_prompt: str = "build-berds-opposing.v1"
-    statement_prompt: str = "build-berds-statement.v1"
-    statements_prompt: str = "build-berds-statements.v1"
-    answers_prompt: str = "build-berds-answers.v1"
-    survey_prompt: str = "build-berds-survey.v1"
 
-    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
-        """The sources with what was written, in their order; a question that comes again is rejected."""
-        written = {form: self._written(form, items, tools) for form in BY_NAME if form != WHOLE}
-        known: set[str] = set()
+    @abstractmethod
+    def reader(self, fields: Mapping[str, Any]) -> Reader:
+        """What reads the answer about an item with these fields."""
+
+    def written(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
+        """All items in their order; rejected where an answer cannot be read."""
+        answers = {form: self._answers(form, items, tools) for form in self.prompt_of}
         for item in items:
             form = item.fields["form"]
-            if form == WHOLE:
-                done = item.passed(perspectives=item.fields["statements"])
-            else:
-                done = self._asked(item, next(written[form]), tools)
-            again = not done.rejected and _key(done.fields["question"]) in known
-            known |= {_key(done.fields["question"])} if not done.rejected else set()
-            yield done.reject("the question of an earlier source") if again else done
+            if form not in answers:
+                yield item.passed()
+                continue
+            found = next(answers[form])
+            made = tools.made("wrote", self.model, getattr(self, self.prompt_of[form]))
+            yield item.passed(**(found or {})).by(made).reject("" if found else UNREADABLE)
 
-    def _written(self, form: str, items: Sequence[Item], tools: Tools) -> Iterator[dict[str, Any] | None]:
-        """What the model wrote for each source of a form; None where it cannot be read."""
-        slots = self.slots[f"{form}_prompt"]
-        meant = [item.fields for item in items if item.fields["form"] == form]
-        rows = ({slot: _slot(fields[slot]) for slot in slots} for fields in meant)
-        return tools.parsed(
-            self.model, getattr(self, f"{form}_prompt"), rows, read_opposing if form == CLAIM else read_question
-        )
-
-    def _asked(self, item: Item, written: Mapping[str, Any] | None, tools: Tools) -> Item:
-        form = BY_NAME[item.fields["form"]]
-        made = tools.made("wrote", self.model, getattr(self, f"{form.name}_prompt"))
-        if written is None:
-            return item.passed().by(made).reject(UNREADABLE)
-        if form.name == CLAIM:
-            sides = [item.fields["statement"], written["opposing"]]
-            same = "the opposing statement is the same" if _key(sides[0]) == _key(sides[1]) else ""
-            return item.passed(perspectives=sides).by(made).reject(same)
-        wanted = form.perspectives(item.fields)
-        why = "" if len(written["perspectives"]) == wanted else f"{len(written['perspectives'])} perspectives, and not {wanted}"
-        return item.passed(**written).by(made).reject(why)
+    def _answers(self, form: str, items: Sequence[Item], tools: Tools) -> Iterator[Mapping[str, Any] | None]:
+        parameter = self.prompt_of[form]
+        asked = [item for item in items if item.fields["form"] == form]
+        rows = (_filled(item, self.slots[parameter]) for item in asked)
+        return tools.parsed(self.model, getattr(self, parameter), rows, (self.reader(item.fields) for item in asked))
 
 
-def read_question(text: str) -> dict[str, Any]:
-    """Reads {"question": ..., "perspectives": [...]}: a question, and two or more different texts."""
-    value = answer_forms.json_value(text)
-    if not isinstance(value, dict) or set(value) != {"question", "perspectives"}:
-        raise ValueError("no JSON object with question and perspectives")
-    if not _is(TEXT, value["question"]) or not value["question"].strip().endswith(QUESTION_MARKS):
-        raise ValueError("the question is no text that ends with a question mark")
-    sides = value["perspectives"]
-    if not _is(TEXTS, sides) or not _is(TEXTS, sides := [_line(one) for one in sides]):
-        raise ValueError(f"perspectives are no {TEXTS.removeprefix('a ')}")
-    return {"question": _line(value["question"]), "perspectives": sides}
+@dataclass(frozen=True)
+class Questions(Writing):
+    """A model writes the question behind arguments and behind statements that have none; of a survey with its two sides.
+
+    The question of a survey is one that is answered by yes or no: its first choice is the one answer, its last the other.
+    """
+
+    name: ClassVar[str] = "questions"
+    about: ClassVar[str] = "contested questions"
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "arguments_prompt": ("argument", "counter"),
+        "statement_prompt": ("statement",),
+        "statements_prompt": ("statements",),
+        "survey_prompt": ("question", "choices"),
+    }
+    published: ClassVar[Mapping[str, str]] = {
+        "arguments_prompt": "berds-table9-question",
+        "survey_prompt": "berds-table12-conversion",
+    }
+    prompt_of: ClassVar[Mapping[str, str]] = {
+        form: f"{form}_prompt" for form in ("arguments", "statement", "statements", "survey")
+    }
+    arguments_prompt: str = "build-berds-arguments.v2"
+    statement_prompt: str = "build-berds-statement.v2"
+    statements_prompt: str = "build-berds-statements.v2"
+    survey_prompt: str = "build-berds-survey.v2"
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
+        """The sources with their questions; a question that comes again is rejected."""
+        known: set[str] = set()
+        for item in self.written(items, tools):
+            again = not item.rejected and _key(item.fields["question"]) in known
+            known |= {_key(item.fields["question"])} if not item.rejected else set()
+            yield item.reject("the question of an earlier source") if again else item
+
+    def reader(self, fields: Mapping[str, Any]) -> Reader:
+        """A question alone, or with its two sides."""
+        return read_converted if fields["form"] == "survey" else read_question
 
 
-def read_opposing(text: str) -> dict[str, Any]:
-    """Reads {"opposing": ...}: one text."""
-    value = answer_forms.json_value(text)
-    if not isinstance(value, dict) or set(value) != {"opposing"} or not _is(TEXT, value["opposing"]):
-        raise ValueError("no JSON object with the text opposing")
-    return {"opposing": _line(value["opposing"])}
+@dataclass(frozen=True)
+class Perspectives(Writing):
+    """A model writes the perspectives of questions that lack some: from the question, from one side, or from short answers.
+
+    Statements that the seeds have are perspectives as they are.
+    """
+
+    name: ClassVar[str] = "perspectives"
+    about: ClassVar[str] = "perspectives on the questions, as whole sentences"
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "negation_prompt": ("question",),
+        "opposing_prompt": ("question", "statement"),
+        "answers_prompt": ("question", "answers"),
+    }
+    published: ClassVar[Mapping[str, str]] = {
+        "negation_prompt": "berds-table9-perspectives",
+        "opposing_prompt": "berds-table10-opposing",
+        "answers_prompt": "berds-table10-statements",
+    }
+    prompt_of: ClassVar[Mapping[str, str]] = {
+        "arguments": "negation_prompt",
+        "claim": "opposing_prompt",
+        "statement": "opposing_prompt",
+        "answers": "answers_prompt",
+    }
+    negation_prompt: str = "build-berds-negation.v1"
+    opposing_prompt: str = "build-berds-opposing.v2"
+    answers_prompt: str = "build-berds-answers.v2"
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
+        """The questions with their perspectives."""
+        for item in self.written(items, tools):
+            given = item.fields.get("statements")
+            yield replace(item, fields={**item.fields, "perspectives": given}) if given else item
+
+    def reader(self, fields: Mapping[str, Any]) -> Reader:
+        """The side that is lacking, both sides, or as many statements as there are answers."""
+        given = [fields["statement"]] if "statement" in fields else []
+        return statements(len(fields.get("answers", (1, 2))) - len(given), *given)
 
 
-def _line(text: str) -> str:
-    return " ".join(nfc(text).split())
+def read_question(text: str) -> dict[str, str]:
+    """Reads a question, perhaps behind a label, and nothing beside it."""
+    match lines_of(text):
+        case [question] if question.endswith(QUESTION_MARKS):
+            return {"question": question}
+        case lines:
+            raise ValueError(f"{len(lines)} lines, and not one that ends with a question mark")
 
 
-def _slot(value: Any) -> str:
-    return listed(value) if isinstance(value, list) else value
+def read_converted(text: str) -> dict[str, Any]:
+    """Reads a question, and below it the statement that affirms it and the one that denies it."""
+    lines = lines_of(text)
+    if len(lines) != 3:
+        raise ValueError(f"{len(lines)} lines, and not three: the question, the statement for it and the one against it")
+    return {**read_question(lines[0]), **statements(2)("\n".join(lines[1:]))}
 
 
-def listed(texts: Iterable[str]) -> str:
-    """Texts as a model reads a list: numbered, a line each."""
-    return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
+def statements(count: int, *given: str) -> Reader:
+    """Reads so many statements, a line each, none like another one; those that are given stand before them."""
+
+    def read(text: str) -> dict[str, list[str]]:
+        found = lines_of(text)
+        if len(found) != count:
+            raise ValueError(f"{len(found)} lines, and not {count} with a statement each")
+        if len({_key(each) for each in (*given, *found)}) < len(given) + count:
+            raise ValueError("a statement comes twice")
+        return {"perspectives": [*given, *found]}
+
+    return read
 
 
-def _key(question: str) -> str:
-    return " ".join(question.casefold().split())
+def lines_of(text: str) -> list[str]:
+    """The lines of an answer without numbers, bullets and labels (`Negative statement: ...`), which may share a line."""
+    parts = BREAKS.split(BULLETS.sub("", answer_forms.text_of(text).replace("**", "")))
+    lines = (nfc(" ".join(LABELS.sub("", part.strip()).split())).strip('"') for part in parts)
+    return [line for line in lines if line]
+
+
+def _filled(item: Item, slots: Iterable[str]) -> dict[str, str]:
+    """What fills the slots: the choices of a survey in brackets, another list a line each."""
+    values = {slot: item.fields[slot] for slot in slots}
+    return {slot: _shown(slot, value) if isinstance(value, list) else value for slot, value in values.items()}
+
+
+def _shown(slot: str, texts: Sequence[str]) -> str:
+    return str(list(texts)) if slot == "choices" else "\n".join(f"{n}. {text}" for n, text in enumerate(texts, 1))
+
+
+def _key(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -229,7 +229,7 @@ class Covered(Step):
 
     name: ClassVar[str] = "covered"
     about: ClassVar[str] = "questions with enough perspectives that some passage holds"
-    reads: ClassVar[tuple[str, ...]] = ("questions", "duplicates")
+    reads: ClassVar[tuple[str, ...]] = ("perspectives", "duplicates")
     least: int = 1
 
     def __post_init__(self):
@@ -245,7 +245,7 @@ class Covered(Step):
             if (held := held_by(pair)) is not None:
                 labels.setdefault(question, {}).setdefault(doc_id, {})[pair.fields["number"]] = held
         searched_for = {passage.fields["question_id"] for passage in tools.step("duplicates")}
-        for question in tools.step("questions"):
+        for question in tools.step("perspectives"):
             if question.id in searched_for:
                 yield self._weighed(question, labels.get(question.id, {}), sources.get(question.id, ()), tools)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from toolkit.benchmarks.own.own_new import Content
 from toolkit.build.built_benchmark import write_benchmark
-from toolkit.build.contested_questions import SEED_FILES, Personal, Questions, Sources
+from toolkit.build.contested_questions import SEED_FILES, Personal, Perspectives, Questions, Sources
 from toolkit.build.instructed_benchmark import doc_of
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
@@ -27,7 +27,7 @@ class AdversarialPassages(Adversarial):
     query: str = "question"
 
 
-STEPS = (Sources, Personal, Questions, Passages, Duplicates, Label, Review, Covered, AdversarialPassages)
+STEPS = (Sources, Personal, Questions, Perspectives, Passages, Duplicates, Label, Review, Covered, AdversarialPassages)
 MEASURES = ("MRecall@5", "MRecall@10", "PerspectiveP@1", "PerspectiveP@5", "PerspectiveP@10")
 
 
