@@ -300,6 +300,43 @@ def test_short_names_say_api_model_and_address():
 
 
 @pytest.mark.parametrize(
+    ("name", "model", "address"),
+    [
+        ("http:bge-m3@gpu7:8000/v1", "bge-m3", "http://gpu7:8000/v1"),
+        ("http:bge-m3@localhost", "bge-m3", "http://localhost"),
+        ("http:bge-m3@10.0.0.3:8000", "bge-m3", "http://10.0.0.3:8000"),
+        ("http:bge-m3@[::1]:8000/v1", "bge-m3", "http://[::1]:8000/v1"),
+        ("http:me/bge@https://example.org/v1", "me/bge", "https://example.org/v1"),
+        ("http:bge%40v2@http://gpu7:8000", "bge@v2", "http://gpu7:8000"),
+        ("http:bge%40v2", "bge@v2", None),
+    ],
+)
+def test_an_address_without_a_scheme_is_one(name, model, address):
+    made = choose_system(name)
+    assert (made.parameters["model"], made.server.get("base_url")) == (model, address)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("http:bge-m3@example.org/v1", "http:bge-m3@example.org:8000", "http:bge-m3@8.8.8.8:80", "http:bge-m3@ftp://gpu7/v1"),
+        *(
+            "http:bge-m3@gpu7",
+            "http:bge-m3@v2",
+            "http:bge-m3@",
+            "http:bge-m3@htp:/gpu7:8000",
+            "http:bge-m3@me:secret@gpu7:8000",
+        ),
+        *("http:localhost:8000/v1", "http:gpu7:8000/v1", "http:127.0.0.1:8000", "http:[::1]:8000"),
+    ],
+)
+def test_what_is_no_address_does_not_become_a_part_of_the_models_name(name):
+    with pytest.raises(ToolkitError, match=r"no address|names an address") as caught:
+        choose_system(name)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({"server": {"api": "teii"}}, "api is 'teii'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import ipaddress
 import re
 import uuid
 from collections.abc import Container, Iterable, Mapping
@@ -21,7 +22,9 @@ from toolkit.core.terminal import without_keys
 from toolkit.registry.loader import HUB_ID, Unread, did_you_mean, entries, read_each, read_entries, refuse_taken
 from toolkit.registry.system_kinds import check_system
 
-SHORT = re.compile(r"(?P<api>[a-z]+):(?P<model>(?!//).+?)(?:@(?P<base_url>https?://.+))?", re.DOTALL)  # API:MODEL[@ADDRESS]
+SHORT = re.compile(r"(?P<api>[a-z]+):(?P<model>(?!//)[^@]+)(?:@(?P<address>.*))?", re.DOTALL)  # API:MODEL[@ADDRESS]
+SCHEMES = ("http://", "https://")
+PLACE = re.compile(r"localhost\b|\[|\d+\.\d+\.\d+\.\d+\b|[^/]+:\d+/")  # how an address begins, and no model's name
 LIBRARY = re.compile(r"rerankers:(?P<type>[^:/]+):(?P<model>.+)", re.DOTALL)
 OF_LIBRARY = "a model of the rerankers library that no entry knows"
 MTEB, MTEB_MODELS = "mteb:", "toolkit.models.mteb_models"  # models lie above the registry, which loads this one when asked
@@ -203,11 +206,17 @@ def _on_server(name: str, known: Container[str], kind: str) -> SystemSpec | None
     from toolkit.registry.apis import apis
 
     short = SHORT.fullmatch(name)
-    if name.startswith(("http://", "https://")):
+    if name.startswith(SCHEMES):
         raise ToolkitError(f"{without_keys(name)} is an address", f"name the model, too: http:MODEL@{without_keys(name)}")
     if not short or short["api"] not in apis():
         return None
-    model, server = short["model"], {"api": short["api"]} | ({"base_url": short["base_url"]} if short["base_url"] else {})
+    if PLACE.match(short["model"]):
+        raise ToolkitError(
+            f"{name.partition('@')[0]} names an address where a model is", "it is http:MODEL@http://HOST:PORT/v1"
+        )
+    model, server = short["model"].replace("%40", "@"), {"api": short["api"]}
+    if short["address"] is not None:
+        server["base_url"] = _address(f"{short['api']}:{short['model']}", short["address"])
     called = _as_name(model.rpartition("/")[2])
     if not called or called in known:
         called = _as_name(f"{short['api']}-{called}")
@@ -215,6 +224,30 @@ def _on_server(name: str, known: Container[str], kind: str) -> SystemSpec | None
     return SystemSpec(
         name=called, description=SERVED, kind=kind, loader="endpoint", server=server, parameters=parameters, notes=PLAIN
     )
+
+
+def _address(model: str, address: str) -> str:
+    """The address of `API:MODEL@ADDRESS`; http where a private host has no scheme. ToolkitError for what may be something else.
+
+    A text that is no address must not be taken for a part of the model's name: texts and keys would go to OPENAI_BASE_URL.
+    """
+    if address.startswith(SCHEMES):
+        return address
+    host = re.fullmatch(r"(\[[^]]*\]|[^/:]+)(:\d+)?(/.*)?", address, re.DOTALL)
+    if host and (host[2] or host[3] or host[1] == "localhost") and _is_private(host[1].strip("[]")):
+        return f"http://{address}"
+    raise ToolkitError(
+        f"{model}: what stands behind the @ is no address",
+        "an address begins with http:// or https://, as in http:MODEL@https://host/v1; an @ of a model's name is written %40",
+    )
+
+
+def _is_private(host: str) -> bool:
+    """Whether a host is of this machine or network: a name without a dot, or an address that is not routed."""
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return "." not in host and ":" not in host
 
 
 def _of_library(name: str, known: Container[str]) -> SystemSpec | None:
