@@ -15,6 +15,7 @@ from serving import serving
 
 from toolkit.benchmarks import load, take
 from toolkit.benchmarks.layouts import instructir
+from toolkit.benchmarks.statistics import printed_statistics
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
 from toolkit.core.specs import SystemSpec
@@ -213,6 +214,20 @@ def test_the_data_beside_the_checkout_have_the_papers_counts(home):
     assert [topics[place].query_id for place in (0, 4953, -1)] == ["1078446_1", "613318_3", "544277_10"]
     assert len(load("instructir").topics("query-only")) == 1267
     assert len({topic.group_id for topic in load("instructir").topics("paraphrases")}) == 1267
+
+
+@needs_shared
+def test_table_2_and_the_length_of_instructions_are_met(home):
+    take("instructir", SHARED, ["all"])
+    found = {row.place: row for row in printed_statistics(load("instructir"), ["all"], ["all"])}
+    assert {name.removeprefix("instructir "): row.value for name, row in found.items()} == {
+        "mean_instructions_per_query": pytest.approx(7.82, abs=0.005),  # table 2 prints 7.81, a list of the package says so
+        "n_queries": 1267,
+        "n_instructed_queries": 9906,
+        "n_docs": None,  # the corpus is not beside the checkout
+        "mean_instruction_tokens": pytest.approx(59.27, abs=0.005),  # 64.47 of a tokenizer that is not named
+    }
+    assert [row.problem for row in found.values() if row.value is not None] == [""] * 4
 
 
 @needs_shared

@@ -7,7 +7,7 @@ import sys
 import ir_measures
 import pandas
 import pytest
-from ir_measures import AP, RR, Qrel, ScoredDoc, alpha_nDCG, nDCG
+from ir_measures import AP, RR, Qrel, ScoredDoc, Success, alpha_nDCG, nDCG
 
 from toolkit import measures
 from toolkit.core.errors import ToolkitError
@@ -156,6 +156,13 @@ def test_perspectives_come_from_the_iteration_column():
     }
     assert ir_measures.calc_aggregate(list(wanted), qrels, run) == wanted
     assert ir_measures.calc_aggregate(list(wanted), pandas.DataFrame(qrels), pandas.DataFrame(run)) == wanted
+
+
+def test_mrecall_of_one_answer_is_whether_it_is_found():
+    qrels = [Qrel("q", "a", 1, "answer"), Qrel("q", "b", 1, "answer"), Qrel("q", "c", 0, "answer")]
+    run = [ScoredDoc("q", "c", 3), ScoredDoc("q", "b", 2), ScoredDoc("q", "a", 1)]
+    found = ir_measures.calc_aggregate([MRecall @ 1, MRecall @ 2, Success @ 1, Success @ 2], qrels, run)
+    assert found == {MRecall @ 1: 0.0, Success @ 1: 0.0, MRecall @ 2: 1.0, Success @ 2: 1.0}
 
 
 def test_absent_queries_get_the_worst_value_and_ranks_leave_them_out():
