@@ -31,6 +31,7 @@ OTHER = {
     },
     "--from": {
         "benchmarks fetch": "a folder",
+        "published prompts": "texts",
         "runs convert": "a form",
         **dict.fromkeys(("expand topics", "expand run"), "who writes perspectives"),
     },
@@ -60,7 +61,10 @@ OTHER = {
     },
     "--table": {"reproduce": "several"},
     "--verify": {"reproduce": "a folder"},
-    "--to": {"benchmarks export": "a folder", "build benchmark": "a folder", "runs convert": "a form"},
+    "--to": {
+        **dict.fromkeys(("benchmarks export", "build benchmark", "published prompts"), "a folder"),
+        "runs convert": "a form",
+    },
 }
 # what stands for a default in brackets is the command's own, and so may be the default
 DEFAULT = re.compile(r" \(default: [^()]*\)$")

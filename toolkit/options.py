@@ -130,6 +130,12 @@ def prompt_option(group: argparse._ActionsContainer) -> None:
     group.add_argument("--prompt", metavar="F", help="a prompt of your own instead of the system's, with its slots in braces")
 
 
+def prompts_option(group: argparse._ActionsContainer) -> None:
+    """`--prompts`."""
+    text = "a folder of published prompts (`tandem published prompts` makes it): send each system the one that it is known by"
+    group.add_argument("--prompts", metavar="DIR", help=text)
+
+
 def show_prompt_option(group: argparse._ActionsContainer) -> None:
     """`--show-prompt`."""
     group.add_argument("--show-prompt", action="store_true", help="print the prompt, and do nothing")

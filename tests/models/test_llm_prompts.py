@@ -68,10 +68,12 @@ def test_metadata_mark_our_prompt_where_a_model_has_its_own(tmp_path):
     ours, theirs = load_prompt("listwise.v1", "listwise"), load_prompt(written(tmp_path), "listwise")
     free = SystemSpec(name="s", description="", kind="listwise")
     trained = SystemSpec(name="s", description="", kind="listwise", parameters={"prompt_source": "there"})
-    assert ours.facts(free) == {"prompt": "listwise.v1", "prompt_sha256": ours.sha256}
-    marked = {"prompt": "ours", "prompt_name": "listwise.v1", "prompt_sha256": ours.sha256, "prompt_source": "there"}
+    said = {"prompt_sha256": ours.sha256, "prompt_of": "ours"}
+    assert ours.facts(free) == {"prompt": "listwise.v1", **said}
+    marked = {"prompt": "ours", "prompt_name": "listwise.v1", "prompt_source": "there", **said}
     assert ours.facts(trained) == marked
-    assert theirs.facts(trained) == {"prompt": "mine.yaml", "prompt_sha256": theirs.sha256, "prompt_source": "there"}
+    said = {"prompt_sha256": theirs.sha256, "prompt_of": "a file"}
+    assert theirs.facts(trained) == {"prompt": "mine.yaml", "prompt_source": "there", **said}
 
 
 def test_a_prompt_is_shown_with_its_slots(tmp_path):

@@ -25,6 +25,7 @@ from toolkit.options import (
     index_option,
     model_options,
     prompt_option,
+    prompts_option,
     recipe_option,
     run_output,
     system_option,
@@ -91,6 +92,7 @@ def source_options(sub: argparse.ArgumentParser) -> None:
 def prompt_options(group: argparse._ActionsContainer) -> None:
     systems_option(group)
     prompt_option(group)
+    prompts_option(group)
 
 
 def search_options(sub: argparse.ArgumentParser) -> None:
@@ -128,7 +130,8 @@ def run_prompt(args: argparse.Namespace) -> None:
     from toolkit.expand.generate import load_expander
     from toolkit.registry import choose_system
 
-    prompt = load_expander(choose_system(args.system, files=args.systems, kind="expander"), prompt=args.prompt).prompt
+    spec = choose_system(args.system, files=args.systems, kind="expander")
+    prompt = load_expander(spec, prompt=args.prompt, prompts=args.prompts).prompt
     print(f"{prompt.name} (sha256 {prompt.sha256})\n\n{prompt.show()}")
 
 
@@ -159,7 +162,7 @@ def run_all(args: argparse.Namespace) -> None:
 def _expansion(args: argparse.Namespace, output: str) -> ExpandJob:
     from toolkit.jobs.expand_jobs import ExpandJob
 
-    how = ("query", "systems", "attempts", "prompt", *ENDPOINT, *MODEL)
+    how = ("query", "systems", "attempts", "prompt", "prompts", *ENDPOINT, *MODEL)
     given = {name: value for name in how if (value := getattr(args, name)) is not None}
     return ExpandJob(args.topics, args.source, output=output, **given)
 

@@ -13,6 +13,8 @@ from toolkit.core.yaml_json import Malformed, decode_json
 from toolkit.engine import Executor, LocalExecutor, units_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolkit.core.specs import SystemSpec
     from toolkit.models.llm import LLM, Answer, Prompt, Request
 
@@ -99,19 +101,21 @@ class Expander:
         }
 
 
-def load_expander(spec: SystemSpec, *, prompt: str | None = None, **how: Any) -> Expander:
+def load_expander(spec: SystemSpec, *, prompt: str | None = None, prompts: str | Path | None = None, **how: Any) -> Expander:
     """The expander of a system of kind `expander`.
 
     prompt  a name or a file instead of the entry's (`expander-perspectives.v1` where it names none)
+    prompts a folder of published prompts, of which it is sent its own
     how     goes to `toolkit.models.llm.load_llm`
 
     Raises ToolkitError for what cannot be looked up or loaded; asks nothing yet.
     """
-    from toolkit.models.llm import load_llm, load_prompt
+    from toolkit.models.llm import chosen_prompt, load_llm, load_prompt
 
     if spec.kind != "expander":
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no expander", "`tandem systems list` names those there are")
-    chosen = load_prompt(prompt or spec.parameters.get("prompt", DEFAULT_PROMPT), "expander")
+    named = chosen_prompt(spec, prompt, prompts) or spec.parameters.get("prompt", DEFAULT_PROMPT)
+    chosen = load_prompt(named, "expander")
     return Expander(spec, load_llm(spec, tolerant=True, **how), chosen)
 
 

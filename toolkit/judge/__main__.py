@@ -27,6 +27,7 @@ from toolkit.options import (
     metadata_option,
     model_options,
     prompt_option,
+    prompts_option,
     recipe_options,
     show_prompt_option,
     table_options,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 RANDOM = "random"
-LOADING = ("prompt", "seed", *ENDPOINT, "device", "precision", "batch_size", "trust_remote_code")
+LOADING = ("prompt", "prompts", "seed", *ENDPOINT, "device", "precision", "batch_size", "trust_remote_code")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -98,6 +99,7 @@ def asked_options(made: argparse.ArgumentParser) -> None:
     )
     recipe_options(options)
     prompt_option(options)
+    prompts_option(options)
     options.add_argument("--shots", metavar="F", help="labelled examples in front: JSON lines (document, statement, label)")
     show_prompt_option(options)
     options.add_argument("--seed", type=int, metavar="N", help="random seed of sampled answers")
@@ -169,7 +171,7 @@ def show_prompt(args: argparse.Namespace) -> int:
     spec = SystemSpec("any", "", "judge")
     if args.judge:
         spec = choose_system(args.judge, files=args.systems, recipe=args.recipe, kind="judge")
-    prompt = judge_prompt(spec, task=_task(args), prompt=args.prompt, shots=shots)
+    prompt = judge_prompt(spec, task=_task(args), prompt=args.prompt, prompts=args.prompts, shots=shots)
     if prompt is None:
         raise ToolkitError(
             f"{spec.name} is a classifier: it is sent no prompt", "only judges that are language models have a prompt"

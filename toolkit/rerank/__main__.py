@@ -21,6 +21,7 @@ from toolkit.options import (
     metadata_option,
     model_options,
     prompt_option,
+    prompts_option,
     recipe_options,
     run_output,
     show_prompt_option,
@@ -34,7 +35,7 @@ from toolkit.shell import command, guard, make_runs
 SUMMARY, _, EXAMPLES = (__doc__ or "").partition("\n\n")
 KINDS = ("cross-encoder", "monot5", "yes-no", "multivector", "listwise", "rerankers")
 OPTIONS = (
-    *("depth", "tail", "scores", "device", "precision", "batch_size", "prompt"),
+    *("depth", "tail", "scores", "device", "precision", "batch_size", "prompt", "prompts"),
     *("window", "step", "passes", "shuffle", *ENDPOINT),
 )
 
@@ -52,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--kind", choices=KINDS, help="kind of a checkpoint that is not in the registry")
     instruction_option(how)
     prompt_option(how)
+    prompts_option(how)
     show_prompt_option(how)
     tail_option(how)
     how.add_argument(
@@ -81,7 +83,7 @@ def main(args: argparse.Namespace) -> None:
     jvm.set_debug(args.debug)
     spec = choose_reranker(args.system, args.systems, args.recipe, args.kind)
     if args.show_prompt:
-        print(shown_prompt(spec, args.prompt))
+        print(shown_prompt(spec, args.prompt, args.prompts))
         return
     step = Rerank(spec, trust_remote_code=args.trust_remote_code or None, **{name: getattr(args, name) for name in OPTIONS})
     given = {name: getattr(args, name) for name in ("topics", "index", "docs", "output", "metadata", "tag", "instruction")}

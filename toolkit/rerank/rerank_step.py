@@ -17,7 +17,7 @@ from toolkit.engine.answers import divide_answers
 from toolkit.models.checkpoints import check_usable
 from toolkit.models.listwise import load_ranker
 from toolkit.models.listwise.ranker import DEFAULT_PROMPT
-from toolkit.models.llm import load_prompt
+from toolkit.models.llm import chosen_prompt, load_prompt
 from toolkit.models.rerankers import KINDS as POINTWISE
 from toolkit.models.rerankers import check_reranker, load_reranker
 from toolkit.models.rerankers.library import is_rank_only
@@ -49,6 +49,7 @@ class Rerank(Step):
     depth    documents of each query that are read
     tail     `keep` those below behind the others, or `drop` them
     scores   `own`: the model's; `rank`: 1 / rank; `candidates`: those of the run at the same ranks
+    prompts  a folder of published prompts, of which it is sent its own (`chosen_prompt`)
     given    how the model is loaded (`device`, `precision`, `batch_size`, `trust_remote_code`, `prompt`; of listwise ones and
              those on a server `core.specs.ENDPOINT` and `cache`), and how the window slides (`window`, `step`, `passes`,
              `shuffle`)
@@ -66,12 +67,14 @@ class Rerank(Step):
         systems: Sequence[str | Path] = (),
         recipe: str | None = None,
         kind: str | None = None,
+        prompts: str | Path | None = None,
         **given: Any,
     ):
         spec = choose_reranker(system, systems, recipe, kind)
         if spec.kind not in (*POINTWISE, LISTWISE):
             kinds = ", ".join((*POINTWISE, LISTWISE))
             raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no reranker", f"--kind says what a checkpoint is: {kinds}")
+        given["prompt"] = chosen_prompt(spec, given.get("prompt"), prompts)
         given = {name: value for name, value in given.items() if value is not None}
         known, listwise = {**spec.parameters, **given}, spec.kind == LISTWISE or is_rank_only(spec)
         if not listwise:
@@ -278,13 +281,14 @@ def choose_reranker(
     return choose_system(system, files=systems, recipe=recipe, kind=kind, of_server=ON_SERVER)
 
 
-def shown_prompt(spec: SystemSpec, prompt: str | None = None) -> str:
-    """The prompt that a system's reranker would use, for people; `prompt` is the name or file of another one."""
+def shown_prompt(spec: SystemSpec, prompt: str | None = None, prompts: str | None = None) -> str:
+    """The prompt that a system's reranker would use, for people; `prompt` is the name or file of another one, `prompts` a
+    folder of published ones."""
     if spec.kind == LISTWISE:
         kind, name = LISTWISE, spec.parameters.get("prompt", DEFAULT_PROMPT)
     elif spec.kind in PROMPTED:
         kind, name = "pointwise", parameters_as(PROMPTED[spec.kind], spec).prompt
     else:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}: it has no prompt", "language models have")
-    chosen = load_prompt(prompt or name, kind)
+    chosen = load_prompt(chosen_prompt(spec, prompt, prompts) or name, kind)
     return f"{chosen.name} (sha256 {chosen.sha256})\n\n{chosen.show()}"

@@ -13,7 +13,7 @@ from toolkit.core.specs import SystemSpec
 from toolkit.models.judges.judge import NO, YES, Judge
 from toolkit.models.judges.judge_settings import ENTAILMENT, Settings
 from toolkit.models.judges.shots import Shot
-from toolkit.models.llm import LLM, AnswerCache, Prompt, default_cache, load_llm, load_prompt
+from toolkit.models.llm import LLM, AnswerCache, Prompt, chosen_prompt, default_cache, load_llm, load_prompt
 from toolkit.registry.system_kinds import parameters_as
 
 KIND = "judge"  # of systems
@@ -34,6 +34,7 @@ def load_judge(
     *,
     task: str = SUPPORT,
     prompt: str | None = None,
+    prompts: str | Path | None = None,
     shots: Sequence[Shot] = (),
     seed: int | None = None,
     loader: str | None = None,
@@ -45,6 +46,7 @@ def load_judge(
 
     task    `judge`: does a document hold a statement; `judge-stance`: which of two perspectives takes a question's side
     prompt  a name or a file instead of the entry's (of a stance: instead of `judge-stance.v2`)
+    prompts a folder of published prompts, of which it is sent that of the task
     shots   examples that stand before the question
     seed    of answers that are drawn, instead of the entry's
     loader  `endpoint` or `transformers`, instead of the entry's
@@ -62,7 +64,7 @@ def load_judge(
         settings = replace(settings, seed=seed)
     if settings.in_words and settings.max_tokens is None and (loader or spec.loader) != "endpoint":
         settings = replace(settings, max_tokens=MOST_WRITTEN)
-    chosen = _prompt(spec, settings, task, prompt, shots)
+    chosen = _prompt(spec, settings, task, chosen_prompt(spec, prompt, prompts), shots)
     if settings.positive != ENTAILMENT and (loader or spec.loader) != "endpoint":
         _refuse_classifier(spec)
     if settings.in_words:
@@ -87,10 +89,16 @@ def _refuse_classifier(spec: SystemSpec) -> None:
 
 
 def judge_prompt(
-    spec: SystemSpec, *, task: str = SUPPORT, prompt: str | None = None, shots: Sequence[Shot] = ()
+    spec: SystemSpec,
+    *,
+    task: str = SUPPORT,
+    prompt: str | None = None,
+    prompts: str | None = None,
+    shots: Sequence[Shot] = (),
 ) -> Prompt | None:
     """The prompt that a judge would be sent; None for a classifier."""
-    return _prompt(_of_task(spec, task), parameters_as(Settings, spec), task, prompt, shots)
+    settings, spec = parameters_as(Settings, spec), _of_task(spec, task)
+    return _prompt(spec, settings, task, chosen_prompt(spec, prompt, prompts), shots)
 
 
 def _of_task(spec: SystemSpec, task: str) -> SystemSpec:

@@ -9,6 +9,6 @@ __getattr__, __all__ = lazy_names(
         "client": ("LLM", "default_cache", "load_llm"),
         "endpoint": ("Endpoint",),
         "messages": ("Answer", "Request", "Usage"),
-        "prompts": ("Prompt", "load_prompt"),
+        "prompts": ("Prompt", "chosen_prompt", "load_prompt"),
     },
 )

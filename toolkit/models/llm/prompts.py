@@ -3,7 +3,9 @@
 name, version   both are in the record of every run
 kind            what it is for; says which slots it has
 description     and what it was written from
-turns           in their order: `{role, content}`; turns under `each` come once for every passage
+turns           in their order: `{role, content}`; turns under `each` come once for every passage. `{name}` is a slot,
+                `{{name}}` is sent as `{name}`
+whose           `model` for a form that a model was trained on, with no sentence of others in it
 """
 
 from __future__ import annotations
@@ -11,20 +13,24 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
-from toolkit.core.templates import SLOT
 from toolkit.core.yaml_json import read_yaml
 from toolkit.models.llm.messages import Message
+from toolkit.published.paper_prompts import PublishedPrompt, prompt_file, published_by, published_prompts, wording_sha256
 from toolkit.registry.loader import FOLDER, did_you_mean
 
 PROMPTS = FOLDER / "prompts"
-KEYS = {"kind", "description", "source", "turns"}
+KEYS = {"kind", "description", "source", "turns", "whose"}
+SLOT = re.compile(r"\{(\{\w+\})\}|\{(\w+)\}")  # what is sent in braces, or a slot
+OURS, MODEL, NONE = "ours", "model", "none"  # whose a prompt is that no paper prints; NONE: of systems that are sent none
 ROLES = ("system", "user", "assistant")
 # kind -> its slots, and those of a turn under `each`; all of them have to occur
 SLOTS = {
@@ -45,6 +51,7 @@ class Prompt:
     turns  (role, content, whether it comes once for every passage)
     shots  examples that stand before the question: what fills the slots, and the answer
     ours   one of the registry's, which were written for this project: no model was trained on it
+    whose  `model` for one of the registry's that a model was trained on after all
     """
 
     name: str
@@ -52,6 +59,7 @@ class Prompt:
     turns: tuple[tuple[str, str, bool], ...]
     ours: bool
     shots: tuple[tuple[Mapping[str, str], str], ...] = ()
+    whose: str = OURS
 
     def messages(
         self, values: Mapping[str, str], passages: Iterable[Mapping[str, str]] = (), *, system: str = "keep"
@@ -92,7 +100,24 @@ class Prompt:
     @property
     def slots(self) -> frozenset[str]:
         """The slots that occur in it."""
-        return frozenset(slot for _, content, _ in self.turns for slot in SLOT.findall(content))
+        return frozenset(slot for _, content, _ in self.turns for slot in _slots(content))
+
+    @cached_property
+    def wording(self) -> str:
+        """SHA-256 of what is sent, slots and all, without shots and whatever its white space, see `wording_sha256`."""
+        slots = {slot: f"{{{slot}}}" for slot in self.slots}
+        messages = replace(self, shots=()).messages(slots, [{}])
+        return wording_sha256((turn["role"], turn["content"]) for turn in messages)
+
+    @property
+    def published(self) -> PublishedPrompt | None:
+        """The prompt of a paper, or of a model's authors, that this is word by word; None for any other."""
+        return published_by(self.wording, self.name.removesuffix(".yaml"))
+
+    @property
+    def said_of(self) -> str:
+        """Whose it is: `paper (InfoSearch, table 16)`, `model`, `ours`, or `a file`, which nobody has published."""
+        return self.published.said if self.published else self.whose if self.ours else "a file"
 
     @property
     def sha256(self) -> str:
@@ -108,7 +133,7 @@ class Prompt:
         """
         source = spec.parameters.get("prompt_source")
         said = {"prompt_sha256": self.sha256, **({"prompt_source": source} if source else {})}
-        said |= {"shots": len(self.shots)} if self.shots else {}
+        said |= {"prompt_of": self.said_of, **({"shots": len(self.shots)} if self.shots else {})}
         return {"prompt": "ours", "prompt_name": self.name, **said} if self.ours and source else {"prompt": self.name, **said}
 
     def show(self) -> str:
@@ -121,8 +146,44 @@ class Prompt:
 
 
 def slot_problems(prompt: Prompt, filled: Sequence[str]) -> list[str]:
-    """What a prompt of a build lacks of the slots that are filled, and has beside them."""
-    return list(_slot_problems(set(prompt.slots), filled))
+    """What a prompt of a build lacks of the slots that are filled, and has beside them; published ones may lack some."""
+    return list(_slot_problems(set(prompt.slots), () if prompt.published else filled, filled))
+
+
+def prompt_of_folder(name: str, folder: str | Path) -> str | None:
+    """The file that a folder of published prompts has for one of them, or for what may stand for it; None where it has neither.
+
+    Raises ToolkitError for a name that there is not, and for a file that is not word by word what was published.
+    """
+    path = prompt_file(name, folder)
+    if path is None:
+        return None
+    printed = published_prompts()[path.stem]
+    if load_prompt(str(path), printed.kind).wording != printed.sha256:
+        hint = "make it again with `tandem published prompts`; named alone, with --prompt, it counts as a file of yours"
+        raise ToolkitError(f"{path} is not word by word what {printed.title} prints ({printed.place})", hint)
+    return str(path)
+
+
+def chosen_prompt(spec: SystemSpec, prompt: str | None, folder: str | Path | None) -> str | None:
+    """What `--prompt` or `--prompts` chooses for a system: a name or a file; None for its own.
+
+    Raises ToolkitError where both are given, and where the folder has no file for the system.
+    """
+    if not folder:
+        return prompt
+    if prompt:
+        raise ToolkitError("--prompt and --prompts are both given", "one file for this system, or a folder of published ones")
+    name = spec.parameters.get("published_prompt", "")
+    if not name:
+        hint = "leave --prompts out, or choose a recipe (--recipe): a paper's may have one"
+        raise ToolkitError(f"{spec.name} has no published prompt", hint)
+    path = prompt_of_folder(name, folder)
+    if path is None:
+        printed = published_prompts()[name]
+        hint = f"`tandem published prompts {printed.source} --from TEXT --to {folder}` makes it of a text of {printed.text}"
+        raise ToolkitError(f"{folder} has no {name}.yaml ({printed.title}, {printed.place})", hint)
+    return path
 
 
 def load_prompt(name: str, kind: str) -> Prompt:
@@ -141,8 +202,11 @@ def _prompt(path: Path, kind: str, *, ours: bool) -> Prompt:
     if problems:
         hint = "see the prompts in toolkit/registry/prompts"
         raise ToolkitError(f"{path} is no prompt of kind {kind}", hint, problems=problems)
-    turns = [(turn["role"], turn["content"], "each" in entry) for entry in row["turns"] for turn in entry.get("each", [entry])]
-    return Prompt(path.stem if ours else path.name, kind, tuple(turns), ours)
+    return Prompt(path.stem if ours else path.name, kind, _turns(row["turns"]), ours, whose=row.get("whose", OURS))
+
+
+def _turns(entries: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str, bool], ...]:
+    return tuple((turn["role"], turn["content"], "each" in entry) for entry in entries for turn in entry.get("each", [entry]))
 
 
 def _problems(row: Any, kind: str) -> Iterator[str]:
@@ -158,24 +222,23 @@ def _problems(row: Any, kind: str) -> Iterator[str]:
         yield "`each` has a list of turns, and nothing stands beside it"
         return
     blocks = {False: [e for e in entries if "each" not in e], True: [turn for entry in repeats for turn in entry["each"]]}
-    for repeated, turns in blocks.items():
-        found = yield from _turn_problems(turns)
-        if kind == BUILD:
-            yield from ["`each` has no meaning in a build"] if repeated and turns else []
-        else:
-            yield from _slot_problems(found, SLOTS[kind][repeated], SLOTS[kind][0] if repeated else ())
+    wrong = {repeated: list(_turn_problems(turns)) for repeated, turns in blocks.items()}
+    yield from (problem for problems in wrong.values() for problem in problems)
+    if kind == BUILD:
+        yield from ["`each` has no meaning in a build"] if repeats else []
+    elif not any(wrong.values()):
+        printed = Prompt("", kind, _turns(entries), ours=False).published  # it may do with less than ours
+        for repeated, turns in blocks.items():
+            slots = {slot for turn in turns for slot in _slots(turn["content"])}
+            needed, allowed = SLOTS[kind][repeated], SLOTS[kind][0]
+            yield from _slot_problems(slots, () if printed else needed, (*needed, *(allowed if repeated else ())))
 
 
-def _turn_problems(turns: Sequence[Any]) -> Generator[str, None, set[str]]:
-    """What is wrong with turns; the slots that occur in them are returned."""
-    slots: set[str] = set()
+def _turn_problems(turns: Sequence[Any]) -> Iterator[str]:
     for turn in turns:
         is_turn = isinstance(turn, Mapping) and turn.keys() == {"role", "content"}
         if not (is_turn and turn["role"] in ROLES and isinstance(turn["content"], str)):
             yield f"a turn is a role ({', '.join(ROLES)}) and its content, found {turn!r}"
-        else:
-            slots.update(SLOT.findall(turn["content"]))
-    return slots
 
 
 def _slot_problems(slots: set[str], needed: Sequence[str], allowed: Sequence[str] = ()) -> Iterator[str]:
@@ -183,5 +246,9 @@ def _slot_problems(slots: set[str], needed: Sequence[str], allowed: Sequence[str
     yield from (f"slot {{{slot}}} is unknown here" for slot in sorted(slots - {*needed, *allowed}))
 
 
+def _slots(content: str) -> list[str]:
+    return [slot for _, slot in SLOT.findall(content) if slot]
+
+
 def _fill(content: str, values: Mapping[str, str]) -> str:
-    return SLOT.sub(lambda match: values[match[1]], content)
+    return SLOT.sub(lambda match: match[1] or values[match[2]], content)

@@ -1,0 +1,185 @@
+"""Prompts that others print: where each stands, and how it is cut out of a text that its user has.
+
+`registry/published/prompts.yaml` has of each its place, the number of its words and their SHA-256, and no sentence of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.files import atomic_path
+from toolkit.core.yaml_json import read_yaml
+from toolkit.formats.lines import read_bytes, source_name, text_lines
+from toolkit.registry.loader import FOLDER, did_you_mean
+
+MARKUP = re.compile(r"</?(?:p|pre)>|```")  # what texts that were made of pages have around paragraphs and code
+QUOTES = "\"'`"  # around a prompt in a file of code
+MODEL, PAPER = "model", "paper"  # whose a prompt is: the model's that was trained on it, or the paper's
+
+
+@dataclass(frozen=True)
+class PublishedPrompt:
+    """A prompt that is printed somewhere.
+
+    source     where it is printed: a key of `sources`, which is what `tandem published prompts` is given
+    title      what that is called
+    text       where that is
+    place      `table 16`
+    whose      `paper`, or `model` where a model was trained on it
+    kind       of prompts, see `toolkit.models.llm.prompts`
+    parts      in their order: {role, words, sha256, space, slots}, found one by one; {role, content} and {each} are ours
+    sha256     of its messages, slots and all, see `wording_sha256`
+    otherwise  the name of one that may stand for it
+    note       what is ours in it, or what the place leaves out
+    """
+
+    name: str
+    source: str
+    title: str
+    text: str
+    place: str
+    kind: str
+    parts: tuple[Mapping[str, Any], ...]
+    sha256: str
+    whose: str = PAPER
+    otherwise: str = ""
+    note: str = ""
+
+    @property
+    def words(self) -> int:
+        """How many words of it are printed."""
+        return sum(part.get("words", 0) for part in self.parts)
+
+    @property
+    def said(self) -> str:
+        """Whose it is, for records: `paper (InfoSearch, table 16)`."""
+        return f"{self.whose} ({self.title}, {self.place})"
+
+
+@functools.cache
+def published_prompts() -> Mapping[str, PublishedPrompt]:
+    """Name -> prompt, in the registry's order."""
+    content = read_yaml(FOLDER / "published" / "prompts.yaml")
+    found = [
+        PublishedPrompt(**{**row, "parts": tuple(row["parts"])}, source=source, title=about["title"], text=about["text"])
+        for source, about in content.items()
+        for row in about["prompts"]
+    ]
+    return {each.name: each for each in found}
+
+
+def published_by(digest: str, name: str = "") -> PublishedPrompt | None:
+    """The published prompt of a digest, by preference that of a name, for some differ in white space alone."""
+    found = [each for each in published_prompts().values() if each.sha256 == digest]
+    return next((each for each in found if each.name == name), found[0] if found else None)
+
+
+def wording_sha256(messages: Iterable[tuple[str, str]]) -> str:
+    """Of (role, content), slots in braces, without what layouts add or lose, see `_plain`."""
+    normal = [[role, _plain(" ".join(content.split()))] for role, content in messages]
+    return hashlib.sha256(json.dumps(normal, ensure_ascii=False).encode()).hexdigest()
+
+
+def cut_prompts(source: str, text: str) -> dict[str, dict[str, Any]]:
+    """The prompts of a source in a text, whatever its lines: name -> content of the prompt's file.
+
+    Raises ToolkitError with every prompt that is not there word by word.
+    """
+    words, prompts = MARKUP.sub(" ", text).split(), prompts_of(source)
+    made, problems = {}, []
+    for prompt in prompts:
+        turns = list(_turns(prompt, words))
+        if missing := sum(turn is None for turn in turns):
+            parts = f", {missing} of its {len(turns)} parts" if len(turns) > 1 else ""
+            problems.append(f"{prompt.name} ({prompt.place}, {prompt.words:,} words{parts})")
+        made[prompt.name] = {
+            "kind": prompt.kind,
+            "description": f"as printed: {prompt.title}, {prompt.place}",
+            "source": f"{prompt.place}{f'; {prompt.note}' if prompt.note else ''}",
+            "turns": turns,
+        }
+    if problems:
+        hint = "each is found by its words, whatever the lines; words that are parted by a hyphen are not mended"
+        message = f"{len(problems)} of {len(prompts)} prompts of {source} are not in the text"
+        raise ToolkitError(message, hint, problems=problems)
+    return made
+
+
+def write_prompts(source: str, files: Sequence[str | Path], folder: str | Path) -> list[tuple[PublishedPrompt, Path]]:
+    """Write `<folder>/<name>.yaml` for every prompt of a source that files have together; none where one is missing."""
+    import yaml
+
+    lines = (line for file in files for _, line in text_lines(read_bytes(file), source_name(file)))
+    made = cut_prompts(source, "\n".join(lines))
+    written = []
+    for prompt in prompts_of(source):
+        path = Path(folder) / f"{prompt.name}.yaml"
+        with atomic_path(path) as part:
+            text = yaml.safe_dump(made[prompt.name], sort_keys=False, allow_unicode=True, width=1 << 16)
+            part.write_text(text, encoding="utf-8")
+        written.append((prompt, path))
+    return written
+
+
+def prompt_file(name: str, folder: str | Path) -> Path | None:
+    """The file of a published prompt in a folder of those that were cut, or of what may stand for it; None where neither is."""
+    prompts = published_prompts()
+    if name not in prompts:
+        raise ToolkitError(f"no published prompt {name!r}", f"{did_you_mean(name, prompts)}known: {', '.join(prompts)}")
+    paths = (Path(folder) / f"{each}.yaml" for each in (name, prompts[name].otherwise) if each)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def prompts_of(source: str) -> list[PublishedPrompt]:
+    """The prompts of a source, in the registry's order. ToolkitError where there are none of that name."""
+    prompts = published_prompts().values()
+    if found := [each for each in prompts if each.source == source]:
+        return found
+    known = list(dict.fromkeys(each.source for each in prompts))
+    raise ToolkitError(f"no prompts of {source!r} are registered", f"{did_you_mean(source, known)}known: {', '.join(known)}")
+
+
+def _turns(prompt: PublishedPrompt, words: Sequence[str]) -> Iterator[dict[str, Any] | None]:
+    """The turns of a prompt as its file has them; None for one that is not in the text."""
+    for part in prompt.parts:
+        if "words" not in part:
+            yield dict(part)
+        else:
+            found = _passage(words, part["words"], part["sha256"])
+            yield found and {"role": part["role"], "content": _content(found, part)}
+
+
+def _plain(text: str) -> str:
+    """A text without what differs between two layouts of one page: apostrophes (some lose them) and how dots are written."""
+    return text.replace("'", "").replace("’", "").replace("...", "…")
+
+
+def _passage(words: Sequence[str], count: int, digest: str) -> list[str] | None:
+    """So many words whose plain text has a digest: joined by blanks, without quotation marks around them."""
+    plain = [_plain(word) for word in words]
+    for start in range(len(words) - count + 1):
+        passage = " ".join(plain[start : start + count]).strip(QUOTES)
+        if hashlib.sha256(passage.encode()).hexdigest() == digest:
+            return " ".join(words[start : start + count]).strip(QUOTES).split(" ")
+    return None
+
+
+def _content(words: Sequence[str], part: Mapping[str, Any]) -> str:
+    """The words with the white space of the prompt between them, and our slots for its placeholders."""
+    space = {place: white for white, places in part.get("space", {}).items() for place in places}
+    text = words[0] + "".join(space.get(place, " ") + word for place, word in enumerate(words[1:], 1))
+    slots = part.get("slots", {})
+    if slots:
+        patterns = {re.escape(printed).replace(r"\ ", r"\s+"): slot for printed, slot in slots.items()}
+        named = {f"s{number}": slot for number, slot in enumerate(patterns.values())}
+        pattern = "|".join(f"(?P<s{number}>{each})" for number, each in enumerate(patterns))
+        text = re.sub(pattern, lambda match: named[match.lastgroup], text)
+    return text + space.get(len(words), "")
