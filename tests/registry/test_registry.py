@@ -158,6 +158,15 @@ LIST = """\
 """
 
 
+@pytest.mark.parametrize(("first", "second"), [("Mine", "mine"), ("a-b", "a/b"), ("MSMARCO-v1-passage", "")])
+def test_two_names_that_become_one_file_are_refused(home, first, second):
+    for number, name in enumerate(filter(None, (first, second))):
+        write(home, "indexes", f"{number}.yaml", INDEX.replace("name: mine", f"name: {name}"))
+    [wrong] = registry.unread("indexes")
+    assert "become one in names of files (there / is -, and case and composed letters may not count)" in str(wrong)
+    assert len({first, second} & set(registry.indexes())) == bool(second)
+
+
 def test_a_file_may_hold_a_list_of_entries(home):
     write(home, "systems", "x.yaml", LIST)
     assert list(registry.systems())[-2:] == ["one", "two"]

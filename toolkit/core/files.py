@@ -15,13 +15,15 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_modules import pyarrow
 
 PIPES, REPLAY, UNITS = "tandem-pipes-", "tandem-regress-", "tandem-units-"  # folders in the system's temporary one
 # `.NAME.x1y2z3w4.part`, as `tempfile` makes them; what gives way to a new folder is `.NAME.x1y2z3w4.old.part`
@@ -29,6 +31,18 @@ TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[a-z0-9_]{{8}}(\.old)?\.part|(?P<whole
 
 SAFE, RATIO = 1 << 30, 200  # a compressed file unpacks to so many bytes, or to so many times its size, where that is more
 BUFFER = 1 << 16  # bytes
+AS_FILES = "become one in names of files (there / is -, and case and composed letters may not count)"
+
+
+def file_word(name: str) -> str:
+    """A name as it tells files apart everywhere: `/` is `-`, and a file system may ignore case and how letters are composed."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold()).replace("/", "-")
+
+
+def as_one(names: Iterable[str]) -> tuple[str, str] | None:
+    """The first two names that become one where files are named by them; None where all stay apart."""
+    seen: dict[str, str] = {}
+    return next(((first, name) for name in names if (first := seen.setdefault(file_word(name), name)) != name), None)
 
 
 def open_input(path: str | Path) -> BinaryIO:
@@ -48,8 +62,6 @@ def open_input(path: str | Path) -> BinaryIO:
     if path.suffix == ".gz":
         return _bounded(gzip.open(path, "rb"), path)
     if path.suffix == ".zst":
-        import pyarrow
-
         # zstandard's own reader takes a file that breaks off for a complete one
         return _bounded(io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd")), path)
     return path.open("rb")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import AS_FILES, as_one
 
 BASE, INSTRUCTED, REVERSED = ROLES = ("base", "instructed", "reversed")
 HINT = f"name: role, as in ori: base, ins: instructed, rev: reversed (roles: {', '.join(ROLES)})"
@@ -34,6 +35,7 @@ class Modes(Mapping[str, str]):
         wrong = [f"{name!r} is no name" for name in given if not isinstance(name, str) or not _NAME.fullmatch(name)]
         wrong += [f"{role!r} is no role" for role in given.values() if role not in ROLES]
         wrong += [f"several are {role}" for role in (BASE, REVERSED) if list(given.values()).count(role) > 1]
+        wrong += [f"{twins[0]!r} and {twins[1]!r} {AS_FILES}"] if not wrong and (twins := as_one(given)) else []
         if wrong:
             raise ToolkitError(f"{place}: modes: {'; '.join(wrong)}", HINT)
         return cls(given)

@@ -14,6 +14,7 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import AS_FILES, as_one, file_word
 from toolkit.core.home import home
 from toolkit.core.modes import Modes
 from toolkit.core.yaml_json import read_yaml
@@ -97,6 +98,8 @@ def read_each(
             mine = read_entries([path], spec, taken)
             if again := [name for name in mine if name in known]:
                 raise _name_taken(str(path), again[0])
+            if twins := as_one([*known, *mine]):
+                raise _twins(str(path), *twins)
             known |= mine
         except ToolkitError as error:
             unread.append(Unread(error, error.name if isinstance(error, NameTaken) else ""))
@@ -116,6 +119,7 @@ def read_entries(
     Raises ToolkitError, which names file and entry, where one is not what `spec` says, or its name is `taken` or comes twice.
     """
     known: dict[str, Spec] = {}
+    files = {file_word(name): name for name in taken}
     for path in paths:
         content = read_yaml(path)
         rows = content if isinstance(content, list) else [content]
@@ -127,6 +131,8 @@ def read_entries(
             override = getattr(entry, "override", False)
             if entry.name in known or (entry.name in taken and not override):
                 raise _name_taken(place, entry.name)
+            if (other := files.setdefault(file_word(entry.name), entry.name)) != entry.name:
+                raise _twins(place, other, entry.name)
             if override and entry.name not in taken:
                 near = did_you_mean(entry.name, taken)
                 raise ToolkitError(f"{place}: override, but there is no {entry.name!r} yet", f"{near}leave `override` out")
@@ -165,6 +171,10 @@ def _name_taken(place: str, name: str) -> NameTaken:
     return error
 
 
+def _twins(place: str, first: str, second: str) -> ToolkitError:
+    return ToolkitError(f"{place}: the names {first!r} and {second!r} {AS_FILES}", "choose another name")
+
+
 def _problem(entry: Any) -> str:
     """What the type of a value does not tell: names become parts of paths, addresses end in a file's name."""
     groups = getattr(entry, "groups", ())
@@ -177,6 +187,8 @@ def _problem(entry: Any) -> str:
                 return f"{group[key]!r} is {what}"
     if len(set(names[1:])) < len(groups):
         return "two of its groups have one name"
+    if twins := as_one(names[1:]):
+        return f"the groups {twins[0]!r} and {twins[1]!r} {AS_FILES}"
     if getattr(entry, "recipe", ""):
         return "a recipe is chosen with --recipe; an entry has `recipes`"
     urls = getattr(entry, "urls", ["x/y"])

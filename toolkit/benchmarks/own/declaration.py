@@ -10,6 +10,7 @@ from typing import Any
 
 from toolkit.benchmarks.own.remarks import Remarks
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import AS_FILES, as_one
 from toolkit.core.modes import BASE, REVERSED, ROLES, Modes
 from toolkit.core.specs import GroupSpec
 from toolkit.core.yaml_json import Malformed, decode_yaml
@@ -146,6 +147,9 @@ def _modes(given: Mapping[Any, Any], path: Path, text: str, remarks: Remarks) ->
                 continue
             todo = f"{did_you_mean(str(role), ROLES)}roles: {', '.join(ROLES)}"
             remarks.problem(path, line, f"mode {name}: {role!r} is no role", todo)
+        if twins := as_one([*modes, name]):
+            remarks.problem(path, line, f"the modes {twins[0]!r} and {twins[1]!r} {AS_FILES}", "rename one of the two")
+            continue
         if role in ONCE and role in modes.values():
             first = next(other for other, known in modes.items() if known == role)
             remarks.problem(

@@ -26,6 +26,7 @@ from toolkit.benchmarks.own.own_qrels import QrelsFile, read_candidates, read_ju
 from toolkit.benchmarks.own.own_topics import OwnTopics, from_files, from_rows
 from toolkit.benchmarks.own.remarks import Remarks, refuse
 from toolkit.core.errors import ToolkitError
+from toolkit.core.files import AS_FILES, as_one
 from toolkit.core.modes import Modes
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
@@ -199,6 +200,9 @@ class OwnFolder:
                 what = f"{file.words!r} is no group" if file.words else "every group has documents of its own"
                 self.remarks.problem(file.path, 0, what, f"{did_you_mean(file.words, stems)}groups: {', '.join(there)}")
         order = [name for name in rows if name in there] + [name for name in there if name not in rows]
+        if twins := as_one(order):
+            what = f"the groups {twins[0]!r} and {twins[1]!r} {AS_FILES}"
+            self.remarks.problem(self.path / FILE, self._line("groups", twins[1]), what, "rename one of the two")
         groups = []
         for name in order:
             language = {"language": declared.language} if declared.language else {}
