@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import pandas
+from toolkit.core.lazy_modules import pandas
 
+if TYPE_CHECKING:
     from toolkit.benchmarks import Collection
     from toolkit.build.checks.benchmark_check import BenchmarkCheck
 
@@ -36,22 +36,25 @@ class Build:
         new_build(kind, folder)
         return cls(folder)
 
-    def run(self, step: str | None = None, **how: Any) -> pandas.DataFrame:
+    def run(self, step: str | None = None, *, prompts: str | Path | None = None, **how: Any) -> pandas.DataFrame:
         """Do what is not up to date, up to a step or all of it; the `status` after it. What was interrupted resumes.
 
+        prompts  a folder of published prompts (`published_prompts`): the steps' own are copied, and sent from now on
         how  `replay` (cached answers only), `loader`, `concurrency`, `retries`, `timeout` of a server; `device`, `precision`,
              `batch_size`, `trust_remote_code` of a model on this machine; `engine`, `workers`, ... of a cluster
 
         Raises ToolkitError for what cannot be asked or made; what was answered is cached.
         """
+        if prompts:
+            from toolkit.build.build_config import take_prompts
+
+            take_prompts(self._build.path, prompts)
         self._build = type(self._build)(self._build.path)  # as build.yaml is now
         self._build.run(step, **how)
         return self.status()
 
     def status(self) -> pandas.DataFrame:
         """A row a step: entered, left, rejected (why -> how many), waiting, requests, cached, tokens, cost, state."""
-        import pandas
-
         from toolkit.build.build_tables import status_rows
 
         return pandas.DataFrame(status_rows(self._build.config, self._build.states()))
@@ -80,8 +83,6 @@ class Build:
 
     def agreement(self) -> pandas.DataFrame:
         """How far reviewers agree: step, question, measure, items, value, low, high."""
-        import pandas
-
         from toolkit.build.review.review_status import agreement_rows
 
         columns = ["step", "question", "measure", "items", "value", "low", "high"]

@@ -15,6 +15,7 @@ from toolkit.options import (
     endpoint_options,
     engine_options,
     model_options,
+    prompts_option,
     reviewed_step_option,
     table_options,
 )
@@ -49,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     endpoint_options(sub)
     engine_options(sub)
     model_options(sub.add_argument_group("models on this machine"))
+    prompts_option(sub)
     dry_run_option(sub)
     sub = add("status", "show how far each step is: what entered, left, and was rejected and why", run_status)
     build_argument(sub)
@@ -114,8 +116,12 @@ def run_new(args: argparse.Namespace) -> None:
 
 
 def run_run(args: argparse.Namespace) -> None:
+    from toolkit.build.build_config import take_prompts
     from toolkit.build.build_folder import BuildFolder
 
+    if args.prompts and not args.dry_run:
+        taken = take_prompts(args.folder, args.prompts)
+        note(f"{taken[0].parent}: {len(taken)} published prompts, which are sent from now on; remove them to send ours again")
     build = BuildFolder(args.folder)
     if args.dry_run:
         states = build.states()

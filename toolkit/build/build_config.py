@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,11 +17,12 @@ from toolkit.build.tools import find_prompt
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import atomic_path
 from toolkit.core.yaml_json import read_yaml
-from toolkit.models.llm.prompts import slot_problems
+from toolkit.models.llm.prompts import prompt_of_folder, slot_problems
 from toolkit.registry.loader import did_you_mean, to_spec
 
 FILE = "build.yaml"
 KEYS = ("kind", "seeds", "models", "steps", "systems")
+PROMPTS = "prompts"  # the folder of published prompts that steps send instead of ours, below the build's
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,23 @@ def new_build(kind: str, folder: str | Path) -> Path:
     return path
 
 
+def take_prompts(folder: str | Path, source: str | Path) -> list[Path]:
+    """Copy the published prompts that a build's steps name into its folder, where every later call finds them; their paths.
+
+    Raises ToolkitError, with every one that `source` has not, before any is copied.
+    """
+    names = [name for step in read_config(folder).steps for name in step.published.values()]
+    found = {name: prompt_of_folder(name, source) for name in dict.fromkeys(names)}
+    if missing := [name for name, path in found.items() if path is None]:
+        hint = f"`tandem published prompts PAPER --from TEXT --to {source}` makes them of a text that you have"
+        lacks = [f"no {name}.yaml" for name in missing]
+        raise ToolkitError(f"{source} has not all prompts of the build's steps", hint, problems=lacks)
+    if not found:
+        raise ToolkitError("no paper has printed prompts of these steps", "leave --prompts out")
+    (Path(folder) / PROMPTS).mkdir(exist_ok=True)
+    return [Path(shutil.copyfile(path, Path(folder) / PROMPTS / f"{name}.yaml")) for name, path in found.items()]
+
+
 def read_config(folder: str | Path) -> BuildConfig:
     """What the build in a folder is. Raises ToolkitError with every problem of its `build.yaml`; nothing is asked or loaded."""
     folder = Path(folder)
@@ -94,12 +113,14 @@ def _config(content: Mapping[str, Any], folder: Path, problems: list[str]) -> Bu
     except ToolkitError as error:
         problems.append(f"kind: {error.message} ({error.hint})")
         return None
-    seeds = _seeds(content.get("seeds", {}), folder, getattr(module, "SEED_FILES", ()), problems)
-    steps = tuple(_steps(content.get("steps", {}), module.STEPS, problems))
+    seeds = _seeds(content.get("seeds", {}), folder, module, problems)
+    steps = tuple(_with_published(step, folder) for step in _steps(content.get("steps", {}), module.STEPS, problems))
     for step in steps:
         named = content.get("models", {})
         problems += _unknown_models(step, named if isinstance(named, Mapping) else {})
         problems += _prompt_problems(step, folder)
+    if not problems:
+        problems += (f"steps: {step.name}: {each}" for step in steps for each in step.problems(seeds, steps))
     return BuildConfig(content["kind"], seeds, models, steps, tuple(systems))
 
 
@@ -113,13 +134,13 @@ def _systems(given: Any, folder: Path, problems: list[str]) -> list[Path]:
     return [path for path in paths if path.is_file()]
 
 
-def _seeds(given: Any, folder: Path, further: Sequence[str], problems: list[str]) -> Seeds:
+def _seeds(given: Any, folder: Path, module: ModuleType, problems: list[str]) -> Seeds:
     if not isinstance(given, Mapping):
         problems.append(f"seeds: expected keys, as in {{benchmark: infosearch-mini}}, found {given!r}")
         given = {}
         return Seeds(given, folder)
     seeds = Seeds(dict(given), folder)
-    problems += seeds.problems(further)
+    problems += seeds.problems(getattr(module, "SEED_FILES", ()), getattr(module, "SEEDS_BY_GROUP", False))
     return seeds
 
 
@@ -133,7 +154,7 @@ def _steps(given: Any, known: Sequence[type[Step]], problems: list[str]) -> Iter
         if name not in names:
             problems.append(f"steps: no step {name!r} ({did_you_mean(str(name), names)}known: {', '.join(names)})")
     for step in known:
-        row = given.get(step.name, False if step.optional else {})
+        row = given.get(step.name, False if step.optional and not step.by_default else {})
         row = {} if row is None else row
         if row is False and step.optional:
             continue
@@ -142,6 +163,14 @@ def _steps(given: Any, known: Sequence[type[Step]], problems: list[str]) -> Iter
         except ToolkitError as error:
             found = [*error.problems] or [error.message.removeprefix(f"step {step.name} ")]
             problems += (f"steps: {step.name}: {each}" for each in found)
+
+
+def _with_published(step: Step, folder: Path) -> Step:
+    """A step that sends the published prompts that the build's folder has, for those of its prompts that are not the user's."""
+    own = {name: getattr(step, name) for name in step.published}
+    ours = [name for name, value in own.items() if not ((folder / value).is_file() or Path(value).is_file())]
+    there = [name for name in ours if prompt_of_folder(step.published[name], folder / PROMPTS)]
+    return replace(step, **{name: f"{PROMPTS}/{step.published[name]}.yaml" for name in there})
 
 
 def _unknown_models(step: Step, known: Mapping[str, Any]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from toolkit.build.items import Item
+    from toolkit.build.seeds import Seeds
     from toolkit.build.text_models import TextModel
     from toolkit.build.tools import Tools
 
@@ -26,7 +27,8 @@ class Step(ABC):
     after     the earlier step whose passed items it is given; without it the step before
     reads     further steps whose passed items it needs, beside those that it is given
     slots     parameter that names a prompt -> the slots that the step fills: a prompt with others, or without one, is refused
-    optional  whether it is left out unless build.yaml names it
+    published parameter that names a prompt -> the paper's own, which is sent where the build has its file (`--prompts`)
+    optional  whether it is left out unless build.yaml names it, or, `by_default`, where it says `NAME: false`
     version   is raised where the step makes something else of the same items
     """
 
@@ -35,7 +37,9 @@ class Step(ABC):
     after: ClassVar[str] = ""
     reads: ClassVar[tuple[str, ...]] = ()
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    published: ClassVar[Mapping[str, str]] = {}
     optional: ClassVar[bool] = False
+    by_default: ClassVar[bool] = False
     version: ClassVar[int] = 1
 
     def prompts(self) -> tuple[str, ...]:
@@ -54,6 +58,10 @@ class Step(ABC):
         """The systems that it searches with: its parameter `systems`."""
         return tuple(self.parameters().get("systems", ()))
 
+    def problems(self, seeds: Seeds, steps: Sequence[Step]) -> Iterable[str]:
+        """What cannot come out with these seeds and these steps, so far as that is known before anything is asked."""
+        return ()
+
     def files(self, folder: Path) -> Sequence[Path]:
         """Further files that what it makes depends on, in the build's folder or elsewhere; one may not be there yet."""
         return ()
@@ -62,7 +70,7 @@ class Step(ABC):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """The items that it passes on and those that it rejects, in an order that `items` alone decides.
 
-        items  what the step before (or `after`) passed on, in order; nothing for the first one, which makes its own of `tools.seeds`
+        items  what the step before (or `after`) passed on, in order; none for the first, which makes its own of `tools.seeds`
         """
 
     def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:

@@ -136,7 +136,8 @@ class Tools:
             return {"role": role, "by": RULE}
         chosen, asked = self._model(model), self.prompt(prompt)
         by = {"role": role, "by": chosen.model, "family": chosen.family}
-        return {**by, "prompt": asked.name, "sha256": asked.sha256}
+        whose = {"prompt_of": asked.said_of} if asked.published else {}
+        return {**by, "prompt": asked.name, "sha256": asked.sha256, **whose}
 
     def ask(
         self, model: str, prompt: str, rows: Iterable[Mapping[str, str]], options: Mapping[str, Any] | None = None

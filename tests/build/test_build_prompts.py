@@ -1,0 +1,96 @@
+"""`build run --prompts`: the papers' own prompts, in the place of ours, for the steps that the papers print one of."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from command import tandem
+
+from toolkit.build import BuildFolder, new_build
+from toolkit.build.build_config import PROMPTS, take_prompts
+from toolkit.build.kinds import KINDS, kind_module
+from toolkit.core.errors import ToolkitError
+from toolkit.models.llm.prompts import PROMPTS as PROMPT_FOLDER
+from toolkit.models.llm.prompts import load_prompt, slot_problems
+from toolkit.published.paper_prompts import published_prompts, write_prompts
+
+PAPERS = Path(__file__).resolve().parents[3] / "shared" / "papers"
+shared = pytest.mark.skipif(not PAPERS.is_dir(), reason="no shared data beside the checkout")
+
+
+@pytest.fixture(scope="module")
+def prompts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("prompts")
+    for source in ("infosearch", "instructir", "berds"):
+        write_prompts(source, [PAPERS / f"{source}.txt"], folder)
+    return folder
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_name_prompts_that_are_registered_for_parameters_that_they_have(kind):
+    for step in kind_module(kind).STEPS:
+        for parameter, name in step.published.items():
+            assert parameter in step().parameters(), step.name
+            assert published_prompts()[name].kind in ("build", "judge"), step.name
+
+
+@shared
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_papers_prompts_fit_the_steps_that_name_them(kind, prompts):
+    for step in kind_module(kind).STEPS:
+        for parameter, name in step.published.items():
+            prompt = load_prompt(str(prompts / f"{name}.yaml"), published_prompts()[name].kind)
+            assert slot_problems(prompt, step.slots[parameter]) == [], (step.name, name)
+
+
+def _build(folder):
+    new_build("instructir", folder)
+    path = folder / "build.yaml"
+    path.write_text(path.read_text().replace("{folder}", str(folder)))
+    return folder
+
+
+@shared
+def test_prompts_of_a_folder_are_copied_into_the_build_and_sent_from_then_on(tmp_path, prompts):
+    folder = _build(tmp_path / "mine")
+    before = {step.name: step.prompts() for step in BuildFolder(folder).config.steps}
+    taken = take_prompts(folder, prompts)
+    assert {path.name for path in taken} == {f"instructir-figure{number}.yaml" for number in (4, 5, 7, 8)}
+    after = {step.name: step.prompts() for step in BuildFolder(folder).config.steps}
+    assert after["scenarios"] == (f"{PROMPTS}/instructir-figure4.yaml",)
+    assert {name for name in before if before[name] != after[name]} == {"scenarios", "targets", "fit", "choice"}
+    depends = BuildFolder(folder).depends(list(after).index("scenarios"))
+    assert f"{PROMPTS}/instructir-figure4.yaml" in depends["prompts"]
+
+
+@shared
+def test_a_prompt_of_ones_own_stays_and_one_that_was_changed_is_refused(tmp_path, prompts):
+    folder = _build(tmp_path / "mine")
+    take_prompts(folder, prompts)
+    changed = folder / PROMPTS / "instructir-figure4.yaml"
+    changed.write_text(changed.read_text().replace("Your task", "My task"))
+    with pytest.raises(ToolkitError, match="is not word by word what InstructIR prints"):
+        BuildFolder(folder)
+    changed.write_bytes((prompts / changed.name).read_bytes())
+    step = BuildFolder(folder).config.module.STEPS[1]
+    (folder / "own.yaml").write_bytes((PROMPT_FOLDER / f"{step().prompt}.yaml").read_bytes())
+    config = folder / "build.yaml"
+    content = yaml.safe_load(config.read_text())
+    content["steps"][step.name] = {**(content["steps"][step.name] or {}), "prompt": "own.yaml"}
+    config.write_text(yaml.safe_dump(content))
+    assert BuildFolder(folder).config.steps[1].prompts() == ("own.yaml",)
+
+
+@shared
+def test_a_folder_that_lacks_a_prompt_of_the_steps_is_refused_before_anything_is_copied(tmp_path, prompts):
+    folder = _build(tmp_path / "mine")
+    some = tmp_path / "some"
+    some.mkdir()
+    (some / "instructir-figure4.yaml").write_bytes((prompts / "instructir-figure4.yaml").read_bytes())
+    done = tandem("build", "run", str(folder), "--prompts", str(some))
+    assert done.returncode == 2
+    assert [line.strip() for line in done.stderr.splitlines()[:4]] == [
+        f"error: {some} has not all prompts of the build's steps",
+        *(f"no instructir-figure{number}.yaml" for number in (5, 7, 8)),
+    ]
+    assert not (folder / PROMPTS).exists()
