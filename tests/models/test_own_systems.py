@@ -163,6 +163,46 @@ def test_the_identity_has_module_factory_and_digest(module):
     assert len(identity["revision"]) == 64
 
 
+@pytest.mark.parametrize(
+    ("imported", "helper"),
+    [
+        ("import {}", "{}.py"),
+        ("from {}.inner import words", "{}/inner.py"),
+        ("import importlib\nhelper = importlib.import_module('{}')", "{}.py"),
+        ("from {} import other", "{}/deep/other.py"),
+        ("import {}_between", "{}.py"),
+    ],
+)
+def test_what_a_module_imports_of_its_own_folder_is_in_its_identity(module, tmp_path, imported, helper):
+    name = f"{module}_helper"
+    path = tmp_path / helper.format(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("words = 1\n", encoding="utf-8")
+    (tmp_path / f"{name}_between.py").write_text(f"import {name}\n", encoding="utf-8")
+    (tmp_path / "unused.py").write_text("words = 1\n", encoding="utf-8")
+    with (tmp_path / f"{module}.py").open("a", encoding="utf-8") as file:
+        file.write(imported.format(name) + "\nimport json, numpy\n")
+    before = model_identity(choose_system(f"python:{module}:load"))
+    assert {f"{module}.py", helper.format(name)} <= set(before["modules"])
+    (tmp_path / "unused.py").write_text("words = 2\n", encoding="utf-8")
+    assert model_identity(choose_system(f"python:{module}:load")) == before
+    path.write_text("words = 2\n", encoding="utf-8")
+    assert model_identity(choose_system(f"python:{module}:load"))["revision"] != before["revision"]
+
+
+def test_a_module_of_a_package_has_all_of_it_in_its_identity(tmp_path, monkeypatch):
+    package = tmp_path / "whole" / "inner"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").write_text("", encoding="utf-8")
+    (package / "made.py").write_text("from . import helper", encoding="utf-8")
+    (package / "helper.py").write_text("no Python(", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    found = find_source("python:whole.inner.made:load")
+    assert found.files == ("whole/__init__.py", "whole/inner/__init__.py", "whole/inner/helper.py", "whole/inner/made.py")
+    assert all(name.startswith("email/") for name in find_source("python:email.mime.text:MIMEText").files)
+
+
 def test_an_entry_may_pin_the_digest(module, tmp_path):
     path = tmp_path / "entry.yaml"
     entry = f"name: pinned\ndescription: x\nkind: dense\ncheckpoint: 'python:{module}:load'\nrevision: '{'0' * 64}'\n"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
+import sysconfig
+from collections.abc import Iterator, Mapping
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import NamedTuple
@@ -27,13 +30,15 @@ class Source(NamedTuple):
     factory  a name in the module: a class or a function without arguments that makes the object, or the object itself
     top      how the import system finds the module, or the package that it is in
     file     of the module; None where it has none
-    sha256   of that file; of a package, of the lines that sha256sum prints of its .py files
+    files    what the object is made by, see `own_files`
+    sha256   of `files`
     """
 
     module: str
     factory: str
     top: ModuleSpec
     file: Path | None
+    files: tuple[str, ...]
     sha256: str
 
 
@@ -52,15 +57,60 @@ def find_source(name: str) -> Source:
     if found is None:
         raise ToolkitError(f"{name}: there is no module {module}, neither in {Path.cwd()} nor installed", FORM)
     file = Path(found.origin) if found.origin and Path(found.origin).is_file() else None
-    return Source(module, factory, top, file, digest_of(file))
+    files = own_files(file) if file else {}
+    return Source(module, factory, top, file, tuple(files), digest_of(files))
 
 
-def digest_of(file: Path | None) -> str:
-    """SHA-256 of a module's file, see `Source`; empty where it has none."""
-    if file is None:
-        return ""
-    if file.name != "__init__.py":
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    paths = sorted(file.parent.rglob("*.py"))
-    lines = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(file.parent)}\n" for path in paths)
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+def own_files(file: Path) -> dict[str, Path]:
+    """A module's file and what it imports of its own: relative name -> file, sorted. Nothing is imported.
+
+    Its own is all of the package that it is in, and what lies beside that (or beside the module), as far as `import` statements
+    or a call of `import_module` with a name lead there; of what lies among installed packages, its package alone. What is
+    imported by a computed name, and data files, are not seen.
+    """
+    root, installed = file.parent, {Path(path).resolve() for path in sysconfig.get_paths().values()}
+    while (root / "__init__.py").is_file():
+        root = root.parent
+    found: set[Path] = set()
+    pending = [file] if root == file.parent else _package(root / file.relative_to(root).parts[0])
+    while pending:
+        path = pending.pop()
+        if path not in found:
+            found.add(path)
+            names = () if root.resolve() in installed else _imported_names(path)
+            pending += [own for name in names for own in _beside(root, name)]
+    return {path.relative_to(root).as_posix(): path for path in sorted(found)}
+
+
+def digest_of(files: Mapping[str, Path]) -> str:
+    """SHA-256 of one file; of several, of the lines that sha256sum prints of them; empty where there are none."""
+    digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
+    if len(digests) < 2:
+        return "".join(digests.values())
+    return hashlib.sha256("".join(f"{digest}  {name}\n" for name, digest in digests.items()).encode()).hexdigest()
+
+
+def _beside(root: Path, name: str) -> list[Path]:
+    """The files that the first part of a module's name means in a folder."""
+    top = name.partition(".")[0]
+    return [file] if (file := root / f"{top}.py").is_file() else _package(root / top)
+
+
+def _package(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*.py") if path.is_file()] if folder.is_dir() else []
+
+
+def _imported_names(path: Path) -> Iterator[str]:
+    """Names of modules that a file imports; none where it is no Python, which importing it will say."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+        elif isinstance(node, ast.Call) and node.args and isinstance(name := getattr(node.args[0], "value", None), str):
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            yield from [name] if called in ("import_module", "__import__") else []

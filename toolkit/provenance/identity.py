@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_input
-from toolkit.core.python_names import PYTHON
+from toolkit.core.python_names import PYTHON, find_source
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
 from toolkit.core.topics import Topic
@@ -51,7 +53,7 @@ def model_identity(
     template   with what is sent: False where the input is the finished prompt
 
     A checkpoint is its repository and pinned revision; one that lies in a folder is the digest of its files (`files`); an
-    object of Python its module, what makes it (`factory`), and as `revision` the SHA-256 of the module. The passages' own
+    object of Python its module, what makes it (`factory`), and as `revision` the SHA-256 of its `modules`. The passages' own
     checkpoint and an adapter's base are parts of it.
     """
     if not spec.checkpoint:
@@ -60,7 +62,7 @@ def model_identity(
     facts: dict[str, Any] = {"checkpoint": spec.checkpoint, "revision": spec.revision or "not pinned"}
     if spec.checkpoint.startswith(PYTHON):
         module, _, factory = spec.checkpoint.removeprefix(PYTHON).partition(":")
-        facts |= {"module": module, "factory": factory}
+        facts |= {"module": module, "factory": factory, **_modules(spec)}
     if spec.passage_checkpoint:
         facts["passage checkpoint"] = spec.passage_checkpoint
     if spec.base:
@@ -71,6 +73,15 @@ def model_identity(
     facts |= {"commits": dict(commits)} if commits else {}
     facts |= {"precision": precision} if precision else {}
     return facts | ({"template digest": template_digest(spec)} if template else {})
+
+
+def _modules(spec: SystemSpec) -> dict[str, list[str]]:
+    """The files whose digest is the revision of an object of Python, where there are several."""
+    with suppress(ToolkitError):  # an object that was passed itself may come from no module that can be found
+        source = find_source(spec.checkpoint)
+        if source.sha256 in spec.revision and len(source.files) > 1:
+            return {"modules": list(source.files)}
+    return {}
 
 
 def _digest_of_files(folders: Sequence[Path]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
-from toolkit.core.python_names import CALLED, PYTHON, digest_of, find_source
+from toolkit.core.python_names import CALLED, PYTHON, digest_of, find_source, own_files
 from toolkit.core.specs import ObjectSpec, SystemSpec
 from toolkit.core.templates import without_slots
 from toolkit.core.terminal import without_keys
@@ -136,7 +136,7 @@ def _of_object(made: Any, known: Container[str], kind: str | None) -> ObjectSpec
         file = inspect.getsourcefile(type(made))
     except TypeError:  # of a notebook, or built in
         file = None
-    source = digest_of(Path(file) if file and Path(file).is_file() else None)
+    source = digest_of(own_files(Path(file)) if file and Path(file).is_file() else {})
     identity = str(getattr(made, "identity", "") or uuid.uuid4().hex)
     return ObjectSpec(**vars(spec) | {"revision": "-".join(filter(None, [source, identity]))}, instance=made)
 
