@@ -99,7 +99,7 @@ def test_runs_are_read_from_files_over_the_draft(tmp_path):
         )
         runs.append(f"{number}.trec")
     # b is in no list of tone-2, and a of tone-1 in all
-    done = list(Anomalies(runs=tuple(runs), least=3).run(items, Folder(tmp_path)))
+    done = list(Anomalies(people=False, systems=(), runs=tuple(runs), least=3).run(items, Folder(tmp_path)))
     assert [each.rejected for each in done] == ["no instruction negative is left", f"gold document {OUTSIDE}"]
     assert {json.loads(line)["id"] for line in (tmp_path / "draft" / "corpus.tone.jsonl").read_text().splitlines()} == {
         "a",
@@ -109,7 +109,7 @@ def test_runs_are_read_from_files_over_the_draft(tmp_path):
 
 def test_a_run_that_is_not_there_is_named(tmp_path):
     with pytest.raises(ToolkitError, match=r"no run .*gone\.trec") as error:
-        list(Anomalies(runs=("gone.trec",), least=1).run([item("tone-1", "a", "b")], Folder(tmp_path)))
+        list(Anomalies(systems=(), runs=("gone.trec",), least=1).run([item("tone-1", "a", "b")], Folder(tmp_path)))
     assert "draft/ori" in error.value.hint
 
 
@@ -123,5 +123,5 @@ def test_systems_search_the_draft(tmp_path):
     lost = Item(
         "tone-2", {**fields, "query": "descale a kettle", "condition": "y", "gold": [tea], "instruction_negatives": [kettle]}
     )
-    done = list(Anomalies(systems=("bm25",), least=1).run([found, lost], Folder(tmp_path)))
+    done = list(Anomalies(people=False, systems=("bm25",), least=1).run([found, lost], Folder(tmp_path)))
     assert [each.rejected for each in done] == ["no instruction negative is left", f"gold document {OUTSIDE}"]

@@ -1,6 +1,7 @@
 import pytest
 
 from toolkit.build.dimensions import load_dimensions
+from toolkit.build.infosearch_steps import SIX
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.yaml_json import read_yaml
@@ -13,6 +14,7 @@ check: model
 conditions:
   angry: an angry text
   calm: {demand: a calm text, satisfy: select, check: {rule: keyword}}
+sources: {letters: your copy, SciFact: {ir_datasets: beir/scifact/train}}
 wordings: {instructed: ["Wanted is {demand}. Nothing else will do."], reversed: ["Anything but {demand}. No {condition} one."]}
 """
 
@@ -39,6 +41,26 @@ def test_a_condition_says_itself_what_its_dimension_does_not(tmp_path):
     assert tone.condition("calm") == calm
 
 
+def test_originals_are_kept_and_a_manual_is_written_where_a_post_quotes_none():
+    kept = {(one.name, each.name) for one in load_dimensions(SIX) for each in one.conditions if each.satisfy == "keep"}
+    assert kept == {("audience", "expert"), ("length", "paragraph"), ("source", "news")}  # table 6 rewrites the others
+    [posts] = load_dimensions(["format"])
+    assert [(each.part, each.otherwise) for each in posts.conditions] == [("post", ""), ("code", ""), ("manual", "rewrite")]
+
+
+def test_the_sources_of_the_paper_are_known_to_ir_datasets_or_say_what_is_needed():
+    import ir_datasets
+
+    sources = {f"{one.name}: {name}": seeds for one in load_dimensions(SIX) for name, seeds in one.sources.items()}
+    assert len(sources) == 10  # table 4
+    named = {name: seeds["ir_datasets"] for name, seeds in sources.items() if "ir_datasets" in seeds}
+    assert set(named) == {"audience: SciFact", "keyword: MS MARCO"}
+    assert all(each in ir_datasets.registry._registered for each in named.values())
+    assert all(
+        isinstance(seeds, str) or seeds == {"posts": "Posts.xml"} for name, seeds in sources.items() if name not in named
+    )
+
+
 def test_a_proposed_word_becomes_a_condition_with_its_demand_and_rule():
     [keyword] = load_dimensions(["keyword"])
     condition = keyword.condition("pension")
@@ -50,8 +72,11 @@ def test_a_proposed_word_becomes_a_condition_with_its_demand_and_rule():
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (("satisfy: rewrite", "satisfy: invent"), "satisfy is rewrite, select"),
-        (("satisfy: rewrite", "satisfy: {part: poem}"), "satisfy is rewrite, select"),
+        (("satisfy: rewrite", "satisfy: invent"), "satisfy is rewrite, keep, select"),
+        (("satisfy: rewrite", "satisfy: {part: poem}"), "satisfy is rewrite, keep, select"),
+        (("satisfy: rewrite", "satisfy: {else: rewrite}"), "satisfy is rewrite, keep, select"),
+        (("satisfy: rewrite", "satisfy: {part: manual, else: select}"), "satisfy is rewrite, keep, select"),
+        (("sources: {letters: your copy, SciFact: {ir_datasets: beir/scifact/train}}", "sources: 7"), "sources are names"),
         (("check: model", "check: {rule: tone}"), "check is {rule: language"),
         (("check: model", "check: {rule: length}"), "the rule length knows no 'angry'; known: sentence, paragraph, article"),
         (("check: model\n", ""), "check is missing"),

@@ -1,5 +1,7 @@
+import itertools
 import json
 import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -7,6 +9,7 @@ from command import tandem
 from endpoint import Script, serving
 from review_builds import page_data, saved, write_saved
 
+from toolkit import registry
 from toolkit.benchmarks import load
 from toolkit.benchmarks.own.own_check import check_folder
 from toolkit.build.build_folder import BuildFolder
@@ -25,30 +28,38 @@ Thanks to all of you!
 SEEDS = {
     "q1": (
         "descale a kettle",
-        {"d1": "Vinegar removes limescale from a kettle. Boil it.", "d2": "Citric acid cleans kettles."},
+        {
+            "d1": "Vinegar removes limescale from a kettle. Boil it, say EXPERTs in the NEWS.",
+            "d2": "Citric acid cleans kettles.",
+        },
     ),
-    "q2": ("remove duplicate rows", {"d3": POST, "d4": "A set drops what comes twice in a spreadsheet."}),
+    "q2": (
+        "remove duplicate rows",
+        {"d3": POST, "d4": "A set drops what comes twice in a spreadsheet. EXPERTs say so in the NEWS."},
+    ),
 }
 KINDS = {  # what a demand is known by -> how the scripted model writes such a text
-    "plain words": "LAYMAN text on {query}. It is easy to read.",
-    "specialists": "EXPERT text on {query}. It is hard to read.",
-    "personal blog": "BLOG text on {query}. I tried it myself.",
-    "answers somebody's question": "FORUM text on {query}. You asked, we answer.",
-    "news report": "NEWS text on {query}. It was said yesterday.",
     "reference manual": "MANUAL text on {query}. The option takes a value.",
     "in Chinese": "这是一篇关于这个问题的中文文章，写得很清楚。",
-    "single sentence": "One sentence is all there is on this.",
-    "one paragraph": "A few sentences on {query}. Here is the second one. Here is the third.",
-    "several paragraphs": "First on {query}.\n\nSecond, more of it.\n\nThird, the end of it.",
+}
+TOGETHER = {  # what one request asks for -> the scripted answer to it
+    "Form of the answer:\nBlog": (
+        "Blog: BLOG text on {query}.\nI tried it myself.\n\nForum: FORUM text on {query}.\nAnn: I tried it, too."
+    ),
+    "Form of the answer:\nLayman": "Layman: LAYMAN text on {query}. It is easy to read.",
+    "Form of the answer:\nSentence": (
+        "Sentence: One sentence is all there is on {query}.\nArticle: First on {query}.\n\nSecond.\n\nThird, its end."
+    ),
 }
 MARKS = {
     "plain words": "LAYMAN",
     "specialists": "EXPERT",
-    "personal blog": "BLOG",
-    "answers somebody": "FORUM",
+    "entry of a blog": "BLOG",
+    "several users": "FORUM",
     "news report": "NEWS",
 }
 MARKS |= {"reference manual": "MANUAL", "discussion forum, in": "Rows come twice", "calm": "CALM", "angry": "ANGRY"}
+NUMBERS = itertools.count()
 WORDS = {"d1": "vinegar", "d2": "citric", "d3": "export", "d4": "spreadsheet"}
 
 
@@ -65,16 +76,16 @@ def answer(messages):
         known = next(name for name, (_, docs) in SEEDS.items() if any(doc in text for doc in docs.values()))
         doc = next(name for name, body in SEEDS[known][1].items() if body[:30] in text)
         return f"the\n1. {SEEDS[known][0].split()[0]}\n- zebra\n- {WORDS[doc]}\n- boil"
-    if system.startswith("You write what a person adds"):
-        return f"What I need is {slot(text, 'Wanted')}. Nothing else helps me."
+    if system.startswith("You say a search as a person"):
+        return f"Tell me, {query}! What I need is {slot(text, 'Wanted')}."
     if system.startswith("You turn a wish"):
-        return f"Anything is fine except {slot(text, 'What the wish asks for')}. I have seen enough of these."
+        return f"Anything is fine except {slot(text, 'What the wish asks for')}."
     if system.startswith("You rewrite"):
-        query = re.search(r"answer this search: (.*?)\. Add", text)[1]
-        return next(written for known, written in KINDS.items() if known in text).format(query=query)
+        query = re.search(r"(?:answer|answers) this search: (.*?)\.(?: Add|\n)", text)[1]
+        return next(written for known, written in (TOGETHER | KINDS).items() if known in text).format(query=query)
     if system.startswith("You write texts for a test"):
         if "neighbouring" in text:
-            return f"A story near {query} that OMITS it, for {slot(text, 'A text that answers it')[:20]} and {len(text)}."
+            return f"A story near {query} that OMITS it, number {next(NUMBERS)}."
         if "uses all words" in text:
             return f"The words {query} and again {query} are in a song that OMITS the rest."
         return f"This BREAKS the wish on {query}. It is number {len(text)}."
@@ -97,9 +108,10 @@ def build(tmp_path, monkeypatch):
     (folder / "qrels.txt").write_text("".join(f"{name} 0 {doc} 1\n" for name, (_, mine) in SEEDS.items() for doc in mine))
     monkeypatch.setenv("TANDEM_HOME", str(tmp_path / "home"))
 
-    def make(steps=None, **files):
+    def make(steps=None, more=None, **files):
         content = {"kind": "infosearch", "seeds": {"topics": "topics.tsv", "qrels": "qrels.txt", "docs": "docs.jsonl"}}
-        content |= {"models": {"writer": "http:scripted", "judge": "http:scripted"}, "steps": steps or {}}
+        content |= {"models": {"writer": "http:scripted", "judge": "http:scripted"}}
+        content |= {"steps": {"anomalies": False, **(steps or {})}, **(more or {})}
         (folder / "build.yaml").write_text(yaml.safe_dump(content))
         for name, text in files.items():
             (folder / f"{name}.yaml").write_text(text)
@@ -184,15 +196,20 @@ def test_labels_are_those_of_gold_instruction_negatives_and_hard_negatives(build
     [gold] = [document["id"] for document in item.fields["gold"]]
     breaking = [document["id"] for document in item.fields["instruction_negatives"]]
     hard = [document["id"] for document in item.fields["hard_negatives"]]
-    assert (len(breaking), len(hard)) == (3, 2)  # two other sources and Promptriever's; a hard negative and an adversarial one
+    assert (len(breaking), len(hard)) == (
+        3,
+        4,
+    )  # two other sources and Promptriever's; three hard negatives, an adversarial one
     assert labels["ori"] == {gold: 1, **dict.fromkeys(breaking, 1), **dict.fromkeys(hard, 0)}
     assert labels["ins"] == {gold: 1, **dict.fromkeys(breaking, 0), **dict.fromkeys(hard, 0)}
     assert labels["rev"] == {gold: 0, **dict.fromkeys(breaking, 1), **dict.fromkeys(hard, 0)}
     row = next(json.loads(line) for line in (folder / "topics.jsonl").read_text().splitlines())
     assert row["condition"] == "blog"
     assert row["core"] == "q1"
-    assert row["instructions"]["ins"].startswith("What I need is an entry of a personal blog")
-    assert row["instructions"]["rev"].startswith("Anything is fine except an entry of a personal blog")
+    assert row["query"] == "descale a kettle"
+    assert row["wordings"]["rephrased"] == f"Tell me, descale a kettle! {row['instructions']['ins']}"
+    assert row["instructions"]["ins"].startswith("What I need is an entry of a blog, with a title")
+    assert row["instructions"]["rev"].startswith("Anything is fine except an entry of a blog, with a title")
 
 
 def test_every_query_and_document_has_its_provenance(build, server, tmp_path):
@@ -206,8 +223,12 @@ def test_every_query_and_document_has_its_provenance(build, server, tmp_path):
     assert rows["d1"] == []  # a seed's document: nobody here made it
     steps = {row["step"] for row in rows["source-q1-1"] if row["by"] == "scripted"}
     assert steps == {"instructions", "documents", "screening", "reversal", "negatives"}
-    written = [rows[doc] for doc in docs if rows[doc]]
-    assert all(row[0]["role"] == "wrote" and row[0]["by"] == "scripted" for row in written)
+    assert {(rows[doc][0]["role"], rows[doc][0]["by"]) for doc in docs if rows[doc]} == {
+        ("wrote", "scripted"),
+        ("wrote", "rule"),
+    }
+    news = next(item for item in passed(made, "negatives").values() if item.fields["condition"] == "news")
+    assert [row["by"] for row in rows[news.fields["gold"][0]["id"]]] == ["rule"]  # as it was found
 
 
 def test_keywords_are_unique_among_the_documents_of_their_query(build, server):
@@ -241,10 +262,11 @@ def test_a_post_is_split_and_what_is_no_post_is_rejected(build, server):
         if item.fields["core"] == "q2"
     }
     assert texts["code"] == "    rows = set(rows)\n    write(rows)"
-    assert texts["post"].startswith("Rows come twice")
-    assert "set(rows)" not in texts["post"]
+    assert texts["post"] == POST.strip()  # the complete answer
     assert texts["manual"].startswith("MANUAL")
     assert rejected(made, "documents") == {"format-q1-2": "no code in the post"}
+    manual = next(item for item in passed(made, "documents").values() if item.id == "format-q2-3")
+    assert (manual.fields["source"], manual.made[0]["by"]) == ("", "scripted")  # the post quotes none
 
 
 def test_a_document_that_meets_its_condition_by_a_rule_is_not_rewritten(build, server):
@@ -261,7 +283,7 @@ def test_a_document_that_meets_its_condition_by_a_rule_is_not_rewritten(build, s
     ("system", "said", "step", "why"),
     [
         ("You pick out words", "Here are some words: a, b.", "conditions", "no answer in the form asked for"),
-        ("You write what a person adds", "One sentence only.", "instructions", "no answer in the form asked for"),
+        ("You say a search", "One sentence only.", "instructions", "no answer in the form asked for"),
         ("You rewrite", "Sure! Here is it.", "documents", "no answer in the form asked for"),
         ("You check what kind", "Perhaps", "screening", "no answer in the form asked for"),
         ("You check what kind", "No", "screening", "does not meet its condition"),
@@ -276,7 +298,8 @@ def test_what_a_model_answers_otherwise_is_rejected_by_its_step(build, server, s
     made = build({"conditions": {"dimensions": [dimension]}})
     made.run(step)
     assert set(rejected(made, step).values()) == {why}
-    assert passed(made, step) == {}
+    kept = {"source-q1-3", "source-q2-3"} if system in ("You rewrite", "You judge documents") else set()  # news, as found
+    assert set(passed(made, step)) == kept
 
 
 @pytest.mark.parametrize(
@@ -295,7 +318,7 @@ def test_a_hard_negative_that_is_none_is_rejected_and_its_query_stays(build, ser
     server.answer = scripted
     made = build({"conditions": {"dimensions": ["source"]}, "seeds": {"queries": 1}})
     made.run()
-    assert rejected(made, "negatives") == {f"source-q1-{number}.negatives-1": why for number in (1, 2, 3)}
+    assert rejected(made, "negatives") == {f"source-q1-{n}.negatives-{m}": why for n in (1, 2, 3) for m in (1, 2, 3)}
     assert [item.fields["hard_negatives"] for item in passed(made, "negatives").values()] == [[], [], []]
 
 
@@ -331,7 +354,7 @@ def test_a_second_document_of_the_same_text_is_rejected(build, server):
     made = build({"conditions": {"dimensions": ["audience"]}, "adversarial": {"count": 2}, "seeds": {"queries": 1}})
     made.run()
     assert rejected(made, "adversarial") == {f"audience-q1-{n}.adversarial-2": "the same text as another" for n in (1, 2)}
-    [shared] = {each["id"] for item in passed(made, "adversarial").values() for each in item.fields["hard_negatives"][1:]}
+    [shared] = {each["id"] for item in passed(made, "adversarial").values() for each in item.fields["hard_negatives"][3:]}
     assert shared.startswith("q1-")
 
 
@@ -347,7 +370,7 @@ def test_a_query_whose_other_conditions_fell_has_no_instruction_negative(build, 
 
 
 def test_a_reversed_instruction_that_a_rule_reads_as_the_same_is_rejected(build, server):
-    same = "Please give me a text in Chinese only. That is all I can read."
+    same = "Please give me a text in Chinese only."
     server.answer = lambda messages: same if messages[0]["content"].startswith("You turn") else answer(messages)
     made = build({"conditions": {"dimensions": ["language"]}})
     made.run()
@@ -378,7 +401,7 @@ wordings:
     server.answer = scripted
     made = build({"conditions": {"dimensions": ["tone.yaml"]}}, tone=tone)
     made.run()
-    assert not any("You write what a person adds" in body["messages"][0]["content"] for body in server.bodies)
+    assert not any("You say a search" in body["messages"][0]["content"] for body in server.bodies)
     topics = [json.loads(line) for line in (made.benchmark(tmp_path / "out") / "topics.jsonl").read_text().splitlines()]
     assert topics[0]["instructions"] == {
         "ins": "Only an angry text will do. The tone is to be angry.",
@@ -411,9 +434,11 @@ def test_what_a_dimension_leaves_to_people_waits_for_them(build, server, tmp_pat
 
     import_review(made, [write_saved(tmp_path / "form.json", saved(data, "Ada", choose))])
     made.run()
-    assert rejected(made, "review") == {"tone-q1-1": "people find that the document is not as the instruction asks"}
-    assert rejected(made, "negatives")["tone-q1-2"] == "no other condition of its query is left"
-    assert {"tone-q2-1", "tone-q2-2"} <= set(passed(made, "negatives"))
+    assert rejected(made, "review") == {
+        "tone-q1-1": "people find that the document is not as the instruction asks",
+        "tone-q1-2": "no instruction negative is left",
+    }
+    assert {"tone-q2-1", "tone-q2-2"} <= set(passed(made, "review"))
 
 
 def test_nothing_is_asked_again_when_all_is_made_again(build, server, tmp_path):
@@ -442,3 +467,233 @@ def test_seeds_without_documents_and_doubled_queries_are_counted(build, server):
         "q5": "no text of its relevant documents",
     }
     assert [document["id"] for document in passed(made, "seeds")["q2"].fields["documents"]] == ["d3"]
+
+
+def test_what_is_kept_is_rewritten_and_one_request_asks_for_all_of_a_dimension(build, server):
+    made = build({"conditions": {"dimensions": ["audience", "length", "source"]}})
+    made.run("screening")
+    kept = {item.id: item for item in passed(made, "screening").values() if item.fields["satisfy"] == "keep"}
+    texts = {name: [document["text"] for document in item.fields["gold"]] for name, item in kept.items()}
+    paragraph, other = SEEDS["q1"][1]["d1"], SEEDS["q2"][1]["d4"]
+    assert texts == {"audience-q1-2": [paragraph], "length-q1-2": [paragraph], "source-q1-3": [paragraph]} | {
+        "audience-q2-2": [other],  # not the first one, which is no text for experts
+        "length-q2-2": [other],
+        "source-q2-3": [other],
+    }
+    asked = [
+        body["messages"][1]["content"] for body in server.bodies if body["messages"][0]["content"].startswith("You rewrite")
+    ]
+    assert len(asked) == 6  # a query and dimension each
+    assert sum("Paragraph: Vinegar" in text for text in asked) == 1
+    both = {
+        item.fields["gold"][0]["text"].split()[0] for name, item in passed(made, "screening").items() if "source-q1" in name
+    }
+    assert both == {"BLOG", "FORUM", "Vinegar"}
+
+
+def test_each_dimension_may_have_seeds_of_its_own(build, server, tmp_path):
+    rows = [
+        {"Id": "1", "PostTypeId": 1, "Title": "remove duplicate rows"},
+        {
+            "Id": "2",
+            "PostTypeId": 2,
+            "ParentId": 1,
+            "Body": POST.replace("Thanks", "The manual says:\n\n> Rows come twice.\n\nThanks"),
+        },
+    ]
+    build()
+    (tmp_path / "mine" / "posts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    files = {"topics": "topics.tsv", "qrels": "qrels.txt", "docs": "docs.jsonl"}
+    seeds = {"format": {"posts": "posts.jsonl"}, "language": files}
+    made = build({"conditions": {"dimensions": ["format", "language"]}}, {"seeds": seeds})
+    made.run("documents")
+    assert set(passed(made, "conditions")) == {
+        *("format-1-1", "format-1-2", "format-1-3"),
+        *("language-q1-1", "language-q1-2", "language-q2-1", "language-q2-2"),
+    }
+    manual = passed(made, "documents")["format-1-3"]
+    assert (manual.fields["gold"][0]["text"], manual.fields["source"]) == ("Rows come twice.", "manual")
+    assert [row["by"] for row in manual.made] == ["rule"]
+    assert set(made.config.seeds.facts()) == {"format, posts", *(f"language, {key}" for key in files)}
+
+
+@pytest.mark.parametrize(
+    ("seeds", "problem"),
+    [
+        ({"language": {"docs": "gone.jsonl"}}, "seeds: language: docs: no file"),
+        ({"language": {"doc": "docs.jsonl"}}, "seeds: language: unknown key 'doc'"),
+        ({"language": {"posts": "docs.jsonl", "topics": "topics.tsv"}}, "seeds: language: topics and posts: name one of them"),
+        ({"language": {"docs": "docs.jsonl"}, "qrels": "qrels.txt"}, "seeds: qrels and seeds of groups"),
+    ],
+)
+def test_what_is_wrong_with_the_seeds_of_a_dimension_is_said(build, seeds, problem):
+    with pytest.raises(ToolkitError) as error:
+        build(more={"seeds": seeds})
+    assert any(problem in str(each) for each in error.value.problems), error.value.problems
+
+
+def test_a_dimension_without_seeds_names_those_of_the_paper(build):
+    files = {"topics": "topics.tsv", "qrels": "qrels.txt", "docs": "docs.jsonl"}
+    with pytest.raises(ToolkitError) as error:
+        build({"conditions": {"dimensions": ["audience", "length"]}}, {"seeds": {"length": files, "tone": files}})
+    [audience, tone] = error.value.problems
+    assert audience.startswith("steps: conditions: no seeds are named for audience (InfoSearch took SciFact: {'ir_datasets'")
+    assert tone == "steps: conditions: seeds of tone, which is none of audience, length"
+
+
+def test_each_instruction_has_four_documents_of_its_own(build, server, tmp_path):
+    made = build({"conditions": {"dimensions": ["source"]}})
+    made.run()
+    folder = made.benchmark(tmp_path / "out")
+    rows = (folder / "topics.jsonl").read_text().splitlines()
+    docs = (folder / "corpus.source.jsonl").read_text().splitlines()
+    assert (len(rows), len(docs)) == (6, 24)  # table 9: 300 instructions, 1,200 documents
+    asked = [body["messages"][1]["content"] for body in server.bodies if "neighbouring" in body["messages"][1]["content"]]
+    assert not any("BLOG" in text or "a blog" in text for text in asked)  # the core query alone
+
+
+def paper(messages):
+    """Answers in the form that the paper's prompts ask for, with what they were given repeated."""
+    text = answer(messages)
+    system = messages[0]["content"]
+    if system.startswith("You say a search"):
+        return f"Core query: {slot(messages[1]['content'], 'Search')}\nCondition: any\nQuery_with_Instruction: {text}"
+    if system.startswith("You turn a wish"):
+        return f"Reverse Instruction: {text}"
+    if system.startswith("You pick out words"):
+        return f"Condition: {text.splitlines()[-2].removeprefix('- ')}"
+    if "neighbouring" in messages[1]["content"]:
+        return f"Core query: any\nHard negative document: {text}"
+    return f"Query: any\n{text}" if text.startswith("Layman:") else text
+
+
+def test_answers_in_the_form_of_the_papers_prompts_are_read(build, server):
+    made = build({"conditions": {"dimensions": ["audience", "keyword"]}})
+    server.answer = paper
+    made.run()
+    items = passed(made, "review")
+    assert sorted(item.fields["condition"] for item in items.values()) == sorted(
+        [*WORDS.values(), "layman", "expert", "layman", "expert"]
+    )
+    for item in items.values():
+        texts = [item.fields["instruction"], item.fields["reversed"], item.fields["rephrased"]]
+        texts += [document["text"] for document in (*item.fields["gold"], *item.fields["hard_negatives"])]
+        assert not any(label in text for text in texts for label in ("Query", "query:", "Instruction:", "document:", "Layman:"))
+
+
+RUNS = ("one.trec", "two.trec")
+
+
+def found_by(made, *lost):
+    """Runs over the draft in which each query's own documents are first, but those of these items are not there."""
+    for name in RUNS:
+        lines = [
+            f"{item.id}-ori Q0 {document['id']} {rank} {30 - rank} x"
+            for item in passed(made, "negatives").values()
+            for rank, document in enumerate([] if item.id in lost else item.fields["gold"], 1)
+        ]
+        (made.path / name).write_text("\n".join(lines) + "\n")
+
+
+def test_people_look_at_anomalies_and_replace_their_documents(build, server, tmp_path):
+    steps = {"conditions": {"dimensions": ["source"]}, "review": {"reviewers": 1}}
+    made = build(steps | {"anomalies": {"systems": [], "runs": list(RUNS), "least": 2}})
+    made.run("negatives")
+    found_by(made, "source-q1-1", "source-q1-2")
+    made.run()
+    # nobody has looked yet: they are in no benchmark, and their documents break no other instruction
+    waiting = {name for name, item in items_of(made, "review").items() if item.waiting}
+    assert waiting == {"source-q1-1", "source-q1-2", "source-q1-3"}  # of the third no instruction negative is left
+    assert set(passed(made, "review")) == {"source-q2-1", "source-q2-2", "source-q2-3"}
+    page = tmp_path / "form.html"
+    export_review(made, "review", page)
+    data = page_data(page)
+    assert sorted(each["texts"][3].split()[0] for each in data["items"]) == ["BLOG", "FORUM"]
+
+    def choose(texts, question):
+        return "No" if question == "relevant" and "BLOG" in texts[3] else "Yes"
+
+    import_review(made, [write_saved(tmp_path / "form.json", saved(data, "Ada", choose))])
+    made.run()
+    assert rejected(made, "review") == {"source-q1-1": "people find that the document does not answer the query"}
+    forum = next(item for item in passed(made, "review").values() if item.id == "source-q1-2")
+    assert [document["text"].split()[0] for document in forum.fields["instruction_negatives"]] == ["Vinegar"]
+
+    # somebody finds another blog, and people look at that
+    (made.path / "replacements.jsonl").write_text(
+        json.dumps({"id": "source-q1-1", "text": "A BLOG on kettles that I found."}) + "\n"
+    )
+    made.run()
+    assert {name for name, item in items_of(made, "review").items() if item.waiting} == {"source-q1-1"}
+    export_review(made, "review", page)
+    [shown] = page_data(page)["items"]
+    assert shown["texts"][3] == "A BLOG on kettles that I found."
+    import_review(made, [write_saved(tmp_path / "again.json", saved(page_data(page), "Ada", lambda texts, question: "Yes"))])
+    made.run()
+    done = passed(made, "review")
+    assert len(done) == 6
+    [gold] = done["source-q1-1"].fields["gold"]
+    assert [(row["role"], row["by"], row["step"]) for row in gold["made"]] == [("wrote", "person", "review")]
+    assert gold["id"] in {document["id"] for document in done["source-q1-2"].fields["instruction_negatives"]}
+    folder = made.benchmark(tmp_path / "out")
+    assert check_folder(folder).problems == []
+
+
+def test_a_replacement_for_an_item_that_is_not_there_is_named(build, server):
+    made = build({"conditions": {"dimensions": ["source"]}})
+    (made.path / "replacements.jsonl").write_text('{"id": "source-q9-1", "text": "A text."}\n')
+    with pytest.raises(ToolkitError, match=r"replacements\.jsonl: no item source-q9-1"):
+        made.run()
+
+
+def test_twelve_systems_look_for_anomalies_unless_it_is_said_otherwise(build):
+    [step] = [step for step in build({"anomalies": None}).config.steps if step.name == "anomalies"]
+    assert len(step.systems) == step.least == 12
+    assert set(step.systems) <= set(registry.systems())
+    assert "anomalies" not in build({"anomalies": False}).config.names
+
+
+def test_each_published_prompt_of_the_construction_has_its_place_in_a_step(build):
+    named = {name for step in build().config.steps for name in step.published.values()}
+    assert named == {f"infosearch-table{n}" for n in ("3", "5", "6-source", "6-audience", "6-length", "7", "8")}
+
+
+def by_label(messages):
+    """Answers to the paper's prompts, which are known by the labels that answers are to have."""
+    text = messages[-1]["content"]
+    if not text.startswith("### "):
+        return answer(messages)
+    number = next(NUMBERS)
+    if "Query_with_Instruction:" in text:
+        return f"Query_with_Instruction: Tell me of number {number}! I want that one."
+    if "Reverse Instruction:" in text:
+        return f"Reverse Instruction: I want any number but {number}."
+    if "Hard negative document:" in text:
+        return f"Hard negative document: It OMITS all, number {number}."
+    if "Layman:" in text:
+        return "Layman: LAYMAN text that is easy to read."
+    if "Forum:" in text:
+        return "Blog: BLOG text, as I tried it.\nForum: FORUM text.\nAnn: I tried it, too."
+    if "Article:" in text:
+        return "Sentence: One sentence is all there is.\nArticle: First.\n\nSecond.\n\nThird, its end."
+    return f"Condition: {next(word for name, word in WORDS.items() if ALL[name][:30] in text)}"
+
+
+ALL = {name: text for _, docs in SEEDS.values() for name, text in docs.items()}
+PAPER = Path(__file__).resolve().parents[3] / "shared" / "papers" / "infosearch.txt"
+
+
+@pytest.mark.skipif(not PAPER.is_file(), reason="no shared data beside the checkout")
+def test_the_papers_prompts_build_a_benchmark(build, server, tmp_path):
+    server.answer = by_label
+    made = build({"conditions": {"dimensions": ["audience", "keyword", "length", "source"]}, "screening": {"others": False}})
+    tandem("published", "prompts", "infosearch", "--from", PAPER, "--to", tmp_path / "prompts", check=True)
+    tandem("build", "run", made.path, "--prompts", tmp_path / "prompts", check=True)
+    made = BuildFolder(made.path)
+    names = {
+        row["prompt"] for step in made.config.names for item in made.files[step].items() for row in item.made if "prompt" in row
+    }
+    papers = {f"infosearch-table{n}.yaml" for n in ("3", "5", "6-source", "6-audience", "6-length", "7", "8")}
+    assert {name for name in names if name.startswith("infosearch")} == papers
+    assert names - papers == {"build-is-kind.v1", "build-answers-search.v1"}  # screening, which the paper leaves to people
+    assert made.files["review"].record().left == 4 + 4 + 6 + 6

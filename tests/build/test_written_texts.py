@@ -1,29 +1,53 @@
+import json
 from contextlib import suppress
+from xml.sax.saxutils import quoteattr
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.build.posts import split_post
-from toolkit.build.written_texts import read_document, read_instruction, read_keywords, read_verdict
+from toolkit.build.posts import read_posts, split_post
+from toolkit.build.written_texts import (
+    read_document,
+    read_documents,
+    read_instructed_query,
+    read_instruction,
+    read_keywords,
+    read_verdict,
+)
+from toolkit.core.errors import ToolkitError
 
 
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        ("Give me plain words. No jargon, please!", "Give me plain words. No jargon, please!"),
-        ('"Give me\nplain words.  No jargon." ', "Give me plain words. No jargon."),
-        ("请给我中文的文章。不要英文的。", "请给我中文的文章。不要英文的。"),
+        ("What helps, then? No jargon, please!", ("What helps, then?", "No jargon, please!")),
+        ('"What\nhelps?  No jargon." ', ("What helps?", "No jargon.")),
+        ("什么有用？请给我中文的文章。", ("什么有用？", "请给我中文的文章。")),
+        # as the paper's prompt asks for it (table 5)
+        ("Core query: a b\nCondition: blog\nQuery_with_Instruction: What helps? Only blogs.", ("What helps?", "Only blogs.")),
     ],
 )
-def test_an_instruction_is_two_sentences_in_a_line(answer, text):
+def test_an_instructed_query_is_two_sentences_each_in_a_line(answer, text):
+    assert read_instructed_query(answer) == text
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ('"No jargon,\nplease!"', "No jargon, please!"),
+        ("不要中文的。", "不要中文的。"),
+        ("Reverse Instruction: No blogs.", "No blogs."),  # table 7
+    ],
+)
+def test_an_instruction_is_one_sentence_in_a_line(answer, text):
     assert read_instruction(answer) == text
 
 
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        ("", "no end"),
+        ("", "empty"),
         ("Give me plain words. And then", "no end"),
         ("One sentence only.", "1 sentences"),
         ("One. Two. Three.", "3 sentences"),
@@ -34,13 +58,27 @@ def test_an_instruction_is_two_sentences_in_a_line(answer, text):
 )
 def test_another_form_of_instruction_is_none(answer, problem):
     with pytest.raises(ValueError, match=problem):
-        read_instruction(answer)
+        read_instructed_query(answer)
+    with pytest.raises(ValueError, match="2 sentences, not 1"):
+        read_instruction("No blogs. No forums.")
+
+
+def test_documents_of_one_answer_are_told_apart_by_their_labels():
+    answer = "Query: a b\n\n**Blog:** My kettle\nby Ann, 2024\n\nForum: Bo: it limes up\nCy: vinegar"  # table 6
+    assert read_documents("Blog", "Forum")(answer) == {
+        "Blog": "My kettle\nby Ann, 2024",
+        "Forum": "Bo: it limes up\nCy: vinegar",
+    }
+    for wrong in ("", "Blog: one two three", "Forum: one two three\nBlog: one two three", "Blog: one\nForum: one two three"):
+        with pytest.raises(ValueError, match=r"no Blog:, Forum:|fewer than 3"):
+            read_documents("Blog", "Forum")(wrong)
 
 
 def test_a_document_is_a_text_that_does_not_speak_of_itself():
     assert read_document("```\nKettles lime up with time.\n```") == "Kettles lime up with time."
     assert read_document("“Kettles lime up.”") == "Kettles lime up."
     assert read_document("水壶会结垢") == "水壶会结垢"
+    assert read_document("Core query: a b\nHard negative document: Kettles lime up.") == "Kettles lime up."  # table 8
     for answer in ("", "two words", "Here is the rewritten text: Kettles lime up.", "I cannot do that, sorry."):
         with pytest.raises(ValueError, match=r"words|speaks of|empty"):
             read_document(answer)
@@ -48,6 +86,7 @@ def test_a_document_is_a_text_that_does_not_speak_of_itself():
 
 def test_keywords_are_lines():
     assert read_keywords("1. limescale\n- citric acid\n\n* limescale\n2) “vinegar”,") == ["limescale", "citric acid", "vinegar"]
+    assert read_keywords("Condition: citric acid") == ["citric acid"]  # table 3
     for answer in ("", "limescale, vinegar", "The words are: a", "a word of many words here", "Done."):
         with pytest.raises(ValueError, match=r"no words|no word"):
             read_keywords(answer)
@@ -66,24 +105,61 @@ def test_what_is_neither_or_both_is_no_verdict(answer):
 
 @given(st.text())
 def test_readers_read_or_refuse_any_answer(answer):
-    for read in (read_instruction, read_document, read_keywords, read_verdict):
+    for read in (read_instruction, read_instructed_query, read_documents("A", "B"), read_document, read_keywords, read_verdict):
         with suppress(ValueError):
             assert read(answer) is not None
 
 
-def test_a_post_is_split_into_prose_and_code():
+def test_a_post_is_whole_and_its_code_apart():
     text = (
         "I tried this:\n\n    for row in rows:\n        print(row)\n\nand it is slow.\n\n```py\nrows = set(rows)\n```\nThanks!"
     )
-    assert split_post(text) == (
-        "I tried this:\n\nand it is slow.\n\nThanks!",
-        "    for row in rows:\n        print(row)\n\nrows = set(rows)",
+    code = "    for row in rows:\n        print(row)\n\nrows = set(rows)"
+    assert split_post(f"{text}\n") == (text, code, "", "")
+
+
+HTML = """\
+<p>Use <code>os.environ</code> &amp; see <a href="https://docs.python.org/3/library/os.html">the page</a>, it says:</p>
+
+<blockquote>
+<p>A mapping object where keys and values
+are strings.</p>
+</blockquote>
+
+<pre class="lang-py"><code>if a &lt; b:
+    sort()
+</code></pre>
+<p>Bye.</p>"""
+
+
+def test_of_html_code_is_unescaped_quotations_and_links_stay_and_other_tags_are_left_out():
+    post = split_post(HTML)
+    assert post.post == (
+        "Use `os.environ` & see [the page](https://docs.python.org/3/library/os.html), it says:\n\n"
+        "> A mapping object where keys and values\n> are strings.\n\n```\nif a < b:\n    sort()\n```\n\nBye."
     )
+    assert post.code == "if a < b:\n    sort()"
+    assert post.manual == "A mapping object where keys and values\nare strings."
+    assert post.source == "https://docs.python.org/3/library/os.html"
 
 
-def test_code_of_html_is_unescaped_and_other_tags_are_left_out():
-    text = "<p>Hello &amp; all, see <code>sort</code>:</p>\n<pre><code>if a &lt; b:\n    sort()\n</code></pre>\n<p>Bye.</p>"
-    assert split_post(text) == ("Hello & all, see sort:\n\nBye.", "if a < b:\n    sort()")
+@pytest.mark.parametrize(
+    ("text", "manual", "source"),
+    [
+        ("From the manual:\n\n> It takes a value.\n\nSo do it.", "It takes a value.", "manual"),
+        ("> It takes a value.\n\n([docs](https://example.org/x))\n", "It takes a value.", "https://example.org/x"),
+        ("You wrote:\n\n> It takes a value.\n\nIt does not.", "", ""),  # a quotation of the question
+        ("> It takes a value.", "", ""),
+        ("See the docs.\n\nYou wrote:\n\n> It takes a value.", "", ""),  # another paragraph speaks of them
+        (
+            "The reference says\n> One.\n\nand the man page\n> Two.\n",
+            "One.\n\nTwo.",
+            "reference",
+        ),
+    ],
+)
+def test_a_manual_is_what_a_post_quotes_of_documentation(text, manual, source):
+    assert split_post(text)[2:] == (manual, source)
 
 
 def test_an_indented_quotation_is_prose():
@@ -91,4 +167,37 @@ def test_an_indented_quotation_is_prose():
 
 
 def test_a_post_without_code_has_none():
-    assert split_post("Only words here.") == ("Only words here.", "")
+    assert split_post("Only words here.") == ("Only words here.", "", "", "")
+
+
+ROWS = (
+    {"Id": 1, "PostTypeId": 1, "Title": "How to sort?", "AcceptedAnswerId": 4},
+    {"Id": 2, "PostTypeId": 1, "Title": "How to read the environment?"},
+    {"Id": 3, "PostTypeId": 2, "ParentId": 1, "Score": 9, "Body": "<p>So:</p><pre><code>sort(rows)</code></pre>"},
+    {"Id": 4, "PostTypeId": 2, "ParentId": 1, "Score": 2, "Body": "<p>Or:</p><pre><code>sorted(rows)</code></pre>"},
+    {"Id": 5, "PostTypeId": 2, "ParentId": 1, "Score": 99, "Body": "<p>No code at all.</p>"},
+    {"Id": 6, "PostTypeId": 2, "ParentId": 2, "Body": HTML},
+    {"Id": 7, "PostTypeId": 1, "Title": "Who knows?"},
+)
+
+
+def test_questions_are_read_of_a_dump_and_of_json_lines(tmp_path):
+    dump, lines = tmp_path / "Posts.xml", tmp_path / "posts.jsonl"
+    rows = (" ".join(f"{name}={quoteattr(str(value))}" for name, value in row.items()) for row in ROWS)
+    dump.write_text(
+        '\ufeff<?xml version="1.0" encoding="utf-8"?>\n<posts>\n' + "".join(f"  <row {row} />\n" for row in rows) + "</posts>\n"
+    )
+    lines.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    # first the question whose answer quotes documentation; then the accepted answer before the better one; none without code
+    expected = [("2", "How to read the environment?", ["6"]), ("1", "How to sort?", ["4", "3"])]
+    for path in (dump, lines):
+        found = read_posts([path])
+        assert [(each.id, each.title, [doc.doc_id for doc in each.answers]) for each in found] == expected
+    assert found[0].answers[0].text == split_post(HTML).post
+
+
+@pytest.mark.parametrize("line", ["<row Id='1'", '{"Id": 1', '{"PostTypeId": 1}', "no post", '{"Id": 1, "Score": "many"}'])
+def test_a_line_that_is_no_post_is_named(tmp_path, line):
+    (tmp_path / "posts.jsonl").write_text('{"Id": 1, "PostTypeId": 1}\n' + line)
+    with pytest.raises(ToolkitError, match=r"posts\.jsonl, line 2: no post"):
+        read_posts([tmp_path / "posts.jsonl"])

@@ -5,12 +5,15 @@
     conditions   name -> what an instruction demands (`a text of one single sentence`); or a mapping of `demand` with a
                  `satisfy` and a `check` of its own. `{proposed: DEMAND}`: a model proposes words of a document,
                  `{condition}` in DEMAND stands for the word
-    satisfy      where a document comes from that meets a condition: `rewrite` (a model rewrites the query's), `select`
-                 (those of the query that do), `{part: prose}` or `{part: code}` (of a post)
+    satisfy      where a document comes from that meets a condition: `rewrite` (a model rewrites one of the query's), `keep`
+                 (the first of the query's that does, as it was found), `select` (all of these), or a part of a post
+                 (`{part: post}`, `{part: code}`, `{part: manual}`; with `else: rewrite` written where the post has none)
     check        who says whether it does: `{rule: length}` (language, length, keyword, code: `registry/rules.yaml`),
                  `model`, `person`
     wordings     `instructed` and `reversed`: lists of texts with `{demand}` and `{condition}`, from which instructions are
                  taken in turn. Left out, a model writes them
+    sources      where InfoSearch took queries and documents (table 4): name -> `seeds` of build.yaml, or a note of what
+                 has to be at hand
 
 The six of InfoSearch lie in `registry/build-dimensions/` in this form.
 """
@@ -19,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +34,11 @@ from toolkit.registry.loader import NAME, did_you_mean
 from toolkit.search.rules import KINDS, Restriction, fits, known_values
 
 DIMENSIONS = FOLDER / "build-dimensions"
-NEEDED, OPTIONAL = ("name", "satisfy", "check", "conditions"), ("description", "wordings")
+NEEDED, OPTIONAL = ("name", "satisfy", "check", "conditions"), ("description", "wordings", "sources")
 OF_CONDITION = ("demand", "satisfy", "check")
-REWRITE, SELECT, PART = "rewrite", "select", "part"
+REWRITE, KEEP, SELECT, PART, ELSE = "rewrite", "keep", "select", "part", "else"
 RULE, MODEL, PERSON = "rule", "model", "person"
-PARTS = ("prose", "code")
+PARTS = ("post", "code", "manual")
 WORDINGS = ("instructed", "reversed")
 SLOTS = re.compile(r"\{(\w*)\}")
 PROPOSED = "proposed"
@@ -46,7 +49,7 @@ class Condition:
     """One demand on documents.
 
     demand   in words: `a text of one single sentence`
-    satisfy  how a document comes to meet it: rewrite, select or part; `part` which one
+    satisfy  how a document comes to meet it: rewrite, keep, select or part; `part` which one, `otherwise` what is done without
     check    who says whether one does: rule, model or person; `rule` the kind of rule
     """
 
@@ -56,6 +59,7 @@ class Condition:
     part: str = ""
     check: str = ""
     rule: str = ""
+    otherwise: str = ""
 
     def fits(self, doc: Doc) -> bool:
         """Whether a document meets it by its rule; for `check: rule` only."""
@@ -68,6 +72,7 @@ class Dimension:
 
     proposed   what holds for the conditions that are proposed of each document, its name empty; None where they are a list
     wordings   instructed, reversed -> templates; empty where a model writes
+    sources    of the paper's queries and documents: name -> seeds, or a note
     """
 
     name: str
@@ -75,13 +80,14 @@ class Dimension:
     conditions: tuple[Condition, ...]
     proposed: Condition | None = None
     wordings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sources: Mapping[str, Any] = field(default_factory=dict)
 
     def condition(self, name: str) -> Condition:
         """A condition by its name; of proposed ones each word is one."""
         if self.proposed is None:
             return next(condition for condition in self.conditions if condition.name == name)
         one = self.proposed
-        return Condition(name, fill(one.demand, name), one.satisfy, one.part, one.check, one.rule)
+        return replace(one, name=name, demand=fill(one.demand, name))
 
     @property
     def all_conditions(self) -> tuple[Condition, ...]:
@@ -120,20 +126,20 @@ def _dimension(row: Mapping[str, Any]) -> Dimension:
     entries = {name: entry if isinstance(entry, dict) else {"demand": entry} for name, entry in row["conditions"].items()}
     conditions = {str(name): _condition(str(name), {**shared, **entry}) for name, entry in entries.items()}
     wordings = {role: tuple(texts) for role, texts in row.get("wordings", {}).items()}
-    if PROPOSED in conditions:
-        return Dimension(row["name"], row.get("description", ""), (), conditions[PROPOSED], wordings)
-    return Dimension(row["name"], row.get("description", ""), tuple(conditions.values()), None, wordings)
+    proposed = conditions.pop(PROPOSED, None)
+    return Dimension(
+        row["name"], row.get("description", ""), tuple(conditions.values()), proposed, wordings, row.get("sources", {})
+    )
 
 
 def _condition(name: str, entry: Mapping[str, Any]) -> Condition:
-    satisfy, part = _named(entry["satisfy"])
-    check, rule = _named(entry["check"])
-    return Condition(name, entry["demand"], satisfy, part, check, rule)
+    (satisfy, part), (check, rule) = _named(entry["satisfy"], PART), _named(entry["check"], RULE)
+    return Condition(name, entry["demand"], satisfy, part, check, rule, entry["satisfy"].get(ELSE, "") if part else "")
 
 
-def _named(value: Any) -> tuple[str, str]:
+def _named(value: Any, key: str) -> tuple[str, str]:
     """`rewrite` -> (rewrite, ``); `{part: code}` -> (part, code)."""
-    return next(iter(value.items())) if isinstance(value, dict) else (value, "")
+    return (key, value[key]) if isinstance(value, dict) else (value, "")
 
 
 def _problems(row: Mapping[str, Any]) -> Iterator[str]:
@@ -156,6 +162,8 @@ def _problems(row: Mapping[str, Any]) -> Iterator[str]:
     for name, entry in conditions.items():
         yield from (f"condition {name}: {problem}" for problem in _condition_problems(name, entry, row))
     yield from _wording_problems(row.get("wordings", {}))
+    if not isinstance(row.get("sources", {}), dict):
+        yield "sources are names, each with seeds or a note"
 
 
 def _condition_problems(name: Any, entry: Any, row: Mapping[str, Any]) -> Iterator[str]:
@@ -169,7 +177,7 @@ def _condition_problems(name: Any, entry: Any, row: Mapping[str, Any]) -> Iterat
         yield f"unknown slot {', '.join(f'{{{slot}}}' for slot in sorted(slots))} in its demand"
     satisfy = entry.get("satisfy", row["satisfy"])
     if not _is_satisfy(satisfy):
-        yield f"satisfy is rewrite, select, {{part: prose}} or {{part: code}}, found {satisfy!r}"
+        yield f"satisfy is rewrite, keep, select or {{part: {' or '.join(PARTS)}}}, found {satisfy!r}"
     if name == PROPOSED and satisfy != SELECT:
         yield "what is proposed of a document's words is satisfied by `select`"
     check = entry.get("check", row["check"])
@@ -181,8 +189,8 @@ def _condition_problems(name: Any, entry: Any, row: Mapping[str, Any]) -> Iterat
 
 def _is_satisfy(value: Any) -> bool:
     if isinstance(value, dict):
-        return value.keys() == {PART} and value[PART] in PARTS
-    return value in (REWRITE, SELECT)
+        return {PART} <= value.keys() <= {PART, ELSE} and value[PART] in PARTS and value.get(ELSE, REWRITE) == REWRITE
+    return value in (REWRITE, KEEP, SELECT)
 
 
 def _is_rule(value: Any) -> bool:

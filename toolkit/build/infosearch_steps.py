@@ -1,41 +1,34 @@
-"""InfoSearch's steps from seeds to instructed queries with gold documents (arXiv 2410.23841, section 2.2 and appendix A).
+"""InfoSearch's steps from seeds to instructed queries (arXiv 2410.23841, section 2.2 and appendix A).
 
 What an item holds, beside what `instructed_benchmark` writes of it:
 
     demand           what its condition demands, in words
     satisfy, part    how a document comes to meet it
     check, rule      who says whether one does
+    otherwise        what is done where a post has not the part
     wording          instruction and reversed instruction, where the dimension has them itself
+    rephrased        the query in other words, as the instructed query begins where a model writes it
     documents        ids of the query's documents that its gold documents are made of, or are chosen from
+    source           of a manual: the documentation that its post quotes; empty where it quotes none and a model wrote it
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from toolkit.build.dimensions import (
-    DIMENSIONS,
-    PROPOSED,
-    REWRITE,
-    RULE,
-    SELECT,
-    Condition,
-    Dimension,
-    fill,
-    load_dimensions,
-)
-from toolkit.build.instructed_benchmark import GOLD, doc_of, entry_of, fits, written_entry
+from toolkit.build.dimensions import DIMENSIONS, PROPOSED, RULE, SELECT, Condition, Dimension, fill, load_dimensions
+from toolkit.build.instructed_benchmark import doc_of, entry_of
 from toolkit.build.items import Item
-from toolkit.build.posts import split_post
+from toolkit.build.seeds import Seeds
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
-from toolkit.build.written_texts import read_document, read_instruction, read_keywords
+from toolkit.build.written_texts import read_instructed_query, read_instruction, read_keywords
 from toolkit.core.documents import Doc
 from toolkit.core.yaml_json import read_yaml
 from toolkit.models.okapi import stop_words
@@ -47,9 +40,9 @@ SIX = ("audience", "keyword", "format", "language", "length", "source")
 
 @dataclass(frozen=True)
 class SeedQueries(Step):
-    """Core queries with documents that are relevant to them.
+    """Core queries with documents that are relevant to them; ids begin with the dimension where each has seeds of its own.
 
-    queries    how many, in the order of the topics; 0 for all
+    queries    how many of each seeds, in the order of the topics; 0 for all
     documents  how many of each query's relevant documents
     """
 
@@ -58,29 +51,33 @@ class SeedQueries(Step):
 
     name: ClassVar[str] = "seeds"
     about: ClassVar[str] = "core queries with their relevant documents"
+    version: ClassVar[int] = 2
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
-        chosen = list(self._chosen(tools))
-        texts = tools.seeds.texts(sorted({doc_id for item in chosen for doc_id in item.fields["documents"]}))
-        for item in chosen:
-            found = [entry_of(texts[doc_id]) for doc_id in item.fields["documents"] if doc_id in texts]
-            filled = Item(item.id, {**item.fields, "documents": found}, made=item.made, rejected=item.rejected)
-            yield filled if found or item.rejected else filled.reject("no text of its relevant documents")
+        for group, seeds in (tools.seeds.by_group or {"": tools.seeds}).items():
+            chosen = [item.by(tools.made("filtered")) for item in self._chosen(seeds)]
+            texts = seeds.texts(sorted({doc_id for item in chosen for doc_id in item.fields["documents"]}))
+            prefix, of = (f"{group}-", {"group": group}) if group else ("", {})
+            for item in chosen:
+                found = [texts[doc_id] for doc_id in item.fields["documents"] if doc_id in texts]
+                documents = [entry_of(doc._replace(doc_id=f"{prefix}{doc.doc_id}")) for doc in found]
+                fields = {**item.fields, "documents": documents, **of}
+                filled = replace(item, id=f"{prefix}{item.id}", fields=fields)
+                yield filled if found or item.rejected else filled.reject("no text of its relevant documents")
 
-    def _chosen(self, tools: Tools) -> Iterator[Item]:
+    def _chosen(self, seeds: Seeds) -> Iterator[Item]:
         """Core queries with the ids of their documents; those that are passed on are counted."""
-        relevant = tools.seeds.relevant()
+        relevant = seeds.relevant()
         documents: dict[str, dict[str, None]] = defaultdict(dict)
         texts: dict[str, str] = {}
-        for topic in tools.seeds.queries():
+        for topic in seeds.queries():
             core = topic.group_id or topic.base_id
             texts.setdefault(core, topic.query or topic.text)
             documents[core] |= dict.fromkeys(relevant.get(topic.query_id, ()))
         known: set[str] = set()
         for core, query in texts.items():
             item = Item(core, {"query": query, "documents": list(documents[core])[: self.documents]})
-            item = item.by(tools.made("filtered"))
             if self.queries and len(known) == self.queries:
                 return
             if query.casefold() in known:
@@ -108,15 +105,27 @@ class Conditions(Step):
     name: ClassVar[str] = "conditions"
     about: ClassVar[str] = "the conditions of the dimensions; keywords proposed and unique"
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "document", "count")}
+    published: ClassVar[Mapping[str, str]] = {"prompt": "infosearch-table3"}
+    version: ClassVar[int] = 2
 
     def files(self, folder: Path) -> Sequence[Path]:
         """The dimensions."""
         return [own if (own := folder / name).is_file() else DIMENSIONS / f"{name}.yaml" for name in self.dimensions]
 
+    def problems(self, seeds: Seeds, steps: Sequence[Step]) -> Iterable[str]:
+        """Dimensions without seeds of their own where others have some, and seeds of no dimension."""
+        dimensions = load_dimensions(self.dimensions, seeds.folder) if seeds.by_group else ()
+        for dimension in (each for each in dimensions if each.name not in seeds.by_group):
+            sources = "; ".join(f"{name}: {taken}" for name, taken in dimension.sources.items())
+            yield f"no seeds are named for {dimension.name}" + (f" (InfoSearch took {sources})" if sources else "")
+        names = [dimension.name for dimension in dimensions]
+        yield from (f"seeds of {group}, which is none of {', '.join(names)}" for group in seeds.by_group if group not in names)
+
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
         for dimension in load_dimensions(self.dimensions, tools.folder):
-            yield from self._proposed(items, dimension, tools) if dimension.proposed else _listed(items, dimension)
+            mine = [item for item in items if item.fields.get("group", dimension.name) == dimension.name]
+            yield from self._proposed(mine, dimension, tools) if dimension.proposed else _listed(mine, dimension)
 
     def _proposed(self, items: Sequence[Item], dimension: Dimension, tools: Tools) -> Iterator[Item]:
         pairs = [(item, document) for item in items for document in item.fields["documents"]]
@@ -140,18 +149,17 @@ class Conditions(Step):
 
 def _listed(items: Sequence[Item], dimension: Dimension) -> Iterator[Item]:
     for item in items:
-        ids = [document["id"] for document in item.fields["documents"]]
+        documents = [document["id"] for document in item.fields["documents"]]
         for number, condition in enumerate(dimension.conditions, 1):
-            documents = ids if condition.satisfy == SELECT else ids[:1]
             yield _with_condition(item, dimension, condition, number, documents)
 
 
 def _with_condition(item: Item, dimension: Dimension, condition: Condition, number: int, documents: Sequence[str]) -> Item:
     """A query with a condition."""
-    name = f"{dimension.name}-{item.id}-{number}"
+    name = f"{item.id}-{number}" if "group" in item.fields else f"{dimension.name}-{item.id}-{number}"
     fields: dict[str, Any] = {"core": item.id, "query": item.fields["query"], "group": dimension.name}
     fields |= {"condition": condition.name, "demand": condition.demand, "satisfy": condition.satisfy, "part": condition.part}
-    fields |= {"check": condition.check, "rule": condition.rule, "documents": list(documents)}
+    fields |= {"check": condition.check, "rule": condition.rule, "otherwise": condition.otherwise, "documents": list(documents)}
     wording = {role: texts[_lot(name, len(texts))] for role, texts in dimension.wordings.items()}
     if wording:
         fields["wording"] = {role: fill(text, condition.name, condition.demand) for role, text in wording.items()}
@@ -173,28 +181,30 @@ def unfit(word: str, document: Mapping[str, Any], item: Item) -> str:
 
 @dataclass(frozen=True)
 class Instructions(Step):
-    """An instruction of two sentences for each query and condition.
+    """An instructed query of two sentences for each query and condition: the query in other words, and the instruction.
 
-    styles  in what way to word it, taken in turn; those of `registry/instruction-styles.yaml` where none are named
+    styles  in what way to word the instruction, in turn; those of `registry/instruction-styles.yaml` where none are named
     """
 
     model: str = "writer"
-    prompt: str = "build-instruction.v1"
+    prompt: str = "build-instruction.v2"
     styles: tuple[str, ...] = ()
 
     name: ClassVar[str] = "instructions"
-    about: ClassVar[str] = "instructions of two sentences, in varied wording"
+    about: ClassVar[str] = "the query in other words, and an instruction, in varied wording"
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "demand", "style")}
+    published: ClassVar[Mapping[str, str]] = {"prompt": "infosearch-table5"}
+    version: ClassVar[int] = 2
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
         styles = self.styles or _styles()
         rows = {
-            item.id: _slots(item, "query", "demand") | {"style": styles[_lot(item.id, len(styles))]}
+            item.id: slots_of(item, "query", "demand") | {"style": styles[_lot(item.id, len(styles))]}
             for item in items
             if "wording" not in item.fields
         }
-        yield from _worded(items, rows, self, tools, "instruction", "instructed")
+        yield from _worded(items, rows, self, tools, read_instructed_query, "instruction", "instructed")
 
 
 @dataclass(frozen=True)
@@ -202,31 +212,42 @@ class Reversal(Step):
     """The instruction that asks for anything but what the condition demands."""
 
     model: str = "writer"
-    prompt: str = "build-reversal.v1"
+    prompt: str = "build-reversal.v2"
 
     name: ClassVar[str] = "reversal"
     about: ClassVar[str] = "the reversed instruction"
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "instruction", "demand")}
+    published: ClassVar[Mapping[str, str]] = {"prompt": "infosearch-table7"}
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
-        rows = {item.id: _slots(item, "query", "instruction", "demand") for item in items if "wording" not in item.fields}
-        yield from _worded(items, rows, self, tools, "reversed", "reversed")
+        rows = {item.id: slots_of(item, "query", "instruction", "demand") for item in items if "wording" not in item.fields}
+        yield from _worded(items, rows, self, tools, read_instruction, "reversed", "reversed")
 
 
 def _worded(
-    items: Sequence[Item], rows: Mapping[str, Mapping[str, str]], step: Any, tools: Tools, field: str, role: str
+    items: Sequence[Item],
+    rows: Mapping[str, Mapping[str, str]],
+    step: Any,
+    tools: Tools,
+    read: Callable[[str], Any],
+    field: str,
+    role: str,
 ) -> Iterator[Item]:
-    """The items with an instruction: the dimension's own wording, or what the model makes of the item's row."""
+    """The items with an instruction: the dimension's own wording, or what the model makes of the item's row.
+
+    read  of an answer: the instruction, or the query in other words and the instruction
+    """
     written = tools.made("wrote", step.model, step.prompt) if rows else {}
-    texts = dict(zip(rows, tools.parsed(step.model, step.prompt, rows.values(), read_instruction), strict=True)) if rows else {}
+    texts = dict(zip(rows, tools.parsed(step.model, step.prompt, rows.values(), read), strict=True)) if rows else {}
     for item in items:
         if item.id not in rows:
             yield item.passed(**{field: item.fields["wording"][role]}).by(tools.made("wrote"))
         elif (text := texts[item.id]) is None:
             yield item.passed().by(written).reject(UNREADABLE)
         else:
-            made = item.passed(**{field: text}).by(written, tools.made("filtered"))
+            said = {"rephrased": text[0], field: text[1]} if isinstance(text, tuple) else {field: text}
+            made = item.passed(**said).by(written, tools.made("filtered"))
             yield made.reject(reason) if (reason := misread(made, field)) else made
 
 
@@ -246,48 +267,8 @@ def misread(item: Item, field: str) -> str:
     return "the reversed instruction asks for the same" if field == "reversed" else "the instruction asks for the opposite"
 
 
-@dataclass(frozen=True)
-class GoldDocuments(Step):
-    """Documents that are to meet query and condition: rewritten, a part of a post, or chosen from the query's own.
-
-    A document that meets a condition by its rule as it is, is not rewritten. What is written has no title.
-    """
-
-    model: str = "writer"
-    prompt: str = "build-rewriting.v1"
-
-    name: ClassVar[str] = "documents"
-    about: ClassVar[str] = "documents rewritten, split or chosen so that they meet the condition"
-    reads: ClassVar[tuple[str, ...]] = (SeedQueries.name,)
-    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "demand", "document")}
-
-    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
-        """See `Step`."""
-        known = {each["id"]: each for seed in tools.step(SeedQueries.name) for each in seed.fields["documents"]}
-        sources = {item.id: [known[doc_id] for doc_id in item.fields["documents"]] for item in items}
-        asked = [item for item in items if item.fields["satisfy"] == REWRITE and not fits(item, sources[item.id][0])]
-        rows = (_slots(item, "query", "demand") | {"document": doc_of(sources[item.id][0]).contents} for item in asked)
-        by_model = tools.made("wrote", self.model, self.prompt) if asked else {}
-        written = tools.parsed(self.model, self.prompt, rows, read_document) if asked else ()
-        texts = dict(zip([item.id for item in asked], written, strict=True))
-        for item in items:
-            if item.id in texts:
-                yield self._made(item, texts[item.id], by_model, UNREADABLE)
-            elif item.fields["satisfy"] == SELECT:
-                yield item.passed(**{GOLD: sources[item.id]}).by(tools.made("filtered"))
-            else:
-                text, part = doc_of(sources[item.id][0]).contents, item.fields["part"]
-                text = getattr(split_post(text), part) if part else text
-                yield self._made(item, text, tools.made("wrote"), f"no {part} in the post")
-
-    def _made(self, item: Item, text: str | None, made: Mapping[str, str], why_not: str) -> Item:
-        """The item with the one document that was made for it; rejected without."""
-        if not text:
-            return item.passed().by(made).reject(why_not)
-        return item.passed(**{GOLD: [written_entry(item.fields["core"], text, made, self.name)]}).by(made)
-
-
-def _slots(item: Item, *names: str) -> dict[str, str]:
+def slots_of(item: Item, *names: str) -> dict[str, str]:
+    """Slots of a prompt that are fields of an item."""
     return {name: item.fields[name] for name in names}
 
 

@@ -25,7 +25,7 @@ from toolkit.core.documents import Doc
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
 
 MODES = Modes({"ori": BASE, "ins": INSTRUCTED, "rev": REVERSED})
-MEASURES = ("nDCG@10", "pMRR", "SICR", "WISE@20")
+MEASURES = ("nDCG@10", "RR@1", "Robustness@10", "pMRR", "SICR", "WISE@20", "WISE_ideal@20", "GoldRank")
 Document = Mapping[str, Any]
 GOLD, BREAKING, HARD = "gold", "instruction_negatives", "hard_negatives"
 LABELS = {
@@ -44,8 +44,11 @@ def content_of(items: Sequence[Item]) -> Content:
 
 
 def row(item: Item) -> dict[str, Any]:
-    """A row of topics.jsonl."""
+    """A row of topics.jsonl. The instruction is what is added to the core query, as it is published; where a model wrote the
+    instructed query, that stands whole among the wordings.
+    """
     fields = item.fields
+    whole = {"wordings": {"rephrased": f"{fields['rephrased']} {fields['instruction']}"}} if "rephrased" in fields else {}
     return {
         "id": item.id,
         "query": fields["query"],
@@ -53,6 +56,7 @@ def row(item: Item) -> dict[str, Any]:
         "core": fields["core"],
         "condition": fields["condition"],
         "instructions": {"ins": fields["instruction"], "rev": fields["reversed"]},
+        **whole,
     }
 
 

@@ -51,15 +51,20 @@ class Negatives:
         self.items, self.step, self.tools = items, step, tools
         self.candidates: list[Candidate] = []
 
-    def write(self, model: str, prompt: str, slots: Slots, count: int) -> None:
-        """Ask for `count` documents an item, each with a seed of its own. Items of one prompt (the same query) share them."""
+    def write(self, model: str, prompt: str, slots: Slots, count: int, *, apart: bool = False) -> None:
+        """Ask for `count` documents an item, each with a seed of its own.
+
+        apart  whether the items of one query have documents of their own; else those of one prompt share them
+        """
         made = self.tools.made("wrote", model, prompt)
         known: set[tuple[str, str]] = set()
-        for number in range(1, count + 1):
-            seed = {"seed": number} if number > 1 else {}
-            texts = self.tools.parsed(model, prompt, map(slots, self.items), read_document, options=seed)
-            for item, text in zip(self.items, texts, strict=True):
-                candidate = Candidate(item, number, made=(made,), rejected="" if text else UNREADABLE)
+        groups = siblings(self.items).values() if apart else [[item] for item in self.items]
+        for number in range(1, count * max(map(len, groups), default=0) + 1):
+            place, seed = (number - 1) // count, {"seed": number} if number > 1 else {}
+            asked = [group[place] for group in groups if place < len(group)]
+            texts = self.tools.parsed(model, prompt, map(slots, asked), read_document, options=seed)
+            for item, text in zip(asked, texts, strict=True):
+                candidate = Candidate(item, number - place * count, made=(made,), rejected="" if text else UNREADABLE)
                 if text:
                     candidate.entry = written_entry(item.fields.get("core", WRITTEN), text, made, self.step.name)
                     candidate.rejected = "the same text as another" if (item.id, candidate.entry["id"]) in known else ""
@@ -113,23 +118,26 @@ def _rejected(candidate: Candidate, step: str) -> Item:
 class HardNegatives(Step):
     """The gold documents of a query's other conditions as its instruction negatives, and documents near the query.
 
-    count  documents near the query that are written for each item; 0 asks for none
+    count  documents near the query that are written for each item, of the query alone; 0 asks for none. Three make four
+           documents an instruction (table 9)
 
     A query of which no other condition is left has no instruction negative, and is rejected.
     """
 
     model: str = "writer"
     judge_model: str = "judge"
-    prompt: str = "build-hard-negative.v1"
+    prompt: str = "build-hard-negative.v2"
     answers_prompt: str = ANSWERS_PROMPT
-    count: int = 1
+    count: int = 3
 
     name: ClassVar[str] = "negatives"
     about: ClassVar[str] = "instruction negatives of the other conditions, and hard negatives"
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "prompt": ("query", "demand", "document"),
+        "prompt": ("query",),
         "answers_prompt": ("query", "document"),
     }
+    published: ClassVar[Mapping[str, str]] = {"prompt": "infosearch-table8"}
+    version: ClassVar[int] = 2
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
@@ -137,14 +145,9 @@ class HardNegatives(Step):
         yield from (item for item in paired if item.rejected)
         negatives = Negatives([item for item in paired if not item.rejected], self, tools)
         if self.count:
-            negatives.write(self.model, self.prompt, self._slots, self.count)
+            negatives.write(self.model, self.prompt, _query("query"), self.count, apart=True)
             negatives.judge(self.judge_model, self.answers_prompt, _query("query"), False, ANSWERS)
         yield from negatives.added(HARD)
-
-    @staticmethod
-    def _slots(item: Item) -> dict[str, str]:
-        gold = doc_of(item.fields[GOLD][0]).contents
-        return {"query": item.fields["query"], "demand": item.fields["demand"], "document": gold}
 
 
 def with_siblings(items: Sequence[Item]) -> Iterator[Item]:

@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from toolkit.build.dimensions import MODEL, PERSON, RULE
-from toolkit.build.instructed_benchmark import GOLD, doc_of, family, fits, siblings
+from toolkit.build.anomalies import ANOMALY
+from toolkit.build.dimensions import KEEP, MODEL, PERSON, RULE
+from toolkit.build.instructed_benchmark import BREAKING, GOLD, doc_of, family, fits, siblings, written_entry
 from toolkit.build.items import Item
 from toolkit.build.review.review_step import ReviewStep
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
 from toolkit.build.written_texts import read_verdict
+from toolkit.core.errors import ToolkitError, three
+from toolkit.formats.documents import corpus_from_files
 
 NOT_MET = "does not meet its condition"
 BOTH_MET = "meets another condition of its query, too"
@@ -116,6 +120,7 @@ class Screened:
         """The items with what is left of their documents."""
         for item in self.given:
             left = [document for document in item.fields[GOLD] if Pair(item, document).key not in self.why]
+            left = left[:1] if item.fields["satisfy"] == KEEP else left  # the first that meets the condition
             done = item.passed(**{GOLD: left or item.fields[GOLD]}).by(*self.made[item.id])
             yield done if left else done.reject(self.why[Pair(item, item.fields[GOLD][0]).key])
 
@@ -126,16 +131,57 @@ class Screened:
 
 @dataclass(frozen=True)
 class ScreeningByPeople(ReviewStep):
-    """People look at queries whose dimension has its conditions checked by people (`check: person`); the others pass.
+    """People look at anomalies, and at queries whose dimension has its conditions checked by people (`check: person`).
 
-    others  whether they look at those, too, or at a `share` of them
+    others        whether they look at the other queries, too, or at a `share` of them
+    replacements  a file of the build's folder with gold documents that people found instead of others: JSON lines with the
+                  `id` of the item and `text`; reviewers see these, too
+
+    What waits or is rejected leaves the negatives of others: nobody knows whether it answers the query.
     """
 
     form: str = "infosearch-screening"
     others: bool = False
+    replacements: str = "replacements.jsonl"
 
-    about: ClassVar[str] = "people screen what the dimensions leave to them"
+    about: ClassVar[str] = "people screen anomalies and what the dimensions leave to them, and replace documents"
     optional: ClassVar[bool] = False
+    version: ClassVar[int] = 2
+
+    def files(self, folder: Path) -> Sequence[Path]:
+        """The form, the answers and the replacements."""
+        return *super().files(folder), folder / self.replacements
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
+        """See `Step`."""
+        done = list(super().run(self._replaced(items, tools.folder / self.replacements), tools))
+        lost = {document["id"] for item in done if not item.is_passed for document in item.fields[GOLD]}
+        waiting = {family(item) for item in done if item.waiting}
+        for item in done:
+            if item.is_passed:
+                breaking = [document for document in item.fields[BREAKING] if document["id"] not in lost]
+                item = replace(
+                    item, fields={**item.fields, BREAKING: breaking}, waiting=not breaking and family(item) in waiting
+                )
+                item = item if breaking or item.waiting else item.reject("no instruction negative is left")
+            yield item
+
+    def _replaced(self, items: Sequence[Item], path: Path) -> list[Item]:
+        """The items, with what people found as the only gold document. ToolkitError for a file that names an unknown item."""
+        found = {doc.doc_id: doc for doc in corpus_from_files(path).documents()} if path.is_file() else {}
+        known = {item.id: item for item in items}
+        if unknown := sorted(found.keys() - known.keys()):
+            hint = "an id is that of an item which reaches this step: `tandem build show`"
+            raise ToolkitError(f"{path}: no item {three(unknown)}", hint)
+        made = {"role": "wrote", "by": PERSON}
+        new = {name: written_entry(known[name].fields["core"], doc.contents, made, self.name) for name, doc in found.items()}
+        old = {document["id"]: new[name] for name in new for document in known[name].fields[GOLD]}
+        done = []
+        for item in items:
+            breaking = {(now := old.get(each["id"], each))["id"]: now for each in item.fields[BREAKING]}
+            gold = {GOLD: [new[item.id]], ANOMALY: "its document was replaced"} if item.id in new else {}
+            done.append(replace(item, fields={**item.fields, BREAKING: [*breaking.values()], **gold}))
+        return done
 
     def prepared(self, items: Sequence[Item]) -> Iterator[Item]:
         """The items with the text of their first gold document."""
@@ -143,5 +189,5 @@ class ScreeningByPeople(ReviewStep):
             yield replace(item, fields={**item.fields, "document": doc_of(item.fields[GOLD][0]).contents})
 
     def is_reviewed(self, item: Item) -> bool:
-        """Whether its dimension leaves it to people, or they look at others and it is drawn."""
-        return item.fields["check"] == PERSON or (self.others and super().is_reviewed(item))
+        """Whether it is an anomaly or was one, its dimension leaves it to people, or they look at others and it is drawn."""
+        return item.fields["check"] == PERSON or ANOMALY in item.fields or (self.others and super().is_reviewed(item))

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolkit.build.posts import Question, read_posts
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE
 from toolkit.registry.loader import did_you_mean
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from toolkit.core.topics import Topic
 
 NAMES = ("benchmark", "ir_datasets")  # which of them is named has topics, judgments and documents
-FILES = ("topics", "docs", "qrels")
+POSTS = "posts"  # questions with answers, which are topics, judgments and documents at once
+FILES = ("topics", "docs", "qrels", POSTS)
 INDEX = "index"
 KEYS = (*NAMES, *FILES, INDEX)
 
@@ -28,8 +30,9 @@ KEYS = (*NAMES, *FILES, INDEX)
 class Seeds:
     """The seeds that `build.yaml` names; nothing is read before it is asked for.
 
-    given    key -> a name, a file, or several files: `benchmark` or `ir_datasets`; or `topics`, `docs` and `qrels`; `index` is
-             where texts come from in place of documents; further keys are files of the kind's own
+    given    key -> a name, a file, or several files: `benchmark` or `ir_datasets`; `topics`, `docs` and `qrels`; or `posts`;
+             `index` is where texts come from in place of documents; further keys are files of the kind's own. Of a kind with
+             seeds for each group: group -> such a mapping
     folder   from which files are looked for
     """
 
@@ -42,12 +45,25 @@ class Seeds:
         return [self.folder / Path(name).expanduser() for name in ([value] if isinstance(value, str) else value)]
 
     @cached_property
+    def by_group(self) -> dict[str, Seeds]:
+        """Group -> the seeds that are named for it; empty where the same ones are for all."""
+        return {key: Seeds(value, self.folder) for key, value in self.given.items() if isinstance(value, Mapping)}
+
+    @cached_property
+    def posts(self) -> list[Question]:
+        """The questions of the files of posts."""
+        return read_posts(self.paths(POSTS))
+
+    @cached_property
     def topic_set(self) -> TopicSet:
         """All topics, in all modes that were named. Raises ToolkitError where none were."""
-        from toolkit.benchmarks import resolve_topics
+        from toolkit.benchmarks import TopicPart, TopicSet, resolve_topics
+        from toolkit.core.topics import Topic
 
         if named := self._named:
             return resolve_topics(named)
+        if POSTS in self.given:
+            return TopicSet(POSTS, [TopicPart("all", [Topic(each.id, each.title) for each in self.posts])], None)
         files = self.paths("topics")
         if not files:
             raise ToolkitError("the seeds have no topics", "name them in build.yaml: seeds: {topics: F, ...}")
@@ -64,9 +80,11 @@ class Seeds:
     @cached_property
     def qrels(self) -> Qrels:
         """The judgments of all topics. Raises ToolkitError where there are none."""
-        from toolkit.core.qrels import join_qrels
+        from toolkit.core.qrels import Qrel, Qrels, join_qrels
         from toolkit.formats import read_qrels
 
+        if POSTS in self.given:
+            return Qrels.from_rows(Qrel(each.id, answer.doc_id, 1) for each in self.posts for answer in each.answers)
         if files := self.paths("qrels"):
             return join_qrels([read_qrels(path) for path in files])
         benchmark = self.topic_set.benchmark
@@ -94,6 +112,9 @@ class Seeds:
                 yield doc
 
     def _docs(self) -> Iterator[Doc]:
+        if POSTS in self.given:
+            yield from (answer for each in self.posts for answer in each.answers)
+            return
         if files := self.paths("docs"):
             from toolkit.formats.documents import corpus_from_files
 
@@ -132,8 +153,10 @@ class Seeds:
         """What tells these seeds from others, without reading topics: names with their entries, files with their SHA-256."""
         from toolkit.store.digests import file_sha256
 
-        facts: dict[str, Any] = {}
-        for key in self.given:
+        facts: dict[str, Any] = {
+            f"{group}, {key}": value for group, seeds in self.by_group.items() for key, value in seeds.facts().items()
+        }
+        for key in (key for key in self.given if key not in self.by_group):
             if key in NAMES or (key == INDEX and not self.paths(key)[0].exists()):
                 facts[key] = {"name": self.given[key], **self._entry(key)}
             else:
@@ -143,6 +166,13 @@ class Seeds:
                     for file in files
                 }
         return facts
+
+    def groups(self) -> tuple[str, ...]:
+        """The groups of the benchmark that is named, of which nothing is read; none for other seeds."""
+        from toolkit.benchmarks import find
+
+        selection = find(self._named, at_hand=False) if "benchmark" in self.given else None
+        return selection.groups if selection else ()
 
     def source(self) -> Mapping[str, str]:
         """Paper, address, licence and citation of the benchmark that is named; empty for files."""
@@ -168,8 +198,18 @@ class Seeds:
             return {"files": {path.name: file_sha256(path) for path in _files(Path(spec.folder))}}
         return {"entry": {"groups": [dict(group) for group in spec.groups], "modes": dict(spec.modes)}}
 
-    def problems(self, further: Sequence[str]) -> Iterator[str]:
-        """What is wrong with what build.yaml names, without reading any of it. further: keys of files that the kind has."""
+    def problems(self, further: Sequence[str], groups: bool = False) -> Iterator[str]:
+        """What is wrong with what build.yaml names, without reading any of it.
+
+        further  keys of files that the kind has
+        groups   whether the kind may have seeds for each group
+        """
+        if groups and self.by_group:
+            for group, seeds in self.by_group.items():
+                yield from (f"seeds: {group}: {problem.removeprefix('seeds: ')}" for problem in seeds.problems(further))
+            if both := [key for key in self.given if key not in self.by_group]:
+                yield f"seeds: {', '.join(both)} and seeds of groups: name it in each of them"
+            return
         known = (*KEYS, *further)
         for key, value in self.given.items():
             if key not in known:
@@ -178,7 +218,7 @@ class Seeds:
                 yield f"seeds: {key} is no name of a file or benchmark: {value!r}"
             elif key not in (*NAMES, INDEX):
                 yield from (f"seeds: {key}: no file {path}" for path in self.paths(key) if not path.exists())
-        named = [key for key in (*NAMES, "topics") if key in self.given]
+        named = [key for key in (*NAMES, "topics", POSTS) if key in self.given]
         if len(named) > 1:
             yield f"seeds: {' and '.join(named)}: name one of them"
         if not any(key in self.given for key in known):

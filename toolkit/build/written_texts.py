@@ -6,13 +6,15 @@ Each reader raises ValueError with what is wrong, and guesses nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from toolkit.build.answer_forms import text_of
+from toolkit.build.answer_forms import labelled, sections, text_of
 from toolkit.models.language_id import WORDS
 from toolkit.search.rules import SENTENCE_END
 
-SENTENCES = 2  # of an instruction (InfoSearch, section 2.2)
-LONGEST_WISH = 80  # words of an instruction; InfoSearch's have 14 to 20 with their queries (table 9)
+LONGEST_WISH = 80  # words of an instruction with its query; InfoSearch's have 14 to 20 (table 9)
+# how the paper's prompts have answers begin (tables 3, 5, 7 and 8); what stands before that repeats what was given
+KEYWORD, QUERY, REVERSE, NEGATIVE = "Condition", "Query_with_Instruction", "Reverse Instruction", "Hard negative document"
 LONGEST_WORD = 3  # words of a keyword
 LEAST_WORDS = 3  # of a document
 QUOTES = {'"': '"', "“": "”", "'": "'", "「": "」"}
@@ -26,14 +28,26 @@ PREAMBLE = re.compile(
 )
 
 
+def read_instructed_query(answer: str) -> tuple[str, str]:
+    """The two sentences of an instructed query, each in a line: the query in other words, and the restriction."""
+    text = _sentences(labelled(QUERY)(answer), 2)
+    first = SENTENCE_END.search(text)
+    assert first
+    return text[: first.end()].strip(), text[first.end() :].strip()
+
+
 def read_instruction(answer: str) -> str:
-    """Two sentences in one line, without quotes around them."""
+    """One sentence in a line, without quotes around it."""
+    return _sentences(labelled(REVERSE)(answer), 1)
+
+
+def _sentences(answer: str, count: int) -> str:
     text = " ".join(_unquoted(answer).split())
     _refuse_preamble(text)
     if not text or not SENTENCE_END.search(text[-3:]):
         raise ValueError("the last sentence has no end")
-    if (count := len(SENTENCE_END.findall(text))) != SENTENCES:
-        raise ValueError(f"{count} sentences, not {SENTENCES}")
+    if (found := len(SENTENCE_END.findall(text))) != count:
+        raise ValueError(f"{found} sentences, not {count}")
     if _words(text) > LONGEST_WISH:
         raise ValueError(f"more than {LONGEST_WISH} words")
     return text
@@ -41,15 +55,22 @@ def read_instruction(answer: str) -> str:
 
 def read_document(answer: str) -> str:
     """A text of at least three words that does not begin by speaking of itself."""
-    text = _unquoted(answer)
+    text = _unquoted(labelled(NEGATIVE)(answer))
     _refuse_preamble(text)
     if _words(text) < LEAST_WORDS:
         raise ValueError(f"fewer than {LEAST_WORDS} words")
     return text
 
 
+def read_documents(*labels: str) -> Callable[[str], dict[str, str]]:
+    """Reads a document behind each of the labels."""
+    read = sections(*labels)
+    return lambda answer: {label: read_document(text) for label, text in read(answer).items()}
+
+
 def read_keywords(answer: str) -> list[str]:
     """Words, one a line, each once and in their order; numbers and dashes before them do not count."""
+    answer = labelled(KEYWORD)(answer) if answer.strip() else ""
     lines = [_unquoted(NUMBERED.sub("", line).strip().rstrip(",;")) for line in answer.splitlines() if line.strip()]
     if not lines:
         raise ValueError("no words")

@@ -8,6 +8,7 @@ A module has
 and may have
 
     SEED_FILES   further keys of `seeds` in build.yaml that name files
+    SEEDS_BY_GROUP  whether each group may have seeds of its own: `seeds: {GROUP: {...}, ...}`
     FUNNEL       step -> how many items the paper prints after it, beside which `build status` puts one's own
 
 `<kind>.yaml` is the build.yaml that `build new` writes.

@@ -1,7 +1,7 @@
 """InfoSearch (arXiv 2410.23841): queries with instructions on what documents are like beside their subject, and their reverse.
 
 Its seven steps, section 2.2 and appendix A: conditions; seeds and their documents; instructions; rewriting; reversal; hard
-negatives; the anomaly filter. Documents are screened by rules and models; people may do so, too, as in the paper.
+negatives; anomalies, which people screen. Before them documents are screened by rules and models, which the paper does not do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from pathlib import Path
 
 from toolkit.build.anomalies import Anomalies
 from toolkit.build.built_benchmark import write_benchmark
-from toolkit.build.infosearch_steps import Conditions, GoldDocuments, Instructions, Reversal, SeedQueries
+from toolkit.build.gold_documents import GoldDocuments
+from toolkit.build.infosearch_steps import Conditions, Instructions, Reversal, SeedQueries
 from toolkit.build.instructed_benchmark import LABELS, MEASURES, MODES, content_of
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
@@ -26,12 +27,13 @@ STEPS = (
     GoldDocuments,
     Screening,
     Reversal,
-    ScreeningByPeople,
     HardNegatives,
     InstructionNegatives,
     Adversarial,
     Anomalies,
+    ScreeningByPeople,
 )
+SEEDS_BY_GROUP = True
 
 
 def benchmark(build: BuiltSteps, to: Path) -> None:
