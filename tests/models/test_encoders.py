@@ -151,7 +151,7 @@ def test_gritlm_attends_both_ways_and_leaves_the_instruction_out_of_the_mean(mad
 
     def literal(each):
         ids = tokenizer(each.whole)["input_ids"]
-        skipped = len(tokenizer(each.prefix)["input_ids"])  # `<s>` and the instruction
+        skipped = len(tokenizer(each.prefix.rstrip(" "))["input_ids"])  # `<s>` and the instruction: its blank begins the text
         open_mask = torch.zeros(1, 1, len(ids), len(ids))
         with torch.no_grad():
             vectors = model(input_ids=torch.tensor([ids]), attention_mask=open_mask).last_hidden_state[0]

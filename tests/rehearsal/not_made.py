@@ -27,7 +27,8 @@ entries with their own digests (`TANDEM_HOME/registry/indexes`), what authors pu
 (`tandem benchmarks fetch --from`), and a scripted server answers for GPT-4o and GPT-4. The numbers mean nothing; that they
 are made, does:
 
-- each paper, from the first download to its page; a second time nothing is made again, and all files are the same bytes;
+- each paper, from the first download to its page, with a number in every cell whose row can be made; a second time nothing is
+  made again, and all files are the same bytes;
 - killed (SIGKILL) in every kind of step (fetching data, checkpoints and indexes, indexing, encoding, searching, reranking,
   asking a server, judging, evaluating, writing), the same command ends with the bytes of a pass that was not interrupted;
 - a system of each kind on a Ray cluster of two nodes, with the same bytes;
@@ -42,12 +43,13 @@ ROWS = """
 
 The rehearsal fails where one of these is made, and where another one is not.
 
+"""
+NO_ROWS = "There is none: every row of the four papers is made, and none runs the code of a repository.\n"
+TABLE = """\
 | paper | row | the command says |
 | --- | --- | --- |
 """
 REASONS = """
-Code of a repository is run where you trust it (`--trust-remote-code`), which is not done here.
-
 ## Cells that no row is for
 
 | paper | table | which | why |
@@ -77,7 +79,7 @@ def page():
             cells.append(f"| {paper} | {entry['table']} | {which} | {entry['why']} |\n")
     listed = yaml.safe_load((HERE / "checkpoints.yaml").read_text(encoding="utf-8"))["not_from_the_hub"]
     systems = [f"| `{name}` | {facts['why']} |\n" for name, facts in listed.items()]
-    return "".join([HEAD, ROWS, *rows, REASONS, *dict.fromkeys(cells), SYSTEMS, *systems])
+    return "".join([HEAD, ROWS, *([TABLE, *rows] if rows else [NO_ROWS]), REASONS, *dict.fromkeys(cells), SYSTEMS, *systems])
 
 
 if __name__ == "__main__":

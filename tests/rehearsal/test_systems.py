@@ -4,7 +4,6 @@ import math
 import re
 
 import pytest
-import yaml
 from checkpoints import checkpoints_of, layouts, make, not_from_the_hub, write_checkpoints
 from hub_server import full_commit
 from trained_tokenizers import trained
@@ -104,27 +103,16 @@ def check(spec, values, few):
 
 @pytest.mark.parametrize("name", [name for name, facts in not_from_the_hub().items() if "says" in facts])
 def test_what_cannot_be_loaded_is_refused_for_the_reason_that_is_listed(name, hub, few, tmp_path):
-    write_checkpoints(hub, ["splade-v3"])
     with pytest.raises(ToolkitError) as error:
         use(registry.system(name), few, tmp_path / "run")
     assert not_from_the_hub()[name]["says"] in error.value.message
     assert not list(tmp_path.iterdir())
 
 
-def test_pickled_weights_alone_are_converted_at_a_revision_that_an_own_entry_pins(hub, few, tmp_path):
-    write_checkpoints(hub, ["splade-v3"])
-    spec = registry.system("splade-v3")
-    entry = {"name": "pinned", "description": "splade-v3, pinned", "kind": spec.kind, "loader": spec.loader}
-    entry |= {"checkpoint": spec.checkpoint, "revision": full_commit(f"models/{spec.checkpoint}", "main")}
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({**entry, "parameters": spec.parameters, "templates": spec.templates}))
-    run = tandem_ir.search(TOPICS, system="pinned", systems=[tmp_path / "mine.yaml"], hits=5)
-    check(spec, flat(run), few)
-
-
 def test_every_system_is_loaded_from_the_hub_or_listed_with_the_reason():
     served = set(registry.systems()) - set(not_from_the_hub())
     repositories = {repository for name in served for repository in checkpoints_of(name)}
-    assert set(layouts()["checkpoints"]) == {*repositories, "naver/splade-v3"}  # which has a test of its own
+    assert set(layouts()["checkpoints"]) == repositories
     assert set(not_from_the_hub()) < set(registry.systems())
     assert all(facts["why"] for facts in not_from_the_hub().values())
 

@@ -15,6 +15,7 @@ from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.progress import say
 from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
+from toolkit.models.architectures import row_of
 from toolkit.models.checkpoint_files import WEIGHTS, check_config, count_parameters, read_json, sound
 from toolkit.models.conversion import GGUF, converted, needs_conversion
 from toolkit.models.hub import cached_folder, check_access, commits_of, fetch_checkpoint, is_cached
@@ -363,7 +364,7 @@ def _check_adapter(spec: SystemSpec, folder: Path) -> None:
 def _check_native(spec: SystemSpec, folder: Path) -> None:
     """Refuse what transformers would load wrongly, or not at all, without the repository's own code."""
     config = read_json(folder / "config.json", {})
-    if not any(key.startswith("AutoModel") for key in config.get("auto_map") or {}):
+    if not any(key.startswith("AutoModel") for key in config.get("auto_map") or {}) or row_of(config):
         return
     import_transformers()
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES

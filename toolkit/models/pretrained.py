@@ -13,6 +13,7 @@ import torch
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.specs import SystemSpec
+from toolkit.models.architectures import is_native, native
 from toolkit.models.checkpoints import (
     base_of,
     check_memory,
@@ -74,12 +75,12 @@ def load(
     whole = base_of(spec) or folder  # an adapter has the tokenizer of its base
     check_memory(spec, whole, place, precision)
     origin = origin_of(folder, whole)
-    shared = {"trust_remote_code": trust_remote_code}
+    shared = {"trust_remote_code": trust_remote_code and not is_native(whole)}
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(whole, **shared)
-        model, report = getattr(transformers, auto).from_pretrained(
-            whole, dtype=pick_dtype(spec, precision, place), use_safetensors=True, output_loading_info=True, **shared
-        )
+        config, kind = native(whole, auto) or (None, getattr(transformers, auto))
+        options = {"dtype": pick_dtype(spec, precision, place), "use_safetensors": True, "output_loading_info": True}
+        model, report = kind.from_pretrained(whole, config=config, **options, **shared)
     except Exception as error:  # transformers has no class of its own for what it cannot load
         hint = "see --kind; is the checkpoint complete?"
         raise ToolkitError(f"{spec.name} does not load as a {what}: {reason(error)}", hint) from error

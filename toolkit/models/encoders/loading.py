@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import say
 from toolkit.core.specs import SystemSpec
+from toolkit.models.architectures import is_native, native
 from toolkit.models.checkpoint_files import read_json
 from toolkit.models.checkpoints import (
     base_of,
@@ -51,8 +52,8 @@ def load(spec: SystemSpec, *, device: str | None, precision: str | None, batch_s
 
     devices = pick_devices(device)
     trust = trust_remote_code
-    how = How(devices, pick_dtype(spec, precision, devices[0]), trust)
     folders, base = [locate(spec, trust_remote_code=trust)], base_of(spec)
+    how = How(devices, pick_dtype(spec, precision, devices[0]), trust and not is_native(folders[0]))
     _say_similarity(spec, folders[0])
     modules = read_modules(folders[0])
     if not modules.simple:
@@ -125,11 +126,12 @@ def _model(spec: SystemSpec, whole: Path, adapter: Path, pooling: str, device: s
     transformers = import_transformers()
     options = {"dtype": how.dtype, "use_safetensors": True, "trust_remote_code": how.trust, "output_loading_info": True}
     with explained(spec, whole):
-        config = transformers.AutoConfig.from_pretrained(whole, trust_remote_code=how.trust)
+        config, kind = native(whole, "AutoModel") or (None, None)
+        config = config or transformers.AutoConfig.from_pretrained(whole, trust_remote_code=how.trust)
         if spec.parameters.get("attention") == "bidirectional":
             config.is_causal = False
         config.use_cache = False
-        model, report = _class(config).from_pretrained(whole, config=config, **options)
+        model, report = (kind or _class(config)).from_pretrained(whole, config=config, **options)
     missing = [key for key in report["missing_keys"] if pooling == "pooler" or not key.startswith("pooler.")]
     check_weights(spec, whole, model, missing)
     if spec.base:

@@ -62,10 +62,12 @@ class Framing:
     def __call__(self, inputs: Sequence[Input], limit: int) -> list[Sent]:
         """Each input as it is sent, at most `limit` tokens long.
 
-        A prefix counts as many tokens as it has by itself, which is how the authors of Instructor and GritLM count.
+        A prefix counts as many tokens as it has by itself, which is how the authors of Instructor and GritLM count; a blank at
+        its end, which is a token by itself alone, is the text's first token's, as NV-Embed's count comes out.
         """
         prefixes = list(dict.fromkeys(each.prefix for each in inputs))
-        sizes = {prefix: len(ids) for prefix, ids in zip(prefixes, self._tokens(prefixes), strict=True)}
+        bare = [prefix.rstrip(" ") for prefix in prefixes]
+        sizes = {prefix: len(ids) for prefix, ids in zip(prefixes, self._tokens(bare), strict=True)}
         room = max(0, limit - len(self.head) - len(self.tail))
         sent = []
         for each, body in zip(inputs, self._tokens([each.whole for each in inputs]), strict=True):

@@ -1,0 +1,98 @@
+"""Checkpoints whose repository brings code of its own, computed without it: `registry/architectures.yaml`."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolkit.core.errors import ToolkitError
+from toolkit.core.yaml_json import read_yaml
+from toolkit.models.checkpoint_files import read_json
+from toolkit.registry.loader import FOLDER
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel
+
+# of config.json: what says which code is meant, and what transformers writes in another way
+LEFT_OUT = ("architectures", "auto_map", "model_type", "rope_scaling", "rope_theta", "torch_dtype", "transformers_version")
+
+
+def row_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The row that a config.json is computed by; empty where it names no code of its own, or is of another kind."""
+    code = (config.get("auto_map") or {}).get("AutoConfig", "")
+    row = read_yaml(FOLDER / "architectures.yaml").get(code.rpartition(".")[2], {})
+    return row if all(config.get(name, value) == value for name, value in row.get("only", {}).items()) else {}
+
+
+def is_native(folder: Path) -> bool:
+    """Whether a checkpoint is computed without the code that its repository brings, whatever the user trusts."""
+    return bool(row_of(read_json(folder / "config.json", {})))
+
+
+def native(folder: Path, auto: str) -> tuple[PretrainedConfig, type[PreTrainedModel]] | None:
+    """The configuration and the class by which a checkpoint is computed without its repository's code; None for any other.
+
+    auto  transformers' class for what is wanted, such as `AutoModel`
+
+    Raises ToolkitError for positions that are scaled in a way that is not known.
+    """
+    from transformers import CONFIG_MAPPING
+
+    said = read_json(folder / "config.json", {})
+    if not (row := row_of(said)):
+        return None
+    values = said[row["from"]] if "from" in row else said
+    kept = {name: value for name, value in values.items() if name not in LEFT_OUT}
+    config = CONFIG_MAPPING[row["type"]](**{**kept, **_positions(folder, values), **row.get("set", {})})
+    if "class" in row:
+        module, _, name = row["class"].partition(":")
+        config.latent_attention_config = said["latent_attention_config"]
+        return config, getattr(importlib.import_module(module), name)
+    return config, _class(auto, type(config), row)
+
+
+def _positions(folder: Path, values: Mapping[str, Any]) -> dict[str, Any]:
+    """`rope_parameters` of a configuration with rotary positions.
+
+    NTK-aware scaling by a factor f: the base is multiplied by f, and all frequencies are divided by f ** (2 / width of a head),
+    which transformers calls linear.
+    """
+    if "rope_theta" not in values:
+        return {}
+    scaling = values.get("rope_scaling") or {}
+    if not scaling:
+        return {"rope_parameters": {"rope_type": "default", "rope_theta": values["rope_theta"]}}
+    if scaling.get("type") != "ntk" or scaling.get("mixed_b") is not None:
+        raise ToolkitError(f"{folder}: its positions are scaled in another way than by NTK ({scaling})", "see rope_scaling")
+    factor, head = scaling["factor"], values["hidden_size"] / values["num_attention_heads"]
+    linear = {"rope_type": "linear", "factor": factor ** (2 / head), "rope_theta": float(values["rope_theta"] * factor)}
+    return {"rope_parameters": linear}
+
+
+def _class(auto: str, config: type, row: Mapping[str, Any]) -> type[PreTrainedModel]:
+    """transformers' class, or one like it under a name of its own, by which transformers knows what its weights are called."""
+    import transformers
+
+    kind = getattr(transformers, auto)._model_mapping[config]
+    return _renaming(kind, tuple((name, _several(made)) for name, made in row["weights"].items())) if "weights" in row else kind
+
+
+def _several(names: str | list[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+@functools.cache
+def _renaming(kind: type, names: tuple[tuple[str, tuple[str, ...]], ...]) -> type:
+    from transformers.conversion_mapping import register_checkpoint_conversion_mapping
+    from transformers.core_model_loading import Chunk, WeightConverter, WeightRenaming
+
+    made = type(f"{kind.__name__}OfOwnCode", (kind,), {})
+    changes = [
+        WeightConverter(old, list(new), operations=[Chunk(dim=0)]) if len(new) > 1 else WeightRenaming(old, new[0])
+        for old, new in names
+    ]
+    register_checkpoint_conversion_mapping(made.__name__, changes, overwrite=True)
+    return made
