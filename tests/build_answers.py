@@ -73,9 +73,9 @@ LANGUAGES = {"Persian": "arabic", "Russian": "cyrillic", "Chinese": "han"}
 
 
 def edits(text):
-    """Sentences that are another for each search."""
+    """The narrative with a sentence more, another one for each search."""
     search, said = part(text, "Search: ", "\n"), part(text, "What counts as relevant: ", "\n")
-    return json.dumps([REASONS[script(said)].format(number(f"{search} {n}")) for n in range(count(text))])
+    return json.dumps([f"{said} {REASONS[script(said)].format(number(f'{search} {n}'))}" for n in range(count(text))])
 
 
 def still_relevant(text):
@@ -84,9 +84,10 @@ def still_relevant(text):
 
 
 def translated_edit(text):
-    """The same sentence for each number, in the language that is asked for."""
-    language, edit = part(text, "The same in ", ":"), part(text, "added to the description: ", "\n")
-    return json.dumps({"edit": REASONS[LANGUAGES[language]].format(re.search(r"\d+", edit)[0])}, ensure_ascii=False)
+    """The narrative and the same sentence for each number, in the language that is asked for."""
+    language, _, narrative = part(text, "The same in ", "\n").partition(": ")
+    reason = REASONS[LANGUAGES[language]].format(re.findall(r"\d+", part(text, "The description was changed: ", "\n"))[-1])
+    return json.dumps({"changed": f"{narrative} {reason}"}, ensure_ascii=False)
 
 
 def whole_answers(text):
@@ -106,9 +107,9 @@ ANSWERS = {
     "How relevant is the passage to the query?": fit,
     "Which passage serves this reader best?": choice,
     "other wordings of it": paraphrases,
-    "Each, added alone at the end of the description": edits,
-    "Does it meet the whole description?": still_relevant,
-    "Translate the added sentence": translated_edit,
+    "versions of the description": edits,
+    "Does it meet the second one": still_relevant,
+    "Change the description in": translated_edit,
     "Write each answer as one whole sentence": whole_answers,
     "Does the document support the statement?": supports,
 }

@@ -36,6 +36,7 @@ FORM = {
         },
     ],
 }
+WRITTEN = {**FORM, "questions": [FORM["questions"][0], {"id": "better", "text": "Say it better.", "written": True}]}
 PASSAGES = [
     {"id": "gold-doc", "text": "descale with vinegar"},
     {"id": "neg-1", "text": "a red one"},
@@ -106,12 +107,15 @@ def page_data(path):
     return json.loads(text.partition('id="data">')[2].partition("</script>")[0])
 
 
-def saved(data, reviewer, choose, **more):
-    """The file that a reviewer's page saves: `choose(texts, question, {text: key})` gives what is chosen."""
+def saved(data, reviewer, choose, *, written=False, **more):
+    """The file that a reviewer's page saves: `choose(texts, question)` gives the text of what is chosen, or what is written."""
     rows = []
     for item in data["items"]:
         choices = {}
         for question in data["questions"]:
+            if written:
+                choices[question["id"]] = choose(item["texts"], question["id"])
+                continue
             known = {choice["text"]: choice["id"] for choice in question["choices"] or item["choices"][question["id"]]}
             choices[question["id"]] = known[choose(item["texts"], question["id"])]
         rows.append({"item": item["key"], "choices": choices, "comment": ""})

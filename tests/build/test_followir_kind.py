@@ -14,7 +14,7 @@ from review_builds import page_data, saved, write_saved
 from toolkit.benchmarks import load
 from toolkit.build.build_folder import BuildFolder
 from toolkit.build.items import Item
-from toolkit.build.narratives import Choose, still_relevant
+from toolkit.build.narratives import Choose, narrowed, not_narrowed, still_relevant
 from toolkit.build.review.review_rounds import export_review, import_review
 from toolkit.build.steps import UNREADABLE
 from toolkit.core.errors import ToolkitError
@@ -48,14 +48,21 @@ def said(messages, cue):
     return cue in prompt_of(messages)
 
 
+def versions(messages, *sentences):
+    """The narrative that is shown with a sentence more at its end, for each sentence."""
+    narrative = prompt_of(messages).partition("What counts as relevant: ")[2].partition("\n\nAll documents")[0]
+    return json.dumps([f"{narrative} {sentence}" for sentence in sentences])
+
+
 def written(messages):
     """What the scripted model answers: edits, verdicts, translations."""
     text = prompt_of(messages)
-    if "different sentences" in text:
-        return json.dumps([NOTHING, HALF, ALL])
-    if "Translate the added sentence" in text:
-        language = text.partition("The same in ")[2].partition(":")[0]
-        return json.dumps({"edit": unicodedata.normalize("NFD", TRANSLATED[language])}, ensure_ascii=False)
+    if "versions of the description" in text:
+        return versions(messages, NOTHING, HALF, ALL)
+    if "Change the description in" in text:
+        language, _, narrative = text.partition("The same in ")[2].partition("\n")[0].partition(": ")
+        changed = unicodedata.normalize("NFD", f"{narrative} {TRANSLATED[language]}")
+        return json.dumps({"changed": changed}, ensure_ascii=False)
     document = NAMED[text.partition("Document: ")[2].partition("\n\nThe document met")[0]]
     if ALL in text:
         return "No"
@@ -230,8 +237,8 @@ def test_people_who_judge_the_pairs_overrule_the_model(tmp_path, answered):
     export_review(made, "review", folder / "form.html")
 
     def reversed_verdict(texts, question):
-        edit, document = texts[2:]
-        return "Yes" if (NAMED[document] in STILL) == (edit != HALF) else "No"
+        changed, document = texts[2:]
+        return "Yes" if (NAMED[document] in STILL) == (HALF not in changed) else "No"
 
     answers = saved(page_data(folder / "form.html"), "Ada", reversed_verdict)
     import_review(made, [write_saved(folder / "answers.json", answers)])
@@ -266,6 +273,7 @@ def test_everything_is_made_again_from_cached_answers_alone(tmp_path, answered):
     assert len(answered.bodies) == count
 
 
+NOTHING_NEW = "it says nothing that the narrative does not"
 MALFORMED = {
     "no JSON": "Here are three sentences.",
     "too few": json.dumps([HALF]),
@@ -285,19 +293,34 @@ def test_edits_in_another_form_are_asked_for_once_more_and_then_rejected(tmp_pat
     assert len(answered.bodies) == 2 * len(TOPICS)
 
 
-def test_edits_that_say_nothing_new_or_are_in_another_script_are_rejected(tmp_path, answered):
-    topics = MINI.topics("cross-lingual/fas", "og")
-    inside = {topic.query: topic.instruction.partition(". ")[0] for topic in topics}
+def test_a_change_is_small_new_in_the_script_of_the_narrative_and_anywhere_in_it(tmp_path, answered):
+    topics = {topic.query: topic.instruction for topic in MINI.topics("cross-lingual/fas", "og")}
 
     def answer(messages):
-        query = prompt_of(messages).partition("Search: ")[2].partition("\n")[0]
-        return json.dumps([inside[query], TRANSLATED["Russian"], HALF])
+        narrative = topics[prompt_of(messages).partition("Search: ")[2].partition("\n")[0]]
+        inside = narrative.replace("A relevant document", "A relevant document of this year", 1)
+        return json.dumps([narrative.partition(". ")[0], TRANSLATED["Russian"], f"It is about anything. {HALF}", inside])
 
     answered.answer = answer
-    folder = build(tmp_path / "b", seeds={"benchmark": "mfollowir-mini-cross-lingual-fas-og"}, steps={"translate": None})
+    steps = {"translate": None, "edits": {"count": 4}}
+    folder = build(tmp_path / "b", seeds={"benchmark": "mfollowir-mini-cross-lingual-fas-og"}, steps=steps)
     BuildFolder(folder).run("edits")
-    reasons = [item.rejected for item in items(folder, "edits")][:3]
-    assert reasons == ["the narrative says so already", "not in the script of the narrative", ""]
+    made = items(folder, "edits")[:4]
+    reasons = [NOTHING_NEW, "not in the script of the narrative", "more than 0.5 of the narrative differs", ""]
+    assert [item.rejected for item in made] == reasons
+    narrative, fields = topics[made[3].fields["query"]], made[3].fields
+    assert fields["narrative"] == narrative
+    assert fields["changed"].replace(" of this year", "") == narrative
+    assert fields["edit"] == fields["changed"].partition(". ")[0] + "."  # the sentence that was changed
+
+
+@pytest.mark.parametrize("group", LANGUAGES)
+def test_the_changes_of_the_mini_are_small_ones(group):
+    for og, changed in zip(MINI.topics(group, "og"), MINI.topics(group, "changed"), strict=True):
+        assert not_narrowed(og.instruction, changed.instruction) == ""
+        assert not_narrowed(og.instruction, og.instruction) == NOTHING_NEW
+        edit = narrowed(og.instruction, changed.instruction)["edit"]
+        assert 0 < len(edit) <= len(changed.instruction)
 
 
 @pytest.mark.parametrize("verdict", ["Perhaps", "Yes and no", "", "true"])
@@ -312,25 +335,27 @@ def test_a_verdict_that_is_neither_yes_nor_no_is_no_judgment(tmp_path, answered,
 
 TRANSLATIONS = {
     "no JSON": ("Gladly!", UNREADABLE),
-    "another key": (json.dumps({"edits": "x"}), UNREADABLE),
-    "as it was": (json.dumps({"edit": HALF}), "the edit is as it was"),
-    "another script": (json.dumps({"edit": TRANSLATED["Russian"]}), "the edit is not in the script of its narrative"),
+    "another key": (json.dumps({"edit": "x"}), UNREADABLE),
+    "as it was": (json.dumps({"changed": MINI.topics("fas", "og")[0].instruction}), NOTHING_NEW),
+    "another script": (json.dumps({"changed": TRANSLATED["Russian"]}), "not in the script of the narrative"),
+    "another text": (json.dumps({"changed": TRANSLATED["Persian"]}), "more than 0.5 of the narrative differs"),
 }
 
 
 @pytest.mark.parametrize(("answer", "reason"), TRANSLATIONS.values(), ids=TRANSLATIONS)
 def test_a_translation_that_is_none_is_rejected_and_the_topic_stays(tmp_path, answered, answer, reason):
-    answered.answer = lambda messages: answer if said(messages, "Translate the added") else written(messages)
+    answered.answer = lambda messages: answer if said(messages, "Change the description in") else written(messages)
     steps = {"translate": {"to": {"fas": "Persian"}, "texts": {"fas": "mfollowir-mini-fas-og"}}}
     folder = build(tmp_path / "b", seeds={"benchmark": "mfollowir-mini-cross-lingual-fas-og"}, steps=steps)
     BuildFolder(folder).run("translate")
     found = {item.id: item.rejected for item in items(folder, "translate")}
     assert {name for name, why in found.items() if not why} == set(TOPICS)
-    assert {why for why in found.values() if why} == {reason}
+    assert found["fas-01"] == reason
+    assert {why for why in found.values() if why} <= {reason, "more than 0.5 of the narrative differs"}
 
 
 def test_without_texts_query_and_narrative_are_translated_too(tmp_path, answered):
-    texts = {"query": "درخت", "narrative": "سند درباره درخت است.", "edit": TRANSLATED["Persian"]}
+    texts = {"query": "درخت", "narrative": "سند درباره درخت است.", "changed": "سند درباره درخت بلند است."}
     answered.answer = lambda messages: (
         json.dumps(texts) if said(messages, "these three texts into Persian") else written(messages)
     )
@@ -359,8 +384,8 @@ a bridge that was repaired.
 
 def test_trec_topics_with_their_narratives_and_qrels_of_files(tmp_path, answered):
     def answer(messages):
-        if said(messages, "different sentences"):
-            return json.dumps(["The bridge is of stone."])
+        if said(messages, "versions of the description"):
+            return versions(messages, "The bridge is of stone.")
         return "Yes" if said(messages, "Document: stone") else "No"
 
     answered.answer = answer
@@ -398,22 +423,23 @@ def test_topics_need_some_relevant_documents_and_not_too_many(tmp_path, answered
         assert {item.rejected for item in items(folder, "topics")} == {reason and f"{reason} relevant documents"}
 
 
-def test_a_writer_sees_the_beginning_of_some_relevant_documents(tmp_path, answered):
+def test_a_writer_sees_all_relevant_documents_an_equal_part_of_each(tmp_path, answered):
     seeds = {"benchmark": "mfollowir-mini-cross-lingual-fas-og"}
-    folder = build(tmp_path / "b", seeds=seeds, steps={"translate": None, "edits": {"shown": 2, "characters": 40}})
+    folder = build(tmp_path / "b", seeds=seeds, steps={"translate": None, "edits": {"characters": 6 * 40}})
     BuildFolder(folder).run("edits")
     docs = {doc.doc_id: doc.contents[:40] for doc in MINI.docs("fas")}
     prompts = [prompt_of(body["messages"]) for body in answered.bodies]
     for item in items(folder, "topics"):
-        first, second, *others = (docs[doc_id] for doc_id in item.fields["relevant"])
+        shown = [f"[{n}] {docs[doc_id]}" for n, doc_id in enumerate(item.fields["relevant"], 1)]
         [asked] = [each for each in prompts if f"Search: {item.fields['query']}\n" in each]
-        assert f"[1] {first}\n\n[2] {second}\n\nWrite 3" in asked
-        assert not any(other in asked for other in others)
+        assert "\n\n".join([*shown, "Write 3 versions"]) in asked
     assert {body["model"] for body in answered.bodies} == {"writer"}
 
 
 def test_a_relevant_document_without_text_cannot_be_judged(tmp_path, answered):
-    answered.answer = lambda messages: json.dumps(["It is of stone."]) if said(messages, "different sentences") else "Yes"
+    answered.answer = lambda messages: (
+        versions(messages, "It is of stone.") if said(messages, "versions of the description") else "Yes"
+    )
     seeds = {"topics": "topics.trec", "qrels": "qrels.txt", "docs": "docs.jsonl"}
     folder = build(tmp_path / "b", seeds=seeds, steps={"translate": None, "edits": {"count": 1}})
     (folder / "topics.trec").write_text(TREC)
@@ -438,14 +464,107 @@ def test_a_share_of_exactly_a_bound_is_within_it():
     ]
 
 
+TEXTS = {group: f"mfollowir-mini-{group}-og" for group in LANGUAGES}
+
+
+def translating(folder, *, reviewers=1, **more):
+    """A build over the mini's topics whose changes people translate into Persian; run until it waits for them."""
+    steps = {"translate": {"model": "", "to": {"fas": "Persian"}, "texts": {"fas": TEXTS["fas"]}, **more}}
+    steps["translation-review"] = {"reviewers": reviewers}
+    folder = build(folder, seeds={"benchmark": "mfollowir-mini-cross-lingual-fas-og"}, steps=steps)
+    made = BuildFolder(folder)
+    made.run()
+    export_review(made, "translation-review", folder / "form.html")
+    return made, page_data(folder / "form.html")
+
+
+def test_people_translate_the_changes_and_the_benchmark_has_their_words(tmp_path, answered):
+    made, data = translating(tmp_path / "b")
+    assert not any(said(body["messages"], "Persian") for body in answered.bodies)
+    states = {state.step.name: state.record for state in made.states()}
+    assert (states["translation-review"].waiting, states["translation-review"].left) == (len(TOPICS), len(TOPICS))
+    topics = {topic.instruction: topic for topic in MINI.topics("fas", "og")}
+    for item in data["items"]:
+        search, before, after, language, narrative = item["texts"]
+        assert (after, language, search) == (f"{before} {HALF}", "Persian", topics[narrative].query)
+    answers = saved(data, "Ada", lambda texts, question: f"{texts[4]} {TRANSLATED['Persian']} ", written=True)
+    assert import_review(made, [write_saved(tmp_path / "Ada.json", answers)]).new == len(TOPICS)
+    made.run()
+    for topic in load(str(made.benchmark(tmp_path / "out").absolute())).topics("fas", "changed"):
+        assert topic.instruction.endswith(f" {TRANSLATED['Persian']}")
+        assert topic.instruction.removesuffix(f" {TRANSLATED['Persian']}") in topics
+    rows = [json.loads(line) for line in (tmp_path / "out" / "provenance.jsonl").read_text().splitlines()]
+    made_by = {(row["by"], row["step"]) for row in next(row for row in rows if row["id"] == "fas-01")["made"]}
+    assert ("person", "translation-review") in made_by
+    assert tandem("build", "review", "status", made.path).returncode == 0
+
+
+def test_what_people_write_replaces_what_a_model_wrote_and_has_to_be_a_small_change(tmp_path, answered):
+    made, data = translating(tmp_path / "b", model="writer")
+    assert sum(said(body["messages"], "in Persian") for body in answered.bodies) == len(TOPICS)
+    written = [lambda texts: "Not in Persian.", lambda texts: texts[4], lambda texts: f"{texts[4]} و کوتاه"]
+    places = {item["texts"][4]: number for number, item in enumerate(data["items"])}
+    answers = saved(data, "Ada", lambda texts, question: written[min(places[texts[4]], 2)](texts), written=True)
+    import_review(made, [write_saved(tmp_path / "Ada.json", answers)])
+    made.run()
+    record = made.files["translation-review"].record()
+    assert record.rejected == {"not in the script of the narrative": 1, NOTHING_NEW: 1}
+    assert {item.fields["changed"].split()[-1] for item in made.steps().passed("translation-review")[len(TOPICS) :]} == {
+        "کوتاه"
+    }
+
+
+def test_a_translation_of_blanks_is_refused_and_two_that_differ_are_settled(tmp_path, answered):
+    made, data = translating(tmp_path / "b", reviewers=2)
+    for wrong in ("  ", "x" * 10_001, "a\x07", 3):
+        answers = saved(data, "Ada", lambda texts, question, wrong=wrong: wrong, written=True)
+        with pytest.raises(ToolkitError, match="cannot be imported"):
+            import_review(made, [write_saved(tmp_path / "Ada.json", answers)])
+    for name in ("Ada", "Ben", "Cleo"):
+        if name == "Cleo":
+            export_review(made, "translation-review", tmp_path / "settle.html", to_settle=True)
+            data = page_data(tmp_path / "settle.html")
+        answers = saved(
+            data, name, lambda texts, question, name=name: f"{texts[4]} {TRANSLATED['Persian']} {name}", written=True
+        )
+        import_review(made, [write_saved(tmp_path / f"{name}.json", answers)])
+        made.run()
+        counts = made.files["translation-review"].record()
+        assert (counts.waiting, counts.left) == ((10, 10) if name != "Cleo" else (0, 20))
+    assert {item.fields["changed"][-1] for item in made.steps().passed("translation-review")[10:]} == {"o"}
+
+
+def test_what_could_not_come_out_is_said_before_anything_is_asked(tmp_path, answered):
+    seeds = {"benchmark": "mfollowir-mini-cross-lingual-og"}
+
+    def problems(translate, **steps):
+        with pytest.raises(ToolkitError) as error:
+            BuildFolder(build(tmp_path / "b", seeds=seeds, steps={"translate": translate, **steps}))
+        return "\n".join(map(str, error.value.problems))
+
+    assert "bm25 finds words of one language, and topics of cross-lingual/fas, cross-" in problems(None, candidates={})
+    assert "topics of cross-lingual/zho, cross-lingual/rus are" in problems({"to": {"fas": "Persian"}}, candidates={})
+    assert "name the step translation-review" in problems(
+        {"to": {"fas": "Persian"}, "texts": {"fas": TEXTS["fas"]}, "model": ""}
+    )
+    people = {"translation-review": {}}
+    assert "`texts` has no topics of fas" in problems({"to": {"fas": "Persian"}, "model": ""}, **people)
+    for system in ("bge-m3", tmp_path / "mine"):  # a multilingual one, and one of which nothing is known
+        BuildFolder(build(tmp_path / "b", seeds=seeds, steps={"translate": None, "candidates": {"systems": [str(system)]}}))
+    assert answered.bodies == []
+
+
+RUSSIAN = "Документ о каменном мосте."
+
+
 def test_topics_of_one_language_are_translated_into_any_over_the_same_documents(tmp_path, answered):
     def answer(messages):
-        if said(messages, "different sentences"):
-            return json.dumps(["The bridge is of stone."])
+        if said(messages, "versions of the description"):
+            return versions(messages, "The bridge is of stone.")
         if said(messages, "these three texts into Russian"):
-            return json.dumps({"query": "старые мосты", "narrative": "Документ о мосте.", "edit": TRANSLATED["Russian"]})
-        if said(messages, "Translate the added sentence into Persian"):
-            return json.dumps({"edit": TRANSLATED["Persian"]})
+            return json.dumps({"query": "старые мосты", "narrative": "Документ о мосте.", "changed": RUSSIAN})
+        if said(messages, "Change the description in Persian"):
+            return json.dumps({"changed": f"{written['instruction']} {TRANSLATED['Persian']}"})
         return "Yes" if said(messages, "Document: stone") else "No"
 
     answered.answer = answer
@@ -464,7 +583,7 @@ def test_topics_of_one_language_are_translated_into_any_over_the_same_documents(
     out = load(str(BuildFolder(folder).benchmark(tmp_path / "out").absolute()))
     assert (out.groups, out.spec.selections) == (("all", "fas", "rus"), {})
     assert out.topics("fas", "changed")[0].text == f"{written['query']} {written['instruction']} {TRANSLATED['Persian']}"
-    assert out.topics("rus", "changed")[0].text == f"старые мосты Документ о мосте. {TRANSLATED['Russian']}"
+    assert out.topics("rus", "changed")[0].text == f"старые мосты {RUSSIAN}"
     pools = {group: [doc.doc_id for _, docs in out.scoreddocs(group, "og").rankings() for doc in docs] for group in out.groups}
     # the first of both runs, then the relevant documents that none of them has
     assert pools == {group: ["d3", "d1", "x", "d0", "d2"] for group in ("all", "rus", "fas")}
@@ -503,8 +622,8 @@ def test_a_pool_of_relevant_documents_alone_is_an_error_and_one_such_topic_is_re
 @pytest.mark.lucene
 def test_candidates_are_pooled_from_systems_over_documents_of_files(tmp_path, answered):
     def answer(messages):
-        if said(messages, "different sentences"):
-            return json.dumps(["The bridge is of stone."])
+        if said(messages, "versions of the description"):
+            return versions(messages, "The bridge is of stone.")
         return "Yes" if said(messages, "Document: stone") else "No"
 
     answered.answer = answer

@@ -24,7 +24,7 @@ def question(**changes):
     return {"questions": [{**FORM["questions"][0], **changes}]}
 
 
-LABELS = {"berds-support", "followir-relevance"}
+LABELS = {"berds-support", "followir-relevance", "followir-translation"}
 
 
 @pytest.mark.parametrize("path", sorted(FORMS.glob("*.yaml")), ids=lambda path: path.stem)
@@ -46,6 +46,8 @@ def test_the_forms_of_both_papers_are_there():
     [
         (question(id="Valid!"), "'Valid!' is no id"),
         (question(choices=[]), "either choices or options"),
+        (question(written=True), "either choices or options say what may be answered, or it is written"),
+        (question(choices=[], written=True, accepted=["yes"], reason="x"), "accepted names 'yes', which is none"),
         (question(options="passages"), "either choices or options"),
         (question(choices=[{"id": "yes", "text": "Yes"}] * 2), "each with an id of its own"),
         (question(accepted=["maybe"]), "accepted names 'maybe'"),

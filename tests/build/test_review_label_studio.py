@@ -4,7 +4,7 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from review_builds import kettles, write_saved
+from review_builds import WRITTEN, kettles, write_saved
 
 from toolkit.build.review.review_answers import read_answers
 from toolkit.build.review.review_rounds import export_review, import_review
@@ -53,6 +53,21 @@ def test_the_configuration_names_what_every_task_has(kettles):
     assert choices == {"valid": ["yes", "no"], "best": ["A", "B", "C"]}
     texts = {tag.get("name") for tag in view.iter("Text")}
     assert all(tag.get("toName") in texts and tag.get("required") == "true" for tag in view.iter("Choices"))
+
+
+def test_an_answer_that_is_written_is_a_text_area(kettles):
+    build = kettles(1, WRITTEN, reviewers=1)
+    tasks, view = exported(build)
+    [area] = [tag for tag in view.iter("TextArea") if tag.get("name") == "better"]
+    assert (area.get("toName"), area.get("required")) == ("field_query", "true")
+    result = [
+        {"from_name": "valid", "value": {"choices": ["yes"]}},
+        {"from_name": "better", "value": {"text": ["A"]}},  # a letter that is no choice
+    ]
+    rows = [{"data": tasks[0]["data"], "annotations": [{"completed_by": 7, "was_cancelled": False, "result": result}]}]
+    assert import_review(build, [write_saved(build.path / "export.json", rows)]).new == 1
+    [answer] = read_answers(build.path, "review")
+    assert answer.choices == {"valid": "yes", "better": "A"}
 
 
 def test_tasks_have_no_labels(kettles):

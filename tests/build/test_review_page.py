@@ -8,7 +8,7 @@ import re
 import pytest
 from chromium import needs_chromium, wait
 from legible import SCHEMES, as_it_was, low_contrast, show, too_wide
-from review_builds import FORM, agreeing, fields, kettles, page_data, saved, write_saved
+from review_builds import FORM, WRITTEN, agreeing, fields, kettles, page_data, saved, write_saved
 
 from toolkit.build.review.review_answers import read_answers
 from toolkit.build.review.review_rounds import export_review, import_review
@@ -131,6 +131,32 @@ def test_three_items_are_reviewed_by_keyboard_alone_and_imported(kettles, browse
     assert chosen == sorted([("yes", "gold-doc"), ("no", "neg-2"), ("yes", "neg-1")])
     build.run()
     assert build.files["review"].record().rejected == {"people find it invalid": 1, "another passage": 1}
+
+
+@needs_chromium
+def test_an_answer_is_written_and_letters_in_it_are_no_keys(kettles, browser):
+    from selenium.webdriver import Keys
+
+    build = kettles(2, WRITTEN, reviewers=1)
+    page = page_of(build)
+    begin(browser, page, "Ada")
+    press(browser, "1", *"n 1: سلام", Keys.TAB)
+    assert text_of(browser, "about") == "Ada: 1 of 2 items answered"
+    press(browser, Keys.TAB, "n", "1", "x", Keys.BACKSPACE)  # nothing is left of the second one
+    assert text_of(browser, "about") == "Ada: 1 of 2 items answered"
+    path = file_saved_by_button(browser)
+    done = import_review(build, [path])
+    assert (done.new, done.partial) == (1, 1)
+    [answer] = read_answers(build.path, "review")
+    assert answer.choices == {"valid": "yes", "better": "n 1: سلام"}
+    begin(browser, page, "Ada")
+    browser.find_element("id", "load").send_keys(str(path))
+    wait(browser, lambda: "Loaded: answers to 2 items" in text_of(browser, "said"))
+    written = "return [...document.querySelectorAll('fieldset textarea')].map(one => one.value)"
+    press(browser, "p")
+    shown = browser.execute_script(written)
+    press(browser, "n")
+    assert sorted([*shown, *browser.execute_script(written)]) == ["", "n 1: سلام"]
 
 
 @needs_chromium

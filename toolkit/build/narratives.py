@@ -4,30 +4,34 @@ Items, by step:
 
     topics      query, narrative, published (its id as published), group, corpus (the seeds' group with its documents),
                 relevant (document -> label, above 0), others (document -> label)
-    edits       and topic (its id), edit (a sentence that is added to the narrative): `<topic>/<n>`, n from 1
-    rejudge     topic, query, narrative, edit, edit_id, doc_id, document (its text), relevant (whether it still is):
+    edits       and topic (its id), changed (the whole narrative, narrowed), edit (its sentences that the narrative has not):
+                `<topic>/<n>`, n from 1
+    rejudge     topic, query, narrative, changed, edit_id, doc_id, document (its text), relevant (whether it still is):
                 `<topic>/<n>/<document>`
     choose      those of the edit, fell (documents no longer relevant), share (of the relevant ones, that fell); an edit
                 that is chosen has the topic's id, others keep theirs
-    translate   and language, in another group (`translations`)
+    translate   and language, in another group (`translations`); what people write of it has `people`
     candidates  and candidates (documents to rerank)
 
-Source: FollowIR (arXiv 2403.15246, section 3), where people wrote edits and judged; here a model does, or people (`review`).
+Source: FollowIR (arXiv 2403.15246, section 3) and mFollowIR (arXiv 2501.19264, section 3.1), where people who had read all
+relevant documents changed narratives and judged; here a model does, and people may judge (`review`).
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from toolkit import registry
 from toolkit.build import answer_forms
 from toolkit.build.candidate_pools import check_pool, pooled, searched
 from toolkit.build.items import Item
 from toolkit.build.review.review_step import CHOSEN, ReviewStep
-from toolkit.build.seeds import Seeds
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
 from toolkit.core.documents import Doc
@@ -36,6 +40,14 @@ from toolkit.core.topics import Topic
 from toolkit.formats.topics import read_narratives
 from toolkit.models.language_id import script
 
+if TYPE_CHECKING:
+    from toolkit.build.seeds import Seeds
+
+CROSS_LINGUAL = "cross-lingual/"  # groups whose topics are in another language than their documents
+LEXICAL = {"bm25", "bm25-fields", "okapi", "impact"}  # kinds of systems that find words of one language alone
+WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")  # Chinese and Japanese by the character
+SENTENCE_END = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])")
+MOST_CHANGED = 0.5  # of the words of a narrative and of the narrowed one: ours, the paper's changes are called small
 YES, NO = "Yes", "No"
 STILL = "relevant"  # the question of the form by which people judge again; a pair's own label has the same name
 
@@ -113,57 +125,68 @@ def published_id(topic: Topic) -> str:
 
 @dataclass(frozen=True)
 class Edits(Step):
-    """Sentences that narrow a narrative, by a model that sees relevant documents.
+    """Narratives, each narrowed by a small change inside it or at its end, by a model that sees all relevant documents.
 
-    count       edits of each topic, written in one answer
-    shown       how many of the relevant documents it sees; `characters` of each
+    count         changed narratives of each topic, written in one answer
+    characters    of all relevant documents together: each is shown with an equal part of them
+    most_changed  the share of words, of both narratives, that may differ; 1 for any
     """
 
     name: ClassVar[str] = "edits"
-    about: ClassVar[str] = "sentences that narrow a narrative"
+    about: ClassVar[str] = "narratives that are narrowed by a small change"
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "narrative", "documents", "count")}
     model: str = "writer"
-    prompt: str = "build-followir-edits.v1"
+    prompt: str = "build-followir-edits.v2"
     count: int = 3
-    shown: int = 10
-    characters: int = 1000
+    characters: int = 60_000
+    most_changed: float = MOST_CHANGED
 
     def __post_init__(self):
-        check_counts(count=self.count, shown=self.shown, characters=self.characters)
+        check_counts(count=self.count, characters=self.characters)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
-        """An item an edit; one with the topic's own id where the answer cannot be read."""
-        texts = tools.seeds.texts([doc_id for item in items for doc_id in self._seen(item)])
+        """An item a changed narrative; one with the topic's own id where the answer cannot be read."""
+        texts = tools.seeds.texts([doc_id for item in items for doc_id in item.fields["relevant"]])
         made = tools.made("wrote", self.model, self.prompt)
         rows = (self._row(item, texts) for item in items)
         answers = tools.parsed(self.model, self.prompt, rows, answer_forms.texts(self.count))
-        for item, edits in zip(items, answers, strict=True):
-            if edits is None:
+        for item, narratives in zip(items, answers, strict=True):
+            if narratives is None:
                 yield item.passed().by(made).reject(UNREADABLE)
-            for number, edit in enumerate(edits or (), 1):
-                fields = {**item.fields, "topic": item.id, "edit": nfc(edit)}
-                yield Item(f"{item.id}/{number}", fields, (item.id,), (made,)).reject(_no_edit(edit, item.fields["narrative"]))
-
-    def _seen(self, item: Item) -> list[str]:
-        return list(item.fields["relevant"])[: self.shown]
+            for number, changed in enumerate(narratives or (), 1):
+                fields = {**item.fields, "topic": item.id, **narrowed(item.fields["narrative"], changed)}
+                why = not_narrowed(item.fields["narrative"], fields["changed"], self.most_changed)
+                yield Item(f"{item.id}/{number}", fields, (item.id,), (made,)).reject(why)
 
     def _row(self, item: Item, texts: Mapping[str, Doc]) -> dict[str, str]:
-        documents = [texts[doc_id].contents[: self.characters] for doc_id in self._seen(item) if doc_id in texts]
-        shown = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(documents, 1))
+        documents = [texts[doc_id].contents for doc_id in item.fields["relevant"] if doc_id in texts]
+        part = self.characters // max(len(documents), 1)
+        shown = "\n\n".join(f"[{number}] {text[:part]}" for number, text in enumerate(documents, 1))
         row = {name: item.fields[name] for name in ("query", "narrative")}
         return {**row, "documents": shown, "count": str(self.count)}
 
 
-def _no_edit(edit: str, narrative: str) -> str:
-    """Why a sentence cannot narrow a narrative; empty where it may."""
-    if edit.casefold() in narrative.casefold():
-        return "the narrative says so already"
-    return "" if script(edit) == script(narrative) else "not in the script of the narrative"
+def narrowed(narrative: str, changed: str) -> dict[str, str]:
+    """The fields of a narrowed narrative: `changed`, and `edit`, its sentences that the other does not have."""
+    changed = nfc(changed).strip()
+    before = set(SENTENCE_END.split(" ".join(narrative.split())))
+    return {"changed": changed, "edit": " ".join(each for each in SENTENCE_END.split(changed) if each not in before)}
+
+
+def not_narrowed(narrative: str, changed: str, most: float = MOST_CHANGED) -> str:
+    """Why a text cannot be the narrative with a small change; empty where it may. most: share of the words that may differ."""
+    before, after = (WORDS.findall(text.casefold()) for text in (narrative, changed))
+    if script(changed) != script(narrative):
+        return "not in the script of the narrative"
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    if sum(block.size for block in matcher.get_matching_blocks()) == len(after):
+        return "it says nothing that the narrative does not"
+    return f"more than {most:g} of the narrative differs" if 1 - matcher.ratio() > most else ""
 
 
 @dataclass(frozen=True)
 class Rejudge(Step):
-    """Every relevant document, judged again with the narrower narrative. No other can be relevant: an edit only restricts.
+    """Every relevant document, judged again with the narrower narrative. No other can be relevant: a change only restricts.
 
     model       "" asks none: people judge (`review`)
     characters  of a document that are shown
@@ -171,9 +194,9 @@ class Rejudge(Step):
 
     name: ClassVar[str] = "rejudge"
     about: ClassVar[str] = "relevant documents judged again"
-    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "narrative", "edit", "document")}
+    slots: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ("query", "narrative", "changed", "document")}
     model: str = "judge"
-    prompt: str = "build-followir-judge.v1"
+    prompt: str = "build-followir-judge.v2"
     characters: int = 6000
 
     def __post_init__(self):
@@ -189,7 +212,7 @@ class Rejudge(Step):
             yield pair if pair.rejected else self._judged(pair, next(verdicts), tools)
 
     def _pair(self, edit: Item, doc_id: str, texts: Mapping[str, Doc]) -> Item:
-        fields = {name: edit.fields[name] for name in ("topic", "query", "narrative", "edit")} | {"edit_id": edit.id}
+        fields = {name: edit.fields[name] for name in ("topic", "query", "narrative", "changed")} | {"edit_id": edit.id}
         document = texts[doc_id].contents[: self.characters] if doc_id in texts else ""
         item = Item(f"{edit.id}/{doc_id}", {**fields, "doc_id": doc_id, "document": document}, (edit.id,))
         return item.reject("" if document.strip() else "no text of the document")
@@ -289,7 +312,7 @@ class Choose(Step):
 class Candidates(Step):
     """Documents to rerank, pooled from runs. A topic and its translations share them; relevant ones are always among them.
 
-    systems  of the registry, which search the narratives as they were
+    systems  of the registry, which search the narratives as they were, in all languages that there are
     runs     files of runs in the build's folder, under the topics' ids
     size     documents of each pool
     """
@@ -302,6 +325,16 @@ class Candidates(Step):
 
     def __post_init__(self):
         check_pool(self.name, self.systems, self.runs, size=self.size)
+
+    def problems(self, seeds: Seeds, steps: Sequence[Step]) -> Iterator[str]:
+        """Topics in another language than their documents, for which nothing but words of their own is searched."""
+        to = next((step.parameters()["to"] for step in steps if step.name == "translate"), {})
+        across = [group for group in seeds.groups() if group.startswith(CROSS_LINGUAL)]
+        lacking = [group for group in across if group.removeprefix(CROSS_LINGUAL) not in to]
+        kinds = {registry.systems()[name].kind if name in registry.systems() else "" for name in self.systems}
+        if lacking and not self.runs and kinds <= LEXICAL:
+            finds = f"{', '.join(self.systems)} finds words of one language, and topics of {', '.join(lacking)} are in another"
+            yield f"{finds} than their documents: name a multilingual system, files of runs, or the step translate"
 
     def files(self, folder: Path) -> Sequence[Path]:
         """The runs."""

@@ -1,52 +1,56 @@
-"""mFollowIR's step: queries, narratives and edits in the language of the documents, beside those that were there.
+"""mFollowIR's steps: queries, narratives and changed narratives in the language of the documents, beside those that were there.
 
 A topic of group `cross-lingual/K` is translated for group K; one of any other group for each group asked for. A topic and its
-translations have one field `topic`, and share documents, judgments and candidates.
+translations have one field `topic`, and share documents, judgments and candidates. A translation has beside its topic's fields
+`language`, and `source_narrative` and `source_changed`, which it was translated from.
 
-Source: mFollowIR (arXiv 2501.19264, section 3), where people translated.
+Source: mFollowIR (arXiv 2501.19264, section 3.2), where speakers of each language translated the change alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
 
 from toolkit.benchmarks.group_data import part_name
 from toolkit.build import answer_forms
 from toolkit.build.items import Item
-from toolkit.build.narratives import nfc, published_id
+from toolkit.build.narratives import CROSS_LINGUAL, narrowed, nfc, not_narrowed, published_id
+from toolkit.build.review.review_step import CHOSEN, ReviewStep
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
 from toolkit.core.errors import ToolkitError
-from toolkit.core.topics import Topic
-from toolkit.models.language_id import script
 
-CROSS_LINGUAL = "cross-lingual/"
-TEXTS = ("query", "narrative", "edit")
+if TYPE_CHECKING:
+    from toolkit.build.seeds import Seeds
+
+TEXTS = ("query", "narrative", "changed")
+SOURCE = "source_narrative"
 
 
 @dataclass(frozen=True)
 class Translate(Step):
     """Topics in other languages.
 
+    model        "" asks none: people translate the changes (`translation-review`), of topics that `texts` has
     to           group of the benchmark -> its language, as the model is told it (`fas: Persian`); empty translates nothing
     texts        group -> topics (a benchmark's name, or a file in the build's folder) that have query and narrative in its
-                 language, under the same ids or published ids: of these topics the edit alone is translated, by `edit_prompt`
+                 language, under the same ids or published ids: of these the change alone is translated, by `edit_prompt`
 
-    A translation has the fields of its topic, and language; its id is that of the topic with the group in front.
+    A translation's id is that of its topic with the group in front.
     """
 
     name: ClassVar[str] = "translate"
-    about: ClassVar[str] = "query, narrative and edit in other languages"
+    about: ClassVar[str] = "query, narrative and its change in other languages"
     optional: ClassVar[bool] = True
     slots: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "prompt": ("language", *TEXTS),
-        "edit_prompt": ("language", "narrative", "translated", "edit"),
+        "edit_prompt": ("language", "narrative", "changed", "translated"),
     }
     model: str = "writer"
-    prompt: str = "build-followir-translate.v1"
-    edit_prompt: str = "build-followir-translate-edit.v1"
+    prompt: str = "build-followir-translate.v2"
+    edit_prompt: str = "build-followir-translate-edit.v2"
     to: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
 
@@ -55,40 +59,73 @@ class Translate(Step):
             message = f"step translate: texts of {', '.join(unknown)}, into which nothing is translated"
             raise ToolkitError(message, "name its language under `to`")
 
+    def problems(self, seeds: Seeds, steps: Sequence[Step]) -> Iterator[str]:
+        """Without a model: nobody who translates, and groups without topics whose change people could translate."""
+        if not self.model and not any(isinstance(step, TranslationReview) for step in steps):
+            yield f"without a model people translate: name the step {TranslationReview.name}"
+        if not self.model and (lacking := [group for group in self.to if group not in self.texts]):
+            yield f"people translate the change alone: `texts` has no topics of {', '.join(lacking)}"
+
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The topics as they are, then their translations, language by language."""
         yield from (item.passed() for item in items)
-        for group, language in self.to.items():
+        for group in self.to:
             meant = [item for item in items if _is_for(item, group)]
             known = _known(self.texts[group], tools) if group in self.texts else {}
-            written = [item for item in meant if item.id in known or item.fields["published"] in known]
-            yield from self._edits(written, group, language, known, tools)
-            yield from self._whole([item for item in meant if item not in written], group, language, tools)
+            texts = {item.id: known.get(item.id) or known.get(item.fields["published"]) or {} for item in meant}
+            yield from self._translated(
+                [item for item in meant if texts[item.id]], group, texts, tools, "edit_prompt", "changed"
+            )
+            yield from self._translated([item for item in meant if not texts[item.id]], group, texts, tools, "prompt", *TEXTS)
 
-    def _whole(self, items: Sequence[Item], group: str, language: str, tools: Tools) -> Iterator[Item]:
-        rows = ({"language": language, **{name: item.fields[name] for name in TEXTS}} for item in items)
-        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.json_object(*TEXTS))
-        made = tools.made("wrote", self.model, self.prompt)
-        for item, texts in zip(items, answers, strict=True):
-            yield _translated(item, group, language, texts or {}, made)
-
-    def _edits(
-        self, items: Sequence[Item], group: str, language: str, known: Mapping[str, Topic], tools: Tools
+    def _translated(
+        self,
+        items: Sequence[Item],
+        group: str,
+        texts: Mapping[str, Mapping[str, str]],
+        tools: Tools,
+        parameter: str,
+        *wanted: str,
     ) -> Iterator[Item]:
-        topics = [known.get(item.id) or known[item.fields["published"]] for item in items]
+        """Topics in a group's language: with `texts` (by topic), and those `wanted`, by the prompt that a parameter names."""
+        prompt, language = getattr(self, parameter), self.to[group]
+        more = ({"language": language, "translated": texts[item.id].get("narrative", "")} for item in items)
         rows = (
-            {
-                "language": language,
-                "translated": topic.instruction,
-                **{name: item.fields[name] for name in ("narrative", "edit")},
-            }
-            for item, topic in zip(items, topics, strict=True)
+            {slot: {**item.fields, **row}[slot] for slot in self.slots[parameter]}
+            for item, row in zip(items, more, strict=True)
         )
-        answers = tools.parsed(self.model, self.edit_prompt, rows, answer_forms.json_object("edit"))
-        made = tools.made("wrote", self.model, self.edit_prompt)
-        for item, topic, texts in zip(items, topics, answers, strict=True):
-            given = {"query": topic.query or topic.text, "narrative": topic.instruction}
-            yield _translated(item, group, language, {**given, **texts} if texts else {}, made)
+        read = answer_forms.json_object(*wanted)
+        answers = tools.parsed(self.model, prompt, rows, read) if self.model else ({} for _ in items)
+        made = [tools.made("wrote", self.model, prompt)] if self.model else []
+        for item, answer in zip(items, answers, strict=True):
+            done = _in_language(item, group, language, {**texts[item.id], **(answer or {})}).by(*made)
+            if not self.model:
+                yield done.reject("" if texts[item.id] else "no topic in the language")
+            else:
+                yield done.reject(
+                    UNREADABLE if answer is None else not_narrowed(done.fields["narrative"], done.fields["changed"])
+                )
+
+
+@dataclass(frozen=True)
+class TranslationReview(ReviewStep):
+    """Speakers of each language write the changed narrative in it; what they write replaces what a model wrote."""
+
+    name: ClassVar[str] = "translation-review"
+    about: ClassVar[str] = "people translate the changes of narratives"
+    form: str = "followir-translation"
+    reviewers: int = 1
+
+    def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
+        """The topics as they are, and the translations: waiting, or with what people wrote."""
+        for item in super().run(items, tools):
+            narrative, written = item.fields["narrative"], item.fields.get(CHOSEN, {}).get("changed")
+            done = replace(item, fields={**item.fields, **narrowed(narrative, written)}) if written else item
+            yield done.reject(not_narrowed(narrative, done.fields["changed"])) if written else done
+
+    def is_reviewed(self, item: Item) -> bool:
+        """Whether people see it: a translation, of those that were drawn or have no text yet."""
+        return SOURCE in item.fields and ("changed" not in item.fields or super().is_reviewed(item))
 
 
 def _is_for(item: Item, group: str) -> bool:
@@ -97,31 +134,25 @@ def _is_for(item: Item, group: str) -> bool:
     return own == f"{CROSS_LINGUAL}{group}" if own.startswith(CROSS_LINGUAL) else own != group
 
 
-def _translated(item: Item, group: str, language: str, texts: Mapping[str, str], made: Mapping[str, str]) -> Item:
-    """The topic in another language; rejected where an answer has not all texts, or leaves one as it was."""
+def _in_language(item: Item, group: str, language: str, texts: Mapping[str, str]) -> Item:
+    """The topic with texts of another language; without `changed` where that is still to be translated."""
     prefix = part_name(CROSS_LINGUAL)
     name = item.id.removeprefix(prefix) if item.id.startswith(prefix) else f"{group}-{item.id}"
-    fields = {**item.fields, "group": group, "language": language, **{name: nfc(text) for name, text in texts.items()}}
-    return Item(name, fields, (item.id,), (made,)).reject(_no_translation(item, texts))
+    fields = {key: value for key, value in item.fields.items() if key not in ("changed", "edit")}
+    fields |= {"group": group, "language": language, SOURCE: item.fields["narrative"], "source_changed": item.fields["changed"]}
+    fields |= {key: nfc(text) for key, text in texts.items()}
+    fields |= narrowed(fields["narrative"], fields["changed"]) if "changed" in fields else {}
+    return Item(name, fields, (item.id,))
 
 
-def _no_translation(item: Item, texts: Mapping[str, str]) -> str:
-    if not texts:
-        return UNREADABLE
-    if nfc(texts["edit"]) == item.fields["edit"]:
-        return "the edit is as it was"
-    return "" if script(texts["edit"]) == script(texts["narrative"]) else "the edit is not in the script of its narrative"
-
-
-def _known(name: str, tools: Tools) -> dict[str, Topic]:
-    """Id, and published id, without mode -> topic."""
+def _known(name: str, tools: Tools) -> dict[str, dict[str, str]]:
+    """Id, and published id, without mode -> query and narrative of a topic."""
     from toolkit.benchmarks import resolve_topics
 
     local = tools.folder / name
-    topics = resolve_topics(str(local) if local.exists() else name).topics
-    known: dict[str, Topic] = {}
-    for topic in topics:
+    known: dict[str, dict[str, str]] = {}
+    for topic in resolve_topics(str(local) if local.exists() else name).topics:
         if topic.instruction:
             for each in (topic.base_id, published_id(topic)):
-                known.setdefault(each, topic)
+                known.setdefault(each, {"query": topic.query or topic.text, "narrative": topic.instruction})
     return known

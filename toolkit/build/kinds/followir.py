@@ -12,27 +12,27 @@ from toolkit.build.built_benchmark import write_benchmark
 from toolkit.build.instructed_benchmark import BREAKING, HARD, doc_of
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
-from toolkit.build.narratives import Candidates, Choose, Edits, Rejudge, Review, Topics, nfc
+from toolkit.build.narratives import CROSS_LINGUAL, Candidates, Choose, Edits, Rejudge, Review, Topics, nfc
 from toolkit.build.negatives import Adversarial, InstructionNegatives, added_to
-from toolkit.build.translations import CROSS_LINGUAL, Translate
+from toolkit.build.translations import Translate, TranslationReview
 from toolkit.core.documents import Doc
 from toolkit.core.modes import BASE, INSTRUCTED, Modes
 
 
 @dataclass(frozen=True)
 class EditNegatives(InstructionNegatives):
-    """Documents that answer the query and that the edit of the narrative excludes."""
+    """Documents that answer the query and that the sentences exclude which the narrowed narrative alone has."""
 
     instruction: str = "edit"
 
 
-STEPS = (Topics, Edits, Rejudge, Review, Choose, Translate, Candidates, EditNegatives, Adversarial)
+STEPS = (Topics, Edits, Rejudge, Review, Choose, Translate, TranslationReview, Candidates, EditNegatives, Adversarial)
 MODES = Modes({"og": BASE, "changed": INSTRUCTED})
 MEASURES = ("nDCG@20", "pMRR")
 
 
 def benchmark(build: BuiltSteps, to: Path) -> None:
-    """Modes og (the narrative as it was) and changed (and the edit), with candidates; a group a language, as in mFollowIR.
+    """Modes og (the narrative as it was) and changed (narrowed), with candidates; a group a language, as in mFollowIR.
 
     The documents are the candidates. Both modes judge of them what the seeds judge; what fell is not relevant in `changed`.
     Negatives that further steps wrote are candidates, too.
@@ -86,7 +86,7 @@ def _docs(found: Mapping[str, Doc], topics: Sequence[Item]) -> list[Doc]:
 
 def _row(item: Item) -> dict[str, Any]:
     fields = item.fields
-    instructions = {"og": fields["narrative"], "changed": f"{fields['narrative']} {fields['edit']}"}
+    instructions = {"og": fields["narrative"], "changed": fields["changed"]}
     return {"id": item.id, "query": fields["query"], "group": fields["group"], "instructions": instructions}
 
 

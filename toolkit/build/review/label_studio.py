@@ -34,6 +34,16 @@ def config(form: Form, sheets: Sequence[Sheet]) -> str:
         _text(view, "Text", name=f"field_{field['name']}", value=f"$field_{field['name']}")
     for question in form.questions:
         _text(view, "Header", value=question.text, size="4")
+        if question.written:
+            _text(
+                view,
+                "TextArea",
+                name=question.id,
+                toName=f"field_{form.fields[0]['name']}",
+                maxSubmissions="1",
+                required="true",
+            )
+            continue
         letters = LETTERS[: _most(question.id, sheets)] if question.options else ""
         choices = [(letter, letter) for letter in letters] or [(choice["id"], choice["text"]) for choice in question.choices]
         for letter in letters:
@@ -111,7 +121,7 @@ def _results(results: Sequence[Any], place: str) -> tuple[dict[str, Any], str]:
         if name == COMMENT:
             comment = "\n".join(map(str, value.get("text") or []))
             continue
-        chosen = value.get("choices")
+        chosen = value.get("choices", value.get("text"))
         if name in choices or not isinstance(chosen, list) or len(chosen) != 1:
             raise ToolkitError(f"{place}: {name} has not exactly one choice", HINT)
         choices[name] = chosen[0]

@@ -60,7 +60,7 @@ class Answer(NamedTuple):
     """What one reviewer says of one item.
 
     key      of the sheet that was answered
-    choices  question -> id of a choice, for every question of the form
+    choices  question -> id of a choice, or what was written, for every question of the form
     settles  whether it was asked because others did not agree
     """
 
@@ -311,7 +311,11 @@ def _wrong_choices(form: Form, sheet: Sheet, choices: Any) -> str:
 
 
 def _choice_id(sheet: Sheet, question: str, choice: Any) -> str | None:
-    return next((name for shown, name, _ in sheet.choices[question] if shown == choice), None)
+    """What a choice is called in the item, or a text that was written; None for any other."""
+    known = {shown: name for shown, name, _ in sheet.choices[question]}
+    text = choice.strip() if isinstance(choice, str) else ""
+    is_written = not known and 0 < len(text) <= LONGEST[1] and not UNPRINTABLE.search(text)
+    return text if is_written else known.get(choice) if isinstance(choice, str) else None
 
 
 def _short(value: Any) -> str:

@@ -53,6 +53,7 @@ class Question:
     id        its name in files
     choices   what may be answered, the same for every item; or
     options   the field of an item that holds what may be answered: a list of `{id, text}`, shown in an order that tells nothing
+    written   whether the answer is a text that the reviewer writes, without choices and options
     right     the field of an item that holds the id of the right choice; reviewers never see it
     accepted  choices with which an item passes (`right`: the right one); without any, the question rejects nothing
     reason    why an item is rejected where the majority chooses something else
@@ -62,6 +63,7 @@ class Question:
     text: str
     choices: tuple[Choice, ...] = ()
     options: str = ""
+    written: bool = False
     right: str = ""
     accepted: tuple[str, ...] = ()
     reason: str = ""
@@ -96,7 +98,8 @@ class Sheet(NamedTuple):
     key      digest of the form, the step, the item's id and all that is shown: another text is another sheet
     id       the item's
     texts    those of the form's fields, in their order
-    choices  question -> of each choice what it is called in the page, its id in the item, its text; the order tells nothing
+    choices  question -> of each choice what it is called in the page, its id in the item, its text; the order tells nothing. A
+             question whose answer is written has none
     right    question -> the id of the right choice, for those that have one
     """
 
@@ -174,8 +177,8 @@ def _problems_of(question: Question) -> Iterator[str]:
         yield f"{invalid[0]!r} is no id (small letters, digits and _ -, a letter first)"
     if question.id == COMMENT:
         yield f"{COMMENT!r} is what a reviewer may write beside every item: choose another id"
-    if bool(names) == bool(question.options):
-        yield "either choices or options say what may be answered"
+    if [bool(names), bool(question.options), question.written].count(True) != 1:
+        yield "either choices or options say what may be answered, or it is written"
     if names and not 2 <= len(set(names)) == len(names) <= LARGEST:
         yield f"2 to {LARGEST} choices, each with an id of its own"
     known = [*names, *([RIGHT] if question.right else [])]
@@ -207,7 +210,7 @@ def sheet_of(form: Form, step: str, item: Any) -> Sheet:
     choices = {
         each.id: tuple((choice["id"], choice["id"], choice["text"]) for choice in each.choices)
         if each.choices
-        else _opaque(key, options[each.id])
+        else _opaque(key, options.get(each.id, ()))
         for each in form.questions
     }
     right = {each.id: str(item.fields[each.right]) for each in form.questions if each.right}

@@ -67,6 +67,14 @@ function show() {
 function questionOf(item, question) {
   const set = made("fieldset", undefined, { id: `question-${question.id}` });
   set.append(made("legend", question.text, { dir: "auto" }));
+  if (question.written) {
+    const text = made("textarea", undefined, { rows: 6, maxLength: 10000, dir: "auto" });
+    text.setAttribute("aria-label", question.text);
+    text.value = answerOf(item).choices[question.id] ?? "";
+    text.addEventListener("input", () => answer(item, question, text.value.trim() ? text.value : undefined));
+    set.append(text);
+    return set;
+  }
   choicesOf(item, question).forEach((choice, number) => {
     const label = made("label", undefined, { className: "choice" });
     const input = made("input", undefined, { type: "radio", name: question.id, value: choice.id });
@@ -80,7 +88,9 @@ function questionOf(item, question) {
 
 function answer(item, question, choice) {
   const before = answerOf(item);
-  answers[item.key] = { ...before, choices: { ...before.choices, [question.id]: choice } };
+  const choices = { ...before.choices, [question.id]: choice };
+  if (choice === undefined) delete choices[question.id];
+  answers[item.key] = { ...before, choices };
   stored(slot(), answers);
   progress();
   mark();
@@ -129,7 +139,7 @@ function choose(number) {
   input.checked = true;
   answer(order[place], question, input.value);
   const following = data.questions[data.questions.indexOf(question) + 1];
-  const target = following ? element(`question-${following.id}`).querySelector("input:checked, input") : element("next");
+  const target = following ? element(`question-${following.id}`).querySelector("input:checked, input, textarea") : element("next");
   target.focus();
   mark();
 }
@@ -152,6 +162,7 @@ function valid(given) {
   const fits = ([key, row]) => items.has(key) && typeof row?.comment === "string" && row.choices !== null && typeof row.choices === "object"
     && Object.entries(row.choices).every(([name, choice]) => {
       const question = data.questions.find((each) => each.id === name);
+      if (question?.written) return typeof choice === "string" && choice.trim() !== "" && choice.length <= 10000;
       return question && choicesOf(items.get(key), question).some((each) => each.id === choice);
     });
   return Object.entries(given).every(fits) ? given : null;

@@ -52,7 +52,8 @@ def _data(form: Form, sheets: Sequence[Sheet], export: Export) -> dict[str, Any]
         "reviewers": export.reviewers,
         "fields": [field["label"] for field in form.fields],
         "questions": [
-            {"id": question.id, "text": question.text, "choices": list(question.choices) or None} for question in form.questions
+            {"id": each.id, "text": each.text, "choices": list(each.choices) or None, "written": each.written}
+            for each in form.questions
         ],
         # by key, which is a digest: the order of items tells nothing either
         "items": [_item(form, sheet) for sheet in sorted(sheets)],

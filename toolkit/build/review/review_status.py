@@ -43,8 +43,8 @@ class Agreement(NamedTuple):
 def tables(review: Review) -> list[Table]:
     """Items, reviewers, agreement, and what reviewers did not agree on."""
     made = [items_table(review), reviewers_table(review)]
-    if any(review.answers.values()):
-        made.append(agreement_table(list(agreement(review))))
+    if any(review.answers.values()) and (rows := list(agreement(review))):
+        made.append(agreement_table(rows))
     return [
         *made,
         *([disagreements_table(review)] if any(each.tied or each.disputed for each in review.decisions.values()) else []),
@@ -149,8 +149,8 @@ def _comments(review: Review, item: str) -> str:
 
 
 def agreement(review: Review) -> Iterator[Agreement]:
-    """All numbers of all questions; answers that settle are left out."""
-    for question in review.form.questions:
+    """All numbers of all questions that are not answered in one's own words; answers that settle are left out."""
+    for question in (each for each in review.form.questions if not each.written):
         yield from _of_question(review, question)
 
 
