@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import unicodedata
+from pathlib import Path
 from types import MappingProxyType
 
 import pytest
@@ -23,7 +24,9 @@ from toolkit.build.perspectives import held_by
 from toolkit.build.review.review_rounds import export_review, import_review
 from toolkit.build.steps import UNREADABLE
 from toolkit.core.errors import ToolkitError
+from toolkit.published.paper_prompts import write_prompts
 
+PAPERS = Path(__file__).resolve().parents[3] / "shared" / "papers"
 ZOO = "Zoos protect species that are hunted elsewhere, and teach the children of a city what lives on earth beside them."
 DOCS = {
     "z1": f"{ZOO} [for]",
@@ -553,3 +556,32 @@ def test_a_judge_that_is_not_there_ends_the_run(tmp_path, answered):
     with pytest.raises(ToolkitError, match="none of its requests was answered: http://127"):
         BuildFolder(folder).run(retries=0)
     assert not (folder / "steps" / "label.jsonl").exists()
+
+
+@pytest.mark.skipif(not PAPERS.is_dir(), reason="no shared data beside the checkout")
+def test_the_papers_own_prompts_are_sent_and_answers_in_their_form_are_read(tmp_path, answered):
+    said = {
+        "generate a question where both": "Should there be zoos?",
+        "generate the negation": "Statement: Zoos should exist.\n\nNegation: Zoos should not exist.",
+        "Reply with only": "No",
+        "Converted question:": "Should schools serve lemonade?\n\nPositive: Schools should.\nNegative: Schools should not.",
+        "Positive Statement: Rain feeds us.": "Negative Statement: Rain drowns us.",
+        "followed by a newline": "Tea is for waking.\nTea is for sleeping.\nTea is for nothing.",
+    }
+    answered.answer = lambda messages: next(each for cue, each in said.items() if cue in messages[-1]["content"])
+    kialo = [{"id": "k", "question": "Is rain good?", "statement": "Rain feeds us."}]
+    rows = {"statements": kialo, **{name: ROWS[name][:1] for name in ("arguments", "answers", "survey")}}
+    folder = build(tmp_path / "b", rows)
+    write_prompts("berds", [PAPERS / "berds.txt"], tmp_path / "prompts")
+    done = tandem("build", "run", folder, "perspectives", "--prompts", tmp_path / "prompts", env=dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    made = {item.id: item for item in BuildFolder(folder).steps().items("perspectives")}
+    assert {name: item.fields["perspectives"] for name, item in made.items()} == {
+        "arguments-zoo": ["Zoos should exist.", "Zoos should not exist."],
+        "statements-k": ["Rain feeds us.", "Rain drowns us."],
+        "answers-1": ["Tea is for waking.", "Tea is for sleeping.", "Tea is for nothing."],
+        "survey-s1": ["Schools should.", "Schools should not."],
+    }
+    assert {item.made[0]["prompt_of"].partition(",")[0] for item in made.values() if item.made} == {"paper (BERDS"}
+    [survey] = [body for body in answered.bodies if "Converted question:" in body["messages"][-1]["content"]]
+    assert "Should schools serve lemonade? ['yes', 'no', 'no opinion']" in survey["messages"][-1]["content"]

@@ -34,9 +34,9 @@ TEXT, TEXTS = "a text", "a list of two or more different texts"
 QUESTION_MARKS = ("?", "？", "؟")
 BULLETS = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+", re.MULTILINE)
 # before what is asked for: `Question:`, `Negative statement:`, `Perspective 2:`, `Negation of the statement:`
+SIDE = r"(?:converted|generated|positive|negative|supporting|opposing|original|negated)"
 LABEL = (
-    r"(?:(?:converted|generated|positive|negative|supporting|opposing|original|negated)\s+)*"
-    r"(?:question|statement|negation|perspective|answer)s?(?:\s+\d+)?(?:\s+of\s+the\s+statement)?\s*:"
+    rf"(?:{SIDE}\s+)*(?:{SIDE}|(?:question|statement|negation|perspective|answer)s?(?:\s+\d+)?(?:\s+of\s+the\s+statement)?)\s*:"
 )
 LABELS = re.compile(rf"^{LABEL}", re.IGNORECASE)
 BREAKS = re.compile(rf"\n|(?<=[.?!])\s+(?={LABEL})", re.IGNORECASE)
