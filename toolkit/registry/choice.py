@@ -136,7 +136,9 @@ def _of_object(made: Any, known: Container[str], kind: str | None) -> ObjectSpec
         file = inspect.getsourcefile(type(made))
     except TypeError:  # of a notebook, or built in
         file = None
-    source = digest_of(own_files(Path(file)) if file and Path(file).is_file() else {})
+    path = Path(file) if file and Path(file).is_file() else None
+    ours = module.partition(".")[0] == __package__.partition(".")[0]  # an adapter's own file alone, not all of the toolkit
+    source = digest_of({"": path} if path and ours else own_files(path) if path else {})
     identity = str(getattr(made, "identity", "") or uuid.uuid4().hex)
     return ObjectSpec(**vars(spec) | {"revision": "-".join(filter(None, [source, identity]))}, instance=made)
 
