@@ -1,12 +1,16 @@
 """What is wrong with a folder: every defect a line with its place, all of a folder together; and warnings."""
 
 import json
+import math
+import random
 
 import pytest
 from command import tandem
+from hypothesis import given
+from hypothesis import strategies as st
 from own_folders import BAD, bad, good
 
-from toolkit.benchmarks.own.own_check import check_folder, smallest_difference
+from toolkit.benchmarks.own.own_check import check_folder, random_order, smallest_difference
 
 
 def check(folder, *options):
@@ -63,9 +67,28 @@ def test_candidates_that_are_all_relevant_are_warned_of(tmp_path):
         (folder / f"candidates.{mode}.trec").write_text("".join(lines))
     warned = [str(remark) for remark in check_folder(folder).remarks if "candidates" in remark.what]
     assert len(warned) == 1
-    assert (
-        "group all: all candidates of 1 of 6 queries are relevant (q1-base); a random order scores as an ideal one" in warned[0]
-    )
+    assert "group all: a random order of the candidates scores as an ideal one, of 1 of 6 queries (q1-base)" in warned[0]
+    lines = [f"q1 Q0 d{number} {number + 1} {-number} r\n" for number in range(200)]
+    qrels = [f"q1 0 d{number} 1\n" for number in range(199)]  # one of 200 is not relevant: 0.995
+    corpus = [json.dumps({"id": f"d{number}", "text": f"text {number}"}) + "\n" for number in range(200)]
+    for name, rows in (("candidates.base.trec", lines), ("qrels.base.txt", qrels), ("corpus.jsonl", corpus)):
+        (folder / name).write_text("".join(rows))
+    assert not [remark for remark in check_folder(folder).remarks if "candidates" in remark.what]
+    (folder / "qrels.base.txt").write_text("".join([*qrels, "q1 0 d199 1\n"]))
+    assert [remark for remark in check_folder(folder).remarks if "candidates" in remark.what]
+
+
+@given(st.lists(st.integers(-1, 3), max_size=30), st.integers(1, 20))
+def test_a_random_order_scores_as_an_ideal_one_where_all_gain_the_same(labels, k):
+    gains = [max(label, 0) for label in labels]
+    score = random_order(labels, k)
+    assert 0 <= score <= 1 + 1e-9
+    assert (score == pytest.approx(1)) == (len(set(gains)) == 1 and gains[0] > 0)
+    orders = [random.Random(seed).sample(gains, len(gains)) for seed in range(200)] if 0 < score < 1 else []
+    found = [sum(gain / math.log2(rank + 1) for rank, gain in enumerate(order[:k], 1)) for order in orders]
+    best = sum(gain / math.log2(rank + 1) for rank, gain in enumerate(sorted(gains, reverse=True)[:k], 1))
+    if orders:
+        assert sum(found) / len(found) / best == pytest.approx(score, abs=0.2)
 
 
 def test_a_sound_folder_says_its_sizes_and_no_warnings(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,7 @@ DEVIATION = 0.3  # of the differences of nDCG@10 between two systems on one quer
 POWER = 2.80  # 1.96 + 0.84: 5 % two-sided, seen 80 % of the times
 LEAST = 5  # gold documents, and others, that an area is computed from
 SURE = 2.58  # standard deviations: 1 % two-sided
+IDEAL = 0.995  # of an nDCG: it is printed as 1.00
 NEAR_NAMES = 2000  # documents among which the nearest id is looked for
 
 
@@ -235,19 +236,29 @@ def _say_instructions(own: OwnFolder, group: str, labels: Mapping[str, dict[str,
 
 
 def _say_candidates(own: OwnFolder, group: str, labels: Mapping[str, dict[str, int]], remarks: Remarks) -> None:
-    """Queries whose candidates are all relevant to one degree: no order of them is better than another."""
+    """Queries of whose candidates a random order scores as an ideal one: no system can be told from another by them."""
     lists = own.candidates.rankings() if own.candidates is not None else ()
     ids = {query_id for _, _, ids in _variants(own, group) for query_id in ids.values()}
     decided = [
         query_id
         for query_id, ranking in lists
-        if query_id in ids
-        and len(found := {labels.get(query_id, {}).get(doc.doc_id, 0) for doc in ranking}) == 1
-        and max(found) > 0
+        if query_id in ids and random_order([labels.get(query_id, {}).get(doc.doc_id, 0) for doc in ranking]) > IDEAL
     ]
     if decided:
-        what = f"group {group}: all candidates of {len(decided):,} of {len(ids):,} queries are relevant ({three(decided)})"
-        remarks.warning(own.path, 0, what, "a random order scores as an ideal one: pool others, too (`tandem runs pool`)")
+        what = f"group {group}: a random order of the candidates scores as an ideal one"
+        which = f"of {len(decided):,} of {len(ids):,} queries ({three(decided)}): all or nearly all are relevant"
+        remarks.warning(own.path, 0, f"{what}, {which}", "pool others, too (`tandem runs pool`)")
+
+
+def random_order(labels: Sequence[int], k: int = 10) -> float:
+    """The nDCG@k to be expected of documents with these labels in a random order, where their best order has 1; 0 without gain.
+
+    At each rank a random order is expected to have the mean of the gains. Labels below 0 gain nothing.
+    """
+    gains = np.sort(np.maximum(labels, 0))[::-1]
+    discounts = 1 / np.log2(np.arange(2, min(len(gains), k) + 2))
+    ideal = (gains[:k] * discounts).sum() if len(gains) else 0.0
+    return float(gains.mean() * discounts.sum() / ideal) if ideal else 0.0
 
 
 def _say_lengths(group: str, golds: set[str], documents: _Documents, remarks: Remarks) -> None:
