@@ -8,7 +8,7 @@ is not made again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from toolkit.provenance import is_recorded, read_record
 from toolkit.published.claims import Claim
 from toolkit.reproduce.compared_cells import Compared, claims_csv, claims_of, compared, to_csv
 from toolkit.reproduce.row_files import RowFiles
+from toolkit.reproduce.row_prompts import as_recorded
 from toolkit.reproduce.table_rows import AGREEMENT, UNION, Row, Tables, needed, tables_of
 
 COMPARISON, CLAIMS, PAGE = "comparison.csv", "claims.csv", "comparison.html"
@@ -50,6 +51,7 @@ class Reproduction:
     output   the folder; `reproduced-<paper>` where none is named
     models   what every model takes: `device`, `batch_size`, `precision`, `trust_remote_code`
     asking   how a model on a server is asked, see `core.specs.ENDPOINT`
+    prompts  a folder of published prompts: each system whose own is there is sent that, others ours
     """
 
     def __init__(
@@ -62,8 +64,11 @@ class Reproduction:
         output: str | Path | None = None,
         models: dict[str, Any] | None = None,
         asking: dict[str, Any] | None = None,
+        prompts: str | Path | None = None,
     ):
-        self.tables: Tables = tables_of(paper, tables, systems, indexes)
+        if prompts and not Path(prompts).is_dir():
+            raise ToolkitError(f"no folder {prompts}", "`tandem published prompts` makes one of a text of the paper")
+        self.tables: Tables = tables_of(paper, tables, systems, indexes, str(prompts or ""))
         self.output = Path(output or f"reproduced-{paper}")
         if self.output.exists() and not self.output.is_dir():
             raise ToolkitError(f"{self.output} is a file", "name a folder with --output")
@@ -91,6 +96,7 @@ class Reproduction:
                 if not made or (self._is_scored(row) and row.name not in scores):
                     own = outcome.failures[before:]
                     why.setdefault(row.name, own[-1].error.message if own else "what it is made of is not there")
+        self._remember()
         for row in self._made_before():
             with recorded(f"scores of {row.name}", outcome.failures):
                 scores[row.name] = self._scores(row)
@@ -148,6 +154,14 @@ class Reproduction:
             judged = not row.part.judge or (labels.exists() and is_recorded(read_record(labels), labels, "qrels"))
             if path.exists() and is_recorded(read_record(path), path, "run") and judged:
                 yield row
+
+    def _remember(self) -> None:
+        """Rows that are not made now were sent what their records say."""
+        files = self.files
+        others = (
+            replace(row, sent=as_recorded(row.sent, (files.path(row), files.qrels_path(row)))) for row in self.tables.others
+        )
+        self.tables = files.tables = replace(self.tables, others=tuple(others))
 
     def _compare(self, outcome: Outcome, scores: Mapping[str, list[Score]], why: Mapping[str, str]) -> None:
         """Every cell, the claims, and the files that say them."""

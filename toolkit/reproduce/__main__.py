@@ -8,7 +8,7 @@ from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT, ENGINE
-from toolkit.options import dry_run_option, endpoint_options, engine_options, model_options, table_options
+from toolkit.options import dry_run_option, endpoint_options, engine_options, model_options, prompts_option, table_options
 from toolkit.shell import command, guard, note, write_lines, write_tables
 
 EPILOG = """\
@@ -34,7 +34,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--own-index", action="append", default=[], metavar="NAME=DIR", type=_named_index, help=text)
     endpoint_options(made)
     engine_options(made)
-    model_options(made.add_argument_group("models"))
+    models = made.add_argument_group("models")
+    model_options(models)
+    prompts_option(models)
     out = made.add_argument_group("output")
     out.add_argument("--output", metavar="DIR", help="the folder of runs and comparison (default: reproduced-PAPER)")
     out.add_argument(
@@ -66,22 +68,22 @@ def main(args: argparse.Namespace) -> int:
         raise ToolkitError("no paper named", f"tandem reproduce PAPER: {', '.join(papers())}")
     models = {name: getattr(args, name) for name in MODELS}
     asking = {name: getattr(args, name) for name in ENDPOINT}
-    how = {"indexes": dict(args.own_index), "output": args.output, "models": models, "asking": asking}
+    how = {"indexes": dict(args.own_index), "output": args.output, "models": models, "asking": asking, "prompts": args.prompts}
     reproduction = Reproduction(args.paper, args.table, args.system, **how)
     if args.dry_run:
         from toolkit.reproduce.dry_run import plan_table
 
         write_tables([plan_table(reproduction, here=not str(args.engine).startswith("ray:"))], args, output="-")
         return 0
-    from toolkit.reproduce.compared_cells import claims_table, lay_out
+    from toolkit.reproduce.compared_cells import claims_table, lay_out, prompts_table
 
     try:
         outcome = reproduction.make(**{name: getattr(args, name) for name in ENGINE})
     except KeyboardInterrupt as end:
         end.add_note("the same command resumes")
         raise
-    tables = [*lay_out(outcome.cells), *([claims_table(outcome.claims)] if outcome.claims else [])]
-    write_tables(tables, args, output="-")
+    tables = [*lay_out(outcome.cells), prompts_table(outcome.cells), claims_table(outcome.claims)]
+    write_tables([table for table in tables if table.rows], args, output="-")
     note(f"written: {reproduction.output / COMPARISON}, {reproduction.output / PAGE}")
     if args.export:
         packed, digest = pack(reproduction.output, args.paper, Path(args.export))

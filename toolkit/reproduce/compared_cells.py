@@ -10,13 +10,16 @@ from toolkit.benchmarks import find
 from toolkit.core import tabular
 from toolkit.core.aligned_table import Column, Number, Table
 from toolkit.core.scores import Score
+from toolkit.models.llm.prompts import NONE
 from toolkit.published.claims import Claim, outcomes
 from toolkit.published.comparison import aggregates, scored_group
 from toolkit.published.paper_tables import SCALES, Cell
 from toolkit.published.paper_tests import Tested
+from toolkit.reproduce.row_prompts import WHOSE, is_another, whose
 from toolkit.reproduce.table_rows import GAP, RELATIVE, Row, Tables, change_of
 
-AGREES, NEAR, DIFFERS, NOT_RUN = STATES = ("agrees", "near", "differs", "not run")
+STATES = ("agrees", "near", "differs", "other prompt", "not printed", "not run")
+AGREES, NEAR, DIFFERS, OTHER_PROMPT, NOT_PRINTED, NOT_RUN = STATES
 NOT_ASKED = "not asked for"  # of a row that is not among the chosen systems
 SAID = {True: "yes", False: "no", None: "-"}
 HEADS = (
@@ -31,6 +34,7 @@ HEADS = (
     "ours",
     "difference",
     "state",
+    "prompt",
     "best",
     "p against the best",
     "known",
@@ -60,6 +64,11 @@ class Compared(NamedTuple):
         return "; ".join(filter(None, (self.why, remark, *self.cell.inconsistent)))
 
     @property
+    def prompt(self) -> str:
+        """Whose prompt it rests on, one of WHOSE; empty where no row has it."""
+        return whose(self.row.sent) if self.row else ""
+
+    @property
     def shown(self) -> str:
         """Ours, as the paper would print it."""
         if self.value is None:
@@ -70,8 +79,14 @@ class Compared(NamedTuple):
 
     @property
     def off(self) -> float | None:
-        """Ours minus the printed one, as fractions; None for counts and ranks, which have no common scale, and without ours."""
-        return None if self.value is None or self.cell.scale == "number" else self.value - self.cell.value
+        """Ours minus the printed one, as fractions; None without one, for counts and ranks, which have no common scale, and for
+        what another prompt gave."""
+        return None if self.cell.scale == "number" or self.state == OTHER_PROMPT else self.difference
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the printed one, in the cell's own scale; None without either."""
+        return None if self.value is None or not self.cell.printed else self.value - self.cell.value
 
 
 def compared(tables: Tables, scores: Mapping[str, Iterable[Score]], why: Mapping[str, str] | None = None) -> list[Compared]:
@@ -92,6 +107,7 @@ def compared(tables: Tables, scores: Mapping[str, Iterable[Score]], why: Mapping
         for row, cell in rows.get(_key(printed), ()):
             value = _value(row, cell, values)
             state = state_of(cell, value, tables.tolerance)
+            state = OTHER_PROMPT if is_another(row.sent) and state in (AGREES, NEAR, DIFFERS) else state
             none = "a change from 0, or from a number that is not there" if change_of(cell) == RELATIVE else "no score of it"
             said = (why or {}).get(row.name, none) if row.name in chosen else NOT_ASKED
             cells.append(Compared(cell, row, value, state, said if state == NOT_RUN else ""))
@@ -119,6 +135,8 @@ def state_of(cell: Cell, value: float | None, tolerance: float) -> str:
     """`agrees` to the digits that are printed, `near` within a tolerance (of a count or rank: that share of it)."""
     if value is None or math.isnan(value):
         return NOT_RUN
+    if not cell.printed:
+        return NOT_PRINTED
     scale = SCALES[cell.scale]
     # half a unit of the last digit, and what floats add to it
     if abs(value - cell.value) * scale <= 0.5 * 10 ** -decimals(cell) * (1 + 1e-9):
@@ -128,8 +146,8 @@ def state_of(cell: Cell, value: float | None, tolerance: float) -> str:
 
 
 def decimals(cell: Cell) -> int:
-    """How many decimals the paper prints."""
-    return len(cell.printed.partition(".")[2])
+    """How many decimals the paper prints; one in a figure that prints no number."""
+    return len(cell.printed.partition(".")[2]) if cell.printed else 1
 
 
 def mean_difference(cells: Iterable[Compared]) -> float | None:
@@ -166,6 +184,20 @@ def lay_out(cells: Sequence[Compared]) -> list[Table]:
     return [Table(columns, rows)]
 
 
+def by_prompt(cells: Sequence[Compared]) -> dict[str, dict[str, int]]:
+    """Table -> how many of its numbers rest on whose prompt; nothing where no system is sent one."""
+    own = [(each.cell.table, each.prompt) for each in cells if each.value is not None]
+    if all(prompt == NONE for _, prompt in own):
+        return {}
+    return {table: {one: own.count((table, one)) for one in WHOSE} for table, _ in own}
+
+
+def prompts_table(cells: Sequence[Compared]) -> Table:
+    """The same as a table."""
+    columns = (Column("table", label=True), *map(Column, WHOSE))
+    return Table(columns, [(name, *counts.values()) for name, counts in by_prompt(cells).items()], title="cells by prompt")
+
+
 def claims_of(paper: str, cells: Iterable[Compared]) -> list[tuple[Claim, bool | None]]:
     """What a paper claims in general, over our numbers in the cells of its tables; None where numbers are missing.
 
@@ -198,8 +230,7 @@ def to_csv(cells: Sequence[Compared]) -> str:
 
 def _line(each: Compared) -> tuple:
     cell = each.cell
-    off = None if each.value is None else each.value - cell.value
     printed = f"{cell.system} ({cell.kind})" if cell.kind else cell.system
     part, system = (each.row.part.name, each.row.system.name) if each.row else ("", "")
     where = (cell.table, part, system, printed, cell.group, cell.mode, cell.measure)
-    return (*where, cell.printed, each.shown, off, each.state, *each.tested[:2], each.known)
+    return (*where, cell.printed, each.shown, each.difference, each.state, each.prompt, *each.tested[:2], each.known)

@@ -22,6 +22,7 @@
     if (known.scale) add("p", `printed as ${known.scale}`).className = "quiet";
     if (known.best) add("p", known.best);
     if (known.tried) add("p", known.tried);
+    if (known.prompt && known.prompt !== "none") add("p", `prompt: ${known.prompt}`);
     if (known.known.length) {
       const list = add("ul", "");
       for (const text of known.known) add("li", text, list);

@@ -12,7 +12,19 @@ from toolkit import pages
 from toolkit.benchmarks import find, load
 from toolkit.core.scores import shown_measure
 from toolkit.published.paper_tables import SCALES, Cell
-from toolkit.reproduce.compared_cells import AGREES, DIFFERS, NEAR, NOT_RUN, SAID, STATES, Compared, mean_difference
+from toolkit.reproduce.compared_cells import (
+    AGREES,
+    DIFFERS,
+    NEAR,
+    NOT_PRINTED,
+    NOT_RUN,
+    OTHER_PROMPT,
+    SAID,
+    STATES,
+    Compared,
+    by_prompt,
+    mean_difference,
+)
 from toolkit.reproduce.dry_run import unmade_places
 from toolkit.reproduce.made_files import Made, made
 from toolkit.reproduce.row_commands import commands
@@ -22,7 +34,7 @@ if TYPE_CHECKING:
     from toolkit.reproduce import Outcome, Reproduction
 
 FOLDER = Path(__file__).parent
-SIGNS = {AGREES: "=", NEAR: "≈", DIFFERS: "≠", NOT_RUN: "–"}
+SIGNS = {AGREES: "=", NEAR: "≈", DIFFERS: "≠", OTHER_PROMPT: "≟", NOT_PRINTED: "·", NOT_RUN: "–"}
 LEVELS = ("group", "mode", "measure")  # of a table's columns
 FILLED = 0.5  # a table less full than this has its modes down, not across
 
@@ -80,6 +92,8 @@ def _meanings(tolerance: float) -> dict[str, str]:
         AGREES: "to the printed digits",
         NEAR: f"within {100 * tolerance:g} points (of a count or rank: {100 * tolerance:g} % of it)",
         DIFFERS: "further than that",
+        OTHER_PROMPT: "from a model that was trained on one prompt and sent another: no verdict",
+        NOT_PRINTED: "of a figure that prints no number",
         NOT_RUN: "there is no number of ours; a note says why",
     }
 
@@ -109,6 +123,7 @@ def _table(name: str, cells: Sequence[Compared]) -> dict[str, Any]:
         "below": below,
         "overall": _points(mean_difference(cells)),
         "states": _states(cells),
+        "prompts": [f"{name} {count:,}" for counts in by_prompt(cells).values() for name, count in counts.items() if count],
         "notes": list(notes),
         "scales": _scales(cells),
         "tested": any(each.tested.best for each in cells),
@@ -221,7 +236,7 @@ def _number(note: str, notes: dict[str, int]) -> int:
 def _cell(each: Compared, common: Sequence[str], notes: dict[str, int], column: tuple[str, ...]) -> dict[str, Any]:
     cell = each.cell
     own = [text for text in _known(each) if text not in common]
-    off = "" if each.value is None else _difference(each)
+    off = "" if each.difference is None else _difference(each)
     return {
         "state": each.state,
         "sign": SIGNS[each.state],
@@ -237,6 +252,7 @@ def _cell(each: Compared, common: Sequence[str], notes: dict[str, int], column: 
             "scale": "" if cell.scale == "number" else cell.scale,
             "known": _known(each),
             "tried": _tried(each),
+            "prompt": each.prompt,
             "best": each.tested.said(cell.kind),
             "note": cell.note,
         },

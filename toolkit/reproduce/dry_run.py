@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import platform
-import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -28,7 +27,7 @@ from toolkit.models.checkpoints import check_usable, free_memory, is_here, param
 from toolkit.models.llm.client import load_llm
 from toolkit.provenance import is_recorded, read_record
 from toolkit.reproduce.row_files import RowFiles
-from toolkit.reproduce.table_rows import AGREEMENT, DIVERSIFY, EXPAND, UNION, Row, Tables, needed
+from toolkit.reproduce.table_rows import AGREEMENT, DIVERSIFY, EXPAND, STANCE, UNION, Row, Tables, needed
 from toolkit.rerank.listwise import Sliding, spans
 from toolkit.store import index_folder, shown
 from toolkit.systems.system_facts import weights
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 TOKENS, QUESTION, WORD, ANSWER = 200, 20, 4, 200
 PERSPECTIVES = 2.3  # of a question of BERDS (section 1 of its paper); GPT-4 writes WRITTEN (section 5)
 WRITTEN = 6.1
-OUTDATED = re.compile(r"\bcode\b.* fails with (?:transformers|version) 5")  # what the registry notes of a repository's code
 GPU_DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # of NVIDIA, of Windows, of AMD
 MEASURED = 0.5  # seconds that the machine's speed is measured for
 WIKIPEDIA = 21_015_324  # passages of dpr-w100
@@ -107,7 +105,7 @@ def _line(reproduction: Reproduction, row: Row, done: bool, wrong: str) -> tuple
     steps = [] if done else [*_steps(reproduction.files, row), *_judging(reproduction.tables, row)]
     models = {step.model.name: step.model for step in steps if step.model and step.model.checkpoint}
     fetched = sum(
-        weights(model, model.parameters.get("precision", "fp32")) or 0
+        weights(model, registry.system(model.name).parameters.get("precision", "fp32")) or 0  # as published, not as in a recipe
         for model in models.values()
         if model.loader != "endpoint" and not is_here(model.checkpoint, model.revision)
     )
@@ -151,8 +149,6 @@ def _cannot(reproduction: Reproduction, row: Row, here: bool) -> str:
             if asking or system.loader == "endpoint":
                 load_llm(system, **asking).check()
                 continue
-            if system.remote_code and OUTDATED.search(" ".join(system.notes.split())):
-                return f"{system.name} needs its repository's own code, which fails with transformers 5"
             check_usable(system, device=device, trust_remote_code=trust)
             memory = _memory(reproduction, system)
             if here and memory > (free := free_memory(pick_device(device) if device else _usual_device())):
@@ -180,7 +176,7 @@ def _models(row: Row) -> Iterator[SystemSpec]:
     """The systems that a row needs on this machine or on a server, but for those that make the rows it needs."""
     if row.system.kind and (row.part.has_runs or row.part.scores == AGREEMENT):
         yield _as_sent(row)
-    others = (row.part.judge.get("name"), row.part.expander, MMR_SYSTEM if row.part.how == DIVERSIFY else "")
+    others = (row.part.judge.get("name"), row.part.expander, row.part.stances, MMR_SYSTEM if row.part.how == DIVERSIFY else "")
     yield from map(registry.system, filter(None, others))
 
 
@@ -203,6 +199,8 @@ def _counts(topics: str) -> tuple[int, int]:
 def _steps(files: RowFiles, row: Row) -> Iterator[Step]:
     """What making its run takes; nothing where another row makes it."""
     queries, documents = _counts(row.part.topics)
+    if row.part.scores == STANCE and row == next(each for each in files.tables.rows if each.part.scores == STANCE):
+        yield _asked(registry.system(row.part.stances), queries, "questions", queries, QUESTION + TOKENS, WORD)
     if not row.part.has_runs:
         return
     if row.part.how == DIVERSIFY:
@@ -243,8 +241,10 @@ def _asked(model: SystemSpec, inputs: int, what: str, texts: int, prompt: int, a
 def _judging(tables: Tables, row: Row) -> Iterator[Step]:
     """Pairs that a judge reads: the best documents of a question, each with all of its perspectives.
 
-    What a union is of was judged with its runs, where these are judged as deep.
+    What a union is of was judged with its runs, where these are judged as deep; and so was what stances are counted in.
     """
+    if row.part.scores == STANCE and tables.row(f"{row.part.of}/{row.system.name}").cells:
+        return
     if any(
         row.part.scores == UNION and each.part.of == row.part.of and each.part.judge == row.part.judge
         for each in tables.rows

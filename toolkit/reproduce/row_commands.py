@@ -10,7 +10,7 @@ from pathlib import Path
 from toolkit.core.errors import ToolkitError
 from toolkit.published.comparison import measures_of
 from toolkit.reproduce.row_files import CANDIDATES, RowFiles
-from toolkit.reproduce.table_rows import AGREEMENT, COVERAGE, DIVERSIFY, EXPAND, OVERLAP, PARAPHRASES, UNION, Row
+from toolkit.reproduce.table_rows import AGREEMENT, COVERAGE, DIVERSIFY, EXPAND, OVERLAP, PARAPHRASES, STANCE, UNION, Row
 
 
 def commands(files: RowFiles, row: Row) -> list[str]:
@@ -24,6 +24,10 @@ def commands(files: RowFiles, row: Row) -> list[str]:
 
 def _runs(files: RowFiles, row: Row) -> Iterator[list[object]]:
     part, own = row.part, row.system.name
+    if part.scores == STANCE:
+        stances = _place(files, files.stances_path)
+        how = _prompts(files, row, part.stances)
+        yield ["judge", "--task", "stance", "--topics", part.topics, "--judge", part.stances, *how, "--output", stances]
     if not part.has_runs:
         return
     run = _place(files, files.path(row))
@@ -35,7 +39,8 @@ def _runs(files: RowFiles, row: Row) -> Iterator[list[object]]:
         return
     if part.how == EXPAND:
         queries, lists = f"{part.name}/queries.jsonl", f"{part.name}/{own}.lists.trec"
-        yield ["expand", "topics", "--topics", part.topics, "--from", part.expander, "--output", queries]
+        how = _prompts(files, row, part.expander)
+        yield ["expand", "topics", "--topics", part.topics, "--from", part.expander, *how, "--output", queries]
         yield _search(files, row, queries, lists)
         yield ["expand", "merge", lists, "--depth", part.search["hits"], "--output", run, "--tag", own]
         return
@@ -43,6 +48,7 @@ def _runs(files: RowFiles, row: Row) -> Iterator[list[object]]:
         first = files.first_stage(row)
         source = _place(files, first.path) if first else row.system.parameters.get("run", CANDIDATES)
         how = [*_given("--recipe", row.recipe), *_given("--precision", files.models.get("precision", ""))]
+        how += _prompts(files, row, own)
         yield ["rerank", "--run", source, "--topics", part.topics, "--system", own, *how, "--output", run, "--tag", own]
         return
     if files.builds_index(row):
@@ -68,8 +74,8 @@ def _labels(files: RowFiles, row: Row) -> Iterator[list[object]]:
     else:
         runs, name, depth = _scored(files, row), part.judge["name"], part.judge["depth"]
     index = _given("--index", str(part.search.get("index", "")))
-    recipe = _given("--recipe", "" if part.judge else row.recipe)
-    yield ["judge", *runs, "--judge", name, *recipe, "--topics", part.topics, *index, "--depth", depth, "--output", labels]
+    how = [*_given("--recipe", "" if part.judge else row.recipe), *_prompts(files, row, name)]
+    yield ["judge", *runs, "--judge", name, *how, "--topics", part.topics, *index, "--depth", depth, "--output", labels]
 
 
 def _scores(files: RowFiles, row: Row) -> Iterator[list[object]]:
@@ -84,6 +90,9 @@ def _scores(files: RowFiles, row: Row) -> Iterator[list[object]]:
     elif part.scores == PARAPHRASES:
         original = files.tables.row(f"{part.against}/{row.system.name}")
         yield ["analyze", "paraphrase", _place(files, files.path(original)), *runs, "--benchmark", original.part.topics]
+    elif part.scores == STANCE:
+        stances = ["--stances", _place(files, files.stances_path)]
+        yield ["analyze", "stance", *runs, "--benchmark", part.topics, *labels, *stances]
     elif part.scores != AGREEMENT:
         yield ["evaluate", *runs, "--benchmark", part.topics, *labels, "-m", *measures_of(files.tables.paper)]
 
@@ -105,6 +114,11 @@ def _index(files: RowFiles, row: Row) -> str:
     except ToolkitError:
         return "DIR"  # it has to be named first
     return _place(files, Path(name)) if files.builds_index(row) else name
+
+
+def _prompts(files: RowFiles, row: Row, system: str) -> list[str]:
+    sent = row.sent_to(system)
+    return _given("--prompts", _place(files, Path(files.tables.prompts)) if sent and sent.file else "")
 
 
 def _place(files: RowFiles, path: Path) -> str:

@@ -19,7 +19,7 @@ from toolkit.jobs.planned_runs import PlannedRun
 from toolkit.jobs.up_to_date import why_unlike
 from toolkit.provenance import file_digest, topics_digest
 from toolkit.published.paper_tables import cells, is_of
-from toolkit.reproduce.table_rows import DIVERSIFY, EXPAND, Part, Row, Tables, has_candidates
+from toolkit.reproduce.table_rows import DIVERSIFY, EXPAND, STANCE, Part, Row, Tables, has_candidates
 from toolkit.steps import given_topics
 
 if TYPE_CHECKING:
@@ -54,11 +54,19 @@ class RowFiles:
         return self.output / part / f"{row.system.name}.trec"
 
     def qrels_path(self, row: Row) -> Path:
-        """A judge's labels of a row."""
-        return self.output / row.part.name / f"{row.system.name}.qrels"
+        """A judge's labels of a row: its own, or those of the runs whose stances it counts."""
+        part = row.part.of if row.part.scores == STANCE else row.part.name
+        return self.output / part / f"{row.system.name}.qrels"
+
+    @property
+    def stances_path(self) -> Path:
+        """Which perspective of each question supports."""
+        return self.output / "stances.tsv"
 
     def runs(self, row: Row) -> list[PlannedRun]:
         """What is made before a row can be scored, in order, the run last; nothing where another row has made it."""
+        if row.part.scores == STANCE:
+            return [self._stances(row)]
         if not row.part.has_runs:
             return []
         if row.part.how == EXPAND:
@@ -83,7 +91,8 @@ class RowFiles:
         from toolkit.jobs.rerank_jobs import rerank_job
         from toolkit.rerank import Rerank
 
-        reranker = Rerank(row.system.name, recipe=row.recipe or None, **self.models, **self.asking_of(row.system))
+        how = {**self.models, **self.asking_of(row.system), **_prompt(row, row.system.name)}
+        reranker = Rerank(row.system.name, recipe=row.recipe or None, **how)
         source = str(before.path) if before else reranker.spec.parameters.get("run", CANDIDATES)
         return rerank_job(source, reranker, topics=row.part.topics, output=path, tag=row.system.name)
 
@@ -153,6 +162,7 @@ class RowFiles:
             wanted = {
                 "data/topics/sha256": topics_digest(given_topics(part.topics).topics),
                 "method/expansion/0/name": part.expander,
+                **_prompt_digest(row, part.expander, "expansion"),
             }
             return why_unlike(queries, "expanded", wanted)
 
@@ -162,7 +172,7 @@ class RowFiles:
         def expand() -> Job:
             from toolkit.jobs.expand_jobs import ExpandJob
 
-            return ExpandJob(part.topics, part.expander, output=queries, **self.asking)
+            return ExpandJob(part.topics, part.expander, output=queries, **self.asking, **_prompt(row, part.expander))
 
         def merge() -> Job:
             from toolkit.jobs.expand_jobs import MergeJob
@@ -197,6 +207,26 @@ class RowFiles:
 
         return PlannedRun(part.topics, row.system.name, path, job, before, outdated)
 
+    def _stances(self, row: Row) -> PlannedRun:
+        """Which perspective supports, asked once for all systems and corpora."""
+        from toolkit.models.judges import STANCE as TASK
+
+        part = row.part
+
+        def outdated() -> str:
+            digest = topics_digest(given_topics(part.topics).topics)
+            wanted = {"data/topics/sha256": digest, "method/judging/0/name": part.stances}
+            return why_unlike(self.stances_path, "qrels", wanted | _prompt_digest(row, part.stances, "judging"))
+
+        def job() -> Job:
+            from toolkit.jobs.judge_jobs import StanceJob, judge_of
+
+            asking = self.asking_of(registry.system(part.stances))
+            judge = judge_of(part.stances, task=TASK, **self.models, **asking, **_prompt(row, part.stances))
+            return StanceJob(part.topics, judge, output=self.stances_path)
+
+        return PlannedRun(part.topics, part.stances, self.stances_path, job, outdated=outdated)
+
     def mmr(self, row: Row) -> tuple[float, str]:
         """The lambda that the paper chose for a retriever and a corpus, and the name of the constant of its scores."""
         printed = row.system.printed[self.tables.paper]
@@ -214,18 +244,18 @@ class RowFiles:
 
         def outdated() -> str:
             wanted = {f"data/judged runs/{place}/sha256": file_digest(run) for place, run in enumerate(runs)}
-            more = {f"data/judged runs/{len(runs)}": None}
-            return why_unlike(path, "qrels", {**wanted, **more, "method/judging/0/name": name, "method/judging/0/depth": depth})
+            wanted |= {f"data/judged runs/{len(runs)}": None, "method/judging/0/name": name, "method/judging/0/depth": depth}
+            return why_unlike(path, "qrels", wanted | _prompt_digest(row, name, "judging"))
 
         def job() -> Job:
             from toolkit.jobs.judge_jobs import JudgeJob
 
             how = {"index": part.search.get("index"), "topics": part.topics, "depth": depth, "output": path}
-            return JudgeJob(list(map(str, runs)), self._judge(name, row.recipe if not part.judge else ""), **how)
+            return JudgeJob(list(map(str, runs)), self._judge(row, name, row.recipe if not part.judge else ""), **how)
 
         return PlannedRun(part.topics, name, path, job, outdated=outdated)
 
-    def _judge(self, name: str, recipe: str) -> Judge:
+    def _judge(self, row: Row, name: str, recipe: str) -> Judge:
         """A judge, loaded once for all that it judges."""
         from toolkit.jobs.judge_jobs import judge_of
 
@@ -233,7 +263,7 @@ class RowFiles:
         if key not in self._judges or not self.shares_judges:
             self._judges.clear()  # the model of another one may go
             asking = self.asking_of(registry.system(name))
-            self._judges[key] = judge_of(name, recipe=recipe or None, **self.models, **asking)
+            self._judges[key] = judge_of(name, recipe=recipe or None, **self.models, **asking, **_prompt(row, name))
         self._judges[key].start_counts()
         return self._judges[key]
 
@@ -258,6 +288,18 @@ class RowFiles:
             for query_id, found in documents.items()
         }
         return Run.from_dict(ranked)
+
+
+def _prompt(row: Row, system: str) -> dict[str, str]:
+    """The published prompt that a system of a row is sent, as an option; none for its own."""
+    sent = row.sent_to(system)
+    return {"prompt": sent.file} if sent and sent.file else {}
+
+
+def _prompt_digest(row: Row, system: str, step: str) -> dict[str, str]:
+    """What the record of a file says of the prompt that it was made with."""
+    sent = row.sent_to(system)
+    return {f"method/{step}/0/prompt_sha256": sent.sha256} if sent else {}
 
 
 def _kind(index: str) -> str:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from toolkit.analyze.coverage import coverage
 from toolkit.analyze.overlap import overlap
 from toolkit.analyze.paraphrase import paraphrase
+from toolkit.analyze.stance import stance
 from toolkit.benchmarks import find, load
 from toolkit.core.runs import Run
-from toolkit.core.scores import Score
+from toolkit.core.scores import AVERAGE, Score
 from toolkit.evaluate import evaluate
 from toolkit.evaluate.judgments import Judgments, from_benchmark
 from toolkit.evaluate.run_inputs import as_sources
+from toolkit.evaluate.stance import FORMS, read_stances
 from toolkit.formats import read_qrels, read_run
 from toolkit.judge.agreement import Agreement, agreement, expectations
 from toolkit.published.comparison import measures_of
 from toolkit.reproduce.row_files import RowFiles
-from toolkit.reproduce.table_rows import AGREEMENT, COVERAGE, OVERLAP, PARAPHRASES, UNION, Row
+from toolkit.reproduce.table_rows import AGREEMENT, COVERAGE, OVERLAP, PARAPHRASES, STANCE, UNION, Row
 
 
 def scores_of(files: RowFiles, row: Row, runs: Sequence[Path], qrels: Path | None) -> list[Score]:
@@ -42,6 +44,10 @@ def scores_of(files: RowFiles, row: Row, runs: Sequence[Path], qrels: Path | Non
         against = files.tables.row(f"{part.against}/{row.system.name}")
         [own, original] = _read([*runs, files.path(against)])
         return list(paraphrase(original, own, _judgments(against.part.topics), _judgments(part.topics)).rows)
+    if part.scores == STANCE:
+        [run] = _read(runs)
+        found = stance({FORMS[0]: run}, _judgments(part.topics, qrels), read_stances(files.stances_path))
+        return list(_over_questions(found.rows, part.measures.values()))
     given = str(qrels) if qrels else None
     measures = list(measures_of(files.tables.paper))
     return list(evaluate([*map(str, runs)], benchmark=part.topics, qrels=given, measures=measures, ori_unit="both").rows)
@@ -51,6 +57,14 @@ def _read(runs: Sequence[Path]) -> list[Run]:
     """Runs, called by their files: one system's in two parts are two runs."""
     read = [read_run(path) for path in runs]
     return [replace(run, tag=path.stem) for run, path in zip(read, runs, strict=True)]
+
+
+def _over_questions(rows: Sequence[Score], measures: Iterable[str]) -> Iterator[Score]:
+    """Shares of the questions of all groups together, where the rows have them of each."""
+    for measure in measures:
+        own = [row for row in rows if row.measure == measure]
+        questions = sum(row.queries for row in own)
+        yield own[0]._replace(group=AVERAGE, value=sum(row.value * row.queries for row in own) / questions, queries=questions)
 
 
 def _judgments(topics: str, qrels: Path | None = None) -> Judgments:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,12 +13,16 @@ from toolkit.benchmarks import find, load
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.yaml_json import read_yaml
+from toolkit.models.judges.loading import STANCE as STANCES
+from toolkit.models.judges.loading import of_task
 from toolkit.published.comparison import scored_group
 from toolkit.published.paper_tables import PUBLISHED, Cell, Place, cells, is_of, papers
 from toolkit.registry.loader import did_you_mean
+from toolkit.reproduce.row_prompts import Sent, remarks, sent
 
 GAP, RELATIVE = "gap:", "relchange:"  # measures that are a difference in points, or a relative one, to another table
-AGREEMENT, COVERAGE, OVERLAP, PARAPHRASES, UNION = "agreement", "coverage", "overlap", "paraphrases", "union"
+AGREEMENT, COVERAGE, OVERLAP = "agreement", "coverage", "overlap"
+PARAPHRASES, STANCE, UNION = "paraphrases", "stance", "union"
 DIVERSIFY, EXPAND = "diversify", "expand"
 EXPANDERS, JUDGES = ("expander",), ("judge",)
 RERANKERS = ("cross-encoder", "monot5", "yes-no", "listwise")
@@ -42,6 +48,7 @@ class Part:
     mmr: str = ""
     expander: str = ""
     judge: Mapping[str, Any] = field(default_factory=dict)
+    stances: str = ""
     scores: str = "evaluate"
     lexical: str = ""
     rows: Mapping[str, str] = field(default_factory=dict)
@@ -49,6 +56,7 @@ class Part:
     measures: Mapping[str, str] = field(default_factory=dict)
     mode: str = ""
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    drawn: Sequence[str] = ()
     remark: str = ""
     remarks: Mapping[str, str] = field(default_factory=dict)
 
@@ -64,19 +72,31 @@ class Row:
 
     cells   what the paper prints of it, each with its place among the scores (`ours`); empty for a row that others need
     recipe  of the paper; empty for the model card's way
-    remark  what is known to differ from what the authors did, or empty
+    notes   what is known of the recipe, the part, and systems of the kind
+    sent    the prompts that its numbers rest on
     """
 
     part: Part
     system: SystemSpec
     cells: tuple[Cell, ...]
     recipe: str
-    remark: str
+    notes: tuple[str, ...]
+    sent: tuple[Sent, ...]
 
     @property
     def reranks(self) -> bool:
         """Whether it reranks what a first stage has found; it searches otherwise."""
         return self.system.kind in RERANKERS
+
+    @property
+    def remark(self) -> str:
+        """What is known to differ from what the authors did, or empty."""
+        first, *others = self.notes
+        return "; ".join(dict.fromkeys(filter(None, (first, *remarks(self.sent, self.system.name), *others))))
+
+    def sent_to(self, system: str) -> Sent | None:
+        """What one of its systems is sent; None for one without a prompt."""
+        return next((each for each in self.sent if each.system == system), None)
 
     @property
     def name(self) -> str:
@@ -102,6 +122,7 @@ class Tables:
     tests      measure -> how the paper tests it against the best of a column, one of `evaluate.comparison.TESTS`
     printed    every cell of the chosen tables of results, in the paper's order
     unmade     what cannot be made: the values of cells, and why
+    prompts    the folder of published prompts that systems are sent; empty for ours
     """
 
     paper: str
@@ -111,6 +132,7 @@ class Tables:
     tests: Mapping[str, str]
     printed: tuple[Cell, ...]
     unmade: tuple[Mapping[str, str], ...]
+    prompts: str = ""
 
     def row(self, name: str) -> Row:
         """The row of a name."""
@@ -122,11 +144,16 @@ class Tables:
 
 
 def tables_of(
-    paper: str, tables: Sequence[str] = (), systems: Sequence[str] = (), indexes: Mapping[str, str] | None = None
+    paper: str,
+    tables: Sequence[str] = (),
+    systems: Sequence[str] = (),
+    indexes: Mapping[str, str] | None = None,
+    prompts: str = "",
 ) -> Tables:
     """The rows of a paper's tables of results, or of some of its tables and systems.
 
     indexes  the user's own: a corpus that needs one (`sphere`), or a row (`wikipedia/contriever-msmarco`) -> its folder
+    prompts  a folder of published prompts
 
     Raises ToolkitError for a paper, table, system or index that is not there, and for a table that cannot be made.
     """
@@ -145,7 +172,7 @@ def tables_of(
                 f"table {table} of the {paper} paper cannot be made{f': {why}' if why else ', as it has none'}",
                 f"these can: {', '.join(made)}",
             )
-    rows = {row.name: row for part in parts for row in _rows(paper, part)}
+    rows = {row.name: row for part in parts for row in _rows(paper, part, prompts)}
     wanted = {name: _with_cells(row, tables, own, unmade) for name, row in rows.items()}
     names = list(dict.fromkeys(row.system.name for row in wanted.values() if row.cells))
     if unknown := [name for name in systems if name not in names]:
@@ -160,14 +187,16 @@ def tables_of(
     chosen = _with_needed([name for name, row in wanted.items() if row.cells and _is_chosen(row, systems)], wanted)
     others = [row for name, row in wanted.items() if row.cells and name not in chosen]
     printed = [cell for cell in cells(paper) if cell.table in (tables or made)]
+    of_figures = dict.fromkeys(cell._replace(ours=None) for row in wanted.values() for cell in row.cells if not cell.printed)
     return Tables(
         paper,
         tuple(row if _is_chosen(row, systems) else replace(row, cells=()) for name, row in wanted.items() if name in chosen),
         tuple(others),
         of_paper["tolerance"],
         of_paper.get("tests", {}),
-        tuple(printed),
+        (*printed, *of_figures),
         tuple(unmade),
+        prompts,
     )
 
 
@@ -236,12 +265,12 @@ def has_candidates(topics: str) -> bool:
     return all(benchmark.scoreddocs(group, mode) is not None for group in selection.groups for mode in benchmark.spec.modes)
 
 
-def _rows(paper: str, part: Part) -> Iterator[Row]:
+def _rows(paper: str, part: Part, folder: str) -> Iterator[Row]:
     """Every system that the part's tables print, with what they print of it."""
     groups = find(part.topics, at_hand=False).groups
     printed = [
         cell._replace(ours=place)
-        for cell in cells(paper)
+        for cell in (*cells(paper), *_drawn(part))
         if cell.table in part.tables and (place := _place(cell, part)) and scored_group(place, groups)
     ]
     kinds = JUDGES if part.scores == AGREEMENT else ()
@@ -250,8 +279,14 @@ def _rows(paper: str, part: Part) -> Iterator[Row]:
         fits = spec.kind in kinds if kinds and spec.kind else spec.kind not in (*JUDGES, *EXPANDERS)
         if row and fits and (own := tuple(cell for cell in printed if is_of(cell, row))):
             recipe, remark = _recipe(spec, paper)
-            remarks = dict.fromkeys(filter(None, (remark, *_prompts(part), part.remark, part.remarks.get(spec.kind))))
-            yield Row(part, spec, own, recipe, "; ".join(remarks))
+            prompts = tuple(_sent(part, spec.with_recipe(recipe) if recipe else spec, folder))
+            yield Row(part, spec, own, recipe, (remark, part.remark, part.remarks.get(spec.kind, "")), prompts)
+
+
+def _drawn(part: Part) -> Iterator[Cell]:
+    """The cells of a figure that prints no numbers: they have no published value."""
+    for system, group, measure in itertools.product(part.drawn, part.groups, part.measures):
+        yield Cell(part.tables[0], system, "", group, part.mode, measure, "", "per cent", math.nan, "", (), None)
 
 
 def _unregistered(paper: str, part: Part) -> list[SystemSpec]:
@@ -285,14 +320,14 @@ def _is_about(entry: Mapping[str, str], cell: Cell) -> bool:
 def _recipe(spec: SystemSpec, paper: str) -> tuple[str, str]:
     """The recipe of a paper that a system is used by, and what is known to differ from the paper's own way."""
     recipe = spec.recipes.get(paper, {})
-    ours = "prompt: ours" if (spec.parameters | recipe.get("parameters", {})).get("prompt_source") else ""
     if why := recipe.get("unknown"):
-        return "", "; ".join(filter(None, (f"as its model card has it: {why}", ours)))
-    return (paper if recipe else ""), ours
+        return "", f"as its model card has it: {why}"
+    return (paper if recipe else ""), ""
 
 
-def _prompts(part: Part) -> Iterator[str]:
-    """What is ours of the prompts that a part's labels and queries are made with."""
-    for name in filter(None, (part.expander, part.judge.get("name"))):
-        if registry.system(name).parameters.get("prompt_source"):
-            yield f"prompt of {name}: ours"
+def _sent(part: Part, system: SystemSpec, folder: str) -> Iterator[Sent]:
+    """The prompts of a row: its own system's, and those that the part's queries, labels and stances are made with."""
+    judges = [registry.system(name) for name in (part.expander, part.judge.get("name")) if name]
+    stances = [registry.system(part.stances)] if part.stances else []
+    yield from filter(None, (sent(spec, folder) for spec in (system, *judges)))
+    yield from filter(None, (sent(of_task(spec, STANCES), folder, STANCES) for spec in stances))

@@ -248,6 +248,12 @@ class Rerank(Step):
         """What a score depends on beside the pair, before the model is loaded."""
         return {"kind": self.spec.kind, **model_identity(self.spec)}
 
+    def _given_prompt(self) -> dict[str, str]:
+        if not (named := self.loading.get("prompt")):
+            return {}
+        prompt = load_prompt(named, LISTWISE if self.spec.kind == LISTWISE else "pointwise")
+        return {"prompt": prompt.name, "prompt_sha256": prompt.sha256}
+
     def facts(self) -> dict[str, Any]:
         """What the record says of it, under `reranking`; how exactly it was computed once it has run."""
         spec = self.spec
@@ -260,6 +266,7 @@ class Rerank(Step):
             "templates": dict(spec.templates),
             # what the recipe would have reranked is known from the candidates, which may be others
             **{name: value for name, value in spec.parameters.items() if name != "run"},
+            **self._given_prompt(),
             "depth": self.depth,
             "tail": self.tail,
             "scores": self.scores,

@@ -59,7 +59,7 @@ def load_judge(
     """
     if spec.kind != KIND:
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no judge", "`tandem systems list --kind judge` names them")
-    settings, spec = parameters_as(Settings, spec), _of_task(spec, task)
+    settings, spec = parameters_as(Settings, spec), of_task(spec, task)
     if seed is not None:
         settings = replace(settings, seed=seed)
     if settings.in_words and settings.max_tokens is None and (loader or spec.loader) != "endpoint":
@@ -97,11 +97,12 @@ def judge_prompt(
     shots: Sequence[Shot] = (),
 ) -> Prompt | None:
     """The prompt that a judge would be sent; None for a classifier."""
-    settings, spec = parameters_as(Settings, spec), _of_task(spec, task)
+    settings, spec = parameters_as(Settings, spec), of_task(spec, task)
     return _prompt(spec, settings, task, chosen_prompt(spec, prompt, prompts), shots)
 
 
-def _of_task(spec: SystemSpec, task: str) -> SystemSpec:
+def of_task(spec: SystemSpec, task: str) -> SystemSpec:
+    """A judge with the prompt of a task."""
     return replace(spec, parameters={**spec.parameters, **OF_STANCE}) if task == STANCE else spec
 
 
@@ -117,6 +118,8 @@ def _prompt(spec: SystemSpec, settings: Settings, task: str, name: str | None, s
         )
         raise ToolkitError(message, "leave --shots out" if shots else "take a judge that answers in words")
     prompt = load_prompt(name or spec.parameters.get("prompt", DEFAULT_PROMPTS[task]), task)
+    if shots and any(role == "assistant" for role, *_ in prompt.turns):
+        raise ToolkitError(f"prompt {prompt.name} has an example of its own", "leave --shots out, or name another prompt")
     examples = [({"document": shot.document, "statement": shot.statement}, YES if shot.label else NO) for shot in shots]
     return replace(prompt, shots=tuple(examples))
 

@@ -1,0 +1,91 @@
+"""Whose prompts the numbers of a row rest on: its system's, and those of the judge and the expander of its part."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from toolkit.core.specs import SystemSpec
+from toolkit.models.llm import load_prompt
+from toolkit.models.llm.prompts import MODEL, NONE, OURS, prompt_of_folder
+from toolkit.provenance import part, read_record
+from toolkit.published.paper_prompts import PAPER
+
+KINDS = {"listwise": "listwise", "yes-no": "pointwise", "monot5": "pointwise", "judge": "judge", "expander": "expander"}
+WHOSE = (PAPER, MODEL, OURS, NONE)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a system is sent.
+
+    said     whose prompt it is, as records have it (`prompt_of`)
+    file     of a folder of published prompts; empty where the prompt is the registry's own
+    lacks    the published prompt that the folder has not; empty where it has, or there is no folder
+    sourced  whether it is known where the system's own prompt is published
+    trained  whether the system was trained on the published one
+    """
+
+    system: str
+    said: str
+    sha256: str
+    file: str = ""
+    lacks: str = ""
+    sourced: bool = False
+    trained: bool = False
+
+    @property
+    def whose(self) -> str:
+        """One of WHOSE."""
+        return self.said.partition(" (")[0]
+
+
+def sent(spec: SystemSpec, folder: str, kind: str = "") -> Sent | None:
+    """What a system is sent, of a folder of published prompts where that has its own; None for one that is sent no prompt.
+
+    kind  of the prompt, where it is not that of the system's kind
+
+    Raises ToolkitError for a file of the folder that is not word by word what was published.
+    """
+    kind = kind or KINDS.get(spec.kind, "")
+    own, name = spec.parameters.get("prompt"), spec.parameters.get("published_prompt", "")
+    if not (own and kind):
+        return None
+    file = (prompt_of_folder(name, folder) if name and folder else None) or ""
+    prompt = load_prompt(file or own, kind)
+    lacks = name if folder and not file else ""
+    sourced, trained = (bool(spec.parameters.get(key)) for key in ("prompt_source", "trained_on_prompt"))
+    return Sent(spec.name, prompt.said_of, prompt.sha256, file, lacks, sourced, trained)
+
+
+def remarks(prompts: Iterable[Sent], system: str) -> list[str]:
+    """What is to be known of the prompts of a row whose own system has this name."""
+    return [
+        f"{'prompt' if each.system == system else f'prompt of {each.system}'}: {each.said}"
+        + (f" (--prompts has no {each.lacks}.yaml)" if each.lacks else "")
+        for each in prompts
+        if each.sourced
+    ]
+
+
+def whose(prompts: Iterable[Sent]) -> str:
+    """Whose prompt a number rests on: of several, ours before a paper's before a model's own, which is the system itself."""
+    found = {each.whose for each in prompts}
+    return next((each for each in (OURS, PAPER, MODEL) if each in found), NONE)
+
+
+def is_another(prompts: Iterable[Sent]) -> bool:
+    """Whether one of the systems was trained on a prompt that it was not sent."""
+    return any(each.trained and each.whose not in (PAPER, MODEL) for each in prompts)
+
+
+def as_recorded(prompts: Collection[Sent], files: Iterable[Path]) -> tuple[Sent, ...]:
+    """What was sent, as the records of files say, which may be of another time: others of the folder, or ours."""
+    records = [record for record in map(read_record, files) if record]
+    lists = [steps for record in records for steps in part(record, "method").values() if isinstance(steps, list)]
+    said = {step.get("name"): step for steps in lists for step in steps if isinstance(step, Mapping) and "prompt_of" in step}
+    return tuple(
+        replace(each, said=said[each.system]["prompt_of"], file="", lacks="") if each.system in said else each
+        for each in prompts
+    )
