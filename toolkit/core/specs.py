@@ -147,7 +147,7 @@ class SystemSpec:
     printed             paper -> how its tables print it: `name` (or several), and the `kind` or `mode` that tell rows of one
                         name apart
     source, notes       where the facts were read, and what a user should know
-    verified            how far it was checked: `run`, `tiny checkpoint` or `facts only`
+    verified            how far it was checked: `run`, `tiny checkpoint`, `rehearsal` or `facts only`
     like                of a user's entry: the entry that it has all from but what it says itself, see `registry.loader`
     override            of a user's entry: it stands in the place of one of ours that has its name
     """

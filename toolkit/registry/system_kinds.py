@@ -34,7 +34,7 @@ LOADERS = ("anserini", "own", "sentence-transformers", "transformers", "peft", "
 SERVED = {"dense": "embeddings", "cross-encoder": "rerank"}  # kinds that a server computes -> what it is asked for
 ANSWERING = ("listwise", "judge", "expander")  # language models, which a server may run whatever the entry says
 KEY = re.compile(r"[A-Z][A-Z0-9_]*_(API_KEY|TOKEN)")  # variables that an entry may name: of keys, and of nothing else
-VERIFIED = ("run", "tiny checkpoint", "facts only")
+VERIFIED = ("run", "tiny checkpoint", "rehearsal", "facts only")
 RECIPE = {**dict.fromkeys(("source", "kind", "loader", "notes", "unknown"), str), "parameters": dict, "templates": dict}
 
 

@@ -26,7 +26,14 @@ COLUMNS = (
 )
 VERIFIED = {
     "run": "run: this checkpoint was run, and its numbers are tested",
-    "tiny checkpoint": "tiny checkpoint: a small random checkpoint of its architecture was tested; this one was never run",
+    "tiny checkpoint": (
+        "tiny checkpoint: a small random checkpoint of its architecture was tested against a literal computation, and one in "
+        "its repository's files is loaded in the rehearsal; this one was never run"
+    ),
+    "rehearsal": (
+        "rehearsal: a small random checkpoint in its repository's files is loaded and run, and its numbers are compared with "
+        "nothing; this one was never run"
+    ),
     "facts only": "facts only: put together from what is published; it was never run",
 }
 
