@@ -146,6 +146,7 @@ def test_every_form_of_seeds_to_a_benchmark_that_is_scored(tmp_path, answered):
     scored = tandem("evaluate", run, "--benchmark", out, "--format", "json")
     assert scored.returncode == 0, scored.stderr
     values = {(row["group"], row["measure"]): row["value"] for row in json.loads(scored.stdout)["rows"]}
+    assert {measure for _, measure in values} == set(load("berds-mini").spec.measures)  # without -m the paper's table
     assert values["arguments", "MRecall@5"] == 1.0
     assert values["statements", "MRecall@5"] == values["answers", "MRecall@5"] == values["survey", "MRecall@5"] == 0.0
     assert values["answers", "PerspectiveP@5"] == 2 / 5

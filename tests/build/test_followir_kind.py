@@ -140,6 +140,7 @@ def test_a_benchmark_in_three_languages_from_seeds_to_scores(tmp_path, answered)
     scored = tandem("evaluate", run, "--benchmark", tmp_path / "out", "--format", "json")
     assert scored.returncode == 0, scored.stderr
     values = {(row["group"], row["measure"], row["mode"]): row["value"] for row in json.loads(scored.stdout)["rows"]}
+    assert {measure for _, measure, _ in values} == set(MINI.spec.measures)  # without -m the paper's table
     assert values["average", "pMRR", "paired"] == 0.0  # the same ranking in both modes
     assert 0 < values["fas", "nDCG@20", "og"] < 1
 
