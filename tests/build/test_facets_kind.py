@@ -1,11 +1,10 @@
-"""The kind `facets`: from lists of packages, or tagged lines of JSON, to a benchmark that is searched and evaluated."""
+"""The kind `facets`: from tagged lines of JSON to a benchmark that is searched and evaluated."""
 
 import json
 
 import pytest
 import yaml
 from command import tandem
-from debian_lists import VOCABULARY
 
 from toolkit.build.build_folder import BuildFolder
 from toolkit.core.errors import ToolkitError
@@ -15,27 +14,32 @@ ANIMALS = ("insects", "birds", "fish")
 USES = ("viewing", "counting")
 
 
+VOCABULARY = "works-with::insects: Insects and Spiders\n"
+
+
 def packages() -> str:
     """For each animal and use two packages of wood and two of brass, one without a word for it, one without any tag."""
-    rows = []
+    found = []
     for animal in ANIMALS:
         for use in USES:
             for number, made in enumerate(("wood", "wood", "brass", "brass", "TODO", "")):
-                tags = f"Tag: use::{use},\n works-with::{animal}, made-in::{made}\n" if made else ""
-                name = f"{use}-{animal}-{number}"
-                rows.append(
-                    f"Package: {name}\nVersion: 1\n{tags}Description: {use} {animal}\n Made of {made}, number {number}.\n"
-                )
-    return "\n".join(rows)
+                tags = [f"use::{use}", f"works-with::{animal}", f"made-in::{made}"] if made else []
+                row = {
+                    "id": f"{use}-{animal}-{number}",
+                    "title": f"{use} {animal}",
+                    "text": f"Made of {made}, number {number}.",
+                }
+                found.append(json.dumps({**row, "tags": tags}) + "\n")
+    return "".join(found)
 
 
 @pytest.fixture
 def build(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "zoo"
-    (folder / "lists").mkdir(parents=True)
-    (folder / "lists" / "example.org_Packages").write_text(packages())
-    (folder / "lists" / "vocabulary").write_text(VOCABULARY)
+    folder.mkdir()
+    (folder / "packages.jsonl").write_text(packages())
+    (folder / "vocabulary.yaml").write_text(VOCABULARY)
     write_config(folder)
     return folder
 
@@ -43,7 +47,7 @@ def build(tmp_path, monkeypatch):
 def write_config(folder, seeds=None, **queries):
     config = {
         "kind": "facets",
-        "seeds": seeds or {"packages": "lists", "vocabulary": "lists/vocabulary"},
+        "seeds": seeds or {"tagged": "packages.jsonl", "vocabulary": "vocabulary.yaml"},
         "steps": {
             "topics": {
                 "least": 2,
@@ -63,9 +67,8 @@ def rows(path):
 def test_a_new_build_has_the_facets_of_debian(tmp_path):
     folder = tmp_path / "debian"
     tandem("build", "new", "facets", folder)
-    (folder / "lists").mkdir()
-    (folder / "lists" / "Packages").write_text("")
-    (folder / "lists" / "vocabulary").write_text("")
+    (folder / "packages.jsonl").write_text("")
+    (folder / "vocabulary.yaml").write_text("{}")
     topics, queries = BuildFolder(folder).config.steps[1:]
     assert set(topics.conditions) == {"implemented-in", "interface", "uitoolkit", "role"}
     assert topics.conditions["implemented-in"]["python"][0] == "written in Python"
@@ -135,17 +138,22 @@ def test_of_documents_with_one_text_the_first_by_id_is_taken(build):
     assert found == {"a": "", "b": "the same title and text as another", "c": "the same title and text as another"}
 
 
-def test_tagged_lines_give_the_benchmark_that_packages_give(build):
+def test_the_order_of_lines_changes_nothing(build):
     tandem("build", "run", build)
     tandem("build", "benchmark", build, "--to", "out")
     first = content(build.parent / "out")
-    documents = (item for item in BuildFolder(build).steps().items("documents") if item.is_passed)
-    tagged = [{"id": item.id, **item.fields} for item in documents]
-    (build / "tagged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reversed(tagged)))
-    write_config(build, {"tagged": "tagged.jsonl", "vocabulary": "lists/vocabulary"})
+    lines = (build / "packages.jsonl").read_text().splitlines(keepends=True)
+    (build / "packages.jsonl").write_text("".join(reversed(lines)))
     tandem("build", "run", build)
     tandem("build", "benchmark", build, "--to", "out")
     assert content(build.parent / "out") == first
+
+
+@pytest.mark.parametrize("text", ["[a]", "a::b: 1", "- x"])
+def test_what_is_no_vocabulary_is_refused(build, text):
+    (build / "vocabulary.yaml").write_text(text)
+    with pytest.raises(ToolkitError, match=r"vocabulary\.yaml is no vocabulary"):
+        BuildFolder(build).run()
 
 
 def content(folder):
@@ -173,7 +181,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(build):
 
 def test_other_lists_are_another_input(build):
     tandem("build", "run", build)
-    path = build / "lists" / "example.org_Packages"
+    path = build / "packages.jsonl"
     path.write_text(path.read_text().replace("number 0", "number nought"))
     assert not BuildFolder(build).states()[0].is_done
 

@@ -8,8 +8,8 @@ Items, by step:
     queries     facet, value, tags, query, relevant, met (ids of the gold documents), instructed, reversed (instructions):
                 `<facet>-<n>`, n from 001
 
-The seeds are `packages` (a folder with Debian's package lists) or `tagged` (JSON lines with id, title, text and tags), and
-`vocabulary` (names of tags, in the form of debtags'), without which a tag is called by its own words.
+The seeds are `tagged` (JSON lines with id, title, text and tags) and `vocabulary` (YAML: tag -> its name), without which a tag
+is called by its own words.
 """
 
 from __future__ import annotations
@@ -26,17 +26,15 @@ from toolkit.build.facet_queries import CoreQuery, FacetQuery, Limits, chosen, c
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
 from toolkit.build.kinds import template
-from toolkit.build.seeds import Seeds
 from toolkit.build.steps import Step
 from toolkit.build.tools import PERSON, Tools
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE, INSTRUCTED, REVERSED, Modes
-from toolkit.core.yaml_json import Malformed, decode_json, decode_yaml
-from toolkit.formats.debian_packages import read_packages, read_vocabulary
+from toolkit.core.yaml_json import Malformed, decode_json, decode_yaml, read_yaml
 from toolkit.formats.lines import read_bytes, text_lines
 
-SEED_FILES = ("packages", "tagged", "vocabulary")
+SEED_FILES = ("tagged", "vocabulary")
 MODES = {"base": BASE, "with": INSTRUCTED, "without": REVERSED}
 MEASURES = ("nDCG@10", "pMRR", "WISE@20")
 TAGGED = 'a line is: {"id": "d1", "title": "...", "text": "...", "tags": ["facet::value"]}'
@@ -65,6 +63,14 @@ def tagged_rows(path: Path) -> Iterator[dict[str, Any]]:
         raise ToolkitError(f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)}", TAGGED, problems=problems)
 
 
+def _vocabulary(path: Path) -> dict[str, str]:
+    """Tag -> its name."""
+    names = read_yaml(path)
+    if not isinstance(names, dict) or not all(isinstance(text, str) for row in names.items() for text in row):
+        raise ToolkitError(f"{path} is no vocabulary", "it has a line for each tag: facet::value, a colon, its name")
+    return names
+
+
 def _is_tagged(row: Any) -> bool:
     texts = isinstance(row, dict) and all(isinstance(row.get(name, default), str) for name, default in _TEXTS.items())
     tags = row.get("tags") if texts else None
@@ -84,7 +90,8 @@ class Documents(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """Fields: title, text, tags."""
         seen: set[tuple[str, str]] = set()
-        for row in sorted(self._rows(tools.seeds), key=lambda row: row["id"]):
+        rows = (row for path in tools.seeds.paths("tagged") for row in tagged_rows(path))
+        for row in sorted(rows, key=lambda row: row["id"]):
             content = row["title"], row["text"]
             why = _left_out(row, content in seen)
             if why:
@@ -93,13 +100,6 @@ class Documents(Step):
                 seen.add(content)
                 fields = {"title": row["title"], "text": row["text"], "tags": row["tags"]}
                 yield Item(row["id"], fields, made=({"role": "judged", "by": PERSON},))
-
-    def _rows(self, seeds: Seeds) -> Iterator[dict[str, Any]]:
-        for folder in seeds.paths("packages"):
-            for package in read_packages(folder):
-                yield {"id": package.name, "title": package.summary, "text": package.text, "tags": list(package.tags)}
-        for path in seeds.paths("tagged"):
-            yield from tagged_rows(path)
 
 
 def _left_out(row: Mapping[str, Any], is_known: bool) -> str:
@@ -140,7 +140,7 @@ class Topics(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """Fields: facet, tags, query (the text), relevant (ids), met (value -> ids), ways (value -> ways to say it)."""
         docs = {item.id: item.fields["tags"] for item in items}
-        names = {tag: name for path in tools.seeds.paths("vocabulary") for tag, name in read_vocabulary(path).items()}
+        names = {tag: name for path in tools.seeds.paths("vocabulary") for tag, name in _vocabulary(path).items()}
         limits = Limits(self.least, self.most)
         for facet in self.conditions:
             for query in core_queries(docs, facet, self.conditions, self.wordings, names, limits):

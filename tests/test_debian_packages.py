@@ -1,7 +1,12 @@
 """Debian's package lists: fields, tags, descriptions, versions, and what is wrong with a line."""
 
 import gzip
+import importlib.util
+import json
 import string
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from debian_lists import PACKAGES, write_lists
@@ -9,16 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ToolkitError
-from toolkit.formats.debian_packages import (
-    Package,
-    compare_versions,
-    flowing,
-    list_files,
-    paragraphs,
-    read_packages,
-    read_vocabulary,
-    version_key,
-)
+
+SCRIPT = Path(__file__).resolve().parent.parent / "scripts" / "debian_packages.py"
+_spec = importlib.util.spec_from_file_location("debian_packages", SCRIPT)
+_module = sys.modules["debian_packages"] = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_module)
+Package, paragraphs, flowing = _module.Package, _module.paragraphs, _module.flowing
+list_files, read_packages, read_vocabulary = _module.list_files, _module.read_packages, _module.read_vocabulary
+compare_versions, version_key = _module.compare_versions, _module.version_key
 
 NAMES = st.text(string.ascii_letters + string.digits + "-", min_size=1)
 VALUES = st.text(st.characters(exclude_categories=("C", "Z")), max_size=8)
@@ -177,3 +180,17 @@ def outcome(folder) -> list[str]:
     except ToolkitError as error:
         return [str(problem) for problem in error.problems] or [error.message]
     return ["packages"]
+
+
+@pytest.mark.process
+def test_the_script_writes_tagged_documents_and_names(tmp_path):
+    command = [sys.executable, SCRIPT, write_lists(tmp_path / "lists"), "--to", tmp_path / "out"]
+    subprocess.run(command, check=True)
+    rows = [json.loads(line) for line in (tmp_path / "out" / "packages.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == ["ant-counter", "bee-viewer", "moth-lamp"]
+    assert rows[1]["title"] == "looks at bees"
+    assert rows[1]["tags"] == ["use::viewing", "works-with::insects", "made-in::wood"]
+    assert json.loads((tmp_path / "out" / "vocabulary.yaml").read_text())["works-with::insects"] == "Insects and Spiders"
+    (tmp_path / "lists" / "deb.example.org_main_binary-amd64_Packages").unlink()
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, f"error: {tmp_path / 'lists'} holds no file Packages")

@@ -1,14 +1,23 @@
-"""Debian's package lists: `Packages` with volunteers' tags, `Translation-en` with the long descriptions.
+#!/usr/bin/env python
+"""Debian's package lists as tagged documents, for the example of docs/guides/build-facets.md.
 
-Both are control files: paragraphs of `Name: value` fields with blank lines between them; a line that begins with a blank
-or a tab continues the field above it. Sources: deb-control(5); Debian policy, section 5.1 (syntax), 5.6.12 (how versions
-compare), 5.6.13 (descriptions); the debtags vocabulary, which is a control file too.
+    scripts/debian_packages.py FOLDER --to DIR    FOLDER holds apt's lists, and the debtags vocabulary as `vocabulary`
+
+writes DIR/packages.jsonl (id, title, text, tags) and, of a vocabulary, DIR/vocabulary.yaml (tag -> name).
+
+`Packages` has volunteers' tags, `Translation-en` the long descriptions. Both are control files: paragraphs of `Name: value`
+fields with blank lines between them; a line that begins with a blank or a tab continues the field above. Sources:
+deb-control(5); Debian policy, section 5.1 (syntax), 5.6.12 (how versions compare), 5.6.13 (descriptions); the debtags
+vocabulary, which is a control file too.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
+import json
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,8 +25,9 @@ from functools import cmp_to_key
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.files import open_input
+from toolkit.core.files import open_input, open_output
 from toolkit.formats.lines import is_text
+from toolkit.shell import command, guard
 
 LISTS = ("Packages", "Translation-en", "vocabulary")  # what a name ends in, behind the mirror's in apt's names
 READ = ("", ".gz", ".zst")
@@ -246,3 +256,29 @@ def _compare_numbers(one: str, other: str) -> int:
 def _weight(sign: str) -> int:
     """`~` comes before the end (0), the end before letters, letters before other signs."""
     return -1 if sign == "~" else ord(sign) + 256 * (not sign.isalpha())
+
+
+def parser() -> argparse.ArgumentParser:
+    made = command("debian_packages", __doc__)
+    made.prog = "debian_packages.py"
+    made.add_argument("folder", type=Path)
+    made.add_argument("--to", type=Path, required=True)
+    return made
+
+
+def main(args: argparse.Namespace) -> int:
+    rows = [
+        {"id": each.name, "title": each.summary, "text": each.text, "tags": each.tags} for each in read_packages(args.folder)
+    ]
+    names = [read_vocabulary(path) for path in list_files(args.folder)["vocabulary"]]
+    args.to.mkdir(parents=True, exist_ok=True)
+    with open_output(args.to / "packages.jsonl") as file:
+        file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows)
+    for vocabulary in names:
+        with open_output(args.to / "vocabulary.yaml") as file:
+            file.write(f"{json.dumps(vocabulary, ensure_ascii=False, indent=1)}\n".encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(guard(parser, main))
