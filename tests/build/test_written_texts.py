@@ -192,8 +192,8 @@ def test_questions_are_read_of_a_dump_and_of_json_lines(tmp_path):
     expected = [("2", "How to read the environment?", ["6"]), ("1", "How to sort?", ["4", "3"])]
     for path in (dump, lines):
         found = read_posts([path])
-        assert [(each.id, each.title, [doc.doc_id for doc in each.answers]) for each in found] == expected
-    assert found[0].answers[0].text == split_post(HTML).post
+        assert [(topic.query_id, topic.text, [doc.doc_id for doc in answers]) for topic, answers in found] == expected
+    assert found[0][1][0].text == split_post(HTML).post
 
 
 @pytest.mark.parametrize("line", ["<row Id='1'", '{"Id": 1', '{"PostTypeId": 1}', "no post", '{"Id": 1, "Score": "many"}'])

@@ -89,11 +89,6 @@ class Dimension:
         one = self.proposed
         return replace(one, name=name, demand=fill(one.demand, name))
 
-    @property
-    def all_conditions(self) -> tuple[Condition, ...]:
-        """The listed ones, or the one that stands for all proposed ones."""
-        return (self.proposed,) if self.proposed else self.conditions
-
 
 def fill(template: str, condition: str, demand: str = "") -> str:
     """A text with `{condition}` and `{demand}` filled in."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from toolkit.build.dimensions import KEEP, PART, REWRITE, SELECT
 from toolkit.build.infosearch_steps import SeedQueries, slots_of
-from toolkit.build.instructed_benchmark import GOLD, doc_of, family, fits, siblings, written_entry
+from toolkit.build.instructed_benchmark import GOLD, doc_of, family, fits, written_entry
 from toolkit.build.items import Item
 from toolkit.build.posts import split_post
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
 from toolkit.build.written_texts import read_document, read_documents
-from toolkit.core.documents import Doc
 
 # dimension -> its conditions whose documents one request asks for (table 6), and the label of each in the answer
 LABELS = {
@@ -57,27 +56,29 @@ class GoldDocuments(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterable[Item]:
         """See `Step`."""
         known = {each["id"]: each for seed in tools.step(SeedQueries.name) for each in seed.fields["documents"]}
-        found = {item.id: list(_found(item, [known[doc_id] for doc_id in item.fields["documents"]])) for item in items}
+        found = {item.id: _found(item, [known[doc_id] for doc_id in item.fields["documents"]]) for item in items}
         asked = [item for item in items if not found[item.id] and REWRITE in (item.fields["satisfy"], item.fields["otherwise"])]
-        origins = {name: _origin(group, found, known) for name, group in siblings(items).items()}
-        written = self._written(asked, origins, tools)
+        written = self._written(asked, self._origins(items, found, known), tools)
         for item in items:
-            core, fields = item.fields["core"], item.fields
-            if item.id in written:
-                text, made = written[item.id]
-                gold = [written_entry(core, text, made, self.name)] if text else []
-            elif fields["satisfy"] == SELECT:
-                gold, made = found[item.id], tools.made("filtered")
-            else:
-                made = tools.made("wrote")
-                gold = [written_entry(core, each["text"], made, self.name) for each in found[item.id]]
-            done = item.passed(**({GOLD: gold} if gold else {})).by(made)
-            if fields["satisfy"] == PART and fields["part"] == "manual" and gold:
-                done = replace(done, fields={**done.fields, "source": next((each["source"] for each in found[item.id]), "")})
-            yield done if gold else done.reject(UNREADABLE if item.id in written else f"no {fields['part']} in the post")
+            satisfy, part, taken = item.fields["satisfy"], item.fields["part"], found[item.id]
+            text, made = written.get(item.id, ("", tools.made("filtered" if satisfy == SELECT else "wrote")))
+            texts = [text] if text else [each["text"] for each in taken]
+            gold = taken if satisfy == SELECT else [written_entry(item.fields["core"], one, made, self.name) for one in texts]
+            source = {"source": taken[0]["source"] if taken else ""} if part == "manual" else {}
+            done = item.passed(**({GOLD: gold, **source} if gold else {})).by(made)
+            yield done if gold else done.reject(UNREADABLE if item.id in written else f"no {part} in the post")
+
+    @staticmethod
+    def _origins(
+        items: Sequence[Item], found: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[str, Mapping[str, Any]]
+    ) -> dict[tuple[str, str], str]:
+        """Of each query in each dimension what is rewritten: the document that another condition keeps, else its first one."""
+        origins = {family(item): doc_of(known[item.fields["documents"][0]]).contents for item in reversed(items)}
+        kept = [item for item in items if item.fields["satisfy"] in (KEEP, PART) and found[item.id]]
+        return origins | {family(item): found[item.id][0]["text"] for item in reversed(kept)}
 
     def _written(
-        self, asked: Sequence[Item], origins: Mapping[tuple[str, str], Doc], tools: Tools
+        self, asked: Sequence[Item], origins: Mapping[tuple[str, str], str], tools: Tools
     ) -> dict[str, tuple[str | None, Mapping[str, str]]]:
         """Item -> the text that the model wrote for it, None where its answer cannot be read; and who wrote it."""
         written: dict[str, tuple[str | None, Mapping[str, str]]] = {}
@@ -90,7 +91,7 @@ class GoldDocuments(Step):
             prompt, slots = getattr(self, parameter), self.slots[parameter][:-1]
             labels = LABELS.get(parameter.removesuffix("_prompt"), {}).values()
             firsts = [group[0] for group in groups.values()]
-            rows = (slots_of(item, *slots) | {"document": origins[family(item)].contents} for item in firsts)
+            rows = (slots_of(item, *slots) | {"document": origins[family(item)]} for item in firsts)
             read: Callable[[str], Any] = read_documents(*labels) if labels else read_document
             made = tools.made("wrote", self.model, prompt)
             for group, answer in zip(groups.values(), tools.parsed(self.model, prompt, rows, read), strict=True):
@@ -103,27 +104,16 @@ def _label(item: Item) -> str:
     return LABELS.get(item.fields["group"], {}).get(item.fields["condition"], "")
 
 
-def _found(item: Item, documents: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def _found(item: Item, documents: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     """The documents of an item's query that need not be written: all that may be chosen, or what meets its condition."""
     satisfy, part = item.fields["satisfy"], item.fields["part"]
     if satisfy == SELECT:
-        yield from documents
-    elif satisfy == PART:
+        return documents
+    if satisfy == PART:
         posts = [split_post(doc_of(document).contents) for document in documents]
         post = next((one for one in posts if one.code), posts[0])  # all parts are of one post
-        if text := getattr(post, part):
-            yield {"text": text, "source": post.source}
-    elif item.fields["rule"]:
-        first = next((document for document in documents if fits(item, document)), None)
-        chosen = first or (documents[0] if satisfy == KEEP else None)
-        yield from [{"text": doc_of(chosen).contents}] if chosen else ()
-    elif satisfy == KEEP:  # the check says which of them meets it, and `screening` keeps the first of these
-        yield from ({"text": doc_of(document).contents} for document in documents)
-
-
-def _origin(
-    items: Sequence[Item], found: Mapping[str, Sequence[Mapping[str, Any]]], known: Mapping[str, Mapping[str, Any]]
-) -> Doc:
-    """What is rewritten for a query in a dimension: the document that another condition keeps, else the query's first one."""
-    kept = [found[item.id][0]["text"] for item in items if item.fields["satisfy"] in (KEEP, PART) and found[item.id]]
-    return Doc("", "", kept[0]) if kept else doc_of(known[items[0].fields["documents"][0]])
+        return [{"text": text, "source": post.source}] if (text := getattr(post, part)) else []
+    chosen: Sequence[Mapping[str, Any]] = [document for document in documents if fits(item, document)][:1]
+    if satisfy == KEEP and not chosen:  # without a rule `screening` keeps the first that meets the condition
+        chosen = documents[:1] if item.fields["rule"] else documents
+    return [{"text": doc_of(document).contents} for document in chosen]

@@ -15,11 +15,12 @@ from xml.etree import ElementTree
 
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
+from toolkit.core.topics import Topic
 from toolkit.core.yaml_json import Malformed, decode_json
 from toolkit.search.rules import FENCE, code_share
 
 INDENT = re.compile(r"^(?: {4}|\t)")
-HTML = re.compile(r"<(?:p|pre|blockquote|ul|ol)\b", re.IGNORECASE)
+HTML = re.compile(r"\s*<(?:p|pre|blockquote|ul|ol|h[1-6])\b", re.IGNORECASE)
 HTML_CODE = re.compile(r"<pre[^>]*>\s*(?:<code[^>]*>)?(.*?)(?:</code>)?\s*</pre>", re.DOTALL | re.IGNORECASE)
 LINK = re.compile(r"<a\s[^>]*?href=[\"']([^\"']*)[\"'][^>]*>(.*?)</a>", re.DOTALL | re.IGNORECASE)
 QUOTE = re.compile(r"<blockquote[^>]*>(.*?)</blockquote>", re.DOTALL | re.IGNORECASE)
@@ -46,14 +47,6 @@ class Post(NamedTuple):
     source: str
 
 
-class Question(NamedTuple):
-    """A question and its answers with code: first those that quote documentation, then the accepted one, then by score."""
-
-    id: str
-    title: str
-    answers: list[Doc]
-
-
 def split_post(text: str) -> Post:
     """The complete post, its blocks of code, and its quotations of documentation, each in their order, a blank line between.
 
@@ -72,7 +65,7 @@ def split_post(text: str) -> Post:
 
 def as_markdown(text: str) -> str:
     """HTML's code fenced, its quotations behind `>`, its links in brackets, other tags left out; other text as it is."""
-    if not HTML.search(text):
+    if not (HTML.match(text) or HTML_CODE.search(text)):
         return text.strip()
     pieces = HTML_CODE.split(text)  # prose, code, prose, ...
     prose = [_without_tags(piece) for piece in pieces[::2]]
@@ -116,8 +109,10 @@ def _source(parts: Sequence[tuple[str, str]], number: int) -> str:
     return ""
 
 
-def read_posts(paths: Sequence[Path]) -> list[Question]:
-    """The questions that have an answer with code: those whose first answer quotes documentation first, else as they come.
+def read_posts(paths: Sequence[Path]) -> list[tuple[Topic, list[Doc]]]:
+    """The questions with their answers that have code: first those with an answer that quotes documentation, else as they come.
+
+    Of a question's answers those that quote documentation are first, then the accepted one, then they go by their score.
 
     paths  `Posts.xml` of the public dumps of Stack Exchange, or JSON lines of the same attributes: Id, PostTypeId (1 question,
            2 answer), Title, Body, and ParentId, AcceptedAnswerId, Score. Answers without a question are passed over.
@@ -137,7 +132,7 @@ def read_posts(paths: Sequence[Path]) -> list[Question]:
     for name, (title, accepted) in titles.items():
         if mine := answers.get(name):
             mine.sort(key=lambda one: (not one[0], one[2].doc_id != accepted, -one[1]))
-            found.append((not mine[0][0], Question(name, title, [doc for *_, doc in mine])))
+            found.append((not mine[0][0], (Topic(name, title), [doc for *_, doc in mine])))
     return [question for _, question in sorted(found, key=lambda one: one[0])]
 
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.build.posts import Question, read_posts
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import BASE
 from toolkit.registry.loader import did_you_mean
@@ -50,20 +49,21 @@ class Seeds:
         return {key: Seeds(value, self.folder) for key, value in self.given.items() if isinstance(value, Mapping)}
 
     @cached_property
-    def posts(self) -> list[Question]:
-        """The questions of the files of posts."""
+    def posts(self) -> list[tuple[Topic, list[Doc]]]:
+        """The questions of the files of posts, with their answers."""
+        from toolkit.build.posts import read_posts
+
         return read_posts(self.paths(POSTS))
 
     @cached_property
     def topic_set(self) -> TopicSet:
         """All topics, in all modes that were named. Raises ToolkitError where none were."""
         from toolkit.benchmarks import TopicPart, TopicSet, resolve_topics
-        from toolkit.core.topics import Topic
 
         if named := self._named:
             return resolve_topics(named)
         if POSTS in self.given:
-            return TopicSet(POSTS, [TopicPart("all", [Topic(each.id, each.title) for each in self.posts])], None)
+            return TopicSet(POSTS, [TopicPart("all", [topic for topic, _ in self.posts])], None)
         files = self.paths("topics")
         if not files:
             raise ToolkitError("the seeds have no topics", "name them in build.yaml: seeds: {topics: F, ...}")
@@ -84,7 +84,7 @@ class Seeds:
         from toolkit.formats import read_qrels
 
         if POSTS in self.given:
-            return Qrels.from_rows(Qrel(each.id, answer.doc_id, 1) for each in self.posts for answer in each.answers)
+            return Qrels.from_rows(Qrel(topic.query_id, doc.doc_id, 1) for topic, docs in self.posts for doc in docs)
         if files := self.paths("qrels"):
             return join_qrels([read_qrels(path) for path in files])
         benchmark = self.topic_set.benchmark
@@ -113,7 +113,7 @@ class Seeds:
 
     def _docs(self) -> Iterator[Doc]:
         if POSTS in self.given:
-            yield from (answer for each in self.posts for answer in each.answers)
+            yield from (doc for _, docs in self.posts for doc in docs)
             return
         if files := self.paths("docs"):
             from toolkit.formats.documents import corpus_from_files
