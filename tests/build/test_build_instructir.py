@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -288,6 +289,38 @@ def test_answers_in_the_forms_of_the_papers_prompts_are_read(folder):
         "fit": "instructir-figure7",
         "choice": "instructir-figure8",
     }
+
+
+def by_label(messages):
+    """Answers to the paper's prompts, which are known by the labels that answers are to have."""
+    text = messages[-1]["content"]
+    if "Scenario 10:" in text:
+        return "".join(f"Scenario {n}: I am number {n} who asks: {text.rpartition(': ')[2]} [END]\n" for n in range(1, 11))
+    if "REVISED DOCUMENT:" in text:
+        said, _, document = text.rpartition("SCENARIO: ")[2].partition("\nDOCUMENT: ")
+        return f"PLAN: mark it. [END]\nREVISED DOCUMENT: {document} <{said}> [END]"
+    if "<Score>" in text:
+        return "<Explanation>It is relevant.</Explanation>\n<Score>4</Score>"
+    said = build_answers.part(text, "[SCENARIO]", "[QUERY]")
+    shown = re.findall(r"^\[(\d+)\] .*?<(.*?)>$", text, re.MULTILINE)
+    return f"<Explanation>[1] is none.</Explanation>\n<Ranking>{next(n for n, mark in shown if mark == said)}</Ranking>"
+
+
+PAPER = Path(__file__).resolve().parents[3] / "shared" / "papers" / "instructir.txt"
+
+
+@pytest.mark.skipif(not PAPER.is_file(), reason="no shared data beside the checkout")
+def test_the_papers_prompts_build_a_benchmark(folder, tmp_path):
+    change(folder, steps={"paraphrases": {"count": 1}})
+    tandem("published", "prompts", "instructir", "--from", PAPER, "--to", tmp_path / "prompts", check=True)
+    with serving(Script(lambda messages: by_label(messages) if len(messages) == 2 else "?")) as script:
+        run(folder, script, "groups", "--prompts", tmp_path / "prompts")
+    made = {
+        step: {row.get("prompt_of") for item in items(folder, step).values() for row in item.made}
+        for step in ("scenarios", "targets", "fit", "choice")
+    }
+    assert made == {step: {f"paper (InstructIR, figure {n})"} for step, n in zip(made, (4, 5, 7, 8), strict=True)}
+    assert len([item for item in items(folder, "groups").values() if item.is_passed]) == 20
 
 
 SEEDS = Path(__file__).resolve().parents[3] / "shared" / "data" / "msmarco-seeds"
