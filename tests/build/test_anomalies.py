@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.build.anomalies import Anomalies, Limits, anomaly, is_similarity, without_documents
+from toolkit.build.anomalies import Anomalies, anomaly, is_similarity, without_documents
 from toolkit.build.items import Item
 from toolkit.core.errors import ToolkitError
 from toolkit.core.runs import Run
@@ -30,29 +30,29 @@ def lists(*ranks, score=0.9):
     ],
 )
 def test_half_of_the_runs_have_to_find_it_among_the_first_50(ranks, why):
-    assert anomaly("d", lists(*ranks), [], Limits()) == why
+    assert anomaly("d", lists(*ranks), []) == why
 
 
 def test_the_mean_similarity_has_to_reach_a_half():
     # 0.4 and 0.6 have the mean 0.5; 0.4, 0.6 and 0.4 have 0.467
     runs = [*lists(1, score=0.4), *lists(2, score=0.6)]
-    assert anomaly("d", runs, runs, Limits()) == ""
+    assert anomaly("d", runs, runs) == ""
     runs += lists(3, score=0.4)
-    assert anomaly("d", runs, runs, Limits()) == "mean similarity below 0.5"
-    assert anomaly("d", runs, [], Limits()) == ""  # the scores of BM25 are no similarities
-    assert anomaly("d", runs, runs, Limits(score=0.4)) == ""
+    assert anomaly("d", runs, runs) == "mean similarity below 0.5"
+    assert anomaly("d", runs, []) == ""  # the scores of BM25 are no similarities
+    assert anomaly("d", runs, runs, score=0.4) == ""
 
 
 def test_a_run_that_has_not_found_it_has_no_say_in_the_mean():
     runs = [*lists(1, 1, score=0.6), *lists(None)]
-    assert anomaly("d", runs, runs, Limits()) == ""
+    assert anomaly("d", runs, runs) == ""
 
 
 @given(st.lists(st.integers(1, 100), min_size=1, max_size=20), st.integers(0, 19))
 def test_a_better_rank_makes_no_anomaly(ranks, place):
     better = [1 if number == place else rank for number, rank in enumerate(ranks)]
-    if not anomaly("d", lists(*ranks), [], Limits()):
-        assert not anomaly("d", lists(*better), [], Limits())
+    if not anomaly("d", lists(*ranks), []):
+        assert not anomaly("d", lists(*better), [])
 
 
 def test_similarities_are_scores_from_minus_1_to_1():

@@ -37,33 +37,28 @@ ANOMALY = "anomaly"  # the field that says why
 Found = Mapping[str, tuple[int, float]]  # document id -> rank from 1, and score
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When a gold document is an anomaly.
-
-    depth   rank up to which a run finds it
-    share   of the runs that do not find it, from which on it is one
-    score   mean similarity below which it is one
-    """
-
-    depth: int = 50
-    share: float = 0.5
-    score: float = 0.5
-
-
-def anomaly(doc_id: str, found: Sequence[Found], similarities: Sequence[Found], limits: Limits) -> str:
+def anomaly(
+    doc_id: str,
+    found: Sequence[Found],
+    similarities: Sequence[Found],
+    *,
+    depth: int = 50,
+    share: float = 0.5,
+    score: float = 0.5,
+) -> str:
     """Why a gold document is an anomaly; empty where it is none.
 
     found         what each run lists for its query
     similarities  those of them whose scores are similarities; a run without the document has no say in the mean
+    depth         rank up to which a run finds it
+    share         of the runs that do not find it, from which on it is one
+    score         mean similarity below which it is one
     """
-    outside = sum(run.get(doc_id, (limits.depth + 1, 0.0))[0] > limits.depth for run in found)
-    if found and outside >= limits.share * len(found):
-        return f"outside the first {limits.depth} in {limits.share:.0%} of the runs or more"
+    outside = sum(run.get(doc_id, (depth + 1, 0.0))[0] > depth for run in found)
+    if found and outside >= share * len(found):
+        return f"outside the first {depth} in {share:.0%} of the runs or more"
     scores = [run[doc_id][1] for run in similarities if doc_id in run]
-    if scores and float(np.mean(scores)) < limits.score:
-        return f"mean similarity below {limits.score:g}"
-    return ""
+    return f"mean similarity below {score:g}" if scores and float(np.mean(scores)) < score else ""
 
 
 def is_similarity(run: Run) -> bool:
@@ -81,7 +76,7 @@ class Anomalies(Step):
     systems  search the benchmark to be, which lies in `draft` in the build's folder
     runs     files of runs over `draft/ori` made elsewhere
     least    how many there have to be in all
-    depth, share, score   see `Limits`
+    depth, share, score   see `anomaly`
     """
 
     people: bool = True
@@ -129,12 +124,11 @@ class Anomalies(Step):
         self, items: Sequence[Item], found: Sequence[Mapping[str, Found]], similarities: Sequence[Mapping[str, Found]]
     ) -> Iterator[tuple[str, str]]:
         """(document id, why it is an anomaly)."""
-        limits = Limits(self.depth, self.share, self.score)
         for item in items:
             query = join_mode(item.id, MODE)
             lists = [[run.get(query, {}) for run in runs] for runs in (found, similarities)]
             for document in item.fields[GOLD]:
-                if reason := anomaly(document["id"], *lists, limits):
+                if reason := anomaly(document["id"], *lists, depth=self.depth, share=self.share, score=self.score):
                     yield document["id"], reason
 
     def _runs(self, draft: Path, files: Sequence[Path]) -> Iterator[Run]:
