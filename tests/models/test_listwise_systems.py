@@ -29,6 +29,7 @@ JUDGES = {
     "berds-mistral-evaluator": ("timchen0618/Mistral_BERDS_evaluator_full", "transformers", 16, 0),
     "berds-mistral-evaluator-lora": ("timchen0618/Mistral_BERDS_evaluator", "peft", 16, 0),
     "gpt-4-0613-judge": ("", "endpoint", None, None),
+    "gpt-4-0613-judge-one-shot": ("", "endpoint", None, None),
 }
 
 

@@ -60,7 +60,7 @@ def test_every_printed_system_is_a_row_of_each_table_that_can_be_made(paper):
 def test_an_index_of_ones_own_makes_the_parts_that_need_it():
     without, with_it = tables_of("berds"), tables_of("berds", indexes={"sphere": "DIR", "sphere/contriever-msmarco": "VECTORS"})
     added = {row.part.name for row in with_it.rows} - {row.part.name for row in without.rows}
-    assert added == {"sphere", "sphere-reranking", "sphere-expansion", "sphere-coverage", "sphere-union"}
+    assert added == {"sphere", "sphere-reranking", "sphere-expansion", "sphere-coverage", "sphere-union", "sphere-stance"}
     rows = {row.name: row for row in with_it.rows}
     assert rows["sphere/bm25"].part.search["index"] == "DIR"
     assert rows["sphere-expansion/contriever-msmarco"].part.indexes["contriever-msmarco"] == "VECTORS"
@@ -139,7 +139,6 @@ def test_a_dry_run_says_what_it_takes_and_touches_nothing(place):
     assert rows["bm25"]["state"] == "to be made"
     assert rows["llama-3.1-8b-instruct-pointwise"]["state"] == "cannot be made"
     assert "HF_TOKEN" in rows["llama-3.1-8b-instruct-pointwise"]["remark"]
-    assert "fails with transformers 5" in rows["nv-embed-v2"]["remark"]
     assert not (place / "reproduced-infosearch").exists()
 
 
@@ -196,8 +195,11 @@ def test_memory_is_that_of_the_precision_that_is_used(place, monkeypatch):
     monkeypatch.setattr("toolkit.reproduce.dry_run.free_memory", lambda device: 1 << 40)
     monkeypatch.setattr("toolkit.reproduce.dry_run._usual_device", lambda: "cuda:0")
     assert registry.system("bge-reranker-v2-m3").recipes["mfollowir"]["parameters"]["precision"] == "bf16"
-    monkeypatch.setattr("toolkit.reproduce.dry_run.weights", lambda spec, precision: {"bf16": 16, "fp16": 17}[precision])
-    assert planned(*reranker)["cross-lingual/bge-reranker-v2-m3"]["memory"] == "16"
+    monkeypatch.setattr(
+        "toolkit.reproduce.dry_run.weights", lambda spec, precision: {"bf16": 16, "fp16": 17, "fp32": 32}[precision]
+    )
+    found = planned(*reranker)["cross-lingual/bge-reranker-v2-m3"]
+    assert (found["memory"], found["download"]) == ("16", "32")  # it is published in fp32
 
 
 def test_memory_of_this_machine_says_nothing_of_a_clusters(place, monkeypatch):
@@ -256,12 +258,12 @@ def test_runs_are_made_once_and_compared_cell_by_cell(place):
 
 
 def test_one_systems_failure_ends_no_other(place):
-    done = tandem("reproduce", "infosearch", "--system", "nv-embed-v2", "--system", "bm25", "--table", "1")
+    done = tandem("reproduce", "infosearch", "--system", "gpt-4o", "--system", "bm25", "--table", "1")
     assert done.returncode == 1
-    assert "error: reproduced-infosearch/infosearch/nv-embed-v2.trec: nv-embed-v2 is not loaded" in done.stderr
+    assert "error: reproduced-infosearch/infosearch/gpt-4o.trec: no server for gpt-4o" in done.stderr
     with (place / "reproduced-infosearch" / "comparison.csv").open(encoding="utf-8") as file:
         states = {(row["system"], row["state"] == NOT_RUN) for row in csv.DictReader(file)}
-    assert states == {("bm25", False), ("nv-embed-v2", True)}
+    assert states == {("bm25", False), ("gpt-4o", True)}
 
 
 def test_a_table_that_has_not_one_number_is_an_error(place, monkeypatch):

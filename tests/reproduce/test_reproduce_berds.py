@@ -12,6 +12,7 @@ from endpoint import Script, serving
 from toolkit import benchmarks
 from toolkit.formats import read_run
 from toolkit.models.judges import loading
+from toolkit.reproduce.packed import manifest_of
 from toolkit.reproduce.row_files import RowFiles
 from toolkit.reproduce.row_scores import scores_of
 from toolkit.reproduce.table_rows import tables_of
@@ -158,8 +159,11 @@ def test_a_union_covers_what_its_runs_cover_together(home, tmp_path):
     assert found == {"arguana/test": 1.0, "kialo/test": 1.0, "opinionqa/test": 0.5, "average": 0.8333}
 
 
+JUDGES = ("gpt-4-0613-judge", "gpt-4-0613-judge-one-shot", "zephyr-7b-beta-judge", "random")
+
+
 def test_judges_are_compared_with_people(place, tmp_path):
-    systems = [word for name in ("gpt-4-0613-judge", "zephyr-7b-beta-judge", "random") for word in ("--system", name)]
+    systems = [word for name in JUDGES for word in ("--system", name)]
     place.answer = lambda messages: "Yes" if " for" in messages[-1]["content"].split("Statement:")[1] else "No"
     tandem(*BERDS, "--table", "7", *systems, check=True)
     out = tmp_path / "out"
@@ -168,12 +172,15 @@ def test_judges_are_compared_with_people(place, tmp_path):
     assert values[("zephyr-7b-beta-judge", "pct_positive")] == "53.8"
     assert values[("zephyr-7b-beta-judge", "accuracy")] == "53.8"
     assert values[("zephyr-7b-beta-judge", "F1")] == "57.1"
-    assert {name for name, _ in values} == {"gpt-4-0613-judge", "zephyr-7b-beta-judge", "random"}
+    assert {name for name, _ in values} == set(JUDGES)
     asked = len(place.bodies)
     tandem(*BERDS, "--table", "7", *systems, check=True)
     assert len(place.bodies) == asked
-    unmade = [row for row in compared(out, state="not run") if "table 15" in row["known"]]
-    assert [row["as printed"] for row in unmade] == ["GPT-4 (judge)"] * 3  # its answers with an example before the question
+    # the row with one example is a row of its own, and is asked with one example
+    modes = {row["system"]: row["mode"] for row in compared(out, **{"as printed": "GPT-4 (judge)"})}
+    assert modes == {"gpt-4-0613-judge": "zero-shot", "gpt-4-0613-judge-one-shot": "one-shot"}
+    roles = {tuple(turn["role"] for turn in body["messages"]) for body in place.bodies if body["model"] == "gpt-4"}
+    assert roles == {("system", "user"), ("system", "user", "assistant", "user")}
 
 
 def test_what_judged_each_run_is_counted_for_it_alone(place, tmp_path):
@@ -195,3 +202,39 @@ def test_vectors_are_searched_in_the_index_that_is_named():
     assert files.index_of(rows["sphere/bm25"]) == "LUCENE"
     assert files.index_of(rows["wikipedia/dpr-single-nq"]) == "wikipedia-dpr-100w.dpr-single-nq"
     assert files.index_of(rows["wikipedia/contriever-msmarco"]) == "out/indexes/dpr-w100.contriever-msmarco"
+
+
+def test_figure_2_has_shares_of_questions_by_the_side_that_is_retrieved(place, tmp_path):
+    def answered(messages):
+        """Of Kialo the second side supports, and is held; of Arguana it opposes, and is held; of OpinionQA both, or neither."""
+        text = messages[-1]["content"]
+        if "Perspective 1: " in text:
+            return "Perspective 2" if "kialo" in text else "Perspective 1"
+        if "opinionqa topic1" in text or (" for" in text.split("Statement:")[1] and "opinionqa" not in text):
+            return "No"
+        return answer(messages)
+
+    place.answer = answered
+    command = (*BERDS, "--own-index", "sphere=sphere", "--system", "bm25", "--table", "figure2")
+    planned = json.loads(tandem(*command, "--dry-run", "--format", "json").stdout)["rows"]
+    assert [row["inputs"].partition("; ")[0] for row in planned if "questions" in row["inputs"]] == ["2,406 questions"]  # once
+    tandem(*command)
+    out = tmp_path / "out"
+    rows = compared(out, table="figure2", part="sphere-stance")
+    assert {row["measure"]: (row["published"], row["ours"], row["difference"], row["state"]) for row in rows} == {
+        "SupportingOnly": ("", "33.3", "", "not printed"),
+        "OpposingOnly": ("", "33.3", "", "not printed"),
+        "Both": ("", "16.7", "", "not printed"),
+        "Neither": ("", "16.7", "", "not printed"),
+    }
+    with (out / "claims.csv").open(encoding="utf-8") as file:
+        assert {row["id"]: row["holds"] for row in csv.DictReader(file)}["berds-supporting"] == "no"
+    page = (out / "comparison.html").read_text(encoding="utf-8")
+    assert "Figure 2" in page
+    assert "tandem judge --task stance --topics berds-test --judge gpt-4-0613-judge --output stances.tsv" in page
+    asked = len(place.bodies)
+    assert sum("Perspective 1: " in body["messages"][-1]["content"] for body in place.bodies) == 6
+    again = tandem(*command, "--table", "3")
+    assert len(place.bodies) == asked  # what was judged for the figure is judged for the tables
+    assert "out/stances.tsv: up to date" in again.stderr
+    assert {"stances.tsv", "stances.tsv.yaml", "sphere/bm25.qrels"} <= manifest_of(out, "berds")["files"].keys()

@@ -12,7 +12,7 @@ from toolkit.provenance import part, read_record
 from toolkit.reproduce.row_files import RowFiles
 from toolkit.reproduce.table_rows import Row
 
-KINDS = {".trec": "run", ".qrels": "qrels", ".jsonl": "expanded"}
+KINDS = {".trec": "run", ".qrels": "qrels", ".tsv": "qrels", ".jsonl": "expanded"}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from toolkit.core.yaml_json import parse_json
 from toolkit.store.archives import DAMAGED
 
 MANIFEST, COMPARISON = "manifest.json", "comparison.csv"
-SUFFIXES = (".trec", ".qrels", ".jsonl", ".yaml", ".csv", ".html")
+SUFFIXES = (".trec", ".qrels", ".tsv", ".jsonl", ".yaml", ".csv", ".html")
 DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that the format has: the same files are the same archive
 LARGEST = 100_000_000  # bytes of a manifest
 HINT = "tandem reproduce PAPER --export F writes one"
