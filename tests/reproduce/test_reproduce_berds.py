@@ -6,17 +6,20 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from command import tandem
 from endpoint import Script, serving
 
 from toolkit import benchmarks
 from toolkit.formats import read_run
 from toolkit.models.judges import loading
+from toolkit.published.paper_prompts import write_prompts
 from toolkit.reproduce.packed import manifest_of
 from toolkit.reproduce.row_files import RowFiles
 from toolkit.reproduce.row_scores import scores_of
 from toolkit.reproduce.table_rows import tables_of
 
+PAPERS = Path(__file__).resolve().parents[3] / "shared" / "papers"
 SETS = ("arguana", "kialo", "opinionqa")
 SIDES = ("for", "against")
 pytestmark = pytest.mark.lucene
@@ -238,3 +241,23 @@ def test_figure_2_has_shares_of_questions_by_the_side_that_is_retrieved(place, t
     assert len(place.bodies) == asked  # what was judged for the figure is judged for the tables
     assert "out/stances.tsv: up to date" in again.stderr
     assert {"stances.tsv", "stances.tsv.yaml", "sphere/bm25.qrels"} <= manifest_of(out, "berds")["files"].keys()
+
+
+@pytest.mark.skipif(not PAPERS.is_dir(), reason="no shared data beside the checkout")
+def test_with_the_papers_prompts_judges_and_stances_are_asked_as_the_paper_asked(place, tmp_path):
+    place.answer = lambda messages: "Perspective 1" if "Perspective 2: " in messages[-1]["content"] else "No"
+    write_prompts("berds", [PAPERS / "berds.txt"], tmp_path / "prompts")
+    given = ("--prompts", "prompts", "--own-index", "sphere=sphere")
+    words = ("--table", "7", "--table", "figure2", "--system", "gpt-4-0613-judge-one-shot", "--system", "bm25")
+    tandem(*BERDS, *words, *given)
+    example = [body["messages"] for body in place.bodies if "for Example 1:" in str(body["messages"])]
+    assert {tuple(turn["role"] for turn in messages) for messages in example} == {("system", "user", "assistant", "user")}
+    assert {body["model"] for body in place.bodies if body["messages"] in example} == {"gpt-4"}
+    stances = [body["messages"] for body in place.bodies if "Perspective 2: " in str(body["messages"])]
+    assert len(stances) == 6
+    assert all("which perspective is supporting the question" in messages[-1]["content"] for messages in stances)
+    record = yaml.safe_load((tmp_path / "out" / "stances.tsv.yaml").read_text())
+    assert record["method"]["judging"][0]["prompt_of"] == "paper (BERDS, table 16)"
+    made = [row for row in compared(tmp_path / "out") if row["ours"]]
+    assert {row["part"] for row in made} == {"judges", "sphere-stance"}
+    assert {row["prompt"] for row in made} == {"paper"}
