@@ -33,7 +33,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tandem_ir.building import Build, check_benchmark, datasheet
-from tandem_ir.evaluation import cite, diff, evaluate, experiment, gate, report, report_site, reproduce
+from tandem_ir.evaluation import cite, diff, evaluate, experiment, gate, published_prompts, report, report_site, reproduce
 from tandem_ir.making import check_system, diversify, encode, expand, fuse, index, judge, rerank, search
 from tandem_ir.measure_cards import (
     measure_axioms,
@@ -118,6 +118,7 @@ __all__ = [
     "measure_references",
     "measure_sensitivity",
     "measures",
+    "published_prompts",
     "read_qrels",
     "read_run",
     "read_topics",

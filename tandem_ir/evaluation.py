@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolkit.core.lazy_names import pandas
 from toolkit.evaluate import evaluate
 
 if TYPE_CHECKING:
-    import pandas
-
     from toolkit.cite import Citations
     from toolkit.experiment import Results
     from toolkit.gate.decision import Gate
     from toolkit.report.site.site_folder import Written
     from toolkit.reproduce import Outcome
 
-__all__ = ["cite", "diff", "evaluate", "experiment", "gate", "report", "report_site", "reproduce"]
+__all__ = ["cite", "diff", "evaluate", "experiment", "gate", "published_prompts", "report", "report_site", "reproduce"]
 
 
 def cite(
@@ -51,8 +50,6 @@ def diff(
     state, up, down, same. Empty where neither a benchmark nor qrels are given, and of runs that are identical. Raises
     ToolkitError.
     """
-    import pandas
-
     from toolkit.diff.compare_runs import diff as compared
     from toolkit.diff.diff_output import CHANGES, change_records
     from toolkit.evaluate.comparison import Testing
@@ -191,7 +188,8 @@ def reproduce(
     paper   infosearch, instructir, mfollowir or berds
     output  a folder; `reproduced-<paper>` where none is named
     how     `models` (`device`, `precision`, `batch_size`, `trust_remote_code`), `asking` (how servers are asked), `indexes` (of
-            one's own, as `--own-index` names them); of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`
+            one's own, as `--own-index` names them), `prompts` (a folder, see `published_prompts`); of a cluster `engine`,
+            `workers`, `threads_per_worker`, `gpus_per_worker`
 
     Its `cells` are every printed number with ours, `claims` what the paper claims and whether it holds, `failures` what could
     not be made. Raises ToolkitError before anything is made.
@@ -201,3 +199,16 @@ def reproduce(
 
     made_by = engine_of(how)
     return Reproduction(paper, tables, systems, output=output, **how).make(**made_by)
+
+
+def published_prompts(paper: str, files: Sequence[str | Path], folder: str | Path) -> list[Path]:
+    """Write the prompts that a paper prints as files, out of texts of it; `prompts=folder` of other calls sends them.
+
+    paper  infosearch, instructir, berds; infosearch-code, mteb, rank_llm for prompts in code
+    files  that have all of them together, in any layout
+
+    Raises ToolkitError, with every prompt that is not there word by word, before anything is written.
+    """
+    from toolkit.published.paper_prompts import write_prompts
+
+    return [path for _, path in write_prompts(paper, files, folder)]

@@ -77,8 +77,9 @@ def rerank(
     system       a name, or an object with `score`, `rank` or `generate` (`tandem.PairScorer`, `ListRanker`, `ChatModel`)
     topics       as for `search`; those that the run's record names, where none are given
     index, docs  where the texts of documents are; the topics' own corpora where nothing is named
-    how          `recipe`, `kind`, `systems`, `tail`, `scores`, `prompt`, `device`, `precision`, `batch_size`,
-                 `trust_remote_code`; of listwise ones `window`, `step`, `passes`, `shuffle`, `loader`, `concurrency`, `replay`
+    how          `recipe`, `kind`, `systems`, `tail`, `scores`, `prompt`, `prompts` (a folder of published ones), `device`,
+                 `precision`, `batch_size`, `trust_remote_code`; of listwise ones `window`, `step`, `passes`, `shuffle`,
+                 `loader`, `concurrency`, `replay`
                  of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`, `units`
 
     Raises ToolkitError.
@@ -149,7 +150,7 @@ def expand(topics: Any, source: Any, *, output: str | Path | None = None, **how:
 
     source  `given` (the benchmark's own), `released`, a JSONL file with perspectives, or a system that writes them
             (a name, or an object with `generate`)
-    how     `query`, `systems`, `attempts`, `prompt`, `loader`, `concurrency`, `replay`
+    how     `query`, `systems`, `attempts`, `prompt`, `prompts` (a folder of published ones), `loader`, `concurrency`, `replay`
             of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`, `units`
 
     Search them, and merge the lists: `(Retrieve("bm25") >> MergeLists())(topics)`. Raises ToolkitError.
@@ -179,7 +180,8 @@ def judge(
     runs    one, or several in a list or by name, whose best documents are judged together
     system  a name, or an object with `generate` (see `tandem.ChatModel`)
     topics  questions with perspectives; those that the first run's record names, where none are given
-    how     `prompt`, `shots`, `loader`, `concurrency`, `replay`, `device`, `precision`, `batch_size`, `trust_remote_code`
+    how     `prompt`, `prompts` (a folder of published ones), `shots`, `loader`, `concurrency`, `replay`, `device`, `precision`,
+            `batch_size`, `trust_remote_code`
             of a cluster `engine`, `workers`, `threads_per_worker`, `gpus_per_worker`, `units`
 
     Raises ToolkitError.

@@ -52,7 +52,7 @@ def own(tmp_path, monkeypatch):
         published_prompts.cache_clear()
         digests = {"first": digest(FIRST), "second": digest(SECOND), "whole": "none"}
         write(digests)
-        [prompt] = cut_prompts("mine", TEXT).values()
+        [(_, prompt)] = cut_prompts("mine", TEXT)
         (tmp_path / "mine-table1.yaml").write_text(yaml.safe_dump(prompt))
         digests["whole"] = load_prompt(str(tmp_path / "mine-table1.yaml"), "listwise").wording
         write(digests)
@@ -103,7 +103,7 @@ def test_a_prompt_that_is_not_in_the_text_is_named_and_nothing_is_written(own, t
     text.write_text(TEXT.replace("among", "in"))
     with pytest.raises(ToolkitError, match="1 of 1 prompts of mine are not in the text") as raised:
         write_prompts("mine", [text], tmp_path / "out")
-    assert list(raised.value.problems) == ["mine-table1 (table 1, 8 words, 1 of its 3 parts)"]
+    assert list(raised.value.problems) == ["mine-table1 (table 1, 8 words), 1 of 3 parts"]
     assert not (tmp_path / "out").exists()
 
 

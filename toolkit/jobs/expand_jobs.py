@@ -66,7 +66,7 @@ class ExpandJob(Job[Expanded]):
             usable = ("loader", "device", "trust_remote_code")
             check_usable(spec, **{name: how[name] for name in usable if name in how})
             self.expander = load_expander(spec, **how)
-        elif how.get("prompt"):
+        elif how.get("prompt") or how.get("prompts"):
             raise ToolkitError(f"perspectives from {source} need no prompt", "--prompt is for a system that writes them")
         self.output = Output.at(output)
 

@@ -63,6 +63,11 @@ class PublishedPrompt:
         """Whose it is, for records: `paper (InfoSearch, table 16)`."""
         return f"{self.whose} ({self.title}, {self.place})"
 
+    def path(self, folder: str | Path) -> Path | None:
+        """Its file in a folder of those that were cut, or that of what may stand for it; None where neither is there."""
+        paths = (Path(folder) / f"{each}.yaml" for each in (self.name, self.otherwise) if each)
+        return next((path for path in paths if path.is_file()), None)
+
 
 @functools.cache
 def published_prompts() -> Mapping[str, PublishedPrompt]:
@@ -88,29 +93,21 @@ def wording_sha256(messages: Iterable[tuple[str, str]]) -> str:
     return hashlib.sha256(json.dumps(normal, ensure_ascii=False).encode()).hexdigest()
 
 
-def cut_prompts(source: str, text: str) -> dict[str, dict[str, Any]]:
-    """The prompts of a source in a text, whatever its lines: name -> content of the prompt's file.
+def cut_prompts(source: str, text: str) -> list[tuple[PublishedPrompt, dict[str, Any]]]:
+    """The prompts of a source in a text, whatever its lines, each with the content of its file.
 
     Raises ToolkitError with every prompt that is not there word by word.
     """
-    words, prompts = MARKUP.sub(" ", text).split(), prompts_of(source)
-    made, problems = {}, []
-    for prompt in prompts:
-        turns = list(_turns(prompt, words))
-        if missing := sum(turn is None for turn in turns):
-            parts = f", {missing} of its {len(turns)} parts" if len(turns) > 1 else ""
-            problems.append(f"{prompt.name} ({prompt.place}, {prompt.words:,} words{parts})")
-        made[prompt.name] = {
-            "kind": prompt.kind,
-            "description": f"as printed: {prompt.title}, {prompt.place}",
-            "source": f"{prompt.place}{f'; {prompt.note}' if prompt.note else ''}",
-            "turns": turns,
-        }
-    if problems:
-        hint = "each is found by its words, whatever the lines; words that are parted by a hyphen are not mended"
-        message = f"{len(problems)} of {len(prompts)} prompts of {source} are not in the text"
-        raise ToolkitError(message, hint, problems=problems)
-    return made
+    words = MARKUP.sub(" ", text).split()
+    made = [(prompt, list(_turns(prompt, words))) for prompt in prompts_of(source)]
+    if missing := [(prompt, turns.count(None), len(turns)) for prompt, turns in made if None in turns]:
+        raise ToolkitError(
+            f"{len(missing)} of {len(made)} prompts of {source} are not in the text",
+            "each is found by its words, whatever the lines; words that are parted by a hyphen are not mended",
+            problems=[f"{each.name} ({each.place}, {each.words:,} words), {no} of {all} parts" for each, no, all in missing],
+        )
+    about = {prompt.name: f"{prompt.title}, {prompt.place}{f'; {prompt.note}' if prompt.note else ''}" for prompt, _ in made}
+    return [(prompt, {"kind": prompt.kind, "source": about[prompt.name], "turns": turns}) for prompt, turns in made]
 
 
 def write_prompts(source: str, files: Sequence[str | Path], folder: str | Path) -> list[tuple[PublishedPrompt, Path]]:
@@ -119,23 +116,11 @@ def write_prompts(source: str, files: Sequence[str | Path], folder: str | Path) 
 
     lines = (line for file in files for _, line in text_lines(read_bytes(file), source_name(file)))
     made = cut_prompts(source, "\n".join(lines))
-    written = []
-    for prompt in prompts_of(source):
-        path = Path(folder) / f"{prompt.name}.yaml"
+    paths = [Path(folder) / f"{prompt.name}.yaml" for prompt, _ in made]
+    for path, (_, content) in zip(paths, made, strict=True):
         with atomic_path(path) as part:
-            text = yaml.safe_dump(made[prompt.name], sort_keys=False, allow_unicode=True, width=1 << 16)
-            part.write_text(text, encoding="utf-8")
-        written.append((prompt, path))
-    return written
-
-
-def prompt_file(name: str, folder: str | Path) -> Path | None:
-    """The file of a published prompt in a folder of those that were cut, or of what may stand for it; None where neither is."""
-    prompts = published_prompts()
-    if name not in prompts:
-        raise ToolkitError(f"no published prompt {name!r}", f"{did_you_mean(name, prompts)}known: {', '.join(prompts)}")
-    paths = (Path(folder) / f"{each}.yaml" for each in (name, prompts[name].otherwise) if each)
-    return next((path for path in paths if path.is_file()), None)
+            part.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1 << 16), encoding="utf-8")
+    return [(prompt, path) for path, (prompt, _) in zip(paths, made, strict=True)]
 
 
 def prompts_of(source: str) -> list[PublishedPrompt]:
@@ -176,10 +161,7 @@ def _content(words: Sequence[str], part: Mapping[str, Any]) -> str:
     """The words with the white space of the prompt between them, and our slots for its placeholders."""
     space = {place: white for white, places in part.get("space", {}).items() for place in places}
     text = words[0] + "".join(space.get(place, " ") + word for place, word in enumerate(words[1:], 1))
-    slots = part.get("slots", {})
-    if slots:
-        patterns = {re.escape(printed).replace(r"\ ", r"\s+"): slot for printed, slot in slots.items()}
-        named = {f"s{number}": slot for number, slot in enumerate(patterns.values())}
-        pattern = "|".join(f"(?P<s{number}>{each})" for number, each in enumerate(patterns))
-        text = re.sub(pattern, lambda match: named[match.lastgroup], text)
+    if slots := part.get("slots"):
+        printed = "|".join(re.escape(each).replace(r"\ ", r"\s+") for each in slots)
+        text = re.sub(printed, lambda match: slots[" ".join(match[0].split())], text)
     return text + space.get(len(words), "")

@@ -171,7 +171,7 @@ class Judge:
     def remark(self) -> str:
         """What is to be said before its judgments are set beside published ones; empty where nothing is."""
         source = self.spec.parameters.get("prompt_source")
-        if not (self.prompt and source):
+        if not (self.prompt and source) or self.prompt.published:
             return ""
         whose = f"is our {self.prompt.name}" if self.prompt.ours else f"is {self.prompt.name}, taken as it is"
         return (

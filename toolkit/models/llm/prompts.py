@@ -24,7 +24,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
 from toolkit.core.yaml_json import read_yaml
 from toolkit.models.llm.messages import Message
-from toolkit.published.paper_prompts import PublishedPrompt, prompt_file, published_by, published_prompts, wording_sha256
+from toolkit.published.paper_prompts import PublishedPrompt, published_by, published_prompts, wording_sha256
 from toolkit.registry.loader import FOLDER, did_you_mean
 
 PROMPTS = FOLDER / "prompts"
@@ -155,10 +155,12 @@ def prompt_of_folder(name: str, folder: str | Path) -> str | None:
 
     Raises ToolkitError for a name that there is not, and for a file that is not word by word what was published.
     """
-    path = prompt_file(name, folder)
-    if path is None:
+    prompts = published_prompts()
+    if name not in prompts:
+        raise ToolkitError(f"no published prompt {name!r}", f"{did_you_mean(name, prompts)}known: {', '.join(prompts)}")
+    if (path := prompts[name].path(folder)) is None:
         return None
-    printed = published_prompts()[path.stem]
+    printed = prompts[path.stem]
     if load_prompt(str(path), printed.kind).wording != printed.sha256:
         hint = "make it again with `tandem published prompts`; named alone, with --prompt, it counts as a file of yours"
         raise ToolkitError(f"{path} is not word by word what {printed.title} prints ({printed.place})", hint)
@@ -174,16 +176,14 @@ def chosen_prompt(spec: SystemSpec, prompt: str | None, folder: str | Path | Non
         return prompt
     if prompt:
         raise ToolkitError("--prompt and --prompts are both given", "one file for this system, or a folder of published ones")
-    name = spec.parameters.get("published_prompt", "")
-    if not name:
+    if not (name := spec.parameters.get("published_prompt")):
         hint = "leave --prompts out, or choose a recipe (--recipe): a paper's may have one"
         raise ToolkitError(f"{spec.name} has no published prompt", hint)
-    path = prompt_of_folder(name, folder)
-    if path is None:
-        printed = published_prompts()[name]
-        hint = f"`tandem published prompts {printed.source} --from TEXT --to {folder}` makes it of a text of {printed.text}"
-        raise ToolkitError(f"{folder} has no {name}.yaml ({printed.title}, {printed.place})", hint)
-    return path
+    if path := prompt_of_folder(name, folder):
+        return path
+    printed = published_prompts()[name]
+    hint = f"`tandem published prompts {printed.source} --from TEXT --to {folder}` makes it of a text of {printed.text}"
+    raise ToolkitError(f"{folder} has no {name}.yaml ({printed.title}, {printed.place})", hint)
 
 
 def load_prompt(name: str, kind: str) -> Prompt:
