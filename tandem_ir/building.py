@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.lazy_modules import pandas
+from toolkit.core.lazy_names import pandas
 
 if TYPE_CHECKING:
     from toolkit.benchmarks import Collection

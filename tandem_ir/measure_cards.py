@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import pandas
+from toolkit.core.lazy_names import pandas
 
+if TYPE_CHECKING:
     from toolkit.core.aligned_table import Table
     from toolkit.measure_cards.measure_card import Card
 
@@ -27,8 +27,6 @@ def measures() -> pandas.DataFrame:
     Columns: name, title, definition, source, status (`published` or `experimental`), variants, direction, range, over, needs,
     modes, absent, parameters, related.
     """
-    import pandas
-
     from toolkit.measure_cards.measure_card import Card, cards
 
     return pandas.DataFrame(cards(), columns=list(Card._fields))
@@ -99,8 +97,6 @@ def measure_discrimination(runs: Any = None, *, seed: int = 0, **judged: Any) ->
 
 
 def _frame(table: Table) -> pandas.DataFrame:
-    import pandas
-
     from toolkit.core.aligned_table import Number
 
     rows = [[cell.value if isinstance(cell, Number) else cell for cell in row] for row in table.rows]

@@ -199,7 +199,6 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _parquet(path: Path) -> Iterator[Record]:
-    import pyarrow
     import pyarrow.parquet
 
     number, size, most = 0, 0, max(SAFE, RATIO * path.stat().st_size)

@@ -23,6 +23,7 @@ from toolkit.benchmarks.group_data import Group, Part, counts, part_name
 from toolkit.benchmarks.layouts import layout_of
 from toolkit.benchmarks.lazy_documents import unchanged
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import yaml
 from toolkit.core.specs import BenchmarkSpec
 from toolkit.core.yaml_json import read_yaml
 from toolkit.store import home, lock, new_folder
@@ -180,6 +181,4 @@ def facts(folder: Path) -> dict[str, Any]:
 
 
 def _write_yaml(values: Mapping[str, Any], path: Path) -> None:
-    import yaml
-
     path.write_text(yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=True), encoding="utf-8")

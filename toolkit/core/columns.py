@@ -7,12 +7,10 @@ command wants to spend. `to_arrow` and `to_numpy` here do without.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    import pyarrow
+from toolkit.core.lazy_names import pyarrow
 
 ONE_ARRAY = 1 << 30  # bytes of text and offsets that are put into one arrow array, which ends at 2**31
 AT_ONCE = 1 << 16  # values: what is worked on stays in the processor's caches
@@ -21,8 +19,6 @@ LOW_BYTES = np.array([(1 << 8 * number) - 1 for number in range(9)], np.uint64)
 
 def to_arrow(values: np.ndarray | Iterable[str]) -> pyarrow.Array:
     """An arrow array of numbers (sharing their memory) or of texts."""
-    import pyarrow
-
     if isinstance(values, np.ndarray) and values.dtype != object:
         values = np.ascontiguousarray(values)
         kind = pyarrow.from_numpy_dtype(values.dtype)
@@ -36,8 +32,6 @@ def to_arrow(values: np.ndarray | Iterable[str]) -> pyarrow.Array:
 
 def split_lines(text: str) -> pyarrow.StringArray:
     """The lines of a text (newline between them, none at the end) as an arrow array, with no Python object a line."""
-    import pyarrow
-
     if not text:
         return to_arrow([])
     data = np.frombuffer(text.encode(), np.uint8)
@@ -50,8 +44,6 @@ def split_lines(text: str) -> pyarrow.StringArray:
 
 def to_numpy(column: pyarrow.Array | pyarrow.ChunkedArray) -> np.ndarray:
     """The numbers of an arrow column without nulls; read-only."""
-    import pyarrow
-
     if isinstance(column, pyarrow.ChunkedArray):
         column = pyarrow.concat_arrays(column.chunks) if column.num_chunks else to_arrow(np.empty(0)).cast(column.type)
     return np.from_dlpack(column)
@@ -59,15 +51,11 @@ def to_numpy(column: pyarrow.Array | pyarrow.ChunkedArray) -> np.ndarray:
 
 def encode(values: Iterable[str]) -> tuple[np.ndarray, pyarrow.StringArray]:
     """Codes (int32, one a value) and the distinct values in order of first appearance."""
-    import pyarrow
-
     return decode_dictionary(values if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray) else to_arrow(values))
 
 
 def merge(parts: Iterable[tuple[np.ndarray, pyarrow.StringArray | Sequence[str]]]) -> tuple[np.ndarray, pyarrow.StringArray]:
     """Columns one below the other, each as codes and distinct values, as one column of the same kind."""
-    import pyarrow
-
     chunks = [
         pyarrow.DictionaryArray.from_arrays(to_arrow(codes), known if isinstance(known, pyarrow.Array) else to_arrow(known))
         for codes, known in parts
@@ -77,8 +65,6 @@ def merge(parts: Iterable[tuple[np.ndarray, pyarrow.StringArray | Sequence[str]]
 
 def decode_dictionary(column: pyarrow.Array | pyarrow.ChunkedArray) -> tuple[np.ndarray, pyarrow.StringArray]:
     """The same for an arrow column of strings, dictionary-encoded or plain, chunked or not."""
-    import pyarrow
-
     if not pyarrow.types.is_dictionary(column.type):
         if isinstance(column, pyarrow.ChunkedArray):  # encoding chunk by chunk takes time quadratic in their number
             column = pyarrow.concat_arrays(column.chunks) if column.num_chunks else to_arrow([]).cast(column.type)
@@ -108,8 +94,6 @@ class Ids:
     @classmethod
     def of(cls, values: Iterable[str]) -> Ids:
         """A column of strings, or of an arrow column of them; codes where it has more text than one arrow array can hold."""
-        import pyarrow
-
         if not isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
             return cls(to_arrow(values))
         if pyarrow.types.is_dictionary(values.type) or values.nbytes >= ONE_ARRAY:
@@ -121,8 +105,6 @@ class Ids:
     @classmethod
     def join(cls, columns: Sequence[Ids]) -> Ids:
         """Columns one below the other."""
-        import pyarrow
-
         if any(column._codes is not None for column in columns):
             return cls(*reversed(merge((column.codes, column.distinct) for column in columns)))
         return cls.of(pyarrow.chunked_array([column._values for column in columns]))
@@ -224,7 +206,6 @@ def text_order(values: pyarrow.StringArray) -> np.ndarray:
 
 def lookup(wanted: pyarrow.StringArray | Sequence[str], known: pyarrow.StringArray) -> np.ndarray:
     """For each wanted value its code in `known` (int64), -1 where it is not there."""
-    import pyarrow
     import pyarrow.compute
 
     if not isinstance(wanted, pyarrow.Array):

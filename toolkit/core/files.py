@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from toolkit.core.errors import ToolkitError
-from toolkit.core.lazy_modules import pyarrow
+from toolkit.core.lazy_names import pyarrow
 
 PIPES, REPLAY, UNITS = "tandem-pipes-", "tandem-regress-", "tandem-units-"  # folders in the system's temporary one
 # `.NAME.x1y2z3w4.part`, as `tempfile` makes them; what gives way to a new folder is `.NAME.x1y2z3w4.old.part`

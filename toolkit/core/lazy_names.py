@@ -1,11 +1,33 @@
-"""Names of a package that are imported when they are first asked for: a search loads no linter."""
+"""What is imported when it is first asked for: names of our packages (a search loads no linter), and heavy libraries.
+
+A module that needs one of these libraries writes `from toolkit.core.lazy_names import pyarrow`, and uses it as if it had been
+imported: `--help` and most commands load none of them.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+
+class _Lazy(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self.__name__), name)
+
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas
+    import pyarrow
+    import requests
+    import vl_convert
+    import yaml
+else:
+    names = ("altair", "pandas", "pyarrow", "requests", "vl_convert", "yaml")
+    alt, pandas, pyarrow, requests, vl_convert, yaml = map(_Lazy, names)
 
 
 def lazy_names(package: str, modules: Mapping[str, Sequence[str]]) -> tuple[Callable[[str], Any], list[str]]:

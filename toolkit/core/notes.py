@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from toolkit.core.lazy_names import yaml
 from toolkit.core.when_imported import when_imported
 
 MISLEADS, READS, ROUTINE = range(3)  # a number may mislead; how numbers are read; what a reader would expect
@@ -40,8 +41,6 @@ def most_important(notes: Sequence[str], number: int = SHOWN) -> tuple[list[str]
 
 
 def _written_as_text() -> None:
-    import yaml
-
     yaml.SafeDumper.add_representer(Note, lambda dumper, note: dumper.represent_str(str(note)))
 
 

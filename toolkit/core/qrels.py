@@ -5,18 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from toolkit.core.columns import encode, merge
+from toolkit.core.lazy_names import pandas, pyarrow
 from toolkit.core.modes import Modes
 from toolkit.core.tabular import to_html
-
-if TYPE_CHECKING:
-    import pandas
-    import pyarrow
-
 
 SHOWN = 10  # in a notebook
 
@@ -109,8 +105,6 @@ class Qrels:
 
     def to_frame(self) -> pandas.DataFrame:
         """A DataFrame with query_id, doc_id, relevance, iteration (ir_measures reads it)."""
-        import pandas
-
         return pandas.DataFrame(list(self), columns=list(Qrel._fields))
 
     def with_query_ids(self, query_ids: Iterable[str]) -> Qrels:

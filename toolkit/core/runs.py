@@ -6,16 +6,13 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from toolkit.core.columns import Ids, encode
+from toolkit.core.lazy_names import pandas, pyarrow
 from toolkit.core.tabular import to_html
-
-if TYPE_CHECKING:
-    import pandas
-    import pyarrow
 
 SHOWN_QUERIES, SHOWN_DOCS = 3, 5  # in a notebook
 
@@ -147,8 +144,6 @@ class Run:
 
     def to_frame(self) -> pandas.DataFrame:
         """A DataFrame with query_id, doc_id, score, one row a line, in the file's order (ir_measures and `as_run` read it)."""
-        import pandas
-
         query_ids = np.array(self.query_ids, object)[self.queries]
         doc_ids = self.documents.texts(np.arange(len(self))).to_numpy(zero_copy_only=False)
         return pandas.DataFrame({"query_id": query_ids, "doc_id": doc_ids, "score": self.scores})

@@ -6,13 +6,11 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from toolkit.core.errors import ToolkitError, three
+from toolkit.core.lazy_names import pandas
 from toolkit.core.tabular import to_html
-
-if TYPE_CHECKING:
-    import pandas
 
 OVERALL = ("average", "all")  # what a value over all groups is called
 
@@ -173,8 +171,6 @@ class Scores:
 
     def to_frame(self, *, wide: bool = False) -> pandas.DataFrame:
         """A DataFrame with the columns of `Score`; wide, one row a run, group and query, and one column a measure and mode."""
-        import pandas
-
         heads, rows = self._wide() if wide else (Score._fields, self.rows)
         return pandas.DataFrame(rows, columns=list(heads))
 

@@ -12,13 +12,11 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_input
-
-if TYPE_CHECKING:
-    import yaml
+from toolkit.core.lazy_names import yaml
 
 MOST = 1 << 26  # bytes of a file: libyaml reads 2 MB a second
 DEEPEST = 100  # levels
@@ -118,8 +116,6 @@ def json_end(text: str) -> int | None:
 
 def decode_yaml(text: str) -> Any:
     """The value in YAML, None where there is none, for readers that have errors of their own. Raises Malformed."""
-    import yaml
-
     _check_depth(text)
     try:
         reader = _loader()(text)
@@ -209,8 +205,6 @@ def _without_advice(error: Exception) -> str:
 
 
 def _loader() -> type[yaml.SafeLoader]:
-    import yaml
-
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a PyYAML built without libyaml is ten times slower
 
 
@@ -219,8 +213,6 @@ def _check_depth(text: str) -> None:
 
     Brackets that are open and the columns in which blocks begin tell at once of nearly every text that it is not.
     """
-    import yaml
-
     depth = deepest = 0
     for match in _FLOW.finditer(text):
         depth += 1 if match[0] in "[{" else -1
@@ -256,8 +248,6 @@ def _check_scalar(node: yaml.ScalarNode) -> None:
     if node.tag == _INT and len(node.value) > LONGEST:
         raise Malformed(f"a number of {len(node.value):,} digits", node.start_mark.line + 1)
     if node.tag == _DATE:
-        import yaml
-
         try:
             yaml.constructor.SafeConstructor().construct_yaml_timestamp(node)
         except (ValueError, AttributeError) as error:

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow
 
 from toolkit.core.columns import Ids, lookup
+from toolkit.core.lazy_names import pyarrow
 from toolkit.core.modes import BASE, Modes, join_mode
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run

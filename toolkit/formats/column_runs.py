@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
+from toolkit.core.lazy_names import pyarrow
 from toolkit.core.runs import Run
 from toolkit.formats.lines import first_lines, is_text
 from toolkit.formats.named_columns import RUN_HINT, is_run, pick, run_from_columns
 from toolkit.formats.trec_runs import DEFAULT_TAG
-
-if TYPE_CHECKING:
-    import pyarrow
 
 _WHOLE = re.compile(rb"\d{1,18}")
 
@@ -92,7 +89,6 @@ def parse_scores(data: bytes, source: str) -> Run:
 
 def _read(data: bytes, source: str, delimiter: str, names: list[str], head: bool = False) -> dict[str, pyarrow.ChunkedArray]:
     """The columns of a run among those named, ids and tags as text."""
-    import pyarrow
     from pyarrow import csv
 
     numbers = {"score", "rank"}
@@ -116,7 +112,6 @@ def _read(data: bytes, source: str, delimiter: str, names: list[str], head: bool
 
 def parse_parquet(data: bytes, source: str) -> Run:
     """Parquet with the columns of a run; numbers may be ids."""
-    import pyarrow
     from pyarrow import parquet
 
     try:
@@ -141,7 +136,6 @@ def parse_parquet(data: bytes, source: str) -> Run:
 
 def write_parquet(run: Run, path: str | Path) -> None:
     """One row a document, best first: query_id, doc_id, rank (from 1), score, tag."""
-    import pyarrow
     from pyarrow import parquet
 
     order = run.order()

@@ -133,7 +133,6 @@ def ready_ids(block: bytes) -> list[str]:
 
     None at all where a single line is not.
     """
-    import pyarrow
     import pyarrow.compute
     from pyarrow import json
 

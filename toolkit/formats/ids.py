@@ -17,7 +17,6 @@ def check_ids(name: str, ids: Iterable[str]) -> None:
 
     name  `query_id`, `doc_id`, `iteration` or `tag`, for the message
     """
-    import pyarrow
     import pyarrow.compute
 
     ids = ids if isinstance(ids, pyarrow.Array) else to_arrow(ids)

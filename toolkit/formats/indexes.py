@@ -11,6 +11,7 @@ from typing import Any
 from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output, sha256_of
+from toolkit.core.lazy_names import yaml
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import template_digest
 from toolkit.core.yaml_json import read_yaml
@@ -60,8 +61,6 @@ def write_index_record(folder: Path, record: dict[str, Any], command: str, start
 
 def write_yaml_record(folder: Path, record: Mapping[str, Any]) -> None:
     """Write `tandem.yaml` as it is given."""
-    import yaml
-
     with open_output(folder / NAME) as out:
         out.write(yaml.safe_dump(dict(record), sort_keys=False, allow_unicode=True, width=1 << 16).encode())
 

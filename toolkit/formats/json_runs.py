@@ -10,6 +10,7 @@ from typing import Any
 
 from toolkit.core.errors import ToolkitError, missing_extra
 from toolkit.core.files import open_output
+from toolkit.core.lazy_names import pyarrow
 from toolkit.core.runs import Run
 from toolkit.core.yaml_json import Malformed, decode_json
 from toolkit.core.yaml_json import parse_json as load_json
@@ -99,8 +100,6 @@ def parse_json_lines(data: bytes, source: str) -> Run:
 
 def parse_lz4(data: bytes, source: str) -> Run:
     """What ranx saves: CBOR of `{query_id: {doc_id: score}}`, compressed, and by its own `open` once more."""
-    import pyarrow
-
     try:
         import cbor2
     except ImportError as missing:

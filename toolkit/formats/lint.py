@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from toolkit.core.columns import Ids, to_arrow
+from toolkit.core.lazy_names import pyarrow
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.formats.lines import Place, columns, is_text, read_bytes, text_problems, without_marks
@@ -133,8 +134,6 @@ class Lines:
 
     def documents(self) -> Ids:
         """The document ids of the good lines."""
-        import pyarrow
-
         ends, data = pyarrow.py_buffer(self._ends), pyarrow.py_buffer(self._documents)
         texts = pyarrow.LargeStringArray.from_buffers(len(self._ends) - 1, ends, data)
         return Ids.of(texts if len(self) == len(texts) else texts.take(to_arrow(self._kept)))

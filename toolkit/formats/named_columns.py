@@ -92,7 +92,6 @@ def one_word(name: object) -> str:
 
 def _ids(values: Any, name: str, place: str) -> Any:
     """Ids are text always; whole numbers become it, and nothing else: 7.0 is what pandas makes of 007 beside an empty cell."""
-    import pyarrow
     import pyarrow.compute
 
     if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):

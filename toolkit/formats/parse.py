@@ -5,18 +5,15 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from toolkit.core.columns import Ids, decode_dictionary, to_arrow, to_numpy
+from toolkit.core.lazy_names import pyarrow
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.formats.lines import without_marks
 from toolkit.formats.run_checks import FLOAT32_MAX
-
-if TYPE_CHECKING:
-    import pyarrow
 
 BLOCK = 1 << 21  # bytes parsed by one thread at a time
 RUN = ("query_id", "iteration", "doc_id", "rank", "score", "tag")
@@ -39,8 +36,6 @@ def evened(data: bytes) -> bytes:
 
 def parse_plain(pieces: Iterable[bytes], source: str) -> Run | None:
     """The run of whole lines, given in pieces; None where someone has to look closer."""
-    import pyarrow
-
     tables, tag = [], ""
     for piece in pieces:
         table = _table(piece, RUN, ("query_id", "doc_id", "score"))
@@ -100,7 +95,6 @@ def _table(data: bytes, columns: Sequence[str], names: Sequence[str]) -> pyarrow
     """Some of the columns of lines, the first among them; None where a line has another number of columns or is a comment, a
     column is empty, or a score is no number.
     """
-    import pyarrow
     from pyarrow import csv
 
     if any(white in data for white in (b"\0", b"\t", b"\r", b"\v", b"\f")) or _has_empty(data) or not _is_utf8(data):
@@ -142,8 +136,6 @@ def _has_empty(data: bytes) -> bool:
 
 
 def _is_utf8(data: bytes) -> bool:
-    import pyarrow
-
     if data.isascii():
         return True
     bounds = to_arrow(np.array([0, len(data)])).buffers()[1]

@@ -56,7 +56,6 @@ def _lines(path: Path) -> list[str]:
 def indexes_of(folder: Path, doc_ids: Iterable[str]) -> dict[Path, list[str]]:
     """The folders of the indexes that hold these documents -> the ids in each; an id of several corpora is in the first."""
     import numpy as np
-    import pyarrow
     import pyarrow.compute
 
     questions = read_questions(folder)

@@ -7,12 +7,12 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from toolkit.core.columns import split_lines, to_arrow, to_numpy
 from toolkit.core.files import open_input, open_output
+from toolkit.core.lazy_names import pyarrow
 from toolkit.core.runs import Run
 from toolkit.formats.ids import check_ids
 from toolkit.formats.lines import first_lines, is_text, text_problems, without_marks
@@ -20,9 +20,6 @@ from toolkit.formats.lint import is_score, run_from_lines, scan_run
 from toolkit.formats.parse import parse_plain
 from toolkit.formats.problems import by_line, refuse
 from toolkit.formats.run_checks import check_scores
-
-if TYPE_CHECKING:
-    import pyarrow
 
 WRITTEN_AT_ONCE = 1 << 18  # lines
 PIECE = 1 << 23  # bytes that are read at once
@@ -80,8 +77,6 @@ def write_run(run: Run, path: str | Path, *, tag: str | None = None, decimals: i
     Raises ToolkitError, before anything is written, for what could not be read back: an id that is empty or holds white
     space, a query id that begins with `#`, a score that is not finite.
     """
-    import pyarrow
-
     tag = tag or run.tag or DEFAULT_TAG
     for name, ids in (("query_id", run.query_ids), ("doc_id", run.doc_ids), ("tag", [tag])):
         check_ids(name, ids)
@@ -97,8 +92,6 @@ def write_run(run: Run, path: str | Path, *, tag: str | None = None, decimals: i
 
 def _fixed(scores: np.ndarray, decimals: int) -> pyarrow.StringArray:
     """Scores as C's printf writes them (exact, half to even)."""
-    import pyarrow
-
     form, texts = f"%.{decimals}f\n", []
     for start in range(0, len(scores), WRITTEN_AT_ONCE):
         part = scores[start : start + WRITTEN_AT_ONCE].tolist()
@@ -108,7 +101,6 @@ def _fixed(scores: np.ndarray, decimals: int) -> pyarrow.StringArray:
 
 def _chunks(run: Run, scores: pyarrow.StringArray, tag: str, order: np.ndarray) -> Iterator[memoryview]:
     """The bytes of the file, some hundred thousand lines at a time."""
-    import pyarrow
     import pyarrow.compute
 
     query_ids = to_arrow(run.query_ids)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolkit import registry
 from toolkit.benchmarks import find, load
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import pandas
 from toolkit.core.scores import in_mode
 from toolkit.evaluate.evaluation import prepare
 from toolkit.evaluate.judgments import Judgments
@@ -25,9 +26,6 @@ from toolkit.evaluate.primary import primary_numbers
 from toolkit.evaluate.scoring import is_ranked
 from toolkit.gate.turnover import check_turnover
 from toolkit.measures.inference import FEW, LEVEL, SAME, TESTED, estimate
-
-if TYPE_CHECKING:
-    import pandas
 
 MIN_EFFECT = 0.02
 POWER = 0.9  # of the number of core queries that would decide
@@ -102,8 +100,6 @@ class Gate:
 
     def to_frame(self) -> pandas.DataFrame:
         """A DataFrame with the columns of `Check`."""
-        import pandas
-
         names = list(Check.__dataclass_fields__)
         return pandas.DataFrame([[getattr(check, name) for name in names] for check in self.checks], columns=names)
 

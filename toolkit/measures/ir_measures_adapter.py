@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import ir_measures
 import numpy as np
 from ir_measures.measures import Measure
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import pandas
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.measures.compute import Joined, PerQuery
-
-if TYPE_CHECKING:
-    import pandas
 
 
 def values_by_ir_measures(measures: Sequence[Measure], joined: Joined) -> dict[Measure, PerQuery]:

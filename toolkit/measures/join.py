@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from toolkit.core.columns import lookup, text_order, to_arrow
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import pyarrow
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.core.weak_cache import once_per_object, once_per_pair
-
-if TYPE_CHECKING:
-    import pyarrow
-
 
 TABLE = 1 << 22  # numbers that a table of all holds: with more, hashing is faster
 

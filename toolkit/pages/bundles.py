@@ -14,6 +14,7 @@ from typing import NamedTuple
 from toolkit.core.errors import missing_extra
 from toolkit.core.files import atomic_path
 from toolkit.core.home import home
+from toolkit.core.lazy_names import vl_convert
 
 EXPORTED = re.compile(r"export\s*\{[^{}]*?([\w$]+) as default[^{}]*\};?")
 
@@ -51,8 +52,6 @@ def vega() -> Bundle:
         mark, _, script = cached.read_bytes().decode().partition("\n")
         if mark == _mark(script):
             return Bundle("vega", script)
-    import vl_convert
-
     script = vl_convert.javascript_bundle()
     with contextlib.suppress(OSError), atomic_path(cached) as part:
         part.write_bytes(f"{_mark(script)}\n{script}".encode())

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import is_stream, open_output
+from toolkit.core.lazy_names import yaml
 from toolkit.core.progress import say
 from toolkit.core.yaml_json import read_yaml
 from toolkit.provenance.environment import implementation_facts, platform_facts
@@ -240,7 +241,6 @@ def write_record(path: str | Path, record: Mapping[str, Any]) -> Path:
 
 def to_yaml(record: Mapping[str, Any]) -> bytes:
     """The bytes of a record: known parts first, what is in them stays in its order (plain values only)."""
-    import yaml
 
     def place(name: str) -> tuple[int, str]:
         return (PARTS.index(name), "") if name in PARTS else (len(PARTS), name)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.home import home
+from toolkit.core.lazy_names import yaml
 from toolkit.core.resources import shipped
 from toolkit.core.specs import RegressionSpec
 from toolkit.core.yaml_json import read_yaml
@@ -50,8 +51,6 @@ def paths_of(name: str) -> RegressionPaths:
 
 def to_text(spec: RegressionSpec) -> str:
     """The entry as a file has it: no line but by `add`, so that a digit changed by hand shows, whatever it reads as."""
-    import yaml
-
     content = {field.name: _plain(getattr(spec, field.name)) for field in fields(spec)}
     content = {name: value for name, value in content.items() if value not in ({}, [], "")}
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=1 << 16)

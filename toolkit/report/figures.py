@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.files import open_output
+from toolkit.core.lazy_names import vl_convert
 from toolkit.report import fitting
 from toolkit.report.model import ReportModel
 from toolkit.report.pdf_order import ordered
@@ -52,8 +53,6 @@ def save(benchmarks: Sequence[ReportModel], folder: Path, width: str = "page") -
 
     Returns the paths, in the order of a report. The same runs give the same bytes.
     """
-    import vl_convert
-
     paths = []
     for model in benchmarks:
         for plot in applying(model):

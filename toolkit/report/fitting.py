@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from toolkit.core.lazy_names import vl_convert
+
 TRIES = 6
 LEAST = 120  # pixels of a panel
 NAMES = 0.34  # of the width that names of rows may take
@@ -17,8 +19,6 @@ SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 
 def fitted(spec: dict[str, Any], width: float) -> tuple[dict[str, Any], str]:
     """The specification of a chart that is so many pixels wide at most, where its panels can be, and its SVG."""
-    import vl_convert
-
     for _ in range(TRIES):
         svg = vl_convert.vegalite_to_svg(spec)
         wide, _ = size(svg)

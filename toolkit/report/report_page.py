@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit import __version__, pages
+from toolkit.core.lazy_names import yaml
 from toolkit.provenance import part
 from toolkit.report.differences import differences
 from toolkit.report.figures import applying, caption, file_stem, to_spec
@@ -119,8 +120,6 @@ def _figure(plot: Plot, model: ReportModel, prefix: str) -> dict[str, Any]:
 
 
 def _run(facts: RunFacts) -> dict[str, Any]:
-    import yaml
-
     about = [f"{facts.called}: {facts.heading}"]
     if facts.system:
         about += filter(None, (facts.system.description, facts.system.checkpoint, facts.system.licence))

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolkit.core.errors import SHOWN_PROBLEMS, ToolkitError
+from toolkit.core.lazy_names import yaml
 from toolkit.options import benchmark_option, depth_option, docs_option, ids_option, qrels_option, run_output, topics_option
 from toolkit.shell import command, from_os_error, guard, make_runs, note, subcommands, write_lines
 
@@ -88,8 +89,6 @@ def run_show(args: argparse.Namespace) -> None:
         if record is None:
             print(f"  {'record':<10} none beside the file")
         else:
-            import yaml
-
             text = yaml.safe_dump(record, sort_keys=False, allow_unicode=True)
             write_lines([f"  {'record':<10} {describe_digest(path, record)}"], indent=11)
             write_lines((f"    {line}" for line in text.splitlines()), exact=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,15 +14,13 @@ from toolkit.benchmarks import TopicSet
 from toolkit.benchmarks.candidates import CANDIDATES, benchmark_candidates
 from toolkit.core.columns import encode, lookup, to_arrow
 from toolkit.core.errors import ToolkitError, three
+from toolkit.core.lazy_names import pyarrow
 from toolkit.core.runs import Run
 from toolkit.formats import read_run
 from toolkit.models.docids import say_lacking
 from toolkit.provenance import read_recorded
 
-if TYPE_CHECKING:
-    import pyarrow
-
-    Places = Callable[[pyarrow.StringArray], tuple[np.ndarray, np.ndarray]]
+Places = Callable[["pyarrow.StringArray"], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,10 @@ import time
 from contextlib import suppress
 from functools import cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from toolkit.core.lazy_names import requests
 from toolkit.core.terminal import redact_logs, without_secrets
-
-if TYPE_CHECKING:
-    import requests
 
 _open = threading.local()  # the thread's deadline
 
@@ -119,8 +117,6 @@ def session(connections: int = 10) -> requests.Session:
 
     connections  how many of one server are open at once
     """
-    import requests
-
     redact_logs()
     made = requests.Session()
     for scheme in ("http://", "https://"):

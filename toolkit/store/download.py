@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import requests
 from toolkit.core.progress import progress, say
 from toolkit.store.bounded_http import Deadline, reason, session, without_secrets
 from toolkit.store.sharing import lock
@@ -166,7 +167,6 @@ def _announce(wanted: Wanted) -> None:
 def _complete(url: str, wanted: Wanted, advance: Callable[[int], None] | None) -> bool:
     """Bring the part to its end, over as many broken connections as it takes while bytes still arrive; whether one request did
     not do."""
-    import requests
     import urllib3
 
     part, failures, resumed = wanted.part, 0, wanted.part.exists()
@@ -192,8 +192,6 @@ def _complete(url: str, wanted: Wanted, advance: Callable[[int], None] | None) -
 
 def _stream(url: str, wanted: Wanted, start: int, advance: Callable[[int], None] | None) -> None:
     """One request: append to the part what lies behind `start`, or begin again where the server sends the whole file."""
-    import requests
-
     headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={start}-"} if start else {})}
     how = {"headers": headers, "stream": True, "timeout": TIMEOUT, "auth": wanted.auth}
     with Deadline(STALLED) as deadline, connections().get(url, **how) as response:

@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import yaml
 from toolkit.core.specs import SystemSpec
 from toolkit.models.checkpoints import base_of, locate
 from toolkit.models.own_systems import is_own
@@ -65,8 +66,6 @@ def _copy(folder: Path, target: Path) -> None:
 
 def _entry(spec: SystemSpec, target: Path) -> str:
     """All that the first entry says, so that the folder needs no other file; not what papers report of the first checkpoint."""
-    import yaml
-
     usual = SystemSpec(name="", description="", kind="")
     known = {field.name: getattr(spec, field.name) for field in fields(SystemSpec) if field.name not in NOT_INHERITED}
     entry = {"name": f"{spec.name}-safetensors", "kind": spec.kind, "description": spec.description}

@@ -13,6 +13,7 @@ from toolkit.benchmarks.own.remarks import refuse
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_output
 from toolkit.core.home import home
+from toolkit.core.lazy_names import yaml
 from toolkit.core.specs import BenchmarkSpec
 
 HEAD = "# written by `tandem benchmarks add`; remove this file, and the name is gone\n"
@@ -40,8 +41,6 @@ def register(path: str | Path) -> Path:
 
 
 def _text(spec: BenchmarkSpec) -> str:
-    import yaml
-
     content = {field.name: _plain(getattr(spec, field.name)) for field in fields(spec)}
     needed = {"modes", "groups", "measures", "source"}
     content = {name: value for name, value in content.items() if value or name in needed}

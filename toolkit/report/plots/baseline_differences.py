@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
 
 from toolkit import registry
+from toolkit.core.lazy_names import alt
 from toolkit.core.scores import SIGNIFICANT
 from toolkit.report.differences import differences
 from toolkit.report.model import Key, ReportModel
@@ -15,9 +15,6 @@ from toolkit.report.plots.columns import argued, shown_column
 from toolkit.report.plots.group_panels import MOST, groups_shown, named_groups, panel_row, runs_shown, signed_axis
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.theme import focused, run_labels, run_looks, signals
-
-if TYPE_CHECKING:
-    import altair as alt
 
 BASELINE = "baseline"  # the signal
 FIELDS = ("difference", "low", "high")
@@ -45,8 +42,6 @@ def drawn(model: ReportModel) -> Drawn:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A row a number, a panel a group, a dot with its interval a run."""
-    import altair as alt
-
     called, groups = run_labels(model), named_groups(model)
     baselines, shown = list(differences(model).baselines), runs_shown(model)
     numbers, lines = drawn(model).rows, []
@@ -73,8 +68,6 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 
 
 def _row(model: ReportModel, rows: list[dict], names: list[str], column: tuple[str, str]) -> alt.FacetChart:
-    import altair as alt
-
     def from_baseline(chart: alt.FacetChart) -> alt.FacetChart:
         """The rows of the chosen baseline, turned where it is the second of the two."""
         return (
@@ -96,8 +89,6 @@ def _row(model: ReportModel, rows: list[dict], names: list[str], column: tuple[s
 
 def _layers(model: ReportModel) -> list[alt.Chart]:
     """Intervals with caps, so that none vanishes, and dots on them."""
-    import altair as alt
-
     chart = chart_of().transform_filter("isValid(datum.difference)").encode(opacity=focused())
     colour = run_looks(model, "color")
     filled = alt.when(f"datum.p < {SIGNIFICANT}").then(alt.value(1)).otherwise(alt.value(0))

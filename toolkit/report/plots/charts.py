@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import altair as alt
+from toolkit.core.lazy_names import alt
 
 
 class Rows:
@@ -27,15 +26,11 @@ class Rows:
 
 def data(rows: Iterable[Mapping[str, Any]]) -> alt.InlineData:
     """Rows, for charts that share them."""
-    import altair as alt
-
     return alt.InlineData(values=Rows(rows))
 
 
 def chart_of(rows: Iterable[Mapping[str, Any]] | alt.InlineData | None = None, **options: Any) -> alt.Chart:
     """A chart of rows, or of those of the chart that it is a layer or facet of; options  of `altair.Chart`."""
-    import altair as alt
-
     if rows is None:
         return _charts()(**options)
     return _charts()(rows if isinstance(rows, alt.InlineData) else data(rows), **options)
@@ -50,8 +45,6 @@ def specification(made: alt.TopLevelMixin) -> dict[str, Any]:
 
 @functools.cache
 def _charts() -> type[alt.Chart]:
-    import altair as alt
-
     class Chart(alt.Chart):
         def copy(self, deep: bool | Iterable[Any] = True, ignore: list[str] | None = None) -> Chart:
             # what combines charts sets properties of the copy, and changes nothing inside them
@@ -65,8 +58,6 @@ def _charts() -> type[alt.Chart]:
 
 def _channel(name: str, value: Any) -> Any:
     """The object that a short form stands for (`"run:N"`, a condition): Altair finds it by hashing all of its schema."""
-    import altair as alt
-
     kind = name[0].upper() + name[1:]
     if isinstance(value, str):
         return getattr(alt, kind)(value)

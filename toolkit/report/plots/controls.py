@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from toolkit.core.lazy_names import alt
 from toolkit.core.modes import INSTRUCTED, REVERSED
 from toolkit.evaluate.references import BLIND
 from toolkit.provenance import part
@@ -17,9 +18,6 @@ from toolkit.report.plots.intervals import interval
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY
 from toolkit.report.plots.theme import focused, run_looks
-
-if TYPE_CHECKING:
-    import altair as alt
 
 PLACEBO = "placebo"
 # a checkpoint is known by its revision, its weights are named by newer records alone
@@ -105,8 +103,6 @@ def _runs(model: ReportModel) -> dict[str, str]:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A row a number, a panel a group, a run's mark with a line from its control."""
-    import altair as alt
-
     shown, groups, numbers, lines = _runs(model), named_groups(model), drawn(model).rows, []
     for column in columns(model):
         rows = [
@@ -128,8 +124,6 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 
 
 def _layers(model: ReportModel) -> list[alt.Chart]:
-    import altair as alt
-
     looks, chart = run_looks(model, "color", "shape"), chart_of().encode(opacity=focused())
     across = alt.X("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, format=".2~f"))
     tips = [alt.Tooltip(f"{field}:Q", title=name, format=".3f") for field, name in TIPS.items()]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from toolkit.core.lazy_names import alt
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
 from toolkit.evaluate.scoring import own_queries
@@ -17,9 +17,6 @@ from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.theme import focused, lead, lines_and_points, only_leading, with_legend_clicks
-
-if TYPE_CHECKING:
-    import altair as alt
 
 DEPTH = 100
 TICKS = [1, 2, 5, 10, 20, 50, 100]
@@ -71,8 +68,6 @@ def drawn(model: ReportModel, *, every: bool) -> Drawn:
 
 def draw(model: ReportModel, *, every: bool) -> alt.TopLevelMixin:
     """A stepped line a run, with its points at the depths that the axis names."""
-    import altair as alt
-
     shares = curves(model, every=every)
     rows = [
         {"run": name, "depth": depth, "share": share}

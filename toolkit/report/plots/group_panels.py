@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from toolkit.core.lazy_names import alt
 from toolkit.evaluate.scoring import AVERAGE
 from toolkit.report.leading import leading
 from toolkit.report.model import ReportModel
@@ -12,9 +13,6 @@ from toolkit.report.plots.charts import chart_of, data
 from toolkit.report.plots.columns import best_runs, own_groups
 from toolkit.report.plots.style import GREY, labels
 from toolkit.report.plots.theme import run_labels, run_rows
-
-if TYPE_CHECKING:
-    import altair as alt
 
 MOST = 20  # runs
 WIDTH, STEP = 640, 17  # pixels of all panels of a row without what is between them, and of a run
@@ -48,8 +46,6 @@ def panel_row(
     title   of the row: text, or an expression of signals
     prepare what the rows go through first
     """
-    import altair as alt
-
     groups = list(named_groups(model).values())
     down = run_rows(model, names)
     width = min(max(NARROW, WIDTH // len(groups)), WIDE)
@@ -73,6 +69,4 @@ def named_groups(model: ReportModel) -> dict[str, str]:
 
 def signed_axis(**options: Any) -> alt.Axis:
     """Numbers with their sign, and 0 without."""
-    import altair as alt
-
     return alt.Axis(tickCount=4, labelExpr="datum.value ? format(datum.value, '+.2~f') : '0'", **options)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from toolkit import registry
+from toolkit.core.lazy_names import alt
 from toolkit.report.leading import leading_columns
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
@@ -13,9 +14,6 @@ from toolkit.report.plots.columns import Column, own_groups
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import NEAR_BLACK, PALE, axis_name, cell, labels
 from toolkit.report.plots.theme import NAMES_ONCE, SMALL, focused, lead, row_height, run_rows
-
-if TYPE_CHECKING:
-    import altair as alt
 
 ACROSS = 2  # panels side by side
 
@@ -57,8 +55,6 @@ def drawn(model: ReportModel) -> Drawn:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a measure and mode, a row a run, a column a group; every cell has its number."""
-    import altair as alt
-
     rows = lead(drawn(model).dicts(), model)
     groups = labels(model.groups)
     for row in rows:
@@ -87,8 +83,6 @@ def scale_of(column: Column) -> Colours | None:
 
 
 def _cells(model: ReportModel, column: Column, rows: list[dict]) -> alt.TopLevelMixin:
-    import altair as alt
-
     colours = scale_of(column)
     groups = list(labels(model.groups).values())
     base = chart_of(rows).encode(

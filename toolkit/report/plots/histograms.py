@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from toolkit.core.columns import lookup, to_arrow
+from toolkit.core.lazy_names import alt
 from toolkit.core.modes import Modes, join_mode
 from toolkit.core.runs import Run
 from toolkit.evaluate.judgments import Judgments, Part
@@ -18,9 +19,6 @@ from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY
 from toolkit.report.plots.theme import drawn_runs, run_labels
-
-if TYPE_CHECKING:
-    import altair as alt
 
 KINDS = GOLD, NEGATIVES, OTHERS = ("gold", "negatives", "others")
 BINS = 30
@@ -96,8 +94,6 @@ def _counted(name: str, lines: Lines, model: ReportModel) -> Iterator[tuple]:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a run and mode, a stepped line a kind of documents; the panels of a run have the same axes."""
-    import altair as alt
-
     modes = list(model.judgments.modes)
     shown, first = run_labels(model), drawn_runs(model)
     found: dict[str, list[tuple]] = {}

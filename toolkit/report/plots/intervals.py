@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from toolkit.core.lazy_names import alt
 from toolkit.evaluate.intervals import of_group, own_interval
 from toolkit.evaluate.judgments import Judgments
 from toolkit.evaluate.scoring import is_ranked
@@ -15,9 +15,6 @@ from toolkit.report.plots.columns import Column, by_query, keys, over
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import axis_name
 from toolkit.report.plots.theme import NAMES_ONCE, focused, lead, row_height, run_looks, run_rows, zero_line
-
-if TYPE_CHECKING:
-    import altair as alt
 
 ACROSS = 3  # panels side by side
 
@@ -58,8 +55,6 @@ def interval(facts: RunFacts, judgments: Judgments, selected: Sequence[Key]) -> 
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a measure and mode, a dot with its interval a run, all on one scale."""
-    import altair as alt
-
     numbers = drawn(model)
     bounds_of_all = [bound for row in numbers.rows for bound in row[4:]]
     scale = alt.Scale(domain=[min([0.0, *bounds_of_all]), max([0.0, *bounds_of_all])], nice=True)

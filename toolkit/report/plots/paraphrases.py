@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from toolkit.core.lazy_names import alt
 from toolkit.measures.inference import Cores, estimate
 from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import axis_name
 from toolkit.report.plots.theme import focused, lead, run_looks, run_rows
-
-if TYPE_CHECKING:
-    import altair as alt
 
 ORIGINAL, WORST = (
     ("nDCG@10", ""),
@@ -75,8 +72,6 @@ def _values(facts: RunFacts, column: tuple[str, str]) -> dict[str, float]:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """Two dots with their intervals a run."""
-    import altair as alt
-
     rows = lead(drawn(model).dicts("run", "instructions", "value", "low", "high", "number"), model)
     shown = list(dict.fromkeys(row["run"] for row in rows))
     which = alt.YOffset("instructions:N", scale=alt.Scale(domain=KINDS))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from toolkit.core.lazy_names import alt
 from toolkit.report.plots.theme import FADED, FOCUS
 
 LINE = 13  # pixels from one label of 11 px to the next
@@ -97,8 +98,6 @@ def _box(point: tuple[float, float], label: Beside, name: str) -> _Box:
 
 def label_opacity() -> Any:
     """Of a label with the fields `run` and `_shown`: there where its run is chosen, or it is shown and none is."""
-    import altair as alt
-
     chosen, nothing = f"indexof({FOCUS}, datum.run) >= 0", f"length({FOCUS}) == 0"
     visible = alt.when(f"{chosen} || ({nothing} && datum._shown)").then(alt.value(1))
     return visible.when("datum._shown").then(alt.value(FADED)).otherwise(alt.value(0))
@@ -106,8 +105,6 @@ def label_opacity() -> Any:
 
 def line_opacity() -> Any:
     """Of a run's marks: runs without a label that shows are pale until they are chosen, so that many stay readable."""
-    import altair as alt
-
     chosen, nothing = f"indexof({FOCUS}, datum.run) >= 0", f"length({FOCUS}) == 0"
     visible = alt.when(f"{chosen} || ({nothing} && datum._shown)").then(alt.value(1))
     return visible.when(f"{nothing}").then(alt.value(PALE)).otherwise(alt.value(FADED))

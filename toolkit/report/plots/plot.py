@@ -6,13 +6,11 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from toolkit.core.lazy_names import alt
 from toolkit.core.yaml_json import read_yaml
 from toolkit.report.model import ReportModel
-
-if TYPE_CHECKING:
-    import altair as alt
 
 Value = str | float
 Place = Literal["argument", "paper", "appendix"]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from toolkit.core.lazy_names import alt
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import own_groups, paired
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY, axis_name, labels, ticks
 from toolkit.report.plots.theme import focused, lead, lines_and_points, only_leading, with_legend_clicks
-
-if TYPE_CHECKING:
-    import altair as alt
 
 ACROSS = 2  # circles side by side
 FEWEST = 5  # groups: fewer make no area that an eye compares
@@ -38,8 +36,6 @@ def drawn(model: ReportModel) -> Drawn:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A circle a measure, a spoke a group, a closed line a run; retrieval and reranking apart, on the same rings."""
-    import altair as alt
-
     rows = lead(drawn(model).dicts(), model)
     circles = []
     for column in paired(model):
@@ -79,8 +75,6 @@ class Circle(NamedTuple):
 
     def axes(self) -> tuple[alt.X, alt.Y]:
         """Both; the scale stands left of the circle, where no line covers it."""
-        import altair as alt
-
         reach = 1.32 * self.radius
         scale = alt.Scale(domain=[-reach, reach], nice=False)
         labelled = {"labelExpr": f"format(datum.value + ({self.centre!r}), '.2~f')", "grid": False, "domain": False}
@@ -92,8 +86,6 @@ def _circle(
     model: ReportModel, title: str, rows: list[dict[str, Any]], scaled: list[dict[str, Any]], *, first: bool
 ) -> alt.TopLevelMixin:
     """scaled: the rows that the rings are chosen by; first: it has the legend."""
-    import altair as alt
-
     groups = own_groups(model)
     rings = ticks([row["value"] for row in scaled])
     turns = {group: 2 * math.pi * number / len(groups) for number, group in enumerate(groups)}
@@ -109,8 +101,6 @@ def _circle(
 
 def _web(circle: Circle) -> list[alt.Chart]:
     """The rings, the one of 0 darker, the spokes, and the names of the groups at their ends."""
-    import altair as alt
-
     across, up = circle.axes()
     around = [2 * math.pi * step / 72 for step in range(73)]
     rings = [{"_ring": ring, "_turn": turn, **circle.place(ring, turn)} for ring in circle.rings for turn in around]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from toolkit.core.lazy_names import alt
 from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.evaluate.judgments import Part
 from toolkit.evaluate.scoring import AVERAGE, own_queries
@@ -19,9 +20,6 @@ from toolkit.report.plots.columns import best_runs, following, shown_column
 from toolkit.report.plots.placement import label_opacity, line_opacity, spread
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.theme import run_labels, run_looks
-
-if TYPE_CHECKING:
-    import altair as alt
 
 GOLD, NEGATIVES = KINDS = ("gold documents", "instruction negatives")
 AXIS = "mean rank (geometric; 1 is the top)"
@@ -120,8 +118,6 @@ def drawn(model: ReportModel) -> Drawn:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a kind of documents, a line a run; labels at the lines' ends."""
-    import altair as alt
-
     shown = run_labels(model)
     rows = [row for row in drawn(model).rows if row[1] == model.overall]
     modes = mode_names(model)
@@ -143,15 +139,15 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
             for name, _, of_kind, mode, rank, documents, missing in rows
             if of_kind == kind
         ]
-        panels.append(_panel(alt, model, f"{kind}: {WANTED[kind, len(modes) > 2]}", lines, ends))
+        panels.append(_panel(model, f"{kind}: {WANTED[kind, len(modes) > 2]}", lines, ends))
     return alt.hconcat(*panels, spacing=20)
 
 
-def _panel(alt: Any, model: ReportModel, title: str, lines: list[dict], ends: tuple[float, float]) -> alt.LayerChart:
+def _panel(model: ReportModel, title: str, lines: list[dict], ends: tuple[float, float]) -> alt.LayerChart:
     last = [row for row in lines if row["_place"] == len(mode_names(model)) - 1]
     labels = [*_spread_labels([row for row in last if row["_shown"]], ends)]
     labels += [{**row, "_at": row["rank"]} for row in last if not row["_shown"]]  # shown when its run is chosen
-    axes = {"x": _modes_axis(alt, model), "y": _rank_axis(alt, ends, AXIS)}
+    axes = {"x": _modes_axis(model), "y": _rank_axis(ends, AXIS)}
     base = chart_of(lines).encode(**axes, opacity=line_opacity())
     beside = chart_of(labels).encode(x="_place:Q", opacity=label_opacity())
     return alt.layer(
@@ -178,7 +174,7 @@ def _spread_labels(rows: list[dict], ends: tuple[float, float]) -> Iterator[dict
         yield {**row, "_at": round(float(ends[0] * np.exp(pixel / scale)), 3)}
 
 
-def _modes_axis(alt: Any, model: ReportModel) -> alt.X:
+def _modes_axis(model: ReportModel) -> alt.X:
     """A mode and its role at each place from 0 on."""
     modes = mode_names(model)
     names, places = [[mode, model.judgments.modes[mode]] for mode in modes], list(range(len(modes)))
@@ -186,7 +182,7 @@ def _modes_axis(alt: Any, model: ReportModel) -> alt.X:
     return alt.X("_place:Q", title=None, scale=alt.Scale(domain=[0, places[-1]], nice=False), axis=axis)
 
 
-def _rank_axis(alt: Any, ends: tuple[float, float], title: str) -> alt.Y:
+def _rank_axis(ends: tuple[float, float], title: str) -> alt.Y:
     """Ranks, the first on top."""
     scale = alt.Scale(type="log", domain=[ends[1], ends[0]], nice=False)
     values = [tick for tick in TICKS if ends[0] <= tick <= ends[1]]
@@ -211,8 +207,6 @@ def drawn_by_query(model: ReportModel) -> Drawn:
 
 def draw_by_query(model: ReportModel) -> alt.TopLevelMixin:
     """A column a run, a row a kind of documents, a line a query; those that move as the instruction wants are in colour."""
-    import altair as alt
-
     shown = run_labels(model)
     by_panel: dict[tuple[str, str], list[tuple]] = {}
     for row in drawn_by_query(model).rows:
@@ -222,12 +216,12 @@ def draw_by_query(model: ReportModel) -> alt.TopLevelMixin:
     panels = []
     for kind in dict.fromkeys(kind for kind, _ in by_panel):
         for name in names:
-            axis = _rank_axis(alt, (1, deepest * 1.1), "mean rank")
-            panels.append(_queries_panel(alt, model, shown[name], kind, by_panel[kind, name], axis))
+            axis = _rank_axis((1, deepest * 1.1), "mean rank")
+            panels.append(_queries_panel(model, shown[name], kind, by_panel[kind, name], axis))
     return alt.concat(*panels, columns=len(names), spacing=16)
 
 
-def _queries_panel(alt: Any, model: ReportModel, run: str, kind: str, rows: list[tuple], axis: alt.Y) -> alt.LayerChart:
+def _queries_panel(model: ReportModel, run: str, kind: str, rows: list[tuple], axis: alt.Y) -> alt.LayerChart:
     by_change = sorted(rows, key=lambda row: (row[5] / row[4], row[3]))
     wanted = [row[5] < row[4] if kind == GOLD else row[5] > row[4] for row in by_change]
     step = -(-len(by_change) // LINES)
@@ -247,7 +241,7 @@ def _queries_panel(alt: Any, model: ReportModel, run: str, kind: str, rows: list
         )
         .transform_flatten(["mode", "_place", "rank"])
         .encode(
-            x=_modes_axis(alt, model),
+            x=_modes_axis(model),
             y=axis,
             detail="query:N",
             color=alt.when("datum.wanted").then(run_looks(model, "color")["color"]).otherwise(alt.value(OTHERS)),

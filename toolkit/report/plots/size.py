@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from toolkit.core.lazy_names import alt
 from toolkit.report.leading import leading_columns
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
@@ -15,9 +16,6 @@ from toolkit.report.plots.placement import Beside, beside_points
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY, axis_name, ticks
 from toolkit.report.plots.theme import LEADS, MOST, focused, lead, only_leading, run_looks, run_names
-
-if TYPE_CHECKING:
-    import altair as alt
 
 UNITS = {
     "parameters": "parameters of the checkpoint",
@@ -64,8 +62,6 @@ def family(name: str) -> str:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a measure, a point with its name a run, a line a family of models."""
-    import altair as alt
-
     rows = lead(drawn(model).dicts("measure", "mode", "run", "cost", "value"), model)
     called = {shown: family(facts.called) for facts, shown in zip(model.runs, run_names(model), strict=True)}
     costs = [row["cost"] for row in rows]

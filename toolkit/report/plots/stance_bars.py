@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from toolkit.core.lazy_names import alt
 from toolkit.core.qrels import Qrels
 from toolkit.evaluate.scoring import own_queries
 from toolkit.evaluate.stance import CUTOFF, FORMS, Tally, contested_questions, tally
@@ -16,9 +16,6 @@ from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import INK, NEAR_BLACK, PALE, cell
 from toolkit.report.plots.theme import focused, lead, lines_and_points, only_leading, with_legend_clicks
-
-if TYPE_CHECKING:
-    import altair as alt
 
 SHOWN = {
     "SupportingOnly": "supporting only",
@@ -61,8 +58,6 @@ def drawn_stance(model: ReportModel) -> Drawn:
 
 def draw_stance(model: ReportModel) -> alt.TopLevelMixin:
     """A bar a run and form of the query, four parts long, each with its number where it has the room."""
-    import altair as alt
-
     rows, ends = [], {}
     for row in lead(drawn_stance(model).dicts(), model):
         start = ends.get((row["run"], row["query"]), 0.0)
@@ -102,8 +97,6 @@ def drawn_lean(model: ReportModel) -> Drawn:
 
 def draw_lean(model: ReportModel) -> alt.TopLevelMixin:
     """A line a run over the forms of the query."""
-    import altair as alt
-
     rows = lead(drawn_lean(model).dicts(), model)
     forms = alt.Scale(domain=list(FORMS))
     across = alt.X(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from toolkit.core.lazy_names import alt
 from toolkit.core.modes import ROLES as ROLE_NAMES
 from toolkit.evaluate.scoring import own_queries
 from toolkit.measures.paired import VARIANTS, wise_of_ranks
@@ -18,9 +19,6 @@ from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import COLOURS, DASHES, GREY, NEAR_BLACK, cell
 from toolkit.report.plots.theme import focused, lead, only_leading, run_looks, with_legend_clicks
-
-if TYPE_CHECKING:
-    import altair as alt
 
 K = 20
 SHOWN = 40  # the rank to which axes go at least
@@ -75,8 +73,6 @@ def usual_n(rows: Sequence[tuple]) -> int:
 
 def draw_surface(model: ReportModel) -> alt.TopLevelMixin:
     """A row a variant, a column a side; shades are the values of the definition, marks the gold documents of runs."""
-    import altair as alt
-
     rows = drawn(model).rows
     n = usual_n(rows)
     deepest = max([SHOWN, *(rank for row in rows for rank in row[3:6])])
@@ -97,16 +93,12 @@ def draw_surface(model: ReportModel) -> alt.TopLevelMixin:
 
 def _ranks(field: str, title: str, deepest: int) -> dict[str, Any]:
     """What both axes are made with."""
-    import altair as alt
-
     scale = alt.Scale(type="log", domain=[0.5, deepest + 0.5], nice=False)
     return {"shorthand": f"{field}:Q", "title": f"{title} (rank)", "scale": scale, "axis": alt.Axis(values=TICKS, grid=False)}
 
 
 def _ground(values: np.ndarray, side: Side, deepest: int, words: list[str]) -> list[alt.Chart]:
     """The values of the definition as cells, on the grey of what cannot occur, and words in the upper left corner."""
-    import altair as alt
-
     colours = alt.Scale(domain=[-1, 1], scheme="purpleorange", reverse=True)
     cells = (
         chart_of(_cells(values, deepest))
@@ -126,8 +118,6 @@ def _ground(values: np.ndarray, side: Side, deepest: int, words: list[str]) -> l
 
 def _points(model: ReportModel, rows: Sequence[tuple], side: Side, deepest: int) -> alt.Chart:
     """The gold documents of one side. As deep ranks share cells, so do their marks: a large benchmark has ten thousand."""
-    import altair as alt
-
     at = COLUMNS.index(side.other)
     here = np.array([(row[3], row[at]) for row in rows if side_of(*row[3:6]) is side]).reshape(-1, 2)
     middles = centres(deepest)[np.searchsorted(edges(deepest), here) - 1].astype(int).tolist()
@@ -198,8 +188,6 @@ def drawn_reward(model: ReportModel) -> Drawn:
 
 def draw_reward(model: ReportModel) -> alt.TopLevelMixin:
     """A panel for rising and one for staying, a line a variant."""
-    import altair as alt
-
     rows = drawn_reward(model).dicts("variant", "way", "rank", "value")
     lowest = min(row["value"] for row in rows)
     # variants lie on each other where they agree: the first are wide

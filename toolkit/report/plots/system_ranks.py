@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from toolkit import registry
+from toolkit.core.lazy_names import alt
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of
 from toolkit.report.plots.columns import Column, argued, over, shown_column
@@ -12,9 +11,6 @@ from toolkit.report.plots.group_panels import MOST, STEP, runs_shown
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.theme import NAMES_ONCE, focused, run_looks, run_rows
 from toolkit.report.rank_table import ranked
-
-if TYPE_CHECKING:
-    import altair as alt
 
 PANELS = 4
 WIDTH = 660  # pixels of all panels
@@ -46,8 +42,6 @@ def drawn(model: ReportModel) -> Drawn:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a number, a line a run; all panels have the ranks of all runs."""
-    import altair as alt
-
     shown = runs_shown(model)
     names, rows = list(shown.values()), drawn(model).rows
     looks, panels = run_looks(model, "color", "shape"), []

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from toolkit.core.lazy_names import alt
 from toolkit.report.leading import leading
 from toolkit.report.model import ReportModel
 from toolkit.report.plots.charts import chart_of, specification
 from toolkit.report.plots.columns import best_runs
 from toolkit.report.plots.style import COLOURS, DASHES, INK, SHAPES, labels
-
-if TYPE_CHECKING:
-    import altair as alt
 
 TEXT = 11  # pixels of most text; none is smaller than SMALL
 SMALL = 10
@@ -111,16 +109,12 @@ def lead(rows: Iterable[dict[str, Any]], model: ReportModel) -> list[dict[str, A
 
 def run_legend(model: ReportModel) -> Any:
     """The legend of runs, in which a click chooses one; the leading ones where all would be too many."""
-    import altair as alt
-
     shown = run_labels(model)
     return alt.Legend(values=[shown[name] for name in drawn_runs(model)], symbolLimit=0, symbolStrokeWidth=0)
 
 
 def with_legend_clicks(first: alt.Chart) -> alt.Chart:
     """The first layer whose legend is shown: Vega takes clicks on a legend's entries where a selection is bound to it."""
-    import altair as alt
-
     return first.add_params(alt.selection_point("legend", fields=["run"], bind="legend")).properties(name="legend_of")
 
 
@@ -130,8 +124,6 @@ def run_looks(model: ReportModel, *channels: str, legend: bool = False) -> dict[
     channels  `color`, `fill` or `stroke`, which is the same in every figure of the report; `shape`; `strokeDash`
     legend    whether the channel has one
     """
-    import altair as alt
-
     looks = {"shape": (alt.Shape, SHAPES), "strokeDash": (alt.StrokeDash, DASHES)}
     names, shown, made = run_names(model), run_legend(model) if legend else None, {}
     for channel in channels:
@@ -154,8 +146,6 @@ def lines_and_points(line: alt.Chart, point: alt.Chart, model: ReportModel, tool
 
 def run_rows(model: ReportModel, names: Sequence[str] | None = None) -> alt.Y:
     """A row a run, the first on top, with its name beside it; names  as figures call them, where not all runs have one."""
-    import altair as alt
-
     return alt.Y("run:N", title=None, scale=alt.Scale(domain=list(names or run_names(model))), axis=alt.Axis(grid=False))
 
 
@@ -166,13 +156,9 @@ def row_height(model: ReportModel) -> int:
 
 def zero_line() -> alt.Chart:
     """A dashed line through zero of the horizontal axis."""
-    import altair as alt
-
     return chart_of([{}]).mark_rule(strokeDash=[2, 2], opacity=0.7).encode(x=alt.datum(0))
 
 
 def focused(whole: float = 1.0) -> Any:
     """The opacity of marks of a run: whole where it is chosen, or nothing is."""
-    import altair as alt
-
     return alt.when(CHOSEN).then(alt.value(whole)).otherwise(alt.value(FADED * whole))

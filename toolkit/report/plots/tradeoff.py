@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from toolkit.core.lazy_names import alt
 from toolkit.core.modes import BASE
 from toolkit.evaluate.references import BLIND, RANDOM
 from toolkit.evaluate.scoring import INTERVAL
@@ -17,9 +18,6 @@ from toolkit.report.plots.placement import WIDTH, beside_points, label_opacity, 
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY, axis_name
 from toolkit.report.plots.theme import run_labels, run_looks
-
-if TYPE_CHECKING:
-    import altair as alt
 
 LABELLED = 12  # runs with a label that shows at once
 # pixels of the panel, for which labels have places; the second where a page or a paper has no room for the first
@@ -154,8 +152,6 @@ def _place(
 def _layers(
     model: ReportModel, rows: list[dict], marks: list[dict], steps: list[dict], ends: Sequence[Sequence[float]]
 ) -> alt.LayerChart:
-    import altair as alt
-
     scales = [alt.Scale(domain=end, nice=False) for end in ends]
     x = alt.X("following:Q", title=f"{axis_name(*following(model))} \u2192", scale=scales[0], axis=alt.Axis(tickCount=8))
     y = alt.Y("relevance:Q", title=f"{axis_name(*relevance(model))} \u2192", scale=scales[1], axis=alt.Axis(tickCount=6))
@@ -191,8 +187,6 @@ def _labels(rows: list[dict]) -> Iterator[alt.Chart]:
 
 
 def _tooltip(model: ReportModel, rows: Sequence[Mapping[str, Any]]) -> list:
-    import altair as alt
-
     base = base_column(model)
     columns = (following(model), relevance(model), *([base] if base else []))
     named = {name: name for name in FIELDS} | dict(zip(FIELDS, map(shown_column, columns), strict=False))

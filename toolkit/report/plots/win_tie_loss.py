@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from toolkit import registry
+from toolkit.core.lazy_names import alt
 from toolkit.evaluate.core_queries import core_queries
 from toolkit.evaluate.judgments import Part
 from toolkit.report.differences import differences
@@ -21,9 +22,6 @@ from toolkit.report.plots.group_panels import signed_axis
 from toolkit.report.plots.plot import Drawn, plot
 from toolkit.report.plots.style import GREY
 from toolkit.report.plots.theme import run_labels, run_looks, signals
-
-if TYPE_CHECKING:
-    import altair as alt
 
 MOST, ACROSS = 8, 4  # panels, and those side by side
 WIDTH, HEIGHT = 190, 120  # pixels of a panel
@@ -98,8 +96,6 @@ def drawn(model: ReportModel) -> Drawn:
 
 def draw(model: ReportModel) -> alt.TopLevelMixin:
     """A panel a run, a bar a core query, the best difference first."""
-    import altair as alt
-
     column = leading(model)
     called = run_labels(model)
     panels = [facts.name for facts in best_runs(model, column, MOST)]
@@ -133,8 +129,6 @@ def draw(model: ReportModel) -> alt.TopLevelMixin:
 
 def _panel(model: ReportModel, bars: int) -> alt.LayerChart:
     """Bars side by side, and how many there are of each kind."""
-    import altair as alt
-
     tips = [alt.Tooltip(f"{field}:Q", title=name, format=form) for field, name, form in TIPS]
     columns = (
         chart_of()
@@ -162,8 +156,6 @@ def _panel(model: ReportModel, bars: int) -> alt.LayerChart:
 
 def _differences(chart: alt.LayerChart, model: ReportModel, names: list[str]) -> alt.LayerChart:
     """The chart over a row a run and core query, made of a row a core query with a field a run."""
-    import altair as alt
-
     column = leading(model)
     sign, order = (">", "descending") if registry.measure(column[0]).direction != "lower" else ("<", "ascending")
     values = ", ".join(f"datum[{json.dumps(name)}]" for name in names)

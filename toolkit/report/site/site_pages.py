@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit import __version__, pages, registry
+from toolkit.core.lazy_names import yaml
 from toolkit.core.scores import PAIRED, Change, shown_measure
 from toolkit.report.leading import leading_columns
 from toolkit.report.model import ReportModel
@@ -206,8 +207,6 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def _dumped(entry: Entry) -> list[tuple[Download | None, str]]:
-    import yaml
-
     dumped = [yaml.safe_dump(dict(each), sort_keys=False, allow_unicode=True) for each in entry.facts.records]
     recorded = [each for each in entry.downloads if each.record]
     return list(zip(recorded, dumped, strict=True))
