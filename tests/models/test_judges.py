@@ -265,7 +265,7 @@ def test_a_document_is_shortened_to_characters_and_then_to_tokens(folders, tmp_p
         ({"positive": "entailment"}, {"loader": "endpoint"}, "which a server does not give"),
         ({"prompt": "judge-stance.v2"}, {}, "is no prompt of kind judge"),
         ({"positive": "token", "tokens": ["Y", "N"]}, {"task": STANCE}, "tiny is read by its logits"),
-        ({}, {"task": STANCE, "shots": [Shot("a", "b", 1)]}, "are no examples of it"),
+        ({}, {"task": STANCE, "shots": [Shot("a", "b", 1)]}, "examples of --shots are answered by yes or no"),
         ({"prompt": "judge-support-shot.v1"}, {"shots": [Shot("a", "b", 1)]}, "has an example of its own"),
         (
             {"positive": "token", "tokens": ["Y", "N"]},

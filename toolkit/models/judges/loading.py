@@ -113,10 +113,9 @@ def _prompt(spec: SystemSpec, settings: Settings, task: str, name: str | None, s
             raise ToolkitError(f"{spec.name} is a classifier: it reads a document and a statement, and no prompt", hint)
         return None
     if task == STANCE and (shots or not settings.in_words):
-        message = "a stance is answered by the name of a perspective: " + (
-            "labelled documents (--shots) are no examples of it" if shots else f"{spec.name} is read by its logits"
-        )
-        raise ToolkitError(message, "leave --shots out" if shots else "take a judge that answers in words")
+        why = "examples of --shots are answered by yes or no" if shots else f"{spec.name} is read by its logits"
+        hint = "leave --shots out" if shots else "take a judge that answers in words"
+        raise ToolkitError(f"a stance is answered by the name of a perspective, and {why}", hint)
     prompt = load_prompt(name or spec.parameters.get("prompt", DEFAULT_PROMPTS[task]), task)
     if shots and any(role == "assistant" for role, *_ in prompt.turns):
         raise ToolkitError(f"prompt {prompt.name} has an example of its own", "leave --shots out, or name another prompt")
