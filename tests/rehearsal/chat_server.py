@@ -10,7 +10,7 @@ QUESTION = re.compile(r"^Question: (.*)$", re.MULTILINE)
 
 
 def answer(messages):
-    """For `endpoint.Script`: an order of passages, yes or no, or perspectives as JSON; status 400 for any other prompt."""
+    """For `endpoint.Script`: an order, yes or no, one of two perspectives, or some as JSON; status 400 for any other prompt."""
     last = messages[-1]["content"]
     for asked, form in FORMS.items():
         if asked in last:
@@ -33,4 +33,13 @@ def _perspectives(messages, last):
     return json.dumps({name: f"{question}: {name} says so." for name in ("practice", "principle", "experience")})
 
 
-FORMS = {"in square brackets with >": _order, "Answer Yes or No": _yes_or_no, "one JSON object": _perspectives}
+def _stance(messages, last):
+    return f"Perspective {1 if worth('', last) < 0.5 else 2}"
+
+
+FORMS = {
+    "in square brackets with >": _order,
+    "Answer Yes or No": _yes_or_no,
+    "Answer Perspective 1 or Perspective 2": _stance,
+    "one JSON object": _perspectives,
+}
