@@ -220,7 +220,7 @@ def test_json_of_six_words_a_line_is_json():
 
 def test_the_guide_lists_the_forms():
     rows = [
-        (f"`{form.name}`", form.content, form.tools, "yes" if form.write or form.name == "rank-llm" else "no")
+        (f"`{form.name}`", *form.words.values(), "yes" if form.write or form.name == "rank-llm" else "no")
         for form in FORMS.values()
     ]
     guide = (Path(__file__).resolve().parents[2] / "docs/guides/runs.md").read_text(encoding="utf-8")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import is_stream, open_input
 from toolkit.core.runs import Run
-from toolkit.core.yaml_json import json_end
+from toolkit.core.yaml_json import json_end, read_yaml
 from toolkit.formats import column_runs, json_runs, pickled
 from toolkit.formats.lines import first_lines, read_bytes, source_name, without_marks
 from toolkit.formats.problems import codes
@@ -26,105 +27,41 @@ class Form(NamedTuple):
     """A form of run files.
 
     name     as `runs convert --from` and `--to` have it
-    content  what is in such a file, and
-    tools    which tools write or read it, for the table of the guide
     is_it    whether the bytes of a file (decompressed), of this name, are in the form
     parse    the run of such bytes
     write    None where nothing is written in it
     """
 
     name: str
-    content: str
-    tools: str
     is_it: Callable[[bytes, str], bool]
     parse: Parse
     write: Callable[..., None] | None = None
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """`content`, what is in such a file, and `tools`, which tools write or read it."""
+        return _words()[self.name]
+
+
+@cache
+def _words() -> Mapping[str, Mapping[str, str]]:
+    return read_yaml(Path(__file__).with_name("run_forms.yaml"))
 
 
 FORMS = {
     form.name: form
     for form in (
-        Form(
-            "trec",
-            "six columns a line",
-            "trec_eval, Anserini, ir_measures, PyTerrier's `.res`",
-            lambda data, _: is_trec(data) and not _is_json(data),
-            parse_trec,
-            write_run,
-        ),
-        Form(
-            "json",
-            "`{query_id: {doc_id: score}}`, without a tag",
-            "pytrec_eval, ranx, BEIR",
-            json_runs.is_json,
-            json_runs.parse_json,
-            json_runs.write_json,
-        ),
-        Form(
-            "jsonl",
-            "an object a line: query_id, doc_id, score",
-            "pandas, DuckDB",
-            json_runs.is_json_lines,
-            json_runs.parse_json_lines,
-        ),
-        Form(
-            "parquet",
-            "columns query_id, doc_id, rank, score, tag",
-            "pandas, DuckDB, Polars, ranx",
-            column_runs.is_parquet,
-            column_runs.parse_parquet,
-            column_runs.write_parquet,
-        ),
-        Form(
-            "csv",
-            "the same columns under their names, divided by commas or tabs",
-            "pandas, PyTerrier's frames",
-            column_runs.is_named,
-            column_runs.parse_named,
-        ),
-        Form(
-            "msmarco",
-            "query_id, doc_id, rank, divided by tabs",
-            "MS MARCO's leaderboards, PyTerrier's `minimal`",
-            column_runs.has_ranks,
-            column_runs.parse_ranks,
-        ),
-        Form(
-            "tsv",
-            "query_id, doc_id, score, divided by tabs",
-            "Tevatron",
-            column_runs.has_scores,
-            column_runs.parse_scores,
-        ),
-        Form(
-            "mteb",
-            "`<task>_predictions.json` of one subset and split",
-            "mteb",
-            json_runs.is_mteb,
-            json_runs.parse_mteb,
-            json_runs.write_mteb,
-        ),
-        Form(
-            "rank-llm",
-            "requests: query with text, candidates with text",
-            "rank_llm, InfoSearch's rerankers",
-            json_runs.is_requests,
-            lambda data, source: parse_requests(data, source)[0],
-        ),
-        Form(
-            "lz4",
-            "`{query_id: {doc_id: score}}` as compressed CBOR",
-            "ranx",
-            json_runs.is_lz4,
-            json_runs.parse_lz4,
-        ),
-        Form(
-            "pickle",
-            "`{query_id: {doc_id: score}}`, read and never executed",
-            "InstructIR's authors",
-            pickled.is_pickled,
-            pickled.parse_pickled,
-        ),
+        Form("trec", lambda data, _: is_trec(data) and not _is_json(data), parse_trec, write_run),
+        Form("json", json_runs.is_json, json_runs.parse_json, json_runs.write_json),
+        Form("jsonl", json_runs.is_json_lines, json_runs.parse_json_lines),
+        Form("parquet", column_runs.is_parquet, column_runs.parse_parquet, column_runs.write_parquet),
+        Form("csv", column_runs.is_named, column_runs.parse_named),
+        Form("msmarco", column_runs.has_ranks, column_runs.parse_ranks),
+        Form("tsv", column_runs.has_scores, column_runs.parse_scores),
+        Form("mteb", json_runs.is_mteb, json_runs.parse_mteb, json_runs.write_mteb),
+        Form("rank-llm", json_runs.is_requests, lambda data, source: parse_requests(data, source)[0]),
+        Form("lz4", json_runs.is_lz4, json_runs.parse_lz4),
+        Form("pickle", pickled.is_pickled, pickled.parse_pickled),
     )
 }
 
@@ -167,7 +104,7 @@ def form_of(data: bytes, source: str) -> str:
         known = "a run is UTF-8 text, or one of the other formats that `tandem runs convert --help` lists"
         raise ToolkitError(f"{source} is a binary file of no known format", known)
     if len(fits) > 1:
-        forms = " or ".join(f"{form.name} ({form.content})" for form in fits)
+        forms = " or ".join(f"{form.name} ({form.words['content']})" for form in fits)
         raise ToolkitError(f"{source} may be {forms}", f"tandem runs convert F --from {fits[0].name} --to trec --output G")
     return fits[0].name if fits else "trec"
 
