@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,11 @@ import tandem_ir
 from toolkit import registry
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
+from toolkit.core.templates import topic_input
 from toolkit.core.topics import Topic
 from toolkit.models.okapi import Okapi, stop_words, words
 from toolkit.models.porter import stem
-from toolkit.search.lexical_engines import search_fields, search_okapi
+from toolkit.search.lexical_engines import open_fields, search_okapi
 
 DOCS = [
     Doc("a", "Wind power", "Turbines turn wind into power, wind by wind."),
@@ -22,6 +24,12 @@ DOCS = [
     Doc("d", "Power stations", "Coal burns."),
     Doc("e", "Wind", "wind"),
 ]
+
+
+def search_fields(topics, docs, folder, templates=None, **how):
+    """The run of a collection whose title and text are two fields."""
+    sent = [replace(topic, text=topic_input(templates or {}, topic).whole) for topic in topics]
+    return open_fields(docs, folder, **how).search(sent, hits=1000, threads=1, tag="fields")
 
 
 def literal_scores(documents, query, k1, b, epsilon):

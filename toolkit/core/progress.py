@@ -42,11 +42,6 @@ def silenced(notes: list[str] | None = None) -> Iterator[None]:
         _notes = before[1]
 
 
-def is_shown() -> bool:
-    """Whether bars are shown: for libraries that draw their own."""
-    return not _quiet and sys.stderr.isatty()
-
-
 @contextmanager
 def each_once() -> Iterator[None]:
     """Within the block, a command, the same line is said once."""

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from toolkit.core.columns import lookup, to_arrow
-from toolkit.core.correlation import tau_b
 from toolkit.core.runs import Run
 
 PERSISTENCE = 0.9  # p of RBO: the first 10 ranks have 86 % of the weight
@@ -122,18 +121,6 @@ def _discordant(orders: Sequence[np.ndarray]) -> list[int]:
         parted[np.where(ones, starts + (values >> bit << bit) + ones_before, places - ones_before)] = values
         values = parted
     return counts.tolist()
-
-
-def kendall_tau(first: Sequence, second: Sequence, over: str = "common") -> float:
-    """Kendall's tau-b of two rankings, best first: over the documents in `common`, or over the `union`, where a document
-    that a ranking lacks is tied at its length + 1.
-    """
-    place_a, place_b = ({doc: rank for rank, doc in enumerate(ranking)} for ranking in (first, second))
-    if over == "common":
-        ranks = np.array([[place_a[doc], place_b[doc]] for doc in second if doc in place_a], np.int32).reshape(-1, 2)
-        return taus_of_ranks([(ranks[:, 0], ranks[:, 1])])[0]
-    docs = list(dict.fromkeys([*first, *second]))
-    return tau_b(*([place.get(doc, len(place)) for doc in docs] for place in (place_a, place_b)))
 
 
 def rbo(first: Sequence, second: Sequence, p: float = PERSISTENCE) -> float:

@@ -260,38 +260,6 @@ def ask_okapi(
     return run.head(hits)
 
 
-def search_fields(
-    topics: Sequence[Topic],
-    docs: Callable[[], Iterable[Doc]],
-    folder: Path,
-    *,
-    k1: float = 0.9,
-    b: float = 0.4,
-    title: float = 1.0,
-    contents: float = 1.0,
-    hits: int = 1000,
-    threads: int = 1,
-    language: str = "en",
-    templates: Mapping[str, str] | None = None,
-    tag: str = "bm25",
-    candidates: Mapping[str, Sequence[str]] | None = None,
-) -> Run:
-    """The best `hits` documents of each topic by the weighted sum of BM25 in title and text; rounded as Anserini's runs are.
-
-    docs        gives the whole collection, each time it is called
-    folder      where the index with the two fields lies; it is built where it is not there or is another collection's
-    candidates  query id -> the only documents that it may find
-
-    Raises ToolkitError for parameters without meaning, two topics of one id, and a collection without documents.
-    """
-    check_counts(hits=hits)
-    topics_by_id(topics)
-    how = {"k1": k1, "b": b, "title": title, "contents": contents, "language": language, "threads": threads}
-    searcher = open_fields(docs, folder, **how)
-    sent = [replace(topic, text=topic_input(templates or {}, topic).whole) for topic in topics]
-    return searcher.search(sent, hits=hits, threads=threads, tag=tag, candidates=candidates)
-
-
 def open_fields(
     docs: Callable[[], Iterable[Doc]],
     folder: Path,
@@ -303,7 +271,13 @@ def open_fields(
     language: str = "en",
     threads: int = 1,
 ) -> FieldSearcher:
-    """What searches the index with two fields, which is built where it is not there; see `search_fields`."""
+    """What searches an index by the weighted sum of BM25 in title and text; scores are rounded as Anserini's runs have them.
+
+    docs    gives the whole collection, each time it is called
+    folder  where the index with the two fields lies; it is built where it is not there or is another collection's
+
+    Raises ToolkitError for parameters without meaning and a collection without documents.
+    """
     from toolkit.models.multifield import FieldSearcher
 
     check_parameters(k1, b, hits=1, threads=threads)
