@@ -161,7 +161,7 @@ def test_only_what_depends_on_a_change_is_made_again(place, monkeypatch):
         assert again({"upper": {"suffix": "?"}}) == (["up to date", "up to date", "changed: parameters"], 0)
         # one more word: one more question
         more = {"words": {"words": ["one", "two", "three", "four"]}, "upper": {"suffix": "?"}}
-        assert again(more) == (["changed: parameters", "words is out of date", "words is out of date"], 1)
+        assert again(more) == (["changed: parameters", "words is out of date", "rate is out of date"], 1)
         assert again(more, PROMPT.replace("Rate", "Mark")) == (["up to date", "changed: prompts", "rate is out of date"], 4)
 
 

@@ -12,7 +12,7 @@ from review_builds import page_data, write_saved
 
 from toolkit.build.build_folder import BuildFolder
 from toolkit.build.items import Item
-from toolkit.build.kinds.instructir import Review
+from toolkit.build.target_filters import Review
 
 DOCS = ["Sharpen a knife on a wet stone.", "Moss grows where mowing is low and light is scarce."]
 QUERIES = ["how to sharpen a knife", "why is there moss in the lawn"]

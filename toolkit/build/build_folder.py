@@ -78,7 +78,8 @@ class BuildFolder:
         states: list[StepState] = []
         for number in range(len(self.config.steps)):
             state = self._state(number)
-            before = next((each for each in states if not each.is_done), None)
+            inputs = {*self._before(number), *state.step.reads}
+            before = next((each for each in states if not each.is_done and each.step.name in inputs), None)
             if state.is_done and before:  # its input will be another, or may be
                 state = StepState(
                     state.step, f"{before.step.name} is {'not run' if before.state == NOT_RUN else 'out of date'}", state.record
