@@ -68,6 +68,13 @@ def encoder_of(spec, **how):
     return load_encoder(spec, device="cpu", **how)
 
 
+def load(kind, spec, **how):
+    """The encoder or the reranker of a kind's entry."""
+    from toolkit.models.rerankers import load_reranker
+
+    return load_reranker(spec, device="cpu", **how) if kind == "jina-reranker" else encoder_of(spec, **how)
+
+
 def unit(rows):
     rows = np.array(rows)
     return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
@@ -118,30 +125,24 @@ def test_the_blank_before_a_query_is_of_the_querys_first_token(checkpoint):
 
 
 def test_jinas_logits_are_those_of_the_repositorys_code(checkpoint):
-    from toolkit.models.rerankers import load_reranker
     from toolkit.models.rerankers.base import Row
 
-    reranker = load_reranker(checkpoint("jina-reranker"), device="cpu")
+    reranker = load("jina-reranker", checkpoint("jina-reranker"))
     logits = reranker.forward([Row(ids, [], False) for ids in ROWS])
     np.testing.assert_allclose(logits, golden("jina-reranker")["logits"], **CLOSE)
 
 
 @pytest.mark.parametrize("kind", SYSTEMS)
 def test_the_repositorys_code_is_not_run_even_where_it_is_trusted(kind, checkpoint):
-    from toolkit.models.rerankers import load_reranker
-
     spec = checkpoint(kind)
     assert list(Path(spec.checkpoint).glob("*.py")) or kind == "gte"  # whose code is another repository's
     check_usable(spec)
-    load = load_reranker if kind == "jina-reranker" else encoder_of
-    load(spec, trust_remote_code=True, **({"device": "cpu"} if kind == "jina-reranker" else {}))
+    load(kind, spec, trust_remote_code=True)
 
 
 @pytest.mark.parametrize("kind", SYSTEMS)
 def test_a_checkpoint_that_lacks_a_weight_is_refused(kind, checkpoint):
     from safetensors.numpy import load_file, save_file
-
-    from toolkit.models.rerankers import load_reranker
 
     spec = checkpoint(kind)
     file = Path(spec.checkpoint) / "model.safetensors"
@@ -149,7 +150,7 @@ def test_a_checkpoint_that_lacks_a_weight_is_refused(kind, checkpoint):
     lost = {"nv-embed": "latents", "gte": "layer.1.mlp_ln.weight", "jina-reranker": "layers.1.mixer.Wqkv.weight"}[kind]
     save_file({name: value for name, value in weights.items() if not name.endswith(lost)}, file, {"format": "pt"})
     with pytest.raises(ToolkitError, match="lacks"):
-        load_reranker(spec, device="cpu") if kind == "jina-reranker" else encoder_of(spec)
+        load(kind, spec)
 
 
 def test_what_the_rows_were_not_compared_for_wants_the_repositorys_code(checkpoint):
@@ -175,3 +176,23 @@ def test_positions_that_are_scaled_in_an_unknown_way_are_refused(checkpoint):
         encoder_of(spec)
     tiny.write_json(file, config | {"rope_scaling": None})
     encoder_of(spec)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        ("nv-embed", {"text_config": None}),
+        ("nv-embed", {"latent_attention_config": {"num_cross_heads": "eight"}}),
+        ("nv-embed", {"auto_map": {"AutoConfig": ["configuration_nvembed.NVEmbedConfig"]}}),
+        ("gte", {"rope_scaling": {"type": "ntk"}}),
+        ("gte", {"rope_scaling": {"type": "ntk", "factor": "8"}}),
+        ("jina-reranker", {"id2label": 3}),
+    ],
+)
+@pytest.mark.parametrize("trust", [False, True])
+def test_a_configuration_with_invalid_values_is_one_error(kind, wrong, trust, checkpoint):
+    spec = checkpoint(kind)
+    file = Path(spec.checkpoint) / "config.json"
+    tiny.write_json(file, json.loads(file.read_text(encoding="utf-8")) | wrong)
+    with pytest.raises(ToolkitError):
+        load(kind, spec, trust_remote_code=trust)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.yaml_json import read_yaml
-from toolkit.models.checkpoint_files import read_json
+from toolkit.models.checkpoint_files import read_json, sound
 from toolkit.registry.loader import FOLDER
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ def row_of(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_native(folder: Path) -> bool:
     """Whether a checkpoint is computed without the code that its repository brings, whatever the user trusts."""
-    return bool(row_of(read_json(folder / "config.json", {})))
+    with sound(folder):
+        return bool(row_of(read_json(folder / "config.json", {})))
 
 
 def native(folder: Path, auto: str) -> tuple[PretrainedConfig, type[PreTrainedModel]] | None:
