@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from toolkit import registry
 from toolkit.core.errors import ToolkitError
 from toolkit.core.yaml_json import read_yaml
+from toolkit.models.judges import load_judge
 from toolkit.models.llm.prompts import SLOTS, chosen_prompt, load_prompt, prompt_of_folder
 from toolkit.published import paper_prompts
 from toolkit.published.paper_prompts import cut_prompts, published_prompts, write_prompts
@@ -165,6 +166,28 @@ def test_all_prompts_of_a_paper_are_cut_out_of_its_text_and_are_what_their_diges
         loaded = load_prompt(str(path), prompt.kind)
         assert (loaded.wording, loaded.said_of) == (prompt.sha256, prompt.said), prompt.name
         assert prompt.kind == "build" or loaded.slots <= {slot for slots in SLOTS[prompt.kind] for slot in slots}
+
+
+@shared
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_a_prompt_with_another_letter_is_not_found_and_the_others_are(data):
+    text = (PAPERS / "infosearch.txt").read_text(encoding="utf-8")
+    _, cut = cut_prompts("infosearch", text)[0]
+    words = [re.sub(r"[{}]", "", word) for word in cut["turns"][0]["content"].split()]
+    passage = re.search(r"\s+".join(map(re.escape, words[-9:-2])), text)
+    place = data.draw(st.integers(passage.start(), passage.end() - 1).filter(lambda at: text[at].isalpha()))
+    with pytest.raises(ToolkitError, match="1 of 8 prompts of infosearch are not in the text") as raised:
+        cut_prompts("infosearch", f"{text[:place]}#{text[place + 1 :]}")
+    assert list(raised.value.problems) == ["infosearch-table3 (table 3, 131 words), 1 of 1 parts"]
+
+
+@shared
+def test_a_judge_that_was_sent_the_published_prompt_is_not_said_to_have_had_another(tmp_path):
+    write_prompts("berds", [PAPERS / "berds.txt"], tmp_path)
+    spec = registry.system("gpt-4-0613-judge")
+    assert "only that wording's judgments compare" in load_judge(spec).remark()
+    assert load_judge(spec, prompts=tmp_path).remark() == ""
 
 
 @shared
