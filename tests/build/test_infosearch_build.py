@@ -602,6 +602,7 @@ def test_people_look_at_anomalies_and_replace_their_documents(build, server, tmp
     # nobody has looked yet: they are in no benchmark, and their documents break no other instruction
     waiting = {name for name, item in items_of(made, "review").items() if item.waiting}
     assert waiting == {"source-q1-1", "source-q1-2", "source-q1-3"}  # of the third no instruction negative is left
+    assert made.files["anomalies"].record().figures == {"found": {"outside the first 50 in 50% of the runs or more": 2}}
     assert set(passed(made, "review")) == {"source-q2-1", "source-q2-2", "source-q2-3"}
     page = tmp_path / "form.html"
     export_review(made, "review", page)

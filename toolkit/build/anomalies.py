@@ -9,6 +9,7 @@ BM25's are not.
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -119,6 +120,11 @@ class Anomalies(Step):
         left_out = {doc_id: reason for doc_id, reason in why.items() if all(doc_id not in golds[name] for name in shown)}
         for item in without_documents(items, left_out):
             yield replace(item, fields={**item.fields, ANOMALY: why[golds[item.id][0]]}) if item.id in shown else item
+
+    def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:
+        """Why -> how many items are shown to people."""
+        counts = Counter(item.fields[ANOMALY] for item in items if ANOMALY in item.fields)
+        return {"found": counts} if counts else {}
 
     def _anomalies(
         self, items: Sequence[Item], found: Sequence[Mapping[str, Found]], similarities: Sequence[Mapping[str, Found]]
