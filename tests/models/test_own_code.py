@@ -167,6 +167,11 @@ def test_what_the_rows_were_not_compared_for_wants_the_repositorys_code(checkpoi
     ]
 
 
+def test_what_another_library_would_load_wants_the_repositorys_code(checkpoint):
+    with pytest.raises(ToolkitError, match="transformers has no new architecture by itself"):
+        locate(replace(checkpoint("gte"), kind="multivector", parameters={}))
+
+
 def test_positions_that_are_scaled_in_an_unknown_way_are_refused(checkpoint):
     spec = checkpoint("gte")
     file = Path(spec.checkpoint) / "config.json"
