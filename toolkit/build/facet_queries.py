@@ -68,12 +68,6 @@ class FacetQuery:
         """The gold documents."""
         return self.core.met[self.value]
 
-    @property
-    def unmet(self) -> tuple[str, ...]:
-        """The instruction negatives."""
-        met = set(self.met)
-        return tuple(doc_id for doc_id in self.core.relevant if doc_id not in met)
-
 
 def facet_of(tag: str) -> str:
     """`works-with::image:raster` -> `works-with`"""

@@ -43,6 +43,10 @@ class Item:
         """The item as the next step passes it on: the same id, these fields beside or instead of its own."""
         return Item(self.id, {**self.fields, **fields}, (self.id,))
 
+    def having(self, **fields: Any) -> Item:
+        """The item with these fields beside or instead of its own."""
+        return replace(self, fields={**self.fields, **fields})
+
     def by(self, *made: Mapping[str, str]) -> Item:
         """The item with who made it in this step."""
         return replace(self, made=made)

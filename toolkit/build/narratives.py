@@ -32,7 +32,7 @@ from toolkit.build import answer_forms
 from toolkit.build.candidate_pools import check_pool, pooled, searched
 from toolkit.build.items import Item
 from toolkit.build.review.review_step import CHOSEN, ReviewStep
-from toolkit.build.steps import UNREADABLE, Step
+from toolkit.build.steps import Step
 from toolkit.build.tools import Tools
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError, check_counts
@@ -147,16 +147,14 @@ class Edits(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a changed narrative; one with the topic's own id where the answer cannot be read."""
         texts = tools.seeds.texts([doc_id for item in items for doc_id in item.fields["relevant"]])
-        made = tools.made("wrote", self.model, self.prompt)
         rows = (self._row(item, texts) for item in items)
-        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.texts(self.count))
-        for item, narratives in zip(items, answers, strict=True):
+        for item, narratives in tools.answered("wrote", self, items, rows, answer_forms.texts(self.count)):
             if narratives is None:
-                yield item.passed().by(made).reject(UNREADABLE)
+                yield item
             for number, changed in enumerate(narratives or (), 1):
                 fields = {**item.fields, "topic": item.id, **narrowed(item.fields["narrative"], changed)}
                 why = not_narrowed(item.fields["narrative"], fields["changed"], self.most_changed)
-                yield Item(f"{item.id}/{number}", fields, (item.id,), (made,)).reject(why)
+                yield Item(f"{item.id}/{number}", fields, (item.id,), item.made).reject(why)
 
     def _row(self, item: Item, texts: Mapping[str, Doc]) -> dict[str, str]:
         documents = [texts[doc_id].contents for doc_id in item.fields["relevant"] if doc_id in texts]
@@ -207,27 +205,21 @@ class Rejudge(Step):
         texts = tools.seeds.texts(list(dict.fromkeys(doc_id for item in items for doc_id in item.fields["relevant"])))
         pairs = [self._pair(item, doc_id, texts) for item in items for doc_id in item.fields["relevant"]]
         readable = [pair for pair in pairs if not pair.rejected]
-        verdicts = self._verdicts(readable, tools) if self.model else (None for _ in readable)
+        rows = ({slot: pair.fields[slot] for slot in self.slots["prompt"]} for pair in readable)
+        verdicts = tools.answered("judged", self, readable, rows, answer_forms.choice(YES, NO)) if self.model else iter(())
         for pair in pairs:
-            yield pair if pair.rejected else self._judged(pair, next(verdicts), tools)
+            if pair.rejected or not self.model:
+                yield pair
+                continue
+            judged, verdict = next(verdicts)
+            judged = replace(judged, sources=pair.sources)
+            yield judged if verdict is None else judged.having(**{STILL: verdict == YES})
 
     def _pair(self, edit: Item, doc_id: str, texts: Mapping[str, Doc]) -> Item:
         fields = {name: edit.fields[name] for name in ("topic", "query", "narrative", "changed")} | {"edit_id": edit.id}
         document = texts[doc_id].contents[: self.characters] if doc_id in texts else ""
         item = Item(f"{edit.id}/{doc_id}", {**fields, "doc_id": doc_id, "document": document}, (edit.id,))
         return item.reject("" if document.strip() else "no text of the document")
-
-    def _verdicts(self, pairs: Sequence[Item], tools: Tools) -> Iterator[str | None]:
-        rows = ({slot: pair.fields[slot] for slot in self.slots["prompt"]} for pair in pairs)
-        return tools.parsed(self.model, self.prompt, rows, answer_forms.choice(YES, NO))
-
-    def _judged(self, pair: Item, verdict: str | None, tools: Tools) -> Item:
-        if not self.model:
-            return pair
-        made = tools.made("judged", self.model, self.prompt)
-        if verdict is None:
-            return pair.by(made).reject(UNREADABLE)
-        return replace(pair, fields={**pair.fields, STILL: verdict == YES}, made=(made,))
 
 
 @dataclass(frozen=True)
@@ -280,7 +272,7 @@ class Choose(Step):
             return item.reject("a relevant document has no judgment")
         fell = [doc_id for doc_id in edit.fields["relevant"] if not labels[doc_id]]
         share = len(fell) / len(edit.fields["relevant"])
-        return replace(item, fields={**item.fields, "fell": fell, "share": round(share, 4)}, rejected=self._outside(share))
+        return item.having(fell=fell, share=round(share, 4)).reject(self._outside(share))
 
     def _outside(self, share: float) -> str:
         if share < self.min:

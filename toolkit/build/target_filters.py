@@ -18,14 +18,14 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from toolkit.build import answer_forms
 from toolkit.build.items import Item
 from toolkit.build.review.review_forms import digest
 from toolkit.build.review.review_step import CHOSEN, ReviewStep
-from toolkit.build.steps import UNREADABLE, Step
+from toolkit.build.steps import Step
 from toolkit.build.tools import Tools
 from toolkit.core.errors import check_counts
 
@@ -48,13 +48,10 @@ class Fit(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """The items with their scores."""
         rows = ({"query": item.fields["query"], "document": item.fields["target"]} for item in items)
-        made = tools.made("filtered", self.model, self.prompt)
-        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.tagged("Score", answer_forms.number(1, 5)))
-        for item, score in zip(items, answers, strict=True):
-            if score is None:
-                yield item.passed().by(made).reject(UNREADABLE)
-            else:
-                yield item.passed(score=score).by(made).reject("" if score > self.above else f"score not above {self.above}")
+        read = answer_forms.tagged("Score", answer_forms.number(1, 5))
+        for item, score in tools.answered("filtered", self, items, rows, read):
+            why = "" if score and score > self.above else f"score not above {self.above}"
+            yield item if score is None else item.having(score=score).reject(why)
 
     def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:
         """How often each score was given."""
@@ -83,14 +80,12 @@ class Choice(Step):
         written = {query_of(group[0]): group for group in by_query(items)}
         shown = [self._order(item, written[query_of(item)]) for item in items]
         rows = (self._row(item, order) for item, order in zip(items, shown, strict=True))
-        made = tools.made("filtered", self.model, self.prompt)
         readers = (answer_forms.tagged("Ranking", answer_forms.number(1, len(order))) for order in shown)
-        answers = tools.parsed(self.model, self.prompt, rows, readers)
-        for item, order, number in zip(items, shown, answers, strict=True):
+        for order, (item, number) in zip(shown, tools.answered("filtered", self, items, rows, readers), strict=True):
             if number is None:
-                yield item.passed().by(made).reject(UNREADABLE)
+                yield item
                 continue
-            given = item.passed(candidates=[each.id for each in order], chosen=order[number - 1].id).by(made)
+            given = item.having(candidates=[each.id for each in order], chosen=order[number - 1].id)
             yield given.reject("" if given.fields["chosen"] == item.id else "another target was chosen")
 
     def _order(self, item: Item, group: Sequence[Item]) -> list[Item]:
@@ -173,7 +168,7 @@ class Review(ReviewStep):
         others = [each for each in group if each is not item]
         seeded(f"{self.seed} {item.id}").shuffle(others)
         shown = [{"id": each.id, "text": each.fields["target"]} for each in (item, *others[: self.passages - 1])]
-        return replace(item, fields={**item.fields, "passages": shown, "right_passage": item.id})
+        return item.having(passages=shown, right_passage=item.id)
 
 
 def asked(item: Item) -> dict[str, str]:

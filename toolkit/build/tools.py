@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolkit.build.items import Item
 from toolkit.build.seeds import Seeds
+from toolkit.build.steps import UNREADABLE
 from toolkit.build.text_models import TextModel
 from toolkit.core.errors import ToolkitError
 from toolkit.engine import Executor, LocalExecutor
@@ -18,11 +19,13 @@ from toolkit.models.llm import LLM, Answer, Prompt, Request, load_prompt
 from toolkit.models.llm.prompts import BUILD, slot_problems
 
 if TYPE_CHECKING:
+    from toolkit.build.steps import Step
     from toolkit.core.specs import SystemSpec
 
 Value = TypeVar("Value")
 BLOCK = 4096  # requests: what is in memory at once, whatever the number of items
 REPAIR = "build-repair.v1"  # what is said to an answer that cannot be read
+REPAIRS = 1  # how often an answer is asked for again
 LONGEST_REPAIRED = 4000  # characters of such an answer that are sent back
 NOTHING = "(no answer)"  # stands for an empty one: servers refuse empty turns
 RULE, PERSON = "rule", "person"  # who made something that no model made
@@ -139,20 +142,24 @@ class Tools:
         whose = {"prompt_of": asked.said_of} if asked.published else {}
         return {**by, "prompt": asked.name, "sha256": asked.sha256, **whose}
 
-    def ask(
-        self, model: str, prompt: str, rows: Iterable[Mapping[str, str]], options: Mapping[str, Any] | None = None
-    ) -> Iterator[Answer]:
-        """The answers, in the order of the rows: each fills the slots of the prompt. Asked in blocks of BLOCK, cached first.
+    def answered(
+        self,
+        role: str,
+        step: Step,
+        items: Sequence[Item],
+        rows: Iterable[Mapping[str, str]],
+        read: Callable[[str], Value] | Iterable[Callable[[str], Value]],
+        prompt: str = "prompt",
+    ) -> Iterator[tuple[Item, Value | None]]:
+        """Each item as passed on, made by the step's model, and what its answer says: None, and rejected, if it cannot be read.
 
-        options  instead of the model's own (`max_tokens`, `temperature`, `seed`, ...)
-
-        Raises ToolkitError for slots that are not filled, and where an answer cannot be had for a reason that concerns all.
-        An answer that cannot be had for a reason of its own has `error`.
+        role        as of `made`
+        rows, read  of each item, see `parsed`; `prompt` is the parameter of the step that names the prompt
         """
-        for requests in self._blocks(model, prompt, rows, options):
-            answers = self._complete(model, requests)
-            self.asked[model].failed += sum(bool(answer.error) for answer in answers)
-            yield from answers
+        name = getattr(step, prompt)
+        made = self.made(role, step.model, name)
+        for item, value in zip(items, self.parsed(step.model, name, rows, read), strict=True):
+            yield item.passed().by(made).reject(UNREADABLE if value is None else ""), value
 
     def parsed(
         self,
@@ -161,25 +168,24 @@ class Tools:
         rows: Iterable[Mapping[str, str]],
         read: Callable[[str], Value] | Iterable[Callable[[str], Value]],
         *,
-        repairs: int = 1,
         options: Mapping[str, Any] | None = None,
     ) -> Iterator[Value | None]:
-        """What the answers say, in the order of the rows; None for one that cannot be read after all repairs.
+        """What the answers say, in the order of the rows; None for one that cannot be read, nor what it is asked for again.
 
-        read     of an answer's text; ValueError, with what is wrong, where it is not in the form asked for (`answer_forms`).
-                 Several are of a row each
-        repairs  how often it is asked again: the model is shown its answer, and told what is wrong with it
+        read     of an answer's text; ValueError, with what is wrong, where it is not in the form asked for (`answer_forms`):
+                 the model is shown its answer, and told so, once. Several are of a row each
+        options  instead of the model's own (`max_tokens`, `temperature`, `seed`, ...)
         """
         readers = itertools.repeat(read) if callable(read) else iter(read)
         for requests in self._blocks(model, prompt, rows, options):
-            yield from self._read(model, requests, list(itertools.islice(readers, len(requests))), repairs)
+            yield from self._read(model, requests, list(itertools.islice(readers, len(requests))))
 
     def _read(
-        self, model: str, requests: Sequence[Request], readers: Sequence[Callable[[str], Value]], repairs: int
+        self, model: str, requests: Sequence[Request], readers: Sequence[Callable[[str], Value]]
     ) -> Iterator[Value | None]:
         values: dict[int, Value] = {}
         pending, failed = dict(enumerate(requests)), 0
-        for _ in range(repairs + 1):
+        for _ in range(REPAIRS + 1):
             answers = dict(zip(pending, self._complete(model, list(pending.values())), strict=True))
             failed = sum(bool(answer.error) for answer in answers.values())
             wrong = {}

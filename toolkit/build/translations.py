@@ -10,7 +10,7 @@ Source: mFollowIR (arXiv 2501.19264, section 3.2), where speakers of each langua
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from toolkit.benchmarks.group_data import part_name
@@ -120,7 +120,7 @@ class TranslationReview(ReviewStep):
         """The topics as they are, and the translations: waiting, or with what people wrote."""
         for item in super().run(items, tools):
             narrative, written = item.fields["narrative"], item.fields.get(CHOSEN, {}).get("changed")
-            done = replace(item, fields={**item.fields, **narrowed(narrative, written)}) if written else item
+            done = item.having(**narrowed(narrative, written)) if written else item
             yield done.reject(not_narrowed(narrative, done.fields["changed"])) if written else done
 
     def is_reviewed(self, item: Item) -> bool:

@@ -25,7 +25,7 @@ from toolkit.build.instructed_benchmark import doc_of
 from toolkit.build.item_history import BuiltSteps
 from toolkit.build.items import Item
 from toolkit.build.negatives import Adversarial, InstructionNegatives, added_to
-from toolkit.build.steps import UNREADABLE, Step
+from toolkit.build.steps import Step
 from toolkit.build.target_filters import Choice, Fit, Groups, Review, asked, by_query, query_of, seeded
 from toolkit.build.tools import Tools
 from toolkit.core.documents import Doc
@@ -133,14 +133,13 @@ class Scenarios(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a scenario; one with the query's own id where the answer cannot be read."""
         rows = ({"query": item.fields["query"], "count": str(self.count)} for item in items)
-        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.numbered("Scenario", self.count))
-        made = tools.made("wrote", self.model, self.prompt)
-        for item, scenarios in zip(items, answers, strict=True):
+        read = answer_forms.numbered("Scenario", self.count)
+        for item, scenarios in tools.answered("wrote", self, items, rows, read):
             if scenarios is None:
-                yield item.passed().by(made).reject(UNREADABLE)
+                yield item
             for number, scenario in enumerate(scenarios or (), 1):
                 fields = {"query": item.fields["query"], "document": item.fields["document"], "scenario": scenario}
-                yield Item(f"{item.id}_{number}", fields, (item.id,), (made,))
+                yield Item(f"{item.id}_{number}", fields, (item.id,), item.made)
 
 
 @dataclass(frozen=True)
@@ -166,18 +165,17 @@ class Targets(Step):
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
         """An item a scenario, with its target."""
         seeds = {seed.id: seed for seed in tools.step("seeds")}
-        rows = ({**asked(item), "document": contents(seeds[item.sources[0]])} for item in items)
-        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.labelled("PLAN", "REVISED (?:DOCUMENT|TARGET)"))
-        made = tools.made("wrote", self.model, self.prompt)
-        for item, target in zip(items, answers, strict=True):
+        rows = ({**asked(item), "document": contents(seeds[query_of(item)])} for item in items)
+        read = answer_forms.labelled("PLAN", "REVISED (?:DOCUMENT|TARGET)")
+        for item, target in tools.answered("wrote", self, items, rows, read):
             if target is None:
-                yield item.passed().by(made).reject(UNREADABLE)
+                yield item
                 continue
-            known = f"{item.fields['query']} {contents(seeds[item.sources[0]])}"
+            known = f"{item.fields['query']} {contents(seeds[query_of(item)])}"
             found = keywords(item.fields["scenario"], known) & words_of(target)
             too_many = self.most_keywords and len(found) > self.most_keywords
             why = f"more than {self.most_keywords} keywords of the scenario" if too_many else ""
-            yield item.passed(target=target, keywords=sorted(found)).by(made).reject(why)
+            yield item.having(target=target, keywords=sorted(found)).reject(why)
 
 
 @dataclass(frozen=True)
@@ -203,13 +201,11 @@ class Paraphrases(Step):
         """An item a paraphrase; one with the scenario's own id where the answer cannot be read."""
         chosen = [seeded(f"{self.seed} {query_of(group[0])}").choice(group) for group in by_query(items)]
         rows = ({"instruction": item.fields["scenario"], "count": str(self.count)} for item in chosen)
-        made = tools.made("wrote", self.model, self.prompt)
-        answers = tools.parsed(self.model, self.prompt, rows, answer_forms.texts(self.count))
-        for item, written in zip(chosen, answers, strict=True):
+        for item, written in tools.answered("wrote", self, chosen, rows, answer_forms.texts(self.count)):
             if written is None:
-                yield item.passed().by(made).reject(UNREADABLE)
+                yield item
             for number, text in enumerate(written or (), 1):
-                yield Item(f"{item.id}.{number}", {"query": item.fields["query"], "scenario": text}, (item.id,), (made,))
+                yield Item(f"{item.id}.{number}", {"query": item.fields["query"], "scenario": text}, (item.id,), item.made)
 
 
 @dataclass(frozen=True)
