@@ -25,6 +25,7 @@ FIFTH = (
     *("bge-large-en-v1.5", "contriever-msmarco", "gtr-t5-base", "gte-qwen2-7b-instruct", "promptriever-mistral-7b"),
     *("gte-moderncolbert-v1", "splade-pp-ensembledistil", "bge-reranker-v2-m3", "monot5-base-msmarco-10k", "followir-7b"),
     *("rank1-0.5b", "rank-zephyr-7b", "true-nli-t5-xxl", "nli-deberta-v3-base", "berds-mistral-evaluator-lora"),
+    *("nv-embed-v2", "jina-reranker-v2-base-multilingual"),
 )
 
 

@@ -35,7 +35,7 @@ BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 PARAMETERS, UNITS = re.compile(r"(\d+(?:\.\d+)?)([MB])(?: x (\d+))?"), {"M": 10**6, "B": 10**9}  # `110M x 2`: two towers
 # bytes that Python, torch and a batch take: 464 MiB were measured with a model of 87 MiB (all-minilm-l6-v2)
 PROCESS = 512 << 20
-LIBRARYS = ("multivector", "impact")  # kinds that sentence-transformers loads
+BY_LIBRARY = ("multivector", "impact")  # kinds that sentence-transformers loads
 ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"  # PEFT's names
 MEMINFO = Path("/proc/meminfo")
 # what torch and its libraries read of the environment and then compute in another way
@@ -79,7 +79,7 @@ def check_usable(
         return check_own(spec, device=device)
     if (loader or spec.loader) == "endpoint" or not spec.checkpoint:
         return None
-    wanted = ("torch", "transformers", *(["sentence_transformers"] if spec.kind in LIBRARYS else []))
+    wanted = ("torch", "transformers", *(["sentence_transformers"] if spec.kind in BY_LIBRARY else []))
     if any(importlib.util.find_spec(module) is None for module in wanted):
         raise missing_extra(spec.name, "dense")
     if device:
@@ -367,7 +367,7 @@ def _check_native(spec: SystemSpec, folder: Path) -> None:
     config = read_json(folder / "config.json", {})
     if not any(key.startswith("AutoModel") for key in config.get("auto_map") or {}):
         return
-    if spec.kind not in LIBRARYS and row_of(config):
+    if spec.kind not in BY_LIBRARY and row_of(config):
         return
     import_transformers()
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
