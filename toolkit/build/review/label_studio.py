@@ -34,27 +34,15 @@ def config(form: Form, sheets: Sequence[Sheet]) -> str:
         _text(view, "Text", name=f"field_{field['name']}", value=f"$field_{field['name']}")
     for question in form.questions:
         _text(view, "Header", value=question.text, size="4")
+        settings = {"name": question.id, "toName": f"field_{form.fields[0]['name']}", "required": "true"}
         if question.written:
-            _text(
-                view,
-                "TextArea",
-                name=question.id,
-                toName=f"field_{form.fields[0]['name']}",
-                maxSubmissions="1",
-                required="true",
-            )
+            _text(view, "TextArea", maxSubmissions="1", **settings)
             continue
         letters = LETTERS[: _most(question.id, sheets)] if question.options else ""
         choices = [(letter, letter) for letter in letters] or [(choice["id"], choice["text"]) for choice in question.choices]
         for letter in letters:
             _text(view, "Text", name=f"{question.id}_{letter}", value=f"${question.id}_{letter}")
-        settings = {
-            "name": question.id,
-            "toName": f"field_{form.fields[0]['name']}",
-            "choice": "single-radio",
-            "required": "true",
-        }
-        group = _text(view, "Choices", **settings)
+        group = _text(view, "Choices", choice="single-radio", **settings)
         for alias, text in choices:
             _text(group, "Choice", alias=alias, value=text)
     _text(view, "Header", value="Comment", size="4")
