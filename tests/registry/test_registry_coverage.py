@@ -27,9 +27,9 @@ WORKS, PARTIAL = 210, 4  # at least, at most
 
 @cache
 def functions(path):
-    """The names of a file's functions, as they are written."""
+    """The names of a file's functions, but for those that are there under a condition."""
     tree = ast.parse((TESTS / path).read_text(encoding="utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def test_every_item_is_there_once_and_says_what_shows_it():
