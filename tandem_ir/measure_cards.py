@@ -45,7 +45,7 @@ def measure_axioms() -> pandas.DataFrame:
     `yes`; `no` where there is a counterexample; empty where the axiom is not about the measure. What the columns are is in
     `tandem measures axioms`.
     """
-    from toolkit.measure_cards.axiom_tables import overview
+    from toolkit.measure_cards.card_tables import overview
 
     return _frame(overview())
 

@@ -18,7 +18,7 @@ from toolkit.report.differences import differences
 from toolkit.report.leading import leading
 from toolkit.report.model import Key
 from toolkit.report.rank_table import ranked
-from toolkit.report.site.summary import ALIKE, BEST, marks
+from toolkit.report.site.site_pages import ALIKE, BEST, marks
 
 MINIS = ("infosearch-mini", "instructir-mini", "mfollowir-mini", "berds-mini")
 

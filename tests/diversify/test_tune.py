@@ -5,7 +5,7 @@ import pytest
 from toolkit.core.errors import ToolkitError
 from toolkit.core.qrels import Qrel, Qrels
 from toolkit.core.runs import Run
-from toolkit.diversify.tune import best_lambda, check_judged, macro_mrecall, tune
+from toolkit.diversify.diversify_step import best_lambda, check_judged, macro_mrecall, tune
 from toolkit.jobs.diversify_job import DiversifyJob
 
 

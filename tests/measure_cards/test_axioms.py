@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tandem_ir
 from toolkit import registry
 from toolkit.core.specs import MeasureSpec
-from toolkit.measure_cards import axiom_tables
+from toolkit.measure_cards import card_tables
 from toolkit.measure_cards.axioms import AXIOMS, Case, contradicted, counterexamples, forms, held, values
 
 SCRIPT = runpy.run_path(str(ROOT / "scripts" / "find_counterexamples"))
@@ -98,7 +98,7 @@ def test_the_table_has_every_measure_and_axiom():
 def test_a_card_prints_its_counterexamples():
     shown = tandem("measures", "show", "WISE").stdout
     stored = counterexamples()["rise"]["WISE"]
-    assert axiom_tables.in_words(BY_NAME["rise"], stored) in shown
+    assert card_tables.in_words(BY_NAME["rise"], stored) in shown
     assert "axiom" not in tandem("measures", "show", "WISE_per").stdout
 
 

@@ -5,7 +5,7 @@ import json
 from command import tandem
 
 from toolkit.core.aligned_table import Number
-from toolkit.measure_cards.published_values import agreement_table, ours, published_table
+from toolkit.measure_cards.card_tables import agreement_table, ours, published_table
 from toolkit.published.paper_tables import cells
 
 

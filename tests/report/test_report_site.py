@@ -24,7 +24,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.formats import read_run, write_run
 from toolkit.provenance import file_digest
 from toolkit.report.site.history import differing
-from toolkit.report.site.safe_names import safe_names
+from toolkit.report.site.contents import safe_names
 from toolkit.report.site.site_folder import MANIFEST, check_folder, write_folder
 
 BASELINES = Path(__file__).resolve().parents[2] / "runs" / "baselines"

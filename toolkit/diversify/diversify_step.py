@@ -1,9 +1,12 @@
-"""The step that diversifies: runs in an order in which documents do not repeat one another, for given or tuned lambdas."""
+"""The step that diversifies: runs in an order in which documents do not repeat one another, for given lambdas or the
+one that serves development questions best (BERDS, section 5).
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +23,8 @@ from toolkit.core.topics import check_among
 from toolkit.core.yaml_json import read_yaml
 from toolkit.diversify.embeddings import DEFAULT_RECIPE, DEFAULT_SYSTEM, Embedded, StoredVectors, SystemVectors, Wanted
 from toolkit.diversify.mmr import DEPTH, check, mmr, scales
-from toolkit.diversify.tune import CUTOFF, best_lambda, check_judged, tune
+from toolkit.measures.join import positions
+from toolkit.measures.perspectives import mrecall
 from toolkit.registry import choose_system
 from toolkit.registry.loader import FOLDER, did_you_mean
 from toolkit.steps import Made, Results, Step, Tools
@@ -292,3 +296,39 @@ def _by_group(qrels: Sequence[Qrels], groups: Sequence[Group]) -> Iterator[Qrels
         wanted = set(group.query_ids)
         if judged := [row for row in rows if row.query_id in wanted]:
             yield Qrels.from_rows(judged, source=group.name)
+
+
+CUTOFF = 5
+
+
+def macro_mrecall(run: Run, sets: Sequence[Qrels], cutoff: int = CUTOFF) -> float:
+    """MRecall@cutoff as a mean over data sets of the mean over each one's judged questions; one that the run lacks counts 0."""
+    means = [mrecall(positions(run, qrels), cutoff) for qrels in sets]
+    return math.fsum(float(values.mean()) for values in means) / len(means)
+
+
+def tune(diversified: Mapping[float, Run], sets: Sequence[Qrels], cutoff: int = CUTOFF) -> dict[float, float]:
+    """lambda -> macro MRecall@cutoff.
+
+    diversified  lambda -> the run of all development questions
+    sets         the judgments of each data set
+    """
+    return {lam: macro_mrecall(run, sets, cutoff) for lam, run in diversified.items()}
+
+
+def best_lambda(values: Mapping[float, float]) -> float:
+    """The lambda with the highest value; of equal ones the largest, which moves the retriever's order least."""
+    return max(values, key=lambda lam: (values[lam], lam))
+
+
+def check_judged(query_ids: Collection[str], sets: Sequence[Qrels]) -> None:
+    """ToolkitError where a data set judges none of these questions, and where two judge the same one."""
+    seen: set[str] = set()
+    for qrels in sets:
+        if twice := seen.intersection(qrels.query_ids):
+            raise ToolkitError(
+                f"{qrels.source}: {len(twice)} questions are judged twice ({three(twice)})", "a file is a data set"
+            )
+        if not set(query_ids).intersection(qrels.query_ids):
+            raise ToolkitError(f"{qrels.source} judges no question of the runs to tune on", "name their qrels")
+        seen.update(qrels.query_ids)

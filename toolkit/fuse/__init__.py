@@ -2,6 +2,4 @@
 
 from toolkit.core.lazy_names import lazy_names
 
-__getattr__, __all__ = lazy_names(
-    __name__, {"fuse_step": ("Fuse",), "fusion": ("METHODS", "check_method", "fuse", "parse_method")}
-)
+__getattr__, __all__ = lazy_names(__name__, {"fuse_step": ("METHODS", "Fuse", "check_method", "fuse", "parse_method")})

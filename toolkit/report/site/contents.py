@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 import re
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +20,6 @@ from toolkit.provenance import Recorded, record_path
 from toolkit.provenance.naming import stem
 from toolkit.report.model import ReportModel, RunFacts
 from toolkit.report.run_facts import headings
-from toolkit.report.site.safe_names import is_safe, safe_names
 from toolkit.store.digests import file_sha256
 
 INDEX, MINIS, FILES, ASSETS = "index.html", "minis.html", "runs.html", "assets"
@@ -235,3 +236,41 @@ def _file_names(paths: Sequence[Path]) -> list[str]:
 def relative(target: str, page: str) -> str:
     """The address of a file of the site on one of its pages."""
     return quote(posixpath.relpath(target, posixpath.dirname(page) or "."))
+
+
+LONGEST = 60  # characters; file systems take 255 bytes, and addresses are read by people
+SAFE = re.compile(r"[a-z0-9][a-z0-9.+_-]{0,119}")
+UNSAFE = re.compile(r"[^a-z0-9.+_-]+")
+SUFFIXED = re.compile(r".+-[0-9a-f]{8,64}")
+# Windows' devices, also with a suffix (`nul.html`)
+RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
+
+
+def safe_names(names: Iterable[str]) -> dict[str, str]:
+    """Name -> what it is in a file name: itself where that is safe, else what is left of it with a part of its digest.
+
+    What it gives is of lower-case ASCII letters, digits and `.+_-`, begins with a letter or digit (servers may leave out what
+    begins with `_` or `.`), and is different for different names where upper and lower case are one, too. It depends on the
+    name alone (unless digests begin alike), so that addresses stay when names are added.
+    """
+    names = list(dict.fromkeys(names))
+    for length in range(8, 72, 8):
+        safe = {name: _safe(name, length) for name in names}
+        if len(set(safe.values())) == len(safe):
+            break
+    return safe
+
+
+def is_safe(name: str) -> bool:
+    """Whether every file system and server takes a name as it is."""
+    return bool(SAFE.fullmatch(name)) and not RESERVED.fullmatch(name)
+
+
+def _safe(name: str, length: int) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    left = UNSAFE.sub("-", plain).strip("-._+")[:LONGEST]
+    # a name that looks like one with a digest gets its own, so that it is never another's
+    if left == name and is_safe(name) and not SUFFIXED.fullmatch(name):
+        return left
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:length]
+    return f"{left or 'name'}-{digest}"

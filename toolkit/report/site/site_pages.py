@@ -5,21 +5,23 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from toolkit import __version__, pages, registry
 from toolkit.core.lazy_names import yaml
 from toolkit.core.scores import PAIRED, Change, shown_measure
-from toolkit.report.leading import leading_columns
-from toolkit.report.model import ReportModel
-from toolkit.report.plots.columns import Column
+from toolkit.report.leading import leading, leading_columns
+from toolkit.report.model import Key, ReportModel, RunFacts
+from toolkit.report.plots.columns import Column, argued, keys
+from toolkit.report.plots.intervals import interval
+from toolkit.report.rank_table import ranked, ranking
 from toolkit.report.report_page import commands
 from toolkit.report.site.contents import ASSETS, FILES, INDEX, MINIS, Contents, Download, Entry, relative
 from toolkit.report.site.history import Step, steps
 from toolkit.report.site.site_folder import MANIFEST
-from toolkit.report.site.summary import Value, headline_columns, marks, value_of
-from toolkit.report.text_table import DECIMALS
+from toolkit.report.text_table import BEST, DECIMALS
 
 FOLDER = Path(__file__).parent
 
@@ -233,3 +235,51 @@ def _size(count: int) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+ALIKE = "alike"  # what does not differ significantly from the best
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number of one run.
+
+    low, high  of its 95 % interval; None where it is no mean over queries
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+def headline_columns(model: ReportModel) -> list[Column]:
+    """Two: how well is searched, and the number that the benchmark is about; one where that is the same."""
+    first, *others = argued(model) or [leading(model)]
+    return [first, *(column for column in others if registry.measure(column[0]).name != registry.measure(first[0]).name)]
+
+
+def value_of(model: ReportModel, facts: RunFacts, column: Column) -> Value | None:
+    """A run's number over all groups; None where it has none."""
+    value = facts.value(*column, model.overall)
+    if value is None or math.isnan(value):
+        return None
+    bounds = interval(facts, model.judgments, keys(model, model.overall, column))
+    return Value(value, *(bounds or (None, None)))
+
+
+def marks(model: ReportModel, runs: Sequence[RunFacts], column: Column) -> dict[str, str]:
+    """Run -> `best`, or `alike` for those that are not told apart from the best: over all pairs of these runs, as a report has
+    it. Empty where all are equal or a run stands alone.
+    """
+    values = {facts.name: facts.value(*column, model.overall) for facts in runs}
+    known = {name: value for name, value in values.items() if value is not None and not math.isnan(value)}
+    if len(set(known.values())) < 2:
+        return {}
+    top = (min if registry.measure(column[0]).direction == "lower" else max)(known.values())
+    marked = {name: BEST for name, value in known.items() if value == top}
+    key = Key(model.overall, *column)
+    if key not in ranked(model):
+        return marked
+    found = ranking(model, key, tuple(facts for facts in runs if facts.name in known))
+    alike = [each.name for place, each in enumerate(found.systems) if found.alike(0, place)]
+    return dict.fromkeys(alike, ALIKE) | marked
