@@ -169,7 +169,7 @@ def test_all_prompts_of_a_paper_are_cut_out_of_its_text_and_are_what_their_diges
 
 
 @shared
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(data=st.data())
 def test_a_prompt_with_another_letter_is_not_found_and_the_others_are(data):
     text = (PAPERS / "infosearch.txt").read_text(encoding="utf-8")

@@ -20,6 +20,7 @@ from toolkit.reproduce.row_scores import scores_of
 from toolkit.reproduce.table_rows import tables_of
 
 PAPERS = Path(__file__).resolve().parents[3] / "shared" / "papers"
+PAPER = Path(__file__).resolve().parents[3] / "shared" / "papers" / "berds.txt"
 SETS = ("arguana", "kialo", "opinionqa")
 SIDES = ("for", "against")
 pytestmark = pytest.mark.lucene
@@ -244,20 +245,34 @@ def test_figure_2_has_shares_of_questions_by_the_side_that_is_retrieved(place, t
 
 
 @pytest.mark.skipif(not PAPERS.is_dir(), reason="no shared data beside the checkout")
-def test_with_the_papers_prompts_judges_and_stances_are_asked_as_the_paper_asked(place, tmp_path):
-    place.answer = lambda messages: "Perspective 1" if "Perspective 2: " in messages[-1]["content"] else "No"
+def test_with_the_papers_prompts_every_model_is_asked_as_the_paper_asked(place, tmp_path):
+    def answered(messages):
+        text = messages[-1]["content"]
+        return "Perspective 1" if "Perspective 2: " in text else "No" if "Statement:" in text else answer(messages)
+
+    place.answer = answered
     write_prompts("berds", [PAPERS / "berds.txt"], tmp_path / "prompts")
-    given = ("--prompts", "prompts", "--own-index", "sphere=sphere")
-    words = ("--table", "7", "--table", "figure2", "--system", "gpt-4-0613-judge-one-shot", "--system", "bm25")
-    tandem(*BERDS, *words, *given)
-    example = [body["messages"] for body in place.bodies if "for Example 1:" in str(body["messages"])]
-    assert {tuple(turn["role"] for turn in messages) for messages in example} == {("system", "user", "assistant", "user")}
-    assert {body["model"] for body in place.bodies if body["messages"] in example} == {"gpt-4"}
-    stances = [body["messages"] for body in place.bodies if "Perspective 2: " in str(body["messages"])]
-    assert len(stances) == 6
-    assert all("which perspective is supporting the question" in messages[-1]["content"] for messages in stances)
+    tables = [word for table in ("3", "4", "7", "figure2") for word in ("--table", table)]
+    systems = ("--system", "gpt-4-0613-judge-one-shot", "--system", "bm25")
+    tandem(*BERDS, *tables, *systems, "--own-index", "sphere=sphere", "--prompts", "prompts")
+    cues = {
+        "Do not generate similar perspectives": ("user",),  # table 13
+        "for Example 1:": ("system", "user", "assistant", "user"),  # table 15 with its example
+        "which perspective is supporting the question": ("user",),  # table 16
+        "Only consider the information": ("user",),  # table 15, to the evaluator, whose template has no system turn
+    }
+    for body in place.bodies:
+        cue = next(cue for cue in cues if cue in str(body["messages"]))
+        assert tuple(turn["role"] for turn in body["messages"]) == cues[cue]
+    assert sum("which perspective is supporting" in str(body["messages"]) for body in place.bodies) == 6
     record = yaml.safe_load((tmp_path / "out" / "stances.tsv.yaml").read_text())
     assert record["method"]["judging"][0]["prompt_of"] == "paper (BERDS, table 16)"
     made = [row for row in compared(tmp_path / "out") if row["ours"]]
-    assert {row["part"] for row in made} == {"judges", "sphere-stance"}
+    assert {row["part"] for row in made} == {"judges", "sphere", "sphere-expansion", "sphere-stance"}
     assert {row["prompt"] for row in made} == {"paper"}
+    assert {row["state"] for row in made} <= {
+        "agrees",
+        "near",
+        "differs",
+        "not printed",
+    }  # the evaluator was sent what it learned
