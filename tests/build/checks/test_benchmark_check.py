@@ -40,7 +40,7 @@ def test_warnings_end_with_status_0_and_are_counted(tmp_path):
     concerned = lines[lines.index("Systems of the registry that should not be compared on them") + 3 :][:2]
     assert [line.split(maxsplit=3) for line in concerned] == [
         ["gpt-4o", "system", "1", "gpt-4o"],
-        ["gpt-4o", "family", "2", "gpt-4-0613-judge, gpt-4-0613-expander"],
+        ["gpt-4o", "family", "3", "gpt-4-0613-judge, gpt-4-0613-judge-one-shot, gpt-4-0613-expander"],
     ]
 
 
