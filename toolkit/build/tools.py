@@ -149,16 +149,14 @@ class Tools:
         items: Sequence[Item],
         rows: Iterable[Mapping[str, str]],
         read: Callable[[str], Value] | Iterable[Callable[[str], Value]],
-        prompt: str = "prompt",
     ) -> Iterator[tuple[Item, Value | None]]:
         """Each item as passed on, made by the step's model, and what its answer says: None, and rejected, if it cannot be read.
 
         role        as of `made`
-        rows, read  of each item, see `parsed`; `prompt` is the parameter of the step that names the prompt
+        rows, read  of each item, see `parsed`
         """
-        name = getattr(step, prompt)
-        made = self.made(role, step.model, name)
-        for item, value in zip(items, self.parsed(step.model, name, rows, read), strict=True):
+        made = self.made(role, step.model, step.prompt)
+        for item, value in zip(items, self.parsed(step.model, step.prompt, rows, read), strict=True):
             yield item.passed().by(made).reject(UNREADABLE if value is None else ""), value
 
     def parsed(
