@@ -119,7 +119,7 @@ class Anomalies(Step):
         shown = {item.id for item in items if self.people and all(doc_id in why for doc_id in golds[item.id])}
         left_out = {doc_id: reason for doc_id, reason in why.items() if all(doc_id not in golds[name] for name in shown)}
         for item in without_documents(items, left_out):
-            yield replace(item, fields={**item.fields, ANOMALY: why[golds[item.id][0]]}) if item.id in shown else item
+            yield item.having(**{ANOMALY: why[golds[item.id][0]]}) if item.id in shown else item
 
     def figures(self, items: Iterable[Item]) -> Mapping[str, Mapping[str, int]]:
         """Why -> how many items are shown to people."""

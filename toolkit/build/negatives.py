@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toolkit.build.instructed_benchmark import BREAKING, GOLD, HARD, doc_of, family, siblings, written_entry
+from toolkit.build.instructed_benchmark import BREAKING, GOLD, HARD, family, siblings, written_entry
 from toolkit.build.items import Item
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
@@ -29,27 +29,15 @@ WRITTEN = "written"  # what ids of documents begin with where items have no core
 Slots = Callable[[Item], Mapping[str, str]]
 
 
-@dataclass
-class Candidate:
-    """A document written for an item.
-
-    entry     as an item holds it; empty where there is none
-    rejected  why it is none of the item's negatives
-    """
-
-    item: Item
-    number: int
-    entry: Mapping[str, Any] = field(default_factory=dict)
-    made: tuple[Mapping[str, str], ...] = ()
-    rejected: str = ""
-
-
 class Negatives:
-    """Documents written for items, which one filter after the other goes over. step: who adds them."""
+    """Documents written for items, which one filter after the other goes over. step: who adds them.
+
+    written  item, and what was written for it, as an item of its own with `document`; rejected, where it is no negative
+    """
 
     def __init__(self, items: Sequence[Item], step: Step, tools: Tools):
         self.items, self.step, self.tools = items, step, tools
-        self.candidates: list[Candidate] = []
+        self.written: list[tuple[Item, Item]] = []
 
     def write(self, model: str, prompt: str, slots: Slots, count: int, *, apart: bool = False) -> None:
         """Ask for `count` documents an item, each with a seed of its own.
@@ -64,54 +52,44 @@ class Negatives:
             asked = [group[place] for group in groups if place < len(group)]
             texts = self.tools.parsed(model, prompt, map(slots, asked), read_document, options=seed)
             for item, text in zip(asked, texts, strict=True):
-                candidate = Candidate(item, number - place * count, made=(made,), rejected="" if text else UNREADABLE)
-                if text:
-                    candidate.entry = written_entry(item.fields.get("core", WRITTEN), text, made, self.step.name)
-                    candidate.rejected = "the same text as another" if (item.id, candidate.entry["id"]) in known else ""
-                    known.add((item.id, candidate.entry["id"]))
-                self.candidates.append(candidate)
-
-    def left(self) -> list[Candidate]:
-        """Those that no filter has rejected."""
-        return [candidate for candidate in self.candidates if not candidate.rejected]
+                why = "" if text and (item.id, text) not in known else "the same text as another" if text else UNREADABLE
+                fields, name = {"document": text} if text else {}, f"{item.id}.{self.step.name}-{number - place * count}"
+                self.written.append((item, Item(name, fields, (item.id,), (made,), why)))
+                known.add((item.id, text or ""))
 
     def judge(self, model: str, prompt: str, slots: Slots, wanted: bool, why: str) -> None:
         """Reject documents of which the judge does not say what is wanted."""
-        asked = self.left()
-        rows = ({**slots(candidate.item), "document": doc_of(candidate.entry).contents} for candidate in asked)
+        left = [place for place, (_, document) in enumerate(self.written) if not document.rejected]
+        rows = ({**slots(item), **document.fields} for item, document in (self.written[place] for place in left))
+        verdicts = self.tools.parsed(model, prompt, rows, read_verdict)
         made = self.tools.made("filtered", model, prompt)
-        for candidate, verdict in zip(asked, self.tools.parsed(model, prompt, rows, read_verdict), strict=True):
-            candidate.made = (*candidate.made, made)
-            if verdict is not wanted:
-                candidate.rejected = UNREADABLE if verdict is None else why
+        for place, verdict in zip(left, verdicts, strict=True):
+            self._filter(place, made, "" if verdict is wanted else UNREADABLE if verdict is None else why)
 
-    def reject(self, why: str, is_wrong: Callable[[Candidate], bool]) -> None:
-        """Reject documents by a rule."""
-        for candidate in self.left():
-            candidate.made = (*candidate.made, self.tools.made("filtered"))
-            candidate.rejected = why if is_wrong(candidate) else ""
+    def reject(self, why: str, is_wrong: Callable[[Item, str], bool]) -> None:
+        """Reject documents by a rule, which is given the item and the text."""
+        for place, (item, document) in enumerate(self.written):
+            if not document.rejected:
+                self._filter(place, self.tools.made("filtered"), why if is_wrong(item, document.fields["document"]) else "")
+
+    def _filter(self, place: int, made: Mapping[str, str], why: str) -> None:
+        item, document = self.written[place]
+        self.written[place] = item, document.by(*document.made, made).reject(why)
 
     def added(self, into: str) -> Iterator[Item]:
         """Each item with its documents in the field `into`, behind it those that were rejected, as items of their own."""
-        by_item: dict[str, list[Candidate]] = {item.id: [] for item in self.items}
-        for candidate in self.candidates:
-            by_item[candidate.item.id].append(candidate)
+        by_item: dict[str, list[Item]] = {item.id: [] for item in self.items}
+        for item, document in self.written:
+            by_item[item.id].append(document)
         for item in self.items:
-            mine = by_item[item.id]
-            entries = [_entry(each, self.step.name) for each in mine if not each.rejected]
-            made = {str(row): row for each in mine for row in each.made}
+            entries = [self._entry(item, document) for document in by_item[item.id] if not document.rejected]
+            made = {str(row): row for document in by_item[item.id] for row in document.made}
             yield item.passed(**{into: [*item.fields.get(into, ()), *entries]}).by(*made.values())
-            yield from (_rejected(each, self.step.name) for each in mine if each.rejected)
+            yield from (document for document in by_item[item.id] if document.rejected)
 
-
-def _entry(candidate: Candidate, step: str) -> dict[str, Any]:
-    return {**candidate.entry, "made": [{**row, "step": step} for row in candidate.made]}
-
-
-def _rejected(candidate: Candidate, step: str) -> Item:
-    fields = {"document": candidate.entry["text"]} if candidate.entry else {}
-    name = f"{candidate.item.id}.{step}-{candidate.number}"
-    return Item(name, fields, (candidate.item.id,), candidate.made, candidate.rejected)
+    def _entry(self, item: Item, document: Item) -> dict[str, Any]:
+        entry = written_entry(item.fields.get("core", WRITTEN), document.fields["document"], {}, self.step.name)
+        return {**entry, "made": [{**row, "step": self.step.name} for row in document.made]}
 
 
 @dataclass(frozen=True)
@@ -237,8 +215,8 @@ class Adversarial(Step):
         negatives.judge(self.judge_model, self.answers_prompt, _query(self.query), False, ANSWERS)
         yield from negatives.added(HARD)
 
-    def _is_far(self, candidate: Candidate) -> bool:
-        return shared_words(candidate.item.fields[self.query], candidate.entry["text"]) < self.overlap
+    def _is_far(self, item: Item, text: str) -> bool:
+        return shared_words(item.fields[self.query], text) < self.overlap
 
 
 def added_to(item: Item) -> list[Mapping[str, Any]]:

@@ -160,9 +160,7 @@ class ScreeningByPeople(ReviewStep):
         for item in done:
             if item.is_passed:
                 breaking = [document for document in item.fields[BREAKING] if document["id"] not in lost]
-                item = replace(
-                    item, fields={**item.fields, BREAKING: breaking}, waiting=not breaking and family(item) in waiting
-                )
+                item = replace(item.having(**{BREAKING: breaking}), waiting=not breaking and family(item) in waiting)
                 item = item if breaking or item.waiting else item.reject("no instruction negative is left")
             yield item
 
@@ -180,13 +178,13 @@ class ScreeningByPeople(ReviewStep):
         for item in items:
             breaking = {(now := old.get(each["id"], each))["id"]: now for each in item.fields[BREAKING]}
             gold = {GOLD: [new[item.id]], ANOMALY: "its document was replaced"} if item.id in new else {}
-            done.append(replace(item, fields={**item.fields, BREAKING: [*breaking.values()], **gold}))
+            done.append(item.having(**{BREAKING: [*breaking.values()], **gold}))
         return done
 
     def prepared(self, items: Sequence[Item]) -> Iterator[Item]:
         """The items with the text of their first gold document."""
         for item in items:
-            yield replace(item, fields={**item.fields, "document": doc_of(item.fields[GOLD][0]).contents})
+            yield item.having(document=doc_of(item.fields[GOLD][0]).contents)
 
     def is_reviewed(self, item: Item) -> bool:
         """Whether it is an anomaly or was one, its dimension leaves it to people, or they look at others and it is drawn."""
