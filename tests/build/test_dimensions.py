@@ -38,7 +38,6 @@ def test_a_condition_says_itself_what_its_dimension_does_not(tmp_path):
     angry, calm = tone.conditions
     assert (angry.satisfy, angry.check, angry.rule) == ("rewrite", "model", "")
     assert (calm.demand, calm.satisfy, calm.check, calm.rule) == ("a calm text", "select", "rule", "keyword")
-    assert tone.condition("calm") == calm
 
 
 def test_originals_are_kept_and_a_manual_is_written_where_a_post_quotes_none():

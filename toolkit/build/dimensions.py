@@ -82,12 +82,10 @@ class Dimension:
     wordings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sources: Mapping[str, Any] = field(default_factory=dict)
 
-    def condition(self, name: str) -> Condition:
-        """A condition by its name; of proposed ones each word is one."""
-        if self.proposed is None:
-            return next(condition for condition in self.conditions if condition.name == name)
-        one = self.proposed
-        return replace(one, name=name, demand=fill(one.demand, name))
+    def condition(self, word: str) -> Condition:
+        """The condition of a proposed word."""
+        assert self.proposed
+        return replace(self.proposed, name=word, demand=fill(self.proposed.demand, word))
 
 
 def fill(template: str, condition: str, demand: str = "") -> str:
