@@ -45,7 +45,7 @@ from tandem_ir.measure_cards import (
 )
 from tandem_ir.reading import load, read_qrels, read_run, read_topics
 from toolkit import __version__
-from toolkit.core.when_imported import when_imported
+from toolkit.core.lazy_names import when_imported
 
 if TYPE_CHECKING:
     from toolkit.core.errors import ToolkitError

@@ -9,7 +9,7 @@ from toolkit.benchmarks.benchmark import Benchmark, Collection, load, present_gr
 from toolkit.benchmarks.names import Selection, TopicPart, TopicSet, find, join_topics, open_collection, resolve_topics
 from toolkit.benchmarks.own import is_benchmark_folder
 from toolkit.benchmarks.published_ids import PublishedIds
-from toolkit.core.when_imported import when_imported
+from toolkit.core.lazy_names import when_imported
 
 __all__ = [
     "Benchmark",

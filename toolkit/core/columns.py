@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from toolkit.core.lazy_names import pyarrow
+from toolkit.core.lazy_names import compute, pyarrow
 
 ONE_ARRAY = 1 << 30  # bytes of text and offsets that are put into one arrow array, which ends at 2**31
 AT_ONCE = 1 << 16  # values: what is worked on stays in the processor's caches
@@ -197,23 +197,19 @@ def hashes(values: pyarrow.StringArray) -> np.ndarray:
 
 def text_order(values: pyarrow.StringArray) -> np.ndarray:
     """Position of each distinct value in byte order (int64): comparing positions compares ids as trec_eval's strcmp does."""
-    import pyarrow.compute
-
     positions = np.empty(len(values), np.int64)
-    positions[to_numpy(pyarrow.compute.array_sort_indices(values))] = np.arange(len(values))
+    positions[to_numpy(compute.array_sort_indices(values))] = np.arange(len(values))
     return positions
 
 
 def lookup(wanted: pyarrow.StringArray | Sequence[str], known: pyarrow.StringArray) -> np.ndarray:
     """For each wanted value its code in `known` (int64), -1 where it is not there."""
-    import pyarrow.compute
-
     if not isinstance(wanted, pyarrow.Array):
         wanted = to_arrow(wanted)
     nowhere = to_arrow(np.array([-1], np.int32))[0]
     if len(wanted) >= len(known):
-        return to_numpy(pyarrow.compute.coalesce(pyarrow.compute.index_in(wanted, value_set=known), nowhere)).astype(np.int64)
+        return to_numpy(compute.coalesce(compute.index_in(wanted, value_set=known), nowhere)).astype(np.int64)
     # a hash table of the few that are wanted fits the processor's caches, one of all documents of a run does not
-    places = pyarrow.compute.indices_nonzero(pyarrow.compute.is_in(known, value_set=wanted))
-    codes = to_numpy(pyarrow.compute.coalesce(pyarrow.compute.index_in(wanted, value_set=known.take(places)), nowhere))
+    places = compute.indices_nonzero(compute.is_in(known, value_set=wanted))
+    codes = to_numpy(compute.coalesce(compute.index_in(wanted, value_set=known.take(places)), nowhere))
     return np.append(to_numpy(places).astype(np.int64), -1)[codes]

@@ -1,4 +1,5 @@
-"""What is imported when it is first asked for: names of our packages (a search loads no linter), and heavy libraries.
+"""What is imported when it is first asked for: names of our packages (a search loads no linter), heavy libraries, and
+what belongs to a library that most commands never load.
 
 A module that needs one of these libraries writes `from toolkit.core.lazy_names import pyarrow`, and uses it as if it had been
 imported: `--help` and most commands load none of them.
@@ -6,9 +7,12 @@ imported: `--help` and most commands load none of them.
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +26,13 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas
     import pyarrow
+    import pyarrow.compute as compute
     import requests
     import vl_convert
     import yaml
 else:
-    names = ("altair", "pandas", "pyarrow", "requests", "vl_convert", "yaml")
-    alt, pandas, pyarrow, requests, vl_convert, yaml = map(_Lazy, names)
+    names = ("altair", "pandas", "pyarrow", "pyarrow.compute", "requests", "vl_convert", "yaml")
+    alt, pandas, pyarrow, compute, requests, vl_convert, yaml = map(_Lazy, names)
 
 
 def lazy_names(package: str, modules: Mapping[str, Sequence[str]]) -> tuple[Callable[[str], Any], list[str]]:
@@ -47,3 +52,34 @@ def lazy_names(package: str, modules: Mapping[str, Sequence[str]]) -> tuple[Call
         return value
 
     return load, sorted(places)
+
+
+def when_imported(module: str, then: Callable[[], object]) -> None:
+    """Call `then` now where the module is imported already, else as soon as it is."""
+    if module in sys.modules:
+        then()
+    else:
+        sys.meta_path.insert(0, _WhenImported(module, then))
+
+
+class _WhenImported(MetaPathFinder):
+    """Finds nothing itself; has the module that others find call `then` when it is complete."""
+
+    def __init__(self, module: str, then: Callable[[], object]):
+        self.module, self.then = module, then
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
+        if fullname != self.module:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def execute_and_call(module: object) -> None:
+            execute(module)
+            self.then()
+
+        spec.loader.exec_module = execute_and_call
+        return spec

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from toolkit.core.lazy_names import yaml
-from toolkit.core.when_imported import when_imported
+from toolkit.core.lazy_names import when_imported, yaml
 
 MISLEADS, READS, ROUTINE = range(3)  # a number may mislead; how numbers are read; what a reader would expect
 SHOWN = 5  # on a terminal

@@ -10,16 +10,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from markupsafe import Markup
 
 from toolkit import pages, registry
 from toolkit.core.aligned_table import Cell, Number, shown
 from toolkit.core.scores import OVERALL, Change, in_mode, shown_measure
 from toolkit.diff.diff_output import Pair, rankings_table
 from toolkit.evaluate.score_table import is_share
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
 WIDTH = 110  # of the drawing of an interval, in its own units
@@ -47,8 +46,6 @@ def render(
 def summary(pairs: Sequence[Pair], browsed: pages.Browsed, notes: Sequence[str] = ()) -> Markup:
     """Means, differences with intervals and p, queries up and down, and how alike the rankings are: for each pair, and of
     several pairs all differences from the first run beside each other."""
-    from markupsafe import Markup
-
     opening = browsed.columns[browsed.opening]
     changed = [pair for pair in pairs if pair.comparison]
     html = pages.template(FOLDER, "diff_page.html").render(

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.files import open_input
+from toolkit.core.lazy_names import compute, pyarrow
 from toolkit.core.yaml_json import Malformed, decode_json
 
 BATCH = 4096  # documents
@@ -133,7 +134,6 @@ def ready_ids(block: bytes) -> list[str]:
 
     None at all where a single line is not.
     """
-    import pyarrow.compute
     from pyarrow import json
 
     schema = pyarrow.schema([("id", pyarrow.string()), ("contents", pyarrow.string())])
@@ -149,8 +149,8 @@ def ready_ids(block: bytes) -> list[str]:
     ids, contents = table["id"].combine_chunks(), table["contents"].combine_chunks()
     if ids.null_count or contents.null_count:
         return []
-    usable = pyarrow.compute.match_substring_regex(ids, r"^[^\s\x00-\x20\x7f-\xa0]+$")
-    filled = pyarrow.compute.match_substring_regex(contents, r"[^\x00-\x20]")
+    usable = compute.match_substring_regex(ids, r"^[^\s\x00-\x20\x7f-\xa0]+$")
+    filled = compute.match_substring_regex(contents, r"[^\x00-\x20]")
     return ids.to_pylist() if usable.true_count == filled.true_count == len(ids) else []
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from toolkit.core.columns import to_arrow
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import compute, pyarrow
 
 # RE2's \s knows no vertical tab
 _UNREADABLE = {"query_id": r"^$|[\t\n\v\f\r \x00]|^[#" + "\ufeff]"}
@@ -17,10 +18,8 @@ def check_ids(name: str, ids: Iterable[str]) -> None:
 
     name  `query_id`, `doc_id`, `iteration` or `tag`, for the message
     """
-    import pyarrow.compute
-
     ids = ids if isinstance(ids, pyarrow.Array) else to_arrow(ids)
-    bad = ids.filter(pyarrow.compute.match_substring_regex(ids, _UNREADABLE.get(name, _WHITE)))
+    bad = ids.filter(compute.match_substring_regex(ids, _UNREADABLE.get(name, _WHITE)))
     if len(bad):
         raise ToolkitError(
             f"{name} {bad[0].as_py()!r} cannot stand in a TREC file",

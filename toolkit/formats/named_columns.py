@@ -10,6 +10,7 @@ import numpy as np
 
 from toolkit.core.columns import encode
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import compute, pyarrow
 from toolkit.core.progress import say
 from toolkit.core.qrels import Qrels
 from toolkit.core.runs import Run
@@ -92,10 +93,8 @@ def one_word(name: object) -> str:
 
 def _ids(values: Any, name: str, place: str) -> Any:
     """Ids are text always; whole numbers become it, and nothing else: 7.0 is what pandas makes of 007 beside an empty cell."""
-    import pyarrow.compute
-
     if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
-        empty = pyarrow.compute.min(pyarrow.compute.binary_length(values)).as_py() == 0
+        empty = compute.min(compute.binary_length(values)).as_py() == 0
         return _refuse_empty(values, empty, name, place)
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     if {*map(type, values)} - {str}:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.lazy_names import compute, pyarrow
 from toolkit.formats.indexes import NAME
 
 QUESTIONS = "questions.tsv"
@@ -56,12 +57,11 @@ def _lines(path: Path) -> list[str]:
 def indexes_of(folder: Path, doc_ids: Iterable[str]) -> dict[Path, list[str]]:
     """The folders of the indexes that hold these documents -> the ids in each; an id of several corpora is in the first."""
     import numpy as np
-    import pyarrow.compute
 
     questions = read_questions(folder)
     known = pyarrow.array(_lines(folder / IDS), pyarrow.large_string())
     wanted = list(dict.fromkeys(doc_ids))
-    places = pyarrow.compute.index_in(pyarrow.array(wanted, pyarrow.large_string()), known).to_pylist()
+    places = compute.index_in(pyarrow.array(wanted, pyarrow.large_string()), known).to_pylist()
     ends, ids_by_folder = np.cumsum([question.documents for question in questions]), {}
     for doc_id, place in zip(wanted, places, strict=True):
         if place is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from toolkit.core.columns import split_lines, to_arrow, to_numpy
 from toolkit.core.files import open_input, open_output
-from toolkit.core.lazy_names import pyarrow
+from toolkit.core.lazy_names import compute, pyarrow
 from toolkit.core.runs import Run
 from toolkit.formats.ids import check_ids
 from toolkit.formats.lines import first_lines, is_text, text_problems, without_marks
@@ -101,8 +101,6 @@ def _fixed(scores: np.ndarray, decimals: int) -> pyarrow.StringArray:
 
 def _chunks(run: Run, scores: pyarrow.StringArray, tag: str, order: np.ndarray) -> Iterator[memoryview]:
     """The bytes of the file, some hundred thousand lines at a time."""
-    import pyarrow.compute
-
     query_ids = to_arrow(run.query_ids)
     iteration, end_of_line, blank = to_arrow(["Q0", f"{tag}\n", " "])  # a plain str would have arrow load pandas
     starts = np.cumsum(run.lengths) - run.lengths
@@ -119,7 +117,7 @@ def _chunks(run: Run, scores: pyarrow.StringArray, tag: str, order: np.ndarray) 
             end_of_line,
             blank,  # the last one is the separator
         )
-        joined = pyarrow.compute.binary_join_element_wise(*columns)
+        joined = compute.binary_join_element_wise(*columns)
         _, offsets, values = joined.buffers()
         end = np.frombuffer(offsets, np.int32)[len(lines)]
         yield memoryview(values)[:end]

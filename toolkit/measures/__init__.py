@@ -10,8 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from toolkit import registry
-from toolkit.core.lazy_names import lazy_names
-from toolkit.core.when_imported import when_imported
+from toolkit.core.lazy_names import lazy_names, when_imported
 
 _load, _names = lazy_names(
     __name__,

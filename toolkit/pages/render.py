@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from markupsafe import Markup
+
 from toolkit import __version__
 from toolkit.core.scores import in_mode, shown_measure
 from toolkit.evaluate.score_table import is_share
@@ -18,8 +20,6 @@ from toolkit.pages.bundles import Bundle
 
 if TYPE_CHECKING:
     import jinja2
-    from markupsafe import Markup
-
 FOLDER = Path(__file__).parent
 LIMIT = 7_900_000  # bytes of the data of all browsers of a page, in a report of the whole page: it stays under 8 MB
 NAME, NOTE = 200, 2000  # characters of a run's name, and of a note
@@ -72,8 +72,6 @@ def page(
     libraries      what stands before them, see `toolkit.pages.bundles`
     frame          of a page of a site, which shares its libraries with the others; without, the page has them in itself
     """
-    from markupsafe import Markup
-
     return template(FOLDER, "page.html").render(
         title=_shortened(title, NAME),
         version=__version__,
@@ -94,8 +92,6 @@ def browsers(parts: Sequence[tuple[Browsed, Sequence[str]]], room: int) -> list[
 
     Texts of queries and documents come from outside: they are data, which the page's script shows as text and never as HTML.
     """
-    from markupsafe import Markup
-
     made: dict[int, Markup] = {}
     fittings = [Fitting(browsed, notes) for browsed, notes in parts]
     sizes = [each.size(each.whole) for each in fittings]

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from toolkit import __version__, pages
 from toolkit.core.lazy_names import yaml
 from toolkit.provenance import part
@@ -37,8 +39,6 @@ def render(
     command   the command line that makes the page
     frame     of a page of a site
     """
-    from markupsafe import Markup
-
     runs = [facts for section in sections for facts in section.model.runs]
     parts = [_part(number, section) for number, section in enumerate(sections, 1)]
     template = functools.partial(

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from toolkit import __version__, pages, registry
 from toolkit.core.lazy_names import yaml
 from toolkit.core.scores import PAIRED, Change, shown_measure
@@ -167,8 +169,6 @@ class SitePages:
         return self._page(MINIS, "What a mini is", "minis.html", benchmarks=benchmarks)
 
     def _page(self, page: str, title: str, template: str, **what: Any) -> str:
-        from markupsafe import Markup
-
         own = {"link": functools.partial(relative, page=page), "contents": self.contents, "version": __version__}
         helpers = {"number": _number, "p": _p, "size": _size, "MINIS": MINIS, "FILES": FILES, "MANIFEST": MANIFEST}
         body = pages.template(FOLDER, template).render(**own, **helpers, **what)
