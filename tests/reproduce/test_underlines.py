@@ -10,7 +10,7 @@ import pytest
 from toolkit.evaluate import comparison, evaluate
 from toolkit.evaluate.judgments import from_benchmark
 from toolkit.formats import read_run
-from toolkit.reproduce import Outcome, Reproduction, underlines
+from toolkit.reproduce import Outcome, Reproduction, row_scores
 from toolkit.reproduce.compared_cells import compared, to_csv
 from toolkit.reproduce.comparison_page import render
 
@@ -29,13 +29,13 @@ def tested(tmp_path, monkeypatch):
     reproduction = Reproduction("mfollowir", ["4"], list(SYSTEMS), output=tmp_path / "out")
     files = {name: RUNS / f"mfollowir-mini.{run}.v2.trec.gz" for name, run in SYSTEMS.items()}
     stand_ins = SimpleNamespace(tables=reproduction.tables, path=lambda row: files[row.system.name])
-    monkeypatch.setattr(underlines, "from_benchmark", lambda topics, sources: from_benchmark("mfollowir-mini", sources))
+    monkeypatch.setattr(row_scores, "from_benchmark", lambda topics, sources: from_benchmark("mfollowir-mini", sources))
     scores = {}
     for row in reproduction.tables.rows:
         found = evaluate([str(files[row.system.name])], benchmark="mfollowir-mini", measures=["nDCG@20", "pMRR"])
         scores[row.name] = [each._replace(run=row.system.name) for each in found.rows]
     cells = compared(reproduction.tables, scores)
-    return reproduction, underlines.underlined(stand_ins, cells), [str(path) for path in files.values()]
+    return reproduction, row_scores.underlined(stand_ins, cells), [str(path) for path in files.values()]
 
 
 def test_every_number_is_tested_against_the_best_of_its_column_as_the_paper_tests(tested):

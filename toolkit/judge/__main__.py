@@ -262,7 +262,7 @@ def correct(args: argparse.Namespace, job: JudgeJob) -> int:
 
 
 def export(args: argparse.Namespace, job: JudgeJob) -> int:
-    from toolkit.judge.export import export
+    from toolkit.judge.judging import export
 
     if args.dry_run:
         write_lines([*job.plan(), f"write {args.export}"])

@@ -166,7 +166,7 @@ class Reproduction:
     def _compare(self, outcome: Outcome, scores: Mapping[str, list[Score]], why: Mapping[str, str]) -> None:
         """Every cell, the claims, and the files that say them."""
         from toolkit.reproduce.comparison_page import render
-        from toolkit.reproduce.underlines import underlined
+        from toolkit.reproduce.row_scores import underlined
 
         outcome.cells = compared(self.tables, scores, why)
         if self.tables.tests:
