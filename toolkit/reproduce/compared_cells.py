@@ -10,12 +10,11 @@ from toolkit.benchmarks import find
 from toolkit.core import tabular
 from toolkit.core.aligned_table import Column, Number, Table
 from toolkit.core.scores import Score
-from toolkit.models.llm.prompts import NONE
 from toolkit.published.claims import Claim, outcomes
 from toolkit.published.comparison import aggregates, scored_group
 from toolkit.published.paper_tables import SCALES, Cell
 from toolkit.published.paper_tests import Tested
-from toolkit.reproduce.row_prompts import WHOSE, is_another, whose
+from toolkit.reproduce.row_prompts import NONE, WHOSE, is_another, whose
 from toolkit.reproduce.table_rows import GAP, RELATIVE, Row, Tables, change_of
 
 STATES = ("agrees", "near", "differs", "other prompt", "not printed", "not run")

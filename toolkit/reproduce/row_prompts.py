@@ -8,11 +8,12 @@ from pathlib import Path
 
 from toolkit.core.specs import SystemSpec
 from toolkit.models.llm import load_prompt
-from toolkit.models.llm.prompts import MODEL, NONE, OURS, prompt_of_folder
+from toolkit.models.llm.prompts import OURS, prompt_of_folder
 from toolkit.provenance import part, read_record
-from toolkit.published.paper_prompts import PAPER
+from toolkit.published.paper_prompts import MODEL, PAPER
 
 KINDS = {"listwise": "listwise", "yes-no": "pointwise", "monot5": "pointwise", "judge": "judge", "expander": "expander"}
+NONE = "none"  # of systems that are sent no prompt
 WHOSE = (PAPER, MODEL, OURS, NONE)
 
 

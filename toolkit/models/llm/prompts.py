@@ -30,7 +30,7 @@ from toolkit.registry.loader import FOLDER, did_you_mean
 PROMPTS = FOLDER / "prompts"
 KEYS = {"kind", "description", "source", "turns", "whose"}
 SLOT = re.compile(r"\{(\{\w+\})\}|\{(\w+)\}")  # what is sent in braces, or a slot
-OURS, MODEL, NONE = "ours", "model", "none"  # whose a prompt is that no paper prints; NONE: of systems that are sent none
+OURS = "ours"  # whose a prompt of the registry is, unless its file says `model`
 ROLES = ("system", "user", "assistant")
 # kind -> its slots, and those of a turn under `each`; all of them have to occur
 SLOTS = {
