@@ -4,7 +4,7 @@ Items, by step:
 
     fit      those of targets, and score, from 1 to 5
     choice   those of targets, and candidates (ids of the targets shown, in that order) and chosen (one of them)
-    groups   those of both, and position (n-th scenario of its query that both have passed, from 1)
+    groups   those of both
     review   and passages (ids and texts of the targets shown), right_passage (the item's own), people (what they chose)
 
 Source: InstructIR (arXiv 2402.14334, section 3.1, step 4; section 3.2; appendices A and B).
@@ -115,15 +115,15 @@ class Groups(Step):
         check_counts(smallest=self.smallest)
 
     def run(self, items: Sequence[Item], tools: Tools) -> Iterator[Item]:
-        """The items that filter two has passed, with their scores; those that are left are numbered within their query."""
+        """The items that filter two has passed, with their scores."""
         scores = {item.id: item.fields["score"] for item in tools.step("fit")}
         made = tools.made("filtered")
         for group in by_query(items):
-            left = [item.id for item in group if item.id in scores]
-            small = f"fewer than {self.smallest} scenarios of the query are left" if len(left) < self.smallest else ""
+            is_small = sum(item.id in scores for item in group) < self.smallest
+            small = f"fewer than {self.smallest} scenarios of the query are left" if is_small else ""
             for item in group:
                 if item.id in scores:
-                    yield item.passed(score=scores[item.id], position=left.index(item.id) + 1).by(made).reject(small)
+                    yield item.passed(score=scores[item.id]).by(made).reject(small)
                 else:
                     yield item.passed().by(made).reject("filter one has not passed it")
 

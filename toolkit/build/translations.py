@@ -70,41 +70,28 @@ class Translate(Step):
         """The topics as they are, then their translations, language by language."""
         yield from (item.passed() for item in items)
         for group in self.to:
-            meant = [item for item in items if _is_for(item, group)]
             known = _known(self.texts[group], tools) if group in self.texts else {}
-            texts = {item.id: known.get(item.id) or known.get(item.fields["published"]) or {} for item in meant}
-            yield from self._translated(
-                [item for item in meant if texts[item.id]], group, texts, tools, "edit_prompt", "changed"
-            )
-            yield from self._translated([item for item in meant if not texts[item.id]], group, texts, tools, "prompt", *TEXTS)
+            meant = [item for item in items if _is_for(item, group)]
+            pairs = [(item, known.get(item.id) or known.get(item.fields["published"]) or {}) for item in meant]
+            yield from self._translated(group, [pair for pair in pairs if pair[1]], tools, "edit_prompt")
+            yield from self._translated(group, [pair for pair in pairs if not pair[1]], tools, "prompt")
 
     def _translated(
-        self,
-        items: Sequence[Item],
-        group: str,
-        texts: Mapping[str, Mapping[str, str]],
-        tools: Tools,
-        parameter: str,
-        *wanted: str,
+        self, group: str, pairs: Sequence[tuple[Item, Mapping[str, str]]], tools: Tools, parameter: str
     ) -> Iterator[Item]:
-        """Topics in a group's language: with `texts` (by topic), and those `wanted`, by the prompt that a parameter names."""
+        """Topics, each with the texts that there are of it in a group's language, by the prompt that a parameter names."""
         prompt, language = getattr(self, parameter), self.to[group]
-        more = ({"language": language, "translated": texts[item.id].get("narrative", "")} for item in items)
-        rows = (
-            {slot: {**item.fields, **row}[slot] for slot in self.slots[parameter]}
-            for item, row in zip(items, more, strict=True)
-        )
-        read = answer_forms.json_object(*wanted)
-        answers = tools.parsed(self.model, prompt, rows, read) if self.model else ({} for _ in items)
+        given = [{**item.fields, "language": language, "translated": texts.get("narrative", "")} for item, texts in pairs]
+        rows = ({slot: row[slot] for slot in self.slots[parameter]} for row in given)
+        read = answer_forms.json_object(*(TEXTS if parameter == "prompt" else TEXTS[2:]))
+        answers = tools.parsed(self.model, prompt, rows, read) if self.model else ({} for _ in pairs)
         made = [tools.made("wrote", self.model, prompt)] if self.model else []
-        for item, answer in zip(items, answers, strict=True):
-            done = _in_language(item, group, language, {**texts[item.id], **(answer or {})}).by(*made)
-            if not self.model:
-                yield done.reject("" if texts[item.id] else "no topic in the language")
+        for (item, texts), answer in zip(pairs, answers, strict=True):
+            done = _in_language(item, group, language, {**texts, **(answer or {})}).by(*made)
+            if self.model and answer:
+                yield done.reject(not_narrowed(done.fields["narrative"], done.fields["changed"]))
             else:
-                yield done.reject(
-                    UNREADABLE if answer is None else not_narrowed(done.fields["narrative"], done.fields["changed"])
-                )
+                yield done.reject(UNREADABLE if self.model else "" if texts else "no topic in the language")
 
 
 @dataclass(frozen=True)
