@@ -151,6 +151,18 @@ def test_of_html_code_is_unescaped_quotations_and_links_stay_and_other_tags_are_
         ("You wrote:\n\n> It takes a value.\n\nIt does not.", "", ""),  # a quotation of the question
         ("> It takes a value.", "", ""),
         ("See the docs.\n\nYou wrote:\n\n> It takes a value.", "", ""),  # another paragraph speaks of them
+        (  # an answer to what the question says, which happens to name documentation
+            "> It takes a value.\n\n"
+            "If you can, restrict the value with a [function](https://example.org/docs/f) of your own, which is simple.",
+            "",
+            "",
+        ),
+        (  # as dumps have it: one line feed between paragraphs
+            "<p>See the docs.</p>\n<p>You wrote:</p>\n"
+            "<blockquote>\n  <p>One.</p>\n  <p>Two.</p>\n</blockquote>\n<p>(Manual)</p>",
+            "One.\n\nTwo.",
+            "Manual",
+        ),
         (
             "The reference says\n> One.\n\nand the man page\n> Two.\n",
             "One.\n\nTwo.",

@@ -24,8 +24,9 @@ HTML = re.compile(r"\s*<(?:p|pre|blockquote|ul|ol|h[1-6])\b", re.IGNORECASE)
 HTML_CODE = re.compile(r"<pre[^>]*>\s*(?:<code[^>]*>)?(.*?)(?:</code>)?\s*</pre>", re.DOTALL | re.IGNORECASE)
 LINK = re.compile(r"<a\s[^>]*?href=[\"']([^\"']*)[\"'][^>]*>(.*?)</a>", re.DOTALL | re.IGNORECASE)
 QUOTE = re.compile(r"<blockquote[^>]*>(.*?)</blockquote>", re.DOTALL | re.IGNORECASE)
-TAG = re.compile(r"</?(?:p|a|em|strong|b|i|ul|ol|li|br|blockquote|h[1-6]|kbd|hr|sub|sup|s)(?:\s[^>]*)?/?>", re.IGNORECASE)
+TAG = re.compile(r"</?(?:p|a|em|strong|b|i|ul|ol|li|br|blockquote|h[1-6]|hr|su[bp]|img|div|span)(?:\s[^>]*)?/?>", re.IGNORECASE)
 URL = re.compile(r"https?://[^\s<>()\[\]\"']+")
+CITED = 12  # words of a paragraph that only says where the quotation before it is from
 # how the paragraph before or behind a quotation speaks of documentation, in words or in an address
 DOCUMENTATION = re.compile(
     r"\b(?:docs?|documentation|manuals?|handbook|reference|man\s?pages?|specification|standard|javadoc|rfc)\b|//(?:man|developer|learn)\.",
@@ -52,7 +53,7 @@ def split_post(text: str) -> Post:
 
     Code is what stands between ``` or in <pre>, and what is indented by four blanks or a tab, if at least half of its lines
     look like code (`registry/rules.yaml`): a quotation may be indented, too. Documentation is what stands behind `>` or in
-    <blockquote>, where the paragraph before or behind it speaks of documentation.
+    <blockquote>, where the paragraph before it, or a short one behind it, speaks of documentation.
     """
     text = as_markdown(text)
     parts = list(_blocks(text))
@@ -76,8 +77,12 @@ def as_markdown(text: str) -> str:
 
 def _without_tags(markup: str) -> str:
     linked = re.sub(r"</?code[^>]*>", "`", LINK.sub(r"[\2](\1)", markup))
-    quoted = QUOTE.sub(lambda found: re.sub("^", "> ", TAG.sub("", found[1]).strip(), flags=re.MULTILINE), linked)
-    return html.unescape(TAG.sub("", quoted))
+    apart = re.sub(r"</(?:p|ul|ol|blockquote|h[1-6])>", r"\g<0>\n\n", linked)
+    return html.unescape(TAG.sub("", QUOTE.sub(_quoted, apart)))
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return re.sub("^", "> ", re.sub(r"\n\s*\n\s*", "\n\n", TAG.sub("", found[1]).strip()), flags=re.MULTILINE)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
@@ -102,6 +107,7 @@ def _source(parts: Sequence[tuple[str, str]], number: int) -> str:
     """Where a quotation is from, as the paragraphs next to it say; empty where they name no documentation."""
     before = parts[number - 1][0].strip().split("\n\n")[-1] if number and parts[number - 1][1] == "prose" else ""
     behind = parts[number + 1][0].strip().split("\n\n")[0] if number + 1 < len(parts) else ""
+    behind = behind if len(URL.sub("", behind).split()) <= CITED else ""
     for said in (before, behind):
         if named := DOCUMENTATION.search(said):
             addresses = URL.findall(said)
