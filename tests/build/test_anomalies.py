@@ -113,6 +113,17 @@ def test_a_run_that_is_not_there_is_named(tmp_path):
     assert "draft/ori" in error.value.hint
 
 
+def test_a_system_that_is_not_there_is_answered_with_what_can_be_done(tmp_path, monkeypatch):
+    def missing(*names, **how):
+        raise ToolkitError("e5 is not on this machine", "unset HF_HUB_OFFLINE", status=1)
+
+    monkeypatch.setattr("toolkit.jobs.search_job", missing)
+    with pytest.raises(ToolkitError, match="anomalies: e5 is not on this machine") as error:
+        list(Anomalies(systems=("e5-large-v2",), least=1).run([item("tone-1", "a", "b")], Folder(tmp_path)))
+    assert error.value.hint == "unset HF_HUB_OFFLINE; or name other systems, with `least`, or `anomalies: false` in build.yaml"
+    assert error.value.status == 1
+
+
 @pytest.mark.lucene
 def test_systems_search_the_draft(tmp_path):
     fields = {"core": "c", "group": "tone", "instruction": "I.", "reversed": "R.", "hard_negatives": []}

@@ -146,7 +146,11 @@ class Anomalies(Step):
             raise ToolkitError(f"anomalies: no run {missing[0]}", hint, problems=missing, status=1)
         yield from map(read_run, self.files(draft.parent))
         for system in self.systems:
-            yield search_job(f"{draft}/{MODE}", system=system, systems=files).run()
+            try:
+                yield search_job(f"{draft}/{MODE}", system=system, systems=files).run()
+            except ToolkitError as error:
+                hint = f"{error.hint}; or name other systems, with `least`, or `anomalies: false` in build.yaml"
+                raise ToolkitError(f"anomalies: {error.message}", hint, problems=error.problems, status=error.status) from error
 
 
 def without_documents(items: Sequence[Item], why: Mapping[str, str]) -> Iterator[Item]:
