@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolkit.core import columns
@@ -56,6 +56,7 @@ def test_an_id_that_comes_twice_in_a_group_is_seen(groups, twice, collide, monke
 
 
 @given(texts)
+@example(["", "\x01"])
 def test_ids_have_a_hash_of_their_own_wherever_they_stand(values):
     made = hashes(to_arrow(values)).tolist()
     assert made == [hashes(to_arrow([value]))[0] for value in values]

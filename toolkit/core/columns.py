@@ -184,7 +184,7 @@ def hashes(values: pyarrow.StringArray) -> np.ndarray:
         padded = np.append(data[starts[0] : starts[-1]], np.zeros(8, np.uint8))
         words = np.lib.stride_tricks.as_strided(padded[:8].view(np.uint64), (len(padded) - 7,), (1,))  # one from each byte on
         lengths, starts = np.diff(starts), starts[:-1] - starts[0]
-        part = lengths.astype(np.uint64)
+        part = lengths.astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)  # a length alone is a letter: "" and "\x01" were alike
         for read in range(0, int(lengths.max()), 8):
             longer = slice(None) if read < lengths.min() else np.flatnonzero(lengths > read)
             mixed = part[longer] ^ (words[starts[longer] + read] & LOW_BYTES[np.minimum(lengths[longer] - read, 8)])
