@@ -1,7 +1,5 @@
 """make a benchmark of one's own documents as the papers made theirs, step by step"""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

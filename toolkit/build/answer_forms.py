@@ -1,7 +1,5 @@
 """Answers read strictly: each function gives what an answer's text says, or raises ValueError with what it says instead."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`build.yaml`: what is built, from which seeds, with which models and steps. Read whole; all that is wrong is said at once."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A build: a folder with `build.yaml`, whose steps are run where they are not up to date, and become a benchmark."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What `build status` and `build show` print."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 A search is over the seeds' own documents: an index where `build.yaml` names one, else the corpora of the benchmark, or files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace

@@ -11,8 +11,6 @@ Source: BERDS (arXiv 2409.18110), section 4.1, tables 9, 10, 12: Arguana's pairs
 OpinionQA's survey questions.
 """
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

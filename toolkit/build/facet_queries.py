@@ -6,8 +6,6 @@ values only do not, and a document without any is unjudged and no part of that f
 any tag of a topical facet is judged on no topic.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import re

@@ -11,8 +11,6 @@ What of an item is written, by its fields:
 A document is `{"id", "title", "text"}`; of one that was written, `made` says by whom.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The items of all steps of a build together: what one was made of and what was made of it, and who had a hand in it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

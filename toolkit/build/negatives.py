@@ -6,8 +6,6 @@ reuse the query's words and do not answer it. The last two are steps of any kind
 `query` and `instruction` name the fields.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ Items, by step (those before are in `contested_questions`):
 Source: BERDS (arXiv 2409.18110): section 3 (what a document holds), appendix B.4 (near-duplicates).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

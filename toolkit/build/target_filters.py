@@ -10,8 +10,6 @@ Items, by step:
 Source: InstructIR (arXiv 2402.14334, section 3.1, step 4; section 3.2; appendices A and B).
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import math

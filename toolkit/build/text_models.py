@@ -1,7 +1,5 @@
 """The language models of a build: names in `build.yaml` for systems that write texts, with what is set beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each reader raises ValueError with what is wrong, and guesses nothing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The lists of a question's queries as one: the first of each, then the second of each, and so on (BERDS, section 5)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

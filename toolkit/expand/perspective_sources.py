@@ -1,7 +1,5 @@
 """Perspectives: where they come from (the benchmark, a file), and the topics with one query for each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """How far a judge agrees with people, or with another judge: accuracy, precision, recall, F1, Cohen's kappa."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

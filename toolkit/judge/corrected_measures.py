@@ -1,7 +1,5 @@
 """MRecall and PerspectiveP of a judged run beside what they are once the judge's errors are taken out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

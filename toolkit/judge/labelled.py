@@ -1,7 +1,5 @@
 """Labelled pairs, by people or by another judge: JSON lines with texts, or subtopic qrels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ Intervals are Wilson's, of a mean over items between its smallest and largest va
 of a coefficient, that of the agreement that it is made of, agreement by chance held fixed: (bound - chance) / (1 - chance).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Which of a question's two perspectives supports the claim that the question is about."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -4,8 +4,6 @@ SearchCollection reads each retrieved document's stored fields to learn its id, 
 search sorted by score and id has both in its result already: that is all that is asked for here.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

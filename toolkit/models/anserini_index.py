@@ -4,8 +4,6 @@ IndexCollection reads files, one a thread. It is given named pipes in place of f
 here and indexed there at the same time, with nothing written twice.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

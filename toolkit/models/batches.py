@@ -1,7 +1,5 @@
 """Batches of texts that waste little on padding."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """What a checkpoint's files say of it, read so that one that is damaged, or made to hurt, is one error."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 Pickled weights are taken at a pinned revision alone, and converted as they come (see `conversion`).
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

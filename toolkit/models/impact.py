@@ -4,8 +4,6 @@ A document holds each of its terms as often as it weighs, and so does a query; I
 Scores and ties are those of Anserini's SimpleImpactSearcher.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

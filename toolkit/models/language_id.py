@@ -3,8 +3,6 @@
 A script is not a language: Latin letters are taken for English by who asks here, and nothing tells Spanish from it.
 """
 
-from __future__ import annotations
-
 import re
 
 # Blocks: Unicode 16. A run of letters of an alphabet is one word, a Han character or syllable one by itself

@@ -4,8 +4,6 @@ A document's score is the sum of its BM25 scores in the fields, each times its w
 (beir-cellar/beir, examples/beir-pyserini), which InstructIR's released code asks.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

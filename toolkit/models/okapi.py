@@ -4,8 +4,6 @@ Sources: rank_bm25 0.2.2 (BM25Okapi, whose formula is ATIRE's: Trotman, Puurula 
 evaluation/models/bm25/evaluate_bm25.py at 25179c1.
 """
 
-from __future__ import annotations
-
 import math
 import string
 from collections import Counter

@@ -4,8 +4,6 @@ An object is named `python:module:factory`, or given to a call of `tandem_ir` it
 it can be: `TextEncoder`, `PairScorer`, `ListRanker`, `ChatModel`.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 import traceback

@@ -7,8 +7,6 @@ here: words of one or two letters stay; a few irregular forms; `-ies` and `-ied`
 it has none of these but the first, `-bli` and `-logi`.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """The documents of a Lucene index that stores their texts, read back: all of them, or some by id."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Which weights a checkpoint has: their digest for records, compared with what the hub listed when they were fetched."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -6,8 +6,6 @@ examples:
   tandem rerank --topics infosearch-ins --system followir-7b --recipe infosearch --dry-run
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,7 +1,5 @@
 """The candidates of a run, query by query: what is read again, what stays behind, and the run that comes of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

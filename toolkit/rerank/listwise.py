@@ -4,8 +4,6 @@ As in RankGPT (arXiv 2304.09542). With a ranker that errs nowhere, one pass with
 w - s documents into their places; p passes bring the best p * (w - s).
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

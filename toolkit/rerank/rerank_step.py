@@ -1,7 +1,5 @@
 """The step that reranks: the best documents of each query are read by a model that sees query and document together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """All checks of one benchmark, built or not: `tandem build check`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

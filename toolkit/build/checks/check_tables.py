@@ -1,7 +1,5 @@
 """The tables of `tandem build check`."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace

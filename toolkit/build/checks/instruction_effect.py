@@ -1,7 +1,5 @@
 """Does the instruction matter? Queries whose labels, or whose score by a run, are the same when the instruction is ignored."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A benchmark as its checks see it: which documents are gold, instruction negatives or unrelated, and to which core query."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

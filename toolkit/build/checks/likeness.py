@@ -1,7 +1,5 @@
 """Near-duplicates of documents and of queries: within a group and across groups, by shared characters and by meaning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 

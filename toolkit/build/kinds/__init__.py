@@ -14,8 +14,6 @@ and may have
 `<kind>.yaml` is the build.yaml that `build new` writes.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType

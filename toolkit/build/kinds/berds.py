@@ -1,7 +1,5 @@
 """BERDS: contested questions (`contested_questions`), and passages labelled for each of their perspectives (`perspectives`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

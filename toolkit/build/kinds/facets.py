@@ -12,8 +12,6 @@ The seeds are `tagged` (JSON lines with id, title, text and tags) and `vocabular
 is called by its own words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache

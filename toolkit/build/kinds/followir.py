@@ -1,7 +1,5 @@
 """FollowIR and mFollowIR: topics whose narratives become narrower, in one language or several (`toolkit.build.narratives`)."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

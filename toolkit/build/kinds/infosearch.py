@@ -4,8 +4,6 @@ Its seven steps, section 2.2 and appendix A: conditions; seeds and their documen
 negatives; anomalies, which people screen. Before them documents are screened by rules and models, which the paper does not do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 

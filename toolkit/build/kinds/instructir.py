@@ -8,8 +8,6 @@ Items, by step:
     paraphrases  query, scenario (in other words): `<query>_<n>.<p>`, p from 1
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence

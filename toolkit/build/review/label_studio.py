@@ -3,8 +3,6 @@
 Their forms: https://labelstud.io/guide/task_format, https://labelstud.io/tags/choices (with `alias`, which stands in results).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -6,8 +6,6 @@
 A file that reviewers send back is imported whole or not at all.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What reviewers' answers decide: the majority of enough of them, question by question, and what is to be settled."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ fields                what is shown of an item, in this order: `{name, label}`
 questions             in their order, see `Question`
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ Neither ids nor labels of items are in it: items and options have keys that tell
 order of their own, which the seed and the name decide.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Sequence

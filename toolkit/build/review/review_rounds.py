@@ -1,7 +1,5 @@
 """A round of review: what of a build people see, which form they get, and the files that are handed to them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """How far a review is, as tables: items and reviewers, how far they agree, and what is to be settled."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

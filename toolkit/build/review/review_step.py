@@ -1,7 +1,5 @@
 """Review as a step of a build: items wait until enough people have answered, then the majority lets them pass or not."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

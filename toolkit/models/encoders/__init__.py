@@ -1,7 +1,5 @@
 """Encoders: inputs to vectors."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """NV-Embed: a decoder whose tokens attend in both directions, and latent attention over its last states (arXiv 2405.17428)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

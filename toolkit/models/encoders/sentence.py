@@ -1,7 +1,5 @@
 """What encoders have in common whose model sentence-transformers loads."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from pathlib import Path

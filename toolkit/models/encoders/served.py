@@ -1,7 +1,5 @@
 """Vectors from a server: OpenAI's API of embeddings, which vLLM, TEI and Ollama speak too, and those of others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any

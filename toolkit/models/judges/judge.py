@@ -1,7 +1,5 @@
 """A judge: pairs of a document and a statement in, verdicts out, asked once and remembered."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The parameters of a judge's entry."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From a system's entry to a judge."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

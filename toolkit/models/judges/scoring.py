@@ -1,7 +1,5 @@
 """Judges that answer in one forward pass: a share between 0 and 1, cached like any other answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Labelled examples that stand before the question: JSON lines with document, statement and label."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

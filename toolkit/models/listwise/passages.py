@@ -1,7 +1,5 @@
 """Passages as a prompt can take them: without numbers in brackets of their own, and as short as the budget needs."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from array import array

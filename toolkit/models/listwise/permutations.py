@@ -1,7 +1,5 @@
 """What a model answers, read as an order of the passages it was shown."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A language model behind a cache: what was answered once is not asked again, and an interrupted run resumes where it was."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext

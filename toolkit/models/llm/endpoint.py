@@ -1,7 +1,5 @@
 """Any server that speaks OpenAI's chat completions: hosted models, vLLM, Ollama, llama.cpp."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """How many tokens a text has for a model whose tokenizer is not at hand."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """What a language model is asked and what it answers: the same for a server and for a model on this machine."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

@@ -8,8 +8,6 @@ turns           in their order: `{role, content}`; turns under `each` come once 
 whose           `model` for a form that a model was trained on, with no sentence of others in it
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """What every pointwise reranker does: pairs into token ids, ids into batches of like length, batches into scores."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Sequence classifiers over two texts: cross-encoders with one logit, and natural language inference."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

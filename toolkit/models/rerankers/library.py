@@ -1,7 +1,5 @@
 """Models of the `rerankers` library, under its names for their types; it loads them itself."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import os

@@ -1,7 +1,5 @@
 """The parameters of a system's entry, as each kind of pointwise reranker understands them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

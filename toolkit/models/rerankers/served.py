@@ -1,7 +1,5 @@
 """Scores from a server that reranks: vLLM, TEI, Jina, Cohere, Voyage and others, each in its own form."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 

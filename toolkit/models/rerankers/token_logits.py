@@ -1,7 +1,5 @@
 """Language models that are asked for one token: the logits of two of the possible ones, where the answer would begin."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Numbers that a server computes, vectors and scores: asked for in batches, checked, and cached with who computed them."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import Counter
