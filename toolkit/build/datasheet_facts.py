@@ -1,18 +1,14 @@
 """What only a build knows of the benchmark that it makes, for its datasheet: funnel, models, prompts, seeds, reviewers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from toolkit.build.build_folder import BuildFolder, StepState
+from toolkit.build.step_files import StepRecord
 from toolkit.core.files import open_output
 from toolkit.judge.prediction_powered import Estimate
-
-if TYPE_CHECKING:
-    from toolkit.build.build_folder import BuildFolder, StepState
-    from toolkit.build.step_files import StepRecord
 
 FILE = "datasheet.yaml"
 

@@ -17,21 +17,20 @@ Source: FollowIR (arXiv 2403.15246, section 3) and mFollowIR (arXiv 2501.19264, 
 relevant documents changed narratives and judged; here a model does, and people may judge (`review`).
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from toolkit import registry
 from toolkit.build import answer_forms
 from toolkit.build.candidate_pools import check_pool, pooled, searched
 from toolkit.build.items import Item
 from toolkit.build.review.review_step import CHOSEN, ReviewStep
+from toolkit.build.seeds import Seeds
 from toolkit.build.steps import Step
 from toolkit.build.tools import Tools
 from toolkit.core.documents import Doc
@@ -39,9 +38,6 @@ from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.topics import Topic
 from toolkit.formats.topics import read_narratives
 from toolkit.models.language_id import script
-
-if TYPE_CHECKING:
-    from toolkit.build.seeds import Seeds
 
 CROSS_LINGUAL = "cross-lingual/"  # groups whose topics are in another language than their documents
 LEXICAL = {"bm25", "bm25-fields", "okapi", "impact"}  # kinds of systems that find words of one language alone

@@ -1,26 +1,21 @@
 """What a step is given: the seeds, earlier items, prompts, and language models that answer in blocks, from the cache first."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from toolkit.build.items import Item
 from toolkit.build.seeds import Seeds
-from toolkit.build.steps import UNREADABLE
+from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.text_models import TextModel
 from toolkit.core.errors import ToolkitError
+from toolkit.core.specs import SystemSpec
 from toolkit.engine import Executor, LocalExecutor
 from toolkit.engine.answers import divide_answers
 from toolkit.models.llm import LLM, Answer, Prompt, Request, load_prompt
 from toolkit.models.llm.prompts import BUILD, slot_problems
-
-if TYPE_CHECKING:
-    from toolkit.build.steps import Step
-    from toolkit.core.specs import SystemSpec
 
 Value = TypeVar("Value")
 BLOCK = 4096  # requests: what is in memory at once, whatever the number of items

@@ -7,23 +7,19 @@ translations have one field `topic`, and share documents, judgments and candidat
 Source: mFollowIR (arXiv 2501.19264, section 3.2), where speakers of each language translated the change alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from toolkit.benchmarks.group_data import part_name
 from toolkit.build import answer_forms
 from toolkit.build.items import Item
 from toolkit.build.narratives import CROSS_LINGUAL, narrowed, nfc, not_narrowed, published_id
 from toolkit.build.review.review_step import CHOSEN, ReviewStep
+from toolkit.build.seeds import Seeds
 from toolkit.build.steps import UNREADABLE, Step
 from toolkit.build.tools import Tools
 from toolkit.core.errors import ToolkitError
-
-if TYPE_CHECKING:
-    from toolkit.build.seeds import Seeds
 
 TEXTS = ("query", "narrative", "changed")
 SOURCE = "source_narrative"

@@ -1,22 +1,17 @@
 """Perspectives that a language model writes: one request a question, a JSON object of names and texts (BERDS, section 5)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.progress import progress
+from toolkit.core.specs import SystemSpec
 from toolkit.core.topics import Topic
 from toolkit.core.yaml_json import Malformed, decode_json
 from toolkit.engine import Executor, LocalExecutor, units_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from toolkit.core.specs import SystemSpec
-    from toolkit.models.llm import LLM, Answer, Prompt, Request
+from toolkit.models.llm import LLM, Answer, Prompt, Request, chosen_prompt, load_llm, load_prompt
 
 DEFAULT_PROMPT = "expander-perspectives.v1"
 ATTEMPTS = 3
@@ -77,8 +72,6 @@ class Expander:
 
     def request(self, topic: Topic, attempt: int = 0) -> Request:
         """What is asked for a question; attempts differ in their seed, so that each has an answer of its own."""
-        from toolkit.models.llm import Request
-
         parameters = self.spec.parameters
         options = {"max_tokens": parameters.get("max_tokens", MAX_TOKENS)}
         if parameters.get("temperature") is not None:
@@ -110,8 +103,6 @@ def load_expander(spec: SystemSpec, *, prompt: str | None = None, prompts: str |
 
     Raises ToolkitError for what cannot be looked up or loaded; asks nothing yet.
     """
-    from toolkit.models.llm import chosen_prompt, load_llm, load_prompt
-
     if spec.kind != "expander":
         raise ToolkitError(f"{spec.name} is of kind {spec.kind}, no expander", "`tandem systems list` names those there are")
     named = chosen_prompt(spec, prompt, prompts) or spec.parameters.get("prompt", DEFAULT_PROMPT)

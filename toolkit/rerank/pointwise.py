@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,16 +12,13 @@ from toolkit.core.documents import Doc
 from toolkit.core.errors import ToolkitError
 from toolkit.core.progress import progress, say
 from toolkit.core.runs import Run, ScoredDoc
+from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input, doc_input, topic_input
 from toolkit.core.topics import Topic
 from toolkit.engine import Executor, LocalExecutor, ModelWork
+from toolkit.models.rerankers.base import Pair, Reranker
 from toolkit.rerank.candidates import Candidates, Part, check_choices, read_candidates
-from toolkit.store.keyed_cache import key_of
-
-if TYPE_CHECKING:
-    from toolkit.core.specs import SystemSpec
-    from toolkit.models.rerankers.base import Pair, Reranker
-    from toolkit.store.keyed_cache import KeyedCache
+from toolkit.store.keyed_cache import KeyedCache, key_of
 
 
 def rerank(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import SystemSpec
@@ -17,9 +19,6 @@ from toolkit.models.checkpoint_files import read_json, sound
 from toolkit.models.checkpoints import locate
 from toolkit.models.encoders import check_finite
 from toolkit.models.encoders.sentence import SentenceEncoder, load_model
-
-if TYPE_CHECKING:
-    import numpy as np
 
 MODEL_TYPES = ("MultiVectorEncoder", "ColBERT")  # what its and PyLate's checkpoints call themselves
 PYLATE = ("query_prefix", "document_prefix")  # what PyLate's older ones have instead

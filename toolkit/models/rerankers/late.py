@@ -1,9 +1,7 @@
 """Late interaction as a reranker: a vector a token, the best match of each query token, summed (see `toolkit.models.late`)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +9,9 @@ from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
 from toolkit.models.checkpoints import precision_of
 from toolkit.models.encoders import load_encoder
+from toolkit.models.encoders.multivector import MultiVectorEncoder
 from toolkit.models.late import maxsim
 from toolkit.models.rerankers.base import Pair, Reranker
-
-if TYPE_CHECKING:
-    from toolkit.models.encoders.multivector import MultiVectorEncoder
 
 ENCODED = 1024  # pairs whose documents' vectors are in memory together
 
