@@ -3,20 +3,12 @@
 import argparse
 import json
 import sys
+from typing import Any
 
+from toolkit import options
 from toolkit.build.kinds import KINDS
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT, ENGINE
-from toolkit.options import (
-    build_argument,
-    dry_run_option,
-    endpoint_options,
-    engine_options,
-    model_options,
-    prompts_option,
-    reviewed_step_option,
-    table_options,
-)
 from toolkit.shell import command, guard, note, subcommands, write_lines, write_tables
 
 EXAMPLES = """\
@@ -41,27 +33,28 @@ def parser() -> argparse.ArgumentParser:
     add = subcommands(made)
     sub = add("new", "write the build.yaml of a kind into a folder, with comments", run_new)
     sub.add_argument("kind", metavar="KIND", help=f"what is built: {', '.join(KINDS)}")
-    build_argument(sub)
+    options.build_argument(sub)
     sub = add("run", "do the steps that are not up to date", run_run)
-    build_argument(sub)
+    options.build_argument(sub)
     sub.add_argument("step", nargs="?", metavar="STEP", help="the last step that is done (default: all)")
-    endpoint_options(sub)
-    engine_options(sub)
-    model_options(sub.add_argument_group("models on this machine"))
-    prompts_option(sub)
-    dry_run_option(sub)
+    options.endpoint_options(sub)
+    options.engine_options(sub)
+    options.model_options(sub.add_argument_group("models on this machine"))
+    options.prompts_option(sub)
+    options.dry_run_option(sub)
     sub = add("status", "show how far each step is: what entered, left, and was rejected and why", run_status)
-    build_argument(sub)
-    table_options(sub)
+    options.build_argument(sub)
+    options.table_options(sub)
     sub = add("show", "show the history of an item: its ancestors, its descendants, and who made them", run_show)
-    build_argument(sub)
+    options.build_argument(sub)
     sub.add_argument("id", metavar="ID", help="an item of any step")
     forms = "how the history is written: json is an object a line (default: text)"
     sub.add_argument("--format", choices=("text", "json"), default="text", help=forms)
     sub = add("benchmark", "write the benchmark that the steps made", run_benchmark)
-    build_argument(sub)
+    options.build_argument(sub)
     sub.add_argument("--to", required=True, metavar="OUT", help="the folder to write; one that was built before is replaced")
-    review_commands(add("review", "let people answer questions about items, and take their answers back", run_review))
+    answered = "let people answer questions about items, and take their answers back"
+    review_commands(add("review", answered, lambda args: args.run_review_command(args)))
     _check_options(add("check", "check for what no score shows: surface cues, duplicates, systems that made items", run_check))
     sub = add("datasheet", "write datasheet.md: counts, who made it, what the checks found, what it is not for", run_datasheet)
     sub.add_argument("folder", metavar="OUT", help="the folder of a benchmark, built or not")
@@ -71,8 +64,8 @@ def parser() -> argparse.ArgumentParser:
 def review_commands(made: argparse.ArgumentParser) -> None:
     add = subcommands(made, "review_command")
     sub = add("export", "write a form for reviewers: a page that needs no network, or Label Studio's tasks", run_export)
-    build_argument(sub)
-    reviewed_step_option(sub, required=True)
+    options.build_argument(sub)
+    options.reviewed_step_option(sub, required=True)
     sub.add_argument(
         "--output", required=True, metavar="F", help="the page; or the tasks, with the configuration beside them (.xml)"
     )
@@ -82,12 +75,12 @@ def review_commands(made: argparse.ArgumentParser) -> None:
     sub.add_argument("--to-settle", action="store_true", help="what reviewers did not agree on: these answers decide")
     sub.add_argument("--first", type=int, metavar="N", help="so many items at most (default: all)")
     sub = add("import", "take reviewers' files back: all of them, or none where anything is wrong", run_import)
-    build_argument(sub)
+    options.build_argument(sub)
     sub.add_argument("file", nargs="+", metavar="FILE", help="a file that the page saved, or Label Studio's JSON export")
     sub = add("status", "show how far reviews are, how far reviewers agree, and what is to be settled", run_review_status)
-    build_argument(sub)
-    reviewed_step_option(sub, "all that are reviewed")
-    table_options(sub)
+    options.build_argument(sub)
+    options.reviewed_step_option(sub, "all that are reviewed")
+    options.table_options(sub)
 
 
 def _check_options(sub: argparse.ArgumentParser) -> None:
@@ -99,7 +92,7 @@ def _check_options(sub: argparse.ArgumentParser) -> None:
     near.add_argument("--similarity", type=float, default=0.8, metavar="X", help=similarity)
     near.add_argument("--dense", action="store_true", help="also paraphrases, by the vectors of all-minilm-l6-v2")
     near.add_argument("--cosine", type=float, default=0.9, metavar="X", help="the least cosine of these (default: 0.9)")
-    table_options(sub)
+    options.table_options(sub)
 
 
 def main(args: argparse.Namespace) -> int | None:
@@ -115,12 +108,11 @@ def run_new(args: argparse.Namespace) -> None:
 
 def run_run(args: argparse.Namespace) -> None:
     from toolkit.build.build_config import take_prompts
-    from toolkit.build.build_folder import BuildFolder
 
     if args.prompts and not args.dry_run:
         taken = take_prompts(args.folder, args.prompts)
         note(f"{taken[0].parent}: {len(taken)} published prompts, which are sent from now on; remove them to send ours again")
-    build = BuildFolder(args.folder)
+    build = _build(args)
     if args.dry_run:
         states = build.states()
         last = build.config.step_number(args.step) + 1 if args.step else len(states)
@@ -130,18 +122,16 @@ def run_run(args: argparse.Namespace) -> None:
 
 
 def run_status(args: argparse.Namespace) -> None:
-    from toolkit.build.build_folder import BuildFolder
     from toolkit.build.build_tables import status_tables
 
-    build = BuildFolder(args.folder)
+    build = _build(args)
     write_tables(status_tables(build.config, build.states()), args)
 
 
 def run_show(args: argparse.Namespace) -> None:
-    from toolkit.build.build_folder import BuildFolder
     from toolkit.build.build_tables import history_lines, history_rows
 
-    found = BuildFolder(args.folder).steps().history(args.id)
+    found = _build(args).steps().history(args.id)
     if args.format == "json":
         print("\n".join(json.dumps(row, ensure_ascii=False) for row in history_rows(found)))
     else:
@@ -149,31 +139,23 @@ def run_show(args: argparse.Namespace) -> None:
 
 
 def run_benchmark(args: argparse.Namespace) -> None:
-    from toolkit.build.build_folder import BuildFolder
-
-    path = BuildFolder(args.folder).benchmark(args.to)
+    path = _build(args).benchmark(args.to)
     note(f"{path}: `tandem benchmarks check {path}` looks it over, `tandem search --topics {path}` searches it")
 
 
-def run_review(args: argparse.Namespace) -> int | None:
-    return args.run_review_command(args)
-
-
 def run_export(args: argparse.Namespace) -> None:
-    from toolkit.build.build_folder import BuildFolder
     from toolkit.build.review.review_rounds import export_review
 
     how = {name: getattr(args, name) for name in ("reviewers", "to_settle", "first", "format")}
-    done = export_review(BuildFolder(args.folder), args.step, args.output, form=args.form or "", **how)
+    done = export_review(_build(args), args.step, args.output, form=args.form or "", **how)
     files = ", ".join(map(str, done.files))
     note(f"{files}: {done.items:,} items; `tandem build review import {args.folder} FILE...` takes answers back")
 
 
 def run_import(args: argparse.Namespace) -> None:
-    from toolkit.build.build_folder import BuildFolder
     from toolkit.build.review.review_rounds import import_review
 
-    done = import_review(BuildFolder(args.folder), args.file)
+    done = import_review(_build(args), args.file)
     note(f"{done.new:,} answers by {', '.join(done.reviewers) or 'nobody'}; {done.known:,} were there already")
     if done.partial:
         note(f"{done.partial:,} items are answered in part and left out: import the file again when they are complete")
@@ -183,11 +165,10 @@ def run_import(args: argparse.Namespace) -> None:
 
 
 def run_review_status(args: argparse.Namespace) -> None:
-    from toolkit.build.build_folder import BuildFolder
     from toolkit.build.review.review_rounds import review_of, reviewed_steps
     from toolkit.build.review.review_status import tables
 
-    build = BuildFolder(args.folder)
+    build = _build(args)
     steps = [args.step] if args.step else reviewed_steps(build)
     if not steps:
         hint = "a step of review in build.yaml, or `tandem build review export --form NAME` for any other step"
@@ -211,6 +192,12 @@ def run_datasheet(args: argparse.Namespace) -> None:
     from toolkit.build.datasheet import write_datasheet
 
     print(write_datasheet(args.folder))
+
+
+def _build(args: argparse.Namespace) -> Any:
+    from toolkit.build.build_folder import BuildFolder
+
+    return BuildFolder(args.folder)
 
 
 def _kinds() -> str:

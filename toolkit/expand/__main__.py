@@ -14,25 +14,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolkit import options
 from toolkit.core.errors import ToolkitError, check_counts
 from toolkit.core.specs import ENDPOINT
-from toolkit.options import (
-    depth_option,
-    dry_run_option,
-    endpoint_options,
-    engine_options,
-    hits_option,
-    index_option,
-    model_options,
-    prompt_option,
-    prompts_option,
-    recipe_option,
-    run_output,
-    system_option,
-    systems_option,
-    threads_option,
-    topics_option,
-)
 from toolkit.shell import command, guard, make, make_runs, note, subcommands, write_lines
 
 if TYPE_CHECKING:
@@ -48,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     sub = add("topics", "write topics with one query for each perspective, `<question>.<n>`", run_topics)
     source_options(sub)
     sub.add_argument("--output", required=True, metavar="F", help="the new topics: .tsv, .trec, otherwise JSON lines; or -")
-    sub = add("merge", "merge the lists of each question into one run, round robin", run_merge)
+    sub = add("merge", "merge the lists of each question into one run, round robin", write_merged)
     sub.add_argument("run", metavar="RUN", help="a run whose query ids are `<question>.<n>`; - is standard input")
     merge_options(sub)
     sub = add("run", "do all of it: topics, search, merge", run_all)
@@ -63,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
 
 def source_options(sub: argparse.ArgumentParser) -> None:
     what = sub.add_argument_group("questions and perspectives")
-    topics_option(what, required=True)
+    options.topics_option(what, required=True)
     what.add_argument(
         "--from",
         dest="source",
@@ -83,30 +67,30 @@ def source_options(sub: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--attempts", type=int, default=3, metavar="N", help="attempts at an answer that cannot be parsed (default: 3)"
     )
-    endpoint_options(sub)
-    engine_options(sub)
-    model_options(sub.add_argument_group("models on this machine"))
-    dry_run_option(sub)
+    options.endpoint_options(sub)
+    options.engine_options(sub)
+    options.model_options(sub.add_argument_group("models on this machine"))
+    options.dry_run_option(sub)
 
 
 def prompt_options(group: argparse._ActionsContainer) -> None:
-    systems_option(group)
-    prompt_option(group)
-    prompts_option(group)
+    options.systems_option(group)
+    options.prompt_option(group)
+    options.prompts_option(group)
 
 
 def search_options(sub: argparse.ArgumentParser) -> None:
     how = sub.add_argument_group("search (`tandem search` has more)")
-    system_option(how, "bm25")
-    index_option(how)
-    recipe_option(how)
-    hits_option(how, 100)
-    threads_option(how)
+    options.system_option(how, "bm25")
+    options.index_option(how)
+    options.recipe_option(how)
+    options.hits_option(how, 100)
+    options.threads_option(how)
 
 
 def merge_options(sub: argparse.ArgumentParser) -> None:
     out = sub.add_argument_group("merge")
-    depth_option(out, 100)
+    options.depth_option(out, 100)
     out.add_argument(
         "--keep-duplicates", action="store_true", help="as the released code does: whole rounds, with duplicate documents"
     )
@@ -115,7 +99,7 @@ def merge_options(sub: argparse.ArgumentParser) -> None:
         choices=("trec", "json"),
         help="default: trec; json, {question: [document, ...]}, with --keep-duplicates: such a list is no valid TREC run",
     )
-    run_output(sub, required=True)
+    options.run_output(sub, required=True)
 
 
 def main(args: argparse.Namespace) -> int | None:
@@ -135,10 +119,6 @@ def run_prompt(args: argparse.Namespace) -> None:
     print(f"{prompt.name} (sha256 {prompt.sha256})\n\n{prompt.show()}")
 
 
-def run_merge(args: argparse.Namespace) -> None:
-    _write_merged(args, args.run)
-
-
 def run_all(args: argparse.Namespace) -> None:
     from toolkit.jobs import search_job
     from toolkit.jobs.expand_jobs import own_corpus
@@ -156,7 +136,7 @@ def run_all(args: argparse.Namespace) -> None:
     _write_topics(expansion, args)
     how = {name: getattr(args, name) for name in ("recipe", "hits", "threads", *MODEL)}
     search_job(queries, index, args.system or "bm25", output=lists, **how).make()
-    _write_merged(args, lists, queries)
+    write_merged(args, lists, queries)
 
 
 def _expansion(args: argparse.Namespace, output: str) -> ExpandJob:
@@ -176,9 +156,10 @@ def _write_topics(job: ExpandJob, args: argparse.Namespace) -> None:
     note(f"{job.output.path}: {size['questions']:,} questions, {each}")
 
 
-def _write_merged(args: argparse.Namespace, lists: str, queries: str | None = None) -> None:
+def write_merged(args: argparse.Namespace, lists: str = "", queries: str | None = None) -> None:
     from toolkit.jobs.expand_jobs import MergeJob, write_lists
 
+    lists = lists or args.run
     how = {"depth": args.depth, "duplicates": args.keep_duplicates, "output": args.output}
     if (args.format or ("json" if args.keep_duplicates else "trec")) == "json":
         merged = write_lists(lists, **how)

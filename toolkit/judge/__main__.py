@@ -16,24 +16,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from toolkit import options
 from toolkit.core.errors import ToolkitError
 from toolkit.core.specs import ENDPOINT
-from toolkit.options import (
-    depth_option,
-    dry_run_option,
-    endpoint_options,
-    engine_options,
-    measure_option,
-    metadata_option,
-    model_options,
-    prompt_option,
-    prompts_option,
-    recipe_options,
-    show_prompt_option,
-    table_options,
-    text_options,
-    topics_option,
-)
 from toolkit.shell import command, guard, make, note, write_lines, write_tables
 
 if TYPE_CHECKING:
@@ -52,24 +37,24 @@ def parser() -> argparse.ArgumentParser:
     )
     what_options(made)
     asked_options(made)
-    endpoint_options(made)
-    engine_options(made)
-    model_options(made.add_argument_group("a model on this machine"))
+    options.endpoint_options(made)
+    options.engine_options(made)
+    options.model_options(made.add_argument_group("a model on this machine"))
     out = made.add_argument_group("output")
     out.add_argument(
         "--output", metavar="F", help="qrels, stances or a table, .gz or .zst too, or - (default: a name in runs/)"
     )
-    metadata_option(out)
-    dry_run_option(out)
-    table_options(made, output=False, tsv=True)
+    options.metadata_option(out)
+    options.dry_run_option(out)
+    options.table_options(made, output=False, tsv=True)
     return made
 
 
 def what_options(made: argparse.ArgumentParser) -> None:
     what = made.add_argument_group("what to do")
-    topics_option(what, "those that the run's record names")
-    text_options(what)
-    depth_option(what, 10)
+    options.topics_option(what, "those that the run's record names")
+    options.text_options(what)
+    options.depth_option(what, 10)
     what.add_argument(
         "--task",
         choices=("support", "stance"),
@@ -86,23 +71,23 @@ def what_options(made: argparse.ArgumentParser) -> None:
         help="qrels of people: correct the run's MRecall@k and PerspectiveP@k (-m) by the questions that they have every "
         "perspective of, in all of the best k documents, with intervals",
     )
-    measure_option(what)
+    options.measure_option(what)
     what.add_argument("--export", metavar="F", help="write the cached answers as training pairs, without any request")
 
 
 def asked_options(made: argparse.ArgumentParser) -> None:
-    options = made.add_argument_group("the judge")
-    options.add_argument(
+    asked = made.add_argument_group("the judge")
+    asked.add_argument(
         "--judge",
         metavar="S",
         help="the judge: of the registry, a folder, a Hugging Face id, python:MODULE:FACTORY; random for what guesses have",
     )
-    recipe_options(options)
-    prompt_option(options)
-    prompts_option(options)
-    options.add_argument("--shots", metavar="F", help="labelled examples in front: JSON lines (document, statement, label)")
-    show_prompt_option(options)
-    options.add_argument("--seed", type=int, metavar="N", help="random seed of sampled answers")
+    options.recipe_options(asked)
+    options.prompt_option(asked)
+    options.prompts_option(asked)
+    asked.add_argument("--shots", metavar="F", help="labelled examples in front: JSON lines (document, statement, label)")
+    options.show_prompt_option(asked)
+    asked.add_argument("--seed", type=int, metavar="N", help="random seed of sampled answers")
 
 
 def main(args: argparse.Namespace) -> int:
