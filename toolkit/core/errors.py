@@ -1,8 +1,8 @@
 """The one exception for everything that a user can act on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
+from importlib import import_module
+from types import ModuleType
 
 SHOWN_PROBLEMS = 20
 MOST = 2**31 - 1  # what Lucene, FAISS and our columns count with
@@ -59,6 +59,14 @@ def check_counts(**counts: int | None) -> None:
 def missing_extra(what: str, extra: str) -> MissingExtra:
     """The error for an optional dependency that is not installed."""
     return MissingExtra(f"{what} needs packages that are not installed", f"pip install 'tandem-ir[{extra}]'", status=1)
+
+
+def library(module: str, what: str, extra: str) -> ModuleType:
+    """An optional dependency, which `what` needs; MissingExtra where it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise missing_extra(what, extra) from error
 
 
 def missing_module(error: ModuleNotFoundError) -> MissingExtra | None:

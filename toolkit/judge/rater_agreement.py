@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from toolkit.core.errors import missing_extra
+from toolkit.core.errors import library
 from toolkit.judge.prediction_powered import Estimate
 from toolkit.measures.inference import wilson
 
@@ -74,7 +74,7 @@ def randolphs_kappa(ratings: Ratings, categories: Sequence[int]) -> Estimate:
     Chance depends on the number of categories alone, so that the coefficient is the mean of what each item gives by itself
     (statsmodels), also where items have different numbers of raters or categories. NaN without items that two have rated.
     """
-    inter_rater = _statsmodels("stats.inter_rater")
+    inter_rater = library("statsmodels.stats.inter_rater", "agreement", "build")
     counts = [tuple(_counts(item, size)) for item, size in zip(ratings, categories, strict=True) if len(item) > 1]
     # many items have the same counts, and each call takes a millisecond
     alone = {each: float(inter_rater.fleiss_kappa([each], method="randolph")) for each in set(counts)}
@@ -113,17 +113,5 @@ def _alpha(counts: np.ndarray) -> float:
     """counts: (items, categories), how many raters chose each."""
     if not len(counts) or (counts.sum(0) > 0).sum() < 2:
         return math.nan
-    try:
-        import krippendorff
-    except ImportError as missing:
-        raise missing_extra("agreement", "build") from missing
+    krippendorff = library("krippendorff", "agreement", "build")
     return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
-
-
-def _statsmodels(module: str):
-    import importlib
-
-    try:
-        return importlib.import_module(f"statsmodels.{module}")
-    except ImportError as missing:
-        raise missing_extra("agreement", "build") from missing

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.errors import ToolkitError, library
 from toolkit.core.progress import progress
 from toolkit.formats.vectors import NPY_DAMAGE
 
@@ -75,10 +75,7 @@ def count_for(vectors: int) -> int:
 
 def write_centroids(index: LateIndex, count: int | None = None) -> None:
     """Find the centroids of an index by k-means (seeded, over a sample of its vectors) and write them beside it."""
-    try:
-        import faiss
-    except ImportError as missing:
-        raise missing_extra("centroid pruning", "dense") from missing
+    faiss = library("faiss", "centroid pruning", "dense")
     total, width = index.vectors.shape
     count = min(count or count_for(total), total)
     chosen = np.random.default_rng(SEED).choice(total, min(total, SAMPLE * count), replace=False)

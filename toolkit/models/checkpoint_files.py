@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core import yaml_json
-from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.errors import ToolkitError, library
 
 WEIGHTS = "*.safetensors"
 COMPLETE = "is the checkpoint complete?"
@@ -57,18 +57,13 @@ def inside(folder: Path, name: str) -> Path:
 
 def count_parameters(folder: Path) -> int:
     """The parameters in the safetensors of a folder, from their headers."""
-    try:
-        from safetensors import SafetensorError, safe_open
-    except ImportError as missing:
-        raise missing_extra("this system", "dense") from missing
-
-    total = 0
+    safetensors, total = library("safetensors", "this system", "dense"), 0
     # some repositories have all weights a second time, in one file that transformers does not read
     for path in sorted(path for path in folder.glob(WEIGHTS) if not path.name.startswith("consolidated")):
         try:
-            with safe_open(path, "np") as file:  # checks lengths and offsets, too
+            with safetensors.safe_open(path, "np") as file:  # checks lengths and offsets, too
                 total += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
-        except (SafetensorError, OSError, ValueError, OverflowError) as error:
+        except (safetensors.SafetensorError, OSError, ValueError, OverflowError) as error:
             raise ToolkitError(f"{path} is no safetensors file ({str(error)[:100]})", COMPLETE) from error
     return total
 

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.errors import ToolkitError, library, missing_extra
 from toolkit.core.progress import say
 from toolkit.core.python_names import PYTHON
 from toolkit.core.specs import SystemSpec
@@ -25,8 +26,6 @@ from toolkit.store.hub import COMMIT, is_offline
 from toolkit.store.wheels import PYPI, fetch_packaged, find_packaged
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     import torch
 
 PACKAGE = "package:"
@@ -263,19 +262,12 @@ def settle_arithmetic() -> None:
 def import_torch() -> ModuleType:
     """torch; ToolkitError where the extra is not installed."""
     settle_arithmetic()
-    try:
-        import torch
-    except ImportError as missing:
-        raise missing_extra("this system", "dense") from missing
-    return torch
+    return library("torch", "this system", "dense")
 
 
 def import_transformers() -> ModuleType:
     """transformers, which then keeps its bars and remarks to itself; ToolkitError where the extra is not installed."""
-    try:
-        import transformers
-    except ImportError as missing:
-        raise missing_extra("this system", "dense") from missing
+    transformers = library("transformers", "this system", "dense")
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     return transformers

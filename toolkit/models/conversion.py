@@ -16,7 +16,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.errors import ToolkitError, library
 from toolkit.core.home import home
 from toolkit.core.progress import say
 from toolkit.store import lock, new_folder
@@ -162,10 +162,7 @@ def _write_gguf(name: str, file: Path, target: Path) -> None:
     from toolkit.models.checkpoints import explained_by, import_torch, import_transformers
 
     torch, transformers = import_torch(), import_transformers()
-    try:
-        import gguf  # noqa: F401
-    except ImportError as missing:
-        raise missing_extra(f"{name} ({file.name})", "gguf") from missing
+    library("gguf", f"{name} ({file.name})", "gguf")
     from safetensors.torch import save_file
 
     # a bar of its own, which nothing turns off

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 import numpy as np
 
 from toolkit.core.columns import text_order, to_arrow
-from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.errors import ToolkitError, library
 from toolkit.core.progress import progress
 from toolkit.formats.vectors import NPY_DAMAGE
 from toolkit.models.batches import within_budget
@@ -197,11 +197,7 @@ class LateIndex:
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
     """Matrix products stay in their thread: several documents' blocks are multiplied at once instead."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError as missing:
-        raise missing_extra("late interaction", "dense") from missing
-    with threadpool_limits(1, "blas"):
+    with library("threadpoolctl", "late interaction", "dense").threadpool_limits(1, "blas"):
         yield
 
 

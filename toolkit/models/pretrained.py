@@ -13,16 +13,8 @@ import torch
 
 from toolkit.core.errors import ToolkitError, three
 from toolkit.core.specs import SystemSpec
+from toolkit.models import checkpoints
 from toolkit.models.architectures import is_native, native
-from toolkit.models.checkpoints import (
-    base_of,
-    check_memory,
-    import_transformers,
-    locate,
-    pick_device,
-    pick_dtype,
-    precision_of,
-)
 from toolkit.models.weights import origin_of
 from toolkit.store import reason
 
@@ -47,7 +39,7 @@ class Loaded:
     @property
     def facts(self) -> dict[str, Any]:
         """What a run's record says of how it was run."""
-        return {**self.origin, "device": self.device.type, "precision": precision_of(self.model.dtype)}
+        return {**self.origin, "device": self.device.type, "precision": checkpoints.precision_of(self.model.dtype)}
 
     def length(self, spec: SystemSpec, wanted: int | None, unlisted: int = UNLISTED_LENGTH) -> int:
         """How many tokens of a pair it is sent at most, see `length_limit`."""
@@ -69,17 +61,18 @@ def load(
         raise ToolkitError(
             f"{spec.name} is an adapter, and no language model's: such are loaded whole", "merge it into its base"
         )
-    transformers = import_transformers()
-    folder = locate(spec, trust_remote_code=trust_remote_code)
-    place = pick_device(device)
-    whole = base_of(spec) or folder  # an adapter has the tokenizer of its base
-    check_memory(spec, whole, place, precision)
+    transformers = checkpoints.import_transformers()
+    folder = checkpoints.locate(spec, trust_remote_code=trust_remote_code)
+    place = checkpoints.pick_device(device)
+    whole = checkpoints.base_of(spec) or folder  # an adapter has the tokenizer of its base
+    checkpoints.check_memory(spec, whole, place, precision)
     origin = origin_of(folder, whole)
     shared = {"trust_remote_code": trust_remote_code and not is_native(whole)}
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(whole, **shared)
         config, kind = native(whole, auto) or (None, getattr(transformers, auto))
-        options = {"dtype": pick_dtype(spec, precision, place), "use_safetensors": True, "output_loading_info": True}
+        dtype = checkpoints.pick_dtype(spec, precision, place)
+        options = {"dtype": dtype, "use_safetensors": True, "output_loading_info": True}
         model, report = kind.from_pretrained(whole, config=config, **options, **shared)
     except Exception as error:  # transformers has no class of its own for what it cannot load
         hint = "see --kind; is the checkpoint complete?"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolkit.core.columns import Ids
-from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.errors import ToolkitError, library
 from toolkit.core.memory import memory_bound
 from toolkit.core.progress import progress
 from toolkit.core.runs import Run
@@ -54,11 +54,7 @@ PLACE = re.compile(r"^Error in .*? at \S+:\d+: (Error: '.*' failed: ?(?=.))?")
 
 def faiss_module() -> Any:
     """The library; MissingExtra where it is not installed."""
-    try:
-        import faiss
-    except ImportError as error:
-        raise missing_extra("a FAISS index", "dense") from error
-    return faiss
+    return library("faiss", "a FAISS index", "dense")
 
 
 @contextmanager

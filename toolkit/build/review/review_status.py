@@ -9,17 +9,8 @@ from toolkit.build.review.review_decisions import Decision, accepts, majority
 from toolkit.build.review.review_forms import Question, Sheet
 from toolkit.build.review.review_rounds import Review, review_of, reviewed_steps
 from toolkit.core.aligned_table import Column, Number, Table
+from toolkit.judge import rater_agreement
 from toolkit.judge.prediction_powered import Estimate
-from toolkit.judge.rater_agreement import (
-    cohens_kappa,
-    krippendorffs_alpha,
-    majority_share,
-    mean_of_items,
-    pairs_of_raters,
-    randolphs_kappa,
-    rated_twice,
-    share,
-)
 
 PAIR = "Cohen's kappa:"
 
@@ -156,26 +147,26 @@ def _of_question(review: Review, question: Question) -> Iterator[Agreement]:
     chosen = {item: _chosen(review, item, question) for item in review.sheets}
     numbered = {item: _numbered(review.sheets[item], question, names) for item, names in chosen.items()}
     ratings = list(numbered.values())
-    twice = len(rated_twice(ratings))
+    twice = len(rater_agreement.rated_twice(ratings))
     sizes = [len(review.sheets[item].choices[question.id]) for item in numbered]
     row = lambda measure, items, estimate: Agreement(question.id, measure, items, estimate)  # noqa: E731
-    yield row("majority share", twice, majority_share(ratings))
+    yield row("majority share", twice, rater_agreement.majority_share(ratings))
     yield from _cohens(question, ratings, twice)
-    yield row("Randolph's kappa", twice, randolphs_kappa(ratings, sizes))
-    yield row("Krippendorff's alpha", twice, krippendorffs_alpha(ratings))
+    yield row("Randolph's kappa", twice, rater_agreement.randolphs_kappa(ratings, sizes))
+    yield row("Krippendorff's alpha", twice, rater_agreement.krippendorffs_alpha(ratings))
     decided = {item: choice for item, names in chosen.items() if (choice := majority(Counter(names.values())))}
     if question.right:
         yield row("top-1 accuracy", *_top1(review, question, chosen))
     if question.accepted:
         passed = sum(accepts(question, review.sheets[item], choice) for item, choice in decided.items())
-        yield row("accepted by the majority", len(decided), share(passed, len(decided)))
+        yield row("accepted by the majority", len(decided), rater_agreement.share(passed, len(decided)))
 
 
 def _cohens(question: Question, ratings: Sequence[Mapping[str, int]], twice: int) -> Iterator[Agreement]:
     """The mean over pairs of reviewers (Light 1971), without an interval where there are several, and that of each pair."""
     pairs = [
-        Agreement(question.id, f"{PAIR} {first}, {second}", len(one), cohens_kappa(one, other), pair=True)
-        for first, second, one, other in pairs_of_raters(ratings)
+        Agreement(question.id, f"{PAIR} {first}, {second}", len(one), rater_agreement.cohens_kappa(one, other), pair=True)
+        for first, second, one, other in rater_agreement.pairs_of_raters(ratings)
     ]
     defined = [row.estimate for row in pairs if row.estimate.value == row.estimate.value]
     unknown = float("nan")
@@ -189,7 +180,7 @@ def _top1(review: Review, question: Question, chosen: Mapping[str, Mapping[str, 
     """How often reviewers choose the right one: the mean over items of the share of their reviewers who do."""
     right = {item: review.sheets[item].right[question.id] for item in chosen}
     shares = [sum(name == right[item] for name in names.values()) / len(names) for item, names in chosen.items() if names]
-    return len(shares), mean_of_items(shares)
+    return len(shares), rater_agreement.mean_of_items(shares)
 
 
 def _chosen(review: Review, item: str, question: Question) -> dict[str, str]:

@@ -5,20 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.errors import ToolkitError, missing_extra
+from toolkit.core.errors import ToolkitError, library
 from toolkit.core.specs import SystemSpec
 from toolkit.core.templates import Input
+from toolkit.models import checkpoints
 from toolkit.models.batches import by_length, inference
 from toolkit.models.checkpoint_files import WEIGHTS, inside, read_json, sound
-from toolkit.models.checkpoints import (
-    check_memory,
-    check_weights,
-    explained,
-    import_transformers,
-    pick_device,
-    pick_dtype,
-    precision_of,
-)
 from toolkit.models.encoders import SIDES
 from toolkit.models.encoders.tokens import Framing
 from toolkit.models.pretrained import table_of_positions
@@ -41,23 +33,20 @@ def load_model(
     Raises ToolkitError where the extra is not installed, where the checkpoint does not fit into memory, and where weights are
     pickled or missing.
     """
-    device = pick_device(device)
-    dtype = pick_dtype(spec, precision, device)
-    check_memory(spec, folder, device, precision)
+    device = checkpoints.pick_device(device)
+    dtype = checkpoints.pick_dtype(spec, precision, device)
+    checkpoints.check_memory(spec, folder, device, precision)
     with sound(folder):
         places = [inside(folder, entry["path"]) for entry in read_json(folder / "modules.json", [])] or [folder]
     for place in places:
         if (place / "pytorch_model.bin").exists() and not any(place.glob(WEIGHTS)):
             raise ToolkitError(f"{place} has pickled weights only", "`tandem systems convert` writes safetensors")
-    import_transformers()
-    try:
-        import sentence_transformers
-    except ImportError as missing:
-        raise missing_extra(spec.name, "dense") from missing
+    checkpoints.import_transformers()
+    sentence_transformers = library("sentence_transformers", spec.name, "dense")
     # what it warns of (truncated queries, layouts it converts) is counted and checked here
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     options = {"use_safetensors": True, "dtype": dtype}
-    with explained(spec, folder):
+    with checkpoints.explained(spec, folder):
         model = getattr(sentence_transformers, kind)(
             str(folder), device=device, trust_remote_code=trust_remote_code, local_files_only=True, model_kwargs=options
         )
@@ -71,7 +60,7 @@ def _check_complete(spec: SystemSpec, model: Any, folder: Path) -> None:
         # on this device nothing is read but names and shapes
         options = {"config": model.config, "device_map": "meta", "use_safetensors": True, "output_loading_info": True}
         _, report = type(model).from_pretrained(folder, **options)
-        check_weights(spec, folder, model, [key for key in report["missing_keys"] if not key.startswith("pooler.")])
+        checkpoints.check_weights(spec, folder, model, [key for key in report["missing_keys"] if not key.startswith("pooler.")])
 
 
 class SentenceEncoder:
@@ -85,7 +74,7 @@ class SentenceEncoder:
 
     def __init__(self, spec: SystemSpec, folder: Path, model: Any, batch_size: int):
         self.spec, self.model, self.origin = spec, model, origin_of(folder)
-        self.precision = precision_of(model.dtype)
+        self.precision = checkpoints.precision_of(model.dtype)
         self.limits = set_limits(spec, model[0])
         self.truncated = dict.fromkeys(SIDES, 0)
         self.lost = 0
